@@ -1,0 +1,151 @@
+"""The layout of a table: which slot of its arrays a position occupies.
+
+A material's *free men* are the kings and pieces, in the order White's king, Black's king, White's other
+pieces, Black's other pieces. Pawns never move inside a phase: their squares are the *placement*, one phase
+each. The slot of a position is
+
+    phase * phase_size + ((king * 64 + black_king) * 64 + first_piece) * 64 + ...
+
+where ``king`` is White's king as 0..9 (its number in the a1-d1-d4 triangle) without pawns, or as its square
+0..63 with pawns. Several slots can describe one position up to symmetry; the *canonical* slot is the smallest.
+"""
+
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, product
+from typing import Final
+
+from tbgen.index.symmetry import IMAGE, INTO_TRIANGLE, MIRROR_FILES, TRIANGLE, TRIANGLE_COORD
+from tbgen.material import Material
+
+PIECE_ORDER: Final = "KQRBN"
+"""Types of free men; a man's ``kind`` is its place here."""
+
+_PAWN_SQUARES: Final = range(8, 56)
+
+Placement = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The index of one material; get it from :func:`layout_of`."""
+
+    material: Material
+    kinds: tuple[int, ...]
+    """Type of each free man as its place in ``PIECE_ORDER``."""
+    colours: tuple[int, ...]
+    """0 for White, 1 for Black, per free man."""
+    white_pawns: int
+    black_pawns: int
+    placements: tuple[Placement, ...] = field(repr=False)
+    """Canonical pawn placements, in the order of solving: rising number of pawn steps still to be made."""
+    rows: dict[Placement, int] = field(repr=False)
+    """The phase of every canonical placement."""
+    like_men: tuple[tuple[int, int], ...]
+    """Half-open ranges of free men that are alike (same type and colour), two or more each."""
+
+    @property
+    def free(self) -> int:
+        """Number of free men, 2 to 5."""
+        return len(self.kinds)
+
+    @property
+    def pawns(self) -> int:
+        """Number of pawns of both colours."""
+        return self.white_pawns + self.black_pawns
+
+    @property
+    def king_slots(self) -> int:
+        """Number of coordinates of White's king: 10 without pawns, else 64."""
+        return 64 if self.pawns else 10
+
+    @property
+    def phase_size(self) -> int:
+        """Number of slots of one phase, for one side to move."""
+        return self.king_slots << (6 * (self.free - 1))
+
+    @property
+    def size(self) -> int:
+        """Number of slots of the whole table, for one side to move."""
+        return self.phase_size * len(self.placements)
+
+    def slot(self, free: Sequence[int], pawns: Sequence[int] = ()) -> int:
+        """Return the canonical slot of a position.
+
+        ``free`` holds the squares of the free men in layout order (like men in any order), ``pawns`` White's
+        pawn squares, then Black's, each in any order.
+        """
+        if not pawns:
+            king = free[0]
+            return min(self._slot_of_image(IMAGE[s], free) for s in INTO_TRIANGLE[king])
+        best = -1
+        for symmetry in (0, MIRROR_FILES):
+            image = IMAGE[symmetry]
+            moved = [image[square] for square in pawns]
+            placement = (*sorted(moved[: self.white_pawns]), *sorted(moved[self.white_pawns :]))
+            row = self.rows.get(placement)
+            if row is not None:
+                slot = row * self.phase_size + self._slot_of_image(image, free)
+                if best < 0 or slot < best:
+                    best = slot
+        return best
+
+    def _slot_of_image(self, image: tuple[int, ...], free: Sequence[int]) -> int:
+        squares = [image[square] for square in free]
+        for start, stop in self.like_men:
+            squares[start:stop] = sorted(squares[start:stop])
+        slot = squares[0] if self.pawns else TRIANGLE_COORD[squares[0]]
+        for square in squares[1:]:
+            slot = slot << 6 | square
+        return slot
+
+    def squares(self, slot: int) -> tuple[list[int], Placement]:
+        """Return the squares of the free men and of the pawns that a slot (canonical or not) stands for."""
+        phase, rest = divmod(slot, self.phase_size)
+        free = []
+        for _ in range(self.free - 1):
+            free.append(rest & 63)
+            rest >>= 6
+        free.append(rest if self.pawns else TRIANGLE[rest])
+        return free[::-1], self.placements[phase]
+
+    def steps_left(self, placement: Placement) -> int:
+        """Return the number of single pawn steps until every pawn of the placement has promoted."""
+        white = sum(7 - (square >> 3) for square in placement[: self.white_pawns])
+        return white + sum(square >> 3 for square in placement[self.white_pawns :])
+
+
+def _placements(white: int, black: int) -> Iterator[Placement]:
+    """Yield one placement of every mirror pair: the lexicographically smaller."""
+    mirror = IMAGE[MIRROR_FILES]
+    for w, b in product(combinations(_PAWN_SQUARES, white), combinations(_PAWN_SQUARES, black)):
+        if set(w).isdisjoint(b):
+            mirrored = (*sorted(mirror[q] for q in w), *sorted(mirror[q] for q in b))
+            if (*w, *b) <= mirrored:
+                yield (*w, *b)
+
+
+@functools.cache
+def layout_of(material: Material) -> Layout:
+    """Return the layout of a canonical material."""
+    white, black = (men.replace("K", "").replace("P", "") for men in (material.white, material.black))
+    kinds = (0, 0, *(PIECE_ORDER.index(man) for man in white + black))
+    colours = (0, 1, *(0 for _ in white), *(1 for _ in black))
+    like, start = [], 2
+    for stop in range(3, len(kinds) + 1):
+        if stop == len(kinds) or (kinds[stop], colours[stop]) != (kinds[start], colours[start]):
+            if stop - start > 1:
+                like.append((start, stop))
+            start = stop
+    white_pawns, black_pawns = material.white.count("P"), material.black.count("P")
+    layout = Layout(
+        material, kinds, colours, white_pawns, black_pawns, ((),), {(): 0}, tuple(like)
+    )
+    if layout.pawns:
+        placements = sorted(_placements(white_pawns, black_pawns), key=lambda p: (layout.steps_left(p), p))
+        rows = {placement: row for row, placement in enumerate(placements)}
+        layout = Layout(
+            material, kinds, colours, white_pawns, black_pawns, tuple(placements), rows, tuple(like)
+        )
+    return layout
