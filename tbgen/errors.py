@@ -1,0 +1,75 @@
+"""The errors a user can meet: each is one clear sentence, and each knows its exit code."""
+
+from __future__ import annotations
+
+import reprlib
+import shlex
+from os import PathLike
+from typing import ClassVar
+
+__all__ = ["DamagedTableError", "MissingTableError", "TbgenError", "UsageError", "quote"]
+
+_QUOTED_LENGTH = 60
+_quoter = reprlib.Repr()
+_quoter.maxstring = _QUOTED_LENGTH
+
+
+class TbgenError(Exception):
+    """Base of all errors raised on purpose: says what is wrong and what to do about it."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class UsageError(TbgenError, ValueError):
+    """Input that means nothing to tbgen: a FEN, a material name, a G-score or an option."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class MissingTableError(TbgenError, KeyError):
+    """A table that is needed has not been built.
+
+    :param material: canonical name of the missing table, such as ``KBvK``.
+    :param directory: where it was looked for; None stands for the default directory.
+    :param rules: the rules the table was to be built for.
+
+    >>> print(MissingTableError("KBvK", "/srv/tables"))
+    table KBvK is missing from /srv/tables; build it with: tbgen build KBvK --dir /srv/tables
+    """
+
+    exit_code: ClassVar[int] = 3
+
+    def __init__(self, material: str, directory: str | PathLike[str] | None = None, rules: str = "r") -> None:
+        super().__init__(material, directory, rules)
+        self.material = material
+        self.directory = directory
+        self.rules = rules
+
+    @property
+    def command(self) -> str:
+        """The shell command that builds the missing table."""
+        words = ["tbgen", "build", self.material]
+        if self.directory is not None:
+            words += ["--dir", str(self.directory)]
+        if self.rules != "r":
+            words += ["--rules", self.rules]
+        return shlex.join(words)
+
+    def __str__(self) -> str:
+        place = "" if self.directory is None else f" from {self.directory}"
+        return f"table {self.material} is missing{place}; build it with: {self.command}"
+
+
+class DamagedTableError(TbgenError, OSError):
+    """A file that cannot serve as a table: truncated, altered, foreign or of a future format version."""
+
+    exit_code: ClassVar[int] = 1
+
+
+def quote(text: str) -> str:
+    """Quote a user's text for an error message: escaped onto one line, and cut in the middle if it is long.
+
+    >>> quote("G3.4")
+    "'G3.4'"
+    """
+    return _quoter.repr(text)

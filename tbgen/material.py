@@ -1,0 +1,229 @@
+"""Materials: which men each side has, under one name for both colourings, and what they turn into."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, total_ordering
+from itertools import combinations_with_replacement
+from typing import TYPE_CHECKING, Final
+
+from tbgen.errors import UsageError, quote
+
+if TYPE_CHECKING:
+    import chess
+
+__all__ = ["MAX_MEN", "Material", "all_materials", "closure"]
+
+MAX_MEN: Final = 5
+"""Most men, kings and pawns included, that a material may have."""
+
+_MEN = "KQRBNP"
+_PROMOTED = "QRBN"
+_NAME = re.compile(r"([KQRBNP]+)v([KQRBNP]+)", re.ASCII | re.IGNORECASE)
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True)
+class Material:
+    """The men of both sides in canonical form; one table serves it in either colouring.
+
+    The side with more men comes first, and is White in the table; of two sides with equally many, the
+    stronger one, comparing man by man in the order K Q R B N P. Each side is written in that order as well.
+
+    Materials sort in build order: by men, then by pawns, so that a material comes after everything that a
+    capture or a promotion can turn it into.
+
+    >>> sorted(Material.parse(name) for name in ["KRvKQ", "KPvK", "kvkb"])
+    [Material(white='KB', black='K'), Material(white='KP', black='K'), Material(white='KQ', black='KR')]
+
+    :raises UsageError: if a side has not exactly one king, if there are more than :data:`MAX_MEN` men, or if
+        the form is not canonical; :meth:`parse` and :meth:`of_sides` accept any form.
+    """
+
+    white: str
+    """White's men, king first, such as ``KBN``."""
+
+    black: str
+    """Black's men."""
+
+    def __post_init__(self) -> None:
+        if not all(side and set(side) <= set(_MEN) for side in (self.white, self.black)):
+            raise UsageError(f"{quote(self.name)} is not a material: the men are {', '.join(_MEN)}")
+        if self.white.count("K") != 1 or self.black.count("K") != 1:
+            raise UsageError(f"{quote(self.name)} is not a material: each side needs exactly one king")
+        if self.men > MAX_MEN:
+            raise UsageError(
+                f"{quote(self.name)} has {self.men} men, kings included, and tables have at most {MAX_MEN}"
+            )
+        if (self.white, self.black) != _canonical(self.white, self.black):
+            raise UsageError(f"{quote(self.name)} is not canonical: read it with Material.parse instead")
+
+    @classmethod
+    def parse(cls, text: str) -> Material:
+        """Read a name such as ``KBNvK``; upper and lower case, order of the men and colouring do not matter.
+
+        :raises UsageError: if the text names no material of 2 to :data:`MAX_MEN` men.
+
+        >>> print(Material.parse("kvknb"))
+        KBNvK
+        """
+        match = _NAME.fullmatch(text)
+        if match is None:
+            raise UsageError(
+                f"{quote(text)} is not a material name: expected the men (K, Q, R, B, N, P) of one side, "
+                "a v and the men of the other, such as KBNvK"
+            )
+        material, _ = cls.of_sides(match[1].upper(), match[2].upper())
+        return material
+
+    @classmethod
+    def of_sides(cls, white: str, black: str) -> tuple[Material, bool]:
+        """Return the material of two sides, and whether its canonical form swaps the colours.
+
+        :raises UsageError: as :meth:`parse` does.
+
+        >>> Material.of_sides("K", "KB")
+        (Material(white='KB', black='K'), True)
+        """
+        strong, weak = _canonical(white, black)
+        return cls(strong, weak), strong != "".join(sorted(white, key=_MEN.find))
+
+    @classmethod
+    def of_board(cls, board: chess.Board) -> tuple[Material, bool]:
+        """Return the material of a board, and whether its canonical form swaps the colours.
+
+        :raises UsageError: if a side has not exactly one king, or if there are more than :data:`MAX_MEN` men.
+        """
+        masks = (board.kings, board.queens, board.rooks, board.bishops, board.knights, board.pawns)
+        black, white = (
+            "".join([man * (mask & side).bit_count() for man, mask in zip(_MEN, masks, strict=True)])
+            for side in board.occupied_co
+        )
+        return _of_sides(white, black)
+
+    @property
+    def name(self) -> str:
+        """The canonical name, such as ``KBNvK``."""
+        return f"{self.white}v{self.black}"
+
+    @property
+    def men(self) -> int:
+        """Number of men, kings included."""
+        return len(self.white) + len(self.black)
+
+    @property
+    def pawns(self) -> int:
+        """Number of pawns of both sides."""
+        return self.white.count("P") + self.black.count("P")
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether both sides have the same men."""
+        return self.white == self.black
+
+    def captures(self) -> set[Material]:
+        """Return what one capture without promotion leaves."""
+        return {
+            Material.of_sides(own, left)[0]
+            for own, other in self._colourings()
+            for left in _without_one_of(other, "QRBNP")
+        }
+
+    def promotions(self) -> set[Material]:
+        """Return what one promotion without capture leaves."""
+        return {
+            Material.of_sides(promoted, other)[0]
+            for own, other in self._colourings()
+            for promoted in _with_promotion(own)
+        }
+
+    def successors(self) -> set[Material]:
+        """Return what one move out of the material leaves: a capture, a promotion, or both at once.
+
+        >>> sorted(material.name for material in Material.parse("KPvKN").successors())
+        ['KBvK', 'KBvKN', 'KNvK', 'KNvKN', 'KPvK', 'KQvK', 'KQvKN', 'KRvK', 'KRvKN']
+        """
+        # No pawn stands on the last rank, so a promoting pawn captures a piece.
+        both = {
+            Material.of_sides(promoted, left)[0]
+            for own, other in self._colourings()
+            for promoted in _with_promotion(own)
+            for left in _without_one_of(other, "QRBN")
+        }
+        return self.captures() | self.promotions() | both
+
+    def _colourings(self) -> tuple[tuple[str, str], tuple[str, str]]:
+        return (self.white, self.black), (self.black, self.white)
+
+    def _build_key(self) -> tuple[object, ...]:
+        return self.men, self.pawns, _precedence(self.white), _precedence(self.black)
+
+    def __lt__(self, other: object) -> bool:
+        if not isinstance(other, Material):
+            return NotImplemented
+        return self._build_key() < other._build_key()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def closure(materials: Iterable[Material]) -> list[Material]:
+    """Return the materials and all that they can turn into, each after everything it can turn into itself.
+
+    >>> [material.name for material in closure([Material.parse("KBNvK")])]
+    ['KvK', 'KBvK', 'KNvK', 'KBNvK']
+    """
+    found: set[Material] = set()
+    pending = list(materials)
+    while pending:
+        material = pending.pop()
+        if material not in found:
+            found.add(material)
+            pending.extend(material.successors())
+    return sorted(found)
+
+
+def all_materials(men: int) -> list[Material]:
+    """Return all materials of 2 up to the given number of men in build order.
+
+    :raises UsageError: if the number is not between 2 and :data:`MAX_MEN`.
+
+    >>> len(all_materials(4))
+    36
+    """
+    if not 2 <= men <= MAX_MEN:
+        raise UsageError(f"materials have 2 to {MAX_MEN} men, kings included, not {men}")
+    pieces = range(men - 1)
+    return sorted(
+        {
+            Material.of_sides("K" + "".join(white), "K" + "".join(black))[0]
+            for strong in pieces
+            for weak in pieces
+            if strong + weak <= men - 2
+            for white in combinations_with_replacement("QRBNP", strong)
+            for black in combinations_with_replacement("QRBNP", weak)
+        }
+    )
+
+
+_of_sides = cache(Material.of_sides)
+
+
+def _precedence(side: str) -> tuple[int, list[int]]:
+    """Return a key by which the side that comes first in a name sorts first."""
+    return -len(side), [_MEN.find(man) for man in side]
+
+
+def _canonical(white: str, black: str) -> tuple[str, str]:
+    strong, weak = sorted(("".join(sorted(side, key=_MEN.find)) for side in (white, black)), key=_precedence)
+    return strong, weak
+
+
+def _without_one_of(side: str, men: str) -> Iterator[str]:
+    return (side.replace(man, "", 1) for man in men if man in side)
+
+
+def _with_promotion(side: str) -> Iterator[str]:
+    return (side.replace("P", piece, 1) for piece in _PROMOTED if "P" in side)

@@ -1,0 +1,177 @@
+"""G-scores: the values of r-mobility chess, their order, text, table codes and points."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import total_ordering
+from typing import TYPE_CHECKING, Final, NamedTuple, SupportsIndex
+
+from tbgen.errors import UsageError, quote
+
+if TYPE_CHECKING:
+    import chess
+
+__all__ = ["MAX_CODED_RANK", "MAX_RANK", "NONE", "GScore", "Points", "points"]
+
+MAX_RANK: Final = 1999
+"""Largest rank of a score, G999.5: more moves than any arrangement of chessmen allows."""
+
+MAX_CODED_RANK: Final = 126
+"""Largest rank, G63.0, that has a table code."""
+
+NONE: Final = 127
+"""The table code that stands for no position and no value."""
+
+_TEXT = re.compile(r"(-|m)?[Gg]([0-9]+)(?:\.([05]))?")
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True)
+class GScore:
+    """A G-score: the rank of a position, held by the side that just moved.
+
+    The rank is twice the number of legal moves of the side to move, plus one unless that side is in check;
+    the score prints as half of it. The fewer moves the opponent has, the better for the holder:
+
+    ========  ====  ======================================
+    text      rank  meaning
+    ========  ====  ======================================
+    ``G0.0``  0     White mates
+    ``G0.5``  1     White stalemates
+    ``G1.0``  2     White leaves one move, giving check
+    ``G1.5``  3     White leaves one move
+    ``-G0.0`` 0     Black mates
+    ========  ====  ======================================
+
+    Scores are ordered from White's point of view, the greater the better for White, whoever holds them:
+    ``G0.0 > G0.5 > G1.0 > ... > -G1.0 > -G0.5 > -G0.0``.
+
+    >>> max(GScore.parse("G3.5"), GScore.parse("-G8.5"), GScore.parse("G1.5"))
+    GScore(rank=3, white=True)
+
+    :raises UsageError: if the rank is negative or above :data:`MAX_RANK`.
+    """
+
+    rank: int
+    """Twice the legal moves, plus one without check; the unsigned G-score doubled."""
+
+    white: bool
+    """Whether White is the holder."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.rank <= MAX_RANK:
+            raise UsageError(
+                f"a G-score lies between G0.0 and G{MAX_RANK / 2}, and rank {self.rank} does not"
+            )
+
+    @classmethod
+    def parse(cls, text: str) -> GScore:
+        """Read a score such as ``G3.5``, ``g3.5``, ``G3`` (for White), ``-G3.5`` or ``mG3.5`` (for Black).
+
+        The ``m`` stands for minus, for command lines where a leading ``-`` would look like an option.
+
+        :raises UsageError: if the text is anything else.
+
+        >>> str(GScore.parse("mg3"))
+        '-G3.0'
+        """
+        match = _TEXT.fullmatch(text)
+        if match is None:
+            raise UsageError(
+                f"{quote(text)} is not a G-score: expected moves in halves, such as G3.5 or G3, "
+                "or -G3.5 or mG3.5 if Black holds it"
+            )
+        minus, moves, half = match.groups()
+        digits = moves.lstrip("0") or "0"
+        if len(digits) > len(str(MAX_RANK // 2)):
+            raise UsageError(f"{quote(text)} is not a G-score: the largest one is G{MAX_RANK / 2}")
+        return cls(2 * int(digits) + (half == "5"), minus is None)
+
+    @classmethod
+    def from_code(cls, code: SupportsIndex) -> GScore:
+        """Return the score of a table code: always the same object for the same code.
+
+        :raises ValueError: if no score has that code, as with :data:`NONE`.
+        """
+        try:
+            return _BY_CODE[code]
+        except KeyError:
+            raise ValueError(f"{code} is not the code of a G-score") from None
+
+    @classmethod
+    def of_board(cls, board: chess.Board) -> GScore:
+        """Return the score of a position itself, which is what a game that is reset here starts from.
+
+        >>> import chess
+        >>> print(GScore.of_board(chess.Board("8/8/8/2K3k1/8/8/8/8 w - - 0 1")))
+        -G8.5
+        """
+        return cls(2 * board.legal_moves.count() + (not board.is_check()), not board.turn)
+
+    @property
+    def g(self) -> float:
+        """The unsigned G-score: 3.5 for ``G3.5`` and for ``-G3.5``."""
+        return self.rank / 2
+
+    @property
+    def holder(self) -> str:
+        """The side whose score it is: ``"white"`` or ``"black"``."""
+        return "white" if self.white else "black"
+
+    @property
+    def code(self) -> int:
+        """The byte that stands for the score in tables: the smaller, the better for White.
+
+        White's scores are coded as their rank, Black's as 255 minus their rank.
+
+        :raises UsageError: if the rank is above :data:`MAX_CODED_RANK`.
+        """
+        if self.rank > MAX_CODED_RANK:
+            raise UsageError(f"{self} is out of the range of tables, which ends at G{MAX_CODED_RANK / 2}")
+        return self.rank if self.white else 255 - self.rank
+
+    def __neg__(self) -> GScore:
+        """Return the score with the colours swapped."""
+        return GScore(self.rank, not self.white)
+
+    def __lt__(self, other: object) -> bool:
+        if not isinstance(other, GScore):
+            return NotImplemented
+        if self.white != other.white:
+            return other.white
+        return self.rank > other.rank if self.white else self.rank < other.rank
+
+    def __str__(self) -> str:
+        return f"{'' if self.white else '-'}G{self.rank / 2}"
+
+
+class Points(NamedTuple):
+    """What a result is worth to each side; together always 1.
+
+    >>> print(Points(0.625, 0.375))
+    0.6250-0.3750
+    """
+
+    white: float
+    black: float
+
+    def __str__(self) -> str:
+        return f"{self.white:.4f}-{self.black:.4f}"
+
+
+def points(score: GScore) -> Points:
+    """Return the exponential points of a result: the holder gets 1/2 + 1/2^(1 + rank), the opponent the rest.
+
+    >>> points(GScore.parse("-G1.0"))
+    Points(white=0.375, black=0.625)
+    """
+    edge = 0.5 ** (1 + score.rank)
+    return Points(0.5 + edge, 0.5 - edge) if score.white else Points(0.5 - edge, 0.5 + edge)
+
+
+_BY_CODE: Final[dict[SupportsIndex, GScore]] = {
+    score.code: score
+    for white in (True, False)
+    for score in (GScore(rank, white) for rank in range(MAX_CODED_RANK + 1))
+}
