@@ -49,7 +49,7 @@ class Material:
     """Black's men."""
 
     def __post_init__(self) -> None:
-        if not all(side and set(side) <= set(_MEN) for side in (self.white, self.black)):
+        if not set(self.white + self.black) <= set(_MEN):
             raise UsageError(f"{quote(self.name)} is not a material: the men are {', '.join(_MEN)}")
         if self.white.count("K") != 1 or self.black.count("K") != 1:
             raise UsageError(f"{quote(self.name)} is not a material: each side needs exactly one king")

@@ -1,0 +1,57 @@
+"""Errors: their sentences, exit codes and the built-in errors they can be caught as."""
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, UsageError, quote
+
+
+@pytest.mark.parametrize(
+    ("error", "builtin", "exit_code"),
+    [
+        (UsageError("no"), ValueError, 2),
+        (MissingTableError("KBvK"), KeyError, 3),
+        (DamagedTableError("no"), OSError, 1),
+        (TbgenError("no"), Exception, 1),
+    ],
+)
+def test_exit_codes_and_builtin_errors(error: TbgenError, builtin: type, exit_code: int) -> None:
+    assert isinstance(error, TbgenError)
+    assert isinstance(error, builtin)
+    assert error.exit_code == exit_code
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (MissingTableError("KBvK"), "table KBvK is missing; build it with: tbgen build KBvK"),
+        (
+            MissingTableError("KBvK", Path("my tables"), "wg"),
+            "table KBvK is missing from my tables; build it with: tbgen build KBvK --dir 'my tables' --rules wg",
+        ),
+    ],
+)
+def test_missing_table_names_the_command_that_builds_it(error: MissingTableError, sentence: str) -> None:
+    assert str(error) == sentence
+    assert error.material == "KBvK"
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("G3.4", "'G3.4'"),
+        ("a\nb\x1b[31m", r"'a\nb\x1b[31m'"),
+        ("\ud800", r"'\ud800'"),
+    ],
+)
+def test_quote_escapes(text: str, quoted: str) -> None:
+    assert quote(text) == quoted
+
+
+def test_quote_shortens() -> None:
+    quoted = quote("x" * 10_000_000)
+    assert len(quoted) == 60
+    assert "..." in quoted
