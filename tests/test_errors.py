@@ -29,8 +29,8 @@ def test_exit_codes_and_builtin_errors(error: TbgenError, builtin: type, exit_co
     [
         (MissingTableError("KBvK"), "table KBvK is missing; build it with: tbgen build KBvK"),
         (
-            MissingTableError("KBvK", Path("my tables"), "wg"),
-            "table KBvK is missing from my tables; build it with: tbgen build KBvK --dir 'my tables' --rules wg",
+            MissingTableError("KBvK", Path("my dir"), "wg"),
+            "table KBvK is missing from my dir; build it with: tbgen build KBvK --dir 'my dir' --rules wg",
         ),
     ],
 )
