@@ -1,0 +1,1 @@
+"""Layered retrograde analysis on bit-parallel sets of positions (docs/architecture.md)."""

@@ -1,0 +1,100 @@
+"""Canonical slots as sets, and the expansion of a stored table to all its slots."""
+
+import numpy as np
+
+from tbgen.accelerate import jit
+from tbgen.index.layout import Layout
+from tbgen.index.symmetry import MIRROR_FILES, TRANSPOSE, IMAGE
+from tbgen.retro.bits import ZERO
+from tbgen.retro.frame import frame_of
+from tbgen.retro.geometry import BIT, IMAGES, TRIANGLE_OF, TRIANGLE_SQUARE
+
+
+def like_men(layout: Layout) -> np.ndarray:
+    """Return the ranges of like free men as int64 (n, 2)."""
+    return np.array(layout.like_men, np.int64).reshape(-1, 2)
+
+
+def mirrors_itself(layout: Layout, phase: int) -> bool:
+    """Whether a pawn placement is its own mirror image."""
+    placement = layout.placements[phase]
+    mirrored = [IMAGE[MIRROR_FILES][square] for square in placement]
+    return bool(placement) and all(
+        sorted(mirrored[part]) == list(placement[part])
+        for part in (slice(layout.white_pawns), slice(layout.white_pawns, None))
+    )
+
+
+@jit
+def _sort_like(squares, like):
+    for group in range(len(like)):
+        start, stop = like[group, 0], like[group, 1]
+        for man in range(start + 1, stop):
+            square, place = squares[man], man
+            while place > start and squares[place - 1] > square:
+                squares[place] = squares[place - 1]
+                place -= 1
+            squares[place] = square
+
+
+@jit
+def canonical_slot(fr, slot, like, mirrored, squares):
+    """The canonical slot within the phase; ``mirrored`` if the phase's pawns are their own mirror image."""
+    free = fr.scalars + 1
+    rest = slot
+    for man in range(free - 1, 0, -1):
+        squares[man] = rest & 63
+        rest >>= 6
+    squares[0] = TRIANGLE_SQUARE[rest] if fr.pawnless else rest
+    symmetry = 0
+    if fr.pawnless and squares[0] % 9 == 0:
+        symmetry = TRANSPOSE
+    elif mirrored:
+        symmetry = MIRROR_FILES
+    best = slot
+    for attempt in range(2):
+        _sort_like(squares, like)
+        number = TRIANGLE_OF[squares[0]] if fr.pawnless else squares[0]
+        for man in range(1, free):
+            number = number << 6 | squares[man]
+        if number < best:
+            best = number
+        if attempt == 1 or symmetry == 0:
+            break
+        for man in range(free):
+            squares[man] = IMAGES[symmetry, squares[man]]
+    return best
+
+
+@jit
+def canonical_words(fr, like, mirrored, words):
+    """Set ``words`` uint64 (words,) to the phase's canonical slots (legal or not)."""
+    squares = np.empty(fr.scalars + 1, np.int64)
+    for word in range(fr.words):
+        bits = ZERO
+        for bit in range(64):
+            if canonical_slot(fr, word * 64 + bit, like, mirrored, squares) == word * 64 + bit:
+                bits |= BIT[bit]
+        words[word] = bits
+
+
+@jit
+def _expand_phase(fr, like, mirrored, value, depth):
+    squares = np.empty(fr.scalars + 1, np.int64)
+    for slot in range(len(value)):
+        source = canonical_slot(fr, slot, like, mirrored, squares)
+        value[slot] = value[source]
+        depth[slot] = depth[source]
+
+
+def expand(layout: Layout, value: np.ndarray, depth: np.ndarray) -> None:
+    """Copy each canonical slot's value and depth (both (sides, size)) to all slots that stand for the same
+    position."""
+    like, frame = like_men(layout), frame_of(layout)
+    for phase in range(len(layout.placements)):
+        mirrored = mirrors_itself(layout, phase)
+        if len(like) or mirrored or not layout.pawns:
+            part = slice(phase * layout.phase_size, (phase + 1) * layout.phase_size)
+            for side in range(len(value)):
+                _expand_phase(frame, like, mirrored, value[side, part], depth[side, part])
+

@@ -1,0 +1,265 @@
+"""The layers of one phase: accrued scores A = (sign, rank), rank by rank (section 4 of docs/theory.md).
+
+Layer by layer the two attackers work independently of each other, White's (0) and Black's (1):
+
+- the *outer* sweep of layer ``rank`` takes the attacker's own scores of rank - 1. What it assigns has this
+  value whatever the accrued score: it is *decided* (fact F3) and leaves all layers for good;
+- the *inner* sweep takes all values from the attacker's own score of this rank to the last one better for it
+  than A, the opponent's score of this rank: White's inner sweep solves A = (-, rank), Black's A = (+, rank).
+  What it leaves is worth A.
+
+Then the positions whose own score has this rank get their fresh value: A is their own score in the layer of
+the side to move. They enter all later layers as settled events.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tbgen.accelerate import jit
+from tbgen.retro.bits import ONE, ZERO, lowest, popcount
+from tbgen.retro.geometry import BIT
+from tbgen.retro.mobility import SLICES, of_rank
+from tbgen.retro.resets import NO_EXIT
+from tbgen.retro.sweep import (
+    Scratch,
+    Sets,
+    event,
+    event_key,
+    event_node,
+    is_settled,
+    make_scratch,
+    make_sets,
+    sweep,
+)
+
+FIRST_LAYER = 2
+"""Rank of the first layer: ranks 0 and 1, mate and stalemate, end the game."""
+
+
+class Phase(NamedTuple):
+    """What both attackers share, uint64 (2, words) by side to move."""
+
+    legal: np.ndarray
+    alive: np.ndarray
+    """Positions still in the layers."""
+    slices: np.ndarray
+    """uint64 (2, words, SLICES): ranks, see ``tbgen.retro.mobility``."""
+    canonical: np.ndarray
+    """uint64 (words,): canonical slots."""
+
+
+class Attacker(NamedTuple):
+    """One attacker's sets and results."""
+
+    lasting: Sets
+    """Before the inner sweep: what the outer sweeps have assigned stays assigned."""
+    passing: Sets
+    """The inner sweep's copy."""
+    scratch: Scratch
+    value: np.ndarray
+    """uint8 (2 * phase size,): values of the inner sweep, White to move first."""
+    depth: np.ndarray
+    """uint16 (2 * phase size,)."""
+
+
+def make_phase(words: int) -> Phase:
+    """Return room for one phase."""
+    return Phase(
+        np.zeros((2, words), np.uint64),
+        np.zeros((2, words), np.uint64),
+        np.zeros((2, words, SLICES), np.uint64),
+        np.zeros(words, np.uint64),
+    )
+
+
+def make_attacker(words: int) -> Attacker:
+    """Return room for one attacker."""
+    return Attacker(
+        make_sets(words),
+        make_sets(words),
+        make_scratch(words),
+        np.zeros(128 * words, np.uint8),
+        np.zeros(128 * words, np.uint16),
+    )
+
+
+@jit
+def begin(fr, attacker, phase, att, ex):
+    """Set up the attacker's sets: nothing assigned, defenders with an exit not ready."""
+    defender = 1 - attacker
+    first = defender * fr.words * 64
+    for word in range(fr.words):
+        att.lasting.refuge[word] = phase.legal[attacker, word]
+        att.lasting.wanted[word] = phase.legal[attacker, word]
+        bits = phase.legal[defender, word]
+        ready = bits
+        while bits:
+            bit = lowest(bits)
+            bits &= bits - ONE
+            if ex.nearest[first + word * 64 + bit] != NO_EXIT:
+                ready &= ~BIT[bit]
+        att.lasting.ready[word] = ready
+
+
+@jit
+def outer(fr, attacker, rank, phase, att, events, value, depth, starts):
+    """Assign what the attacker can force to its own scores of rank - 1; see the module's head."""
+    att.lasting.caught[:] = ZERO
+    if rank > 0:
+        sweep(
+            fr, attacker, events, rank - 1, rank, att.lasting, phase.alive[1 - attacker], att.scratch, value,
+            depth, starts,
+        )  # fmt: skip
+
+
+@jit
+def retire(phase, white, black):
+    """Take the positions decided by the outer sweeps out of the layers; return whether any is left."""
+    left = ZERO
+    for word in range(len(phase.canonical)):
+        for side in range(2):
+            mover, other = (white.lasting, black.lasting) if side == 0 else (black.lasting, white.lasting)
+            alive = phase.alive[side, word] & mover.wanted[word] & ~other.caught[word]
+            _keep(phase, mover, other, side, word, alive)
+            left |= alive
+    return left != ZERO
+
+
+@jit
+def _keep(phase, mover, other, side, word, alive):
+    phase.alive[side, word] = alive
+    mover.wanted[word] &= alive
+    other.ready[word] &= alive
+
+
+@jit
+def inner(fr, attacker, rank, phase, att, events):
+    """Solve the layer of the opponent's accrued score of this rank; see the module's head."""
+    att.passing.refuge[:] = att.lasting.refuge
+    att.passing.wanted[:] = att.lasting.wanted
+    att.passing.ready[:] = att.lasting.ready
+    att.passing.caught[:] = ZERO
+    starts = np.array([0, fr.words * 64])
+    sweep(
+        fr, attacker, events, rank, 255 - rank, att.passing, phase.alive[1 - attacker], att.scratch, att.value,
+        att.depth, starts,
+    )  # fmt: skip
+
+
+@jit
+def _exceptions(attacker, side, word, rank, phase, att):
+    """Canonical alive positions whose value in the layer is not A, A not being their own score."""
+    if side == attacker:
+        bits = phase.alive[side, word] & ~att.passing.wanted[word]
+        if bits:
+            bits &= ~of_rank(phase.slices[side, word], rank)
+    else:
+        bits = att.passing.caught[word]
+    return bits & phase.canonical[word]
+
+
+@jit
+def collect(attacker, rank, phase, att):
+    """Return the layer's exceptions: mask uint64 (2, words), values uint8 and depths uint16 in slot order."""
+    words = len(phase.canonical)
+    mask = np.empty((2, words), np.uint64)
+    count = 0
+    for side in range(2):
+        for word in range(words):
+            bits = _exceptions(attacker, side, word, rank, phase, att)
+            mask[side, word] = bits
+            count += popcount(bits)
+    value, depth = np.empty(count, np.uint8), np.empty(count, np.uint16)
+    count = 0
+    for side in range(2):
+        for word in range(words):
+            bits = mask[side, word]
+            first = (side * words + word) * 64
+            while bits:
+                at = first + lowest(bits)
+                bits &= bits - ONE
+                value[count] = att.value[at]
+                depth[count] = att.depth[at]
+                count += 1
+    return mask, value, depth
+
+
+@jit
+def settle(attacker, rank, phase, att, value, depth, start):
+    """Give the positions of this rank with the attacker to move their fresh value and depth, at ``start`` +
+    slot, and take them out of the layers; return their nodes (int64)."""
+    words = len(phase.canonical)
+    own = 255 - rank if attacker == 0 else rank
+    count = 0
+    for word in range(words):
+        if phase.alive[attacker, word]:
+            count += popcount(phase.alive[attacker, word] & of_rank(phase.slices[attacker, word], rank))
+    nodes = np.empty(count, np.int64)
+    count = 0
+    for word in range(words):
+        if phase.alive[attacker, word] == ZERO:
+            continue
+        bits = phase.alive[attacker, word] & of_rank(phase.slices[attacker, word], rank)
+        phase.alive[attacker, word] &= ~bits
+        stays = att.passing.wanted[word] if rank >= FIRST_LAYER else ~ZERO
+        while bits:
+            bit = lowest(bits)
+            bits &= bits - ONE
+            slot = word * 64 + bit
+            nodes[count] = attacker * words * 64 + slot
+            count += 1
+            if stays & BIT[bit]:
+                value[start + slot] = own
+                depth[start + slot] = 0
+            else:
+                value[start + slot] = att.value[attacker * words * 64 + slot]
+                depth[start + slot] = att.depth[attacker * words * 64 + slot]
+    return nodes
+
+
+@jit
+def trim(phase, white, black):
+    """Take the settled positions out of the attackers' sets too."""
+    for word in range(len(phase.canonical)):
+        for side in range(2):
+            mover, other = (white.lasting, black.lasting) if side == 0 else (black.lasting, white.lasting)
+            _keep(phase, mover, other, side, word, phase.alive[side, word])
+
+
+@jit
+def next_events(attacker, rank, phase, events, white_nodes, black_nodes, value, depth, starts):
+    """Return the events of the next layer: those left of ``events`` merged with the newly settled nodes."""
+    words = len(phase.canonical)
+    first, last = rank, 254 - rank
+    fresh = np.empty(len(white_nodes) + len(black_nodes), np.uint64)
+    count = 0
+    for side in range(2):
+        nodes = white_nodes if side == 0 else black_nodes
+        for node in nodes:
+            at = starts[side] + node - side * words * 64
+            entry = event(attacker, np.int64(value[at]), np.int64(depth[at]), True, node)
+            if event_key(entry) < last:
+                fresh[count] = entry
+                count += 1
+    fresh = fresh[:count]
+    fresh.sort()
+    merged = np.empty(len(events) + count, np.uint64)
+    taken, length = 0, 0
+    for entry in events:
+        key = event_key(entry)
+        if key < first or key >= last:
+            continue
+        if not is_settled(entry):
+            node = event_node(entry)
+            side = 0 if node < words * 64 else 1
+            if phase.alive[side, (node >> 6) - side * words] & BIT[node & 63] == ZERO:
+                continue
+        while taken < count and fresh[taken] < entry:
+            merged[length] = fresh[taken]
+            taken += 1
+            length += 1
+        merged[length] = entry
+        length += 1
+    merged[length : length + count - taken] = fresh[taken:]
+    return merged[: length + count - taken].copy()

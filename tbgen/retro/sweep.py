@@ -1,0 +1,219 @@
+"""One side's attractor, value by value and ply by ply: the sweep.
+
+The *attacker* drives play to the values it likes; *keys* number the values from the attacker's best: the value
+code for White, 255 minus it for Black. A sweep over a range of keys assigns (value, depth) to
+
+- a position with the attacker to move as soon as one move reaches an assigned position (or an exit),
+- a position with the *defender* to move once no quiet move escapes to a position not yet assigned and no exit
+  is better for the defender than the value swept,
+
+levels being taken in the order (key, depth), so every position gets the attacker's best value in the fewest
+plies the attacker can force against the longest defence (depth to goal, section 5 of docs/theory.md).
+
+Exits, and positions whose fresh value was settled in earlier layers, enter as *events*, sorted by key and time.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tbgen.accelerate import jit
+from tbgen.retro.bits import ONE, ZERO, lowest
+from tbgen.retro.geometry import BIT
+from tbgen.retro.moves import predecessors, without_escape
+from tbgen.retro.resets import NO_EXIT
+
+_KEY_SHIFT = np.uint64(56)
+_TIME_SHIFT = np.uint64(40)
+_TIME_MASK = np.uint64(0xFFFF)
+_SETTLED = np.uint64(1 << 39)
+_NODE_MASK = np.uint64((1 << 39) - 1)
+
+
+class Sets(NamedTuple):
+    """The sets of one attacker, uint64 (words,) each, as they stand when a sweep begins or ends."""
+
+    refuge: np.ndarray
+    """Attacker to move: legal and not assigned; a defender who can go there escapes."""
+    wanted: np.ndarray
+    """Attacker to move: positions that may still be assigned in this layer."""
+    ready: np.ndarray
+    """Defender to move: positions that may still be assigned in this layer and have no exit that the sweep has
+    not reached."""
+    caught: np.ndarray
+    """Defender to move: positions assigned in this sweep."""
+
+
+class Scratch(NamedTuple):
+    """Working memory of one attacker's sweeps."""
+
+    found: np.ndarray
+    """uint64 (2, words): candidates of the ply; row 0 attacker to move, row 1 defender; empty between plies."""
+    touched: np.ndarray
+    """int32 (2, words): which words of ``found`` are not empty."""
+    front_word: np.ndarray
+    """int32 (2, 2 * words): words assigned in the last ply."""
+    front_bits: np.ndarray
+    """uint64 (2, 2 * words)."""
+
+
+def make_sets(words: int) -> Sets:
+    """Return empty sets for one attacker."""
+    return Sets(*(np.zeros(words, np.uint64) for _ in range(4)))
+
+
+def make_scratch(words: int) -> Scratch:
+    """Return working memory for one attacker."""
+    return Scratch(
+        np.zeros((2, words), np.uint64),
+        np.empty((2, words), np.int32),
+        np.empty((2, 2 * words), np.int32),
+        np.empty((2, 2 * words), np.uint64),
+    )
+
+
+@jit
+def event(attacker, value, time, settled, node):
+    """Pack an event: ``node`` (its slot, plus the phase size if Black is to move) has ``value`` at ``time``."""
+    key = value if attacker == 0 else 255 - value
+    word = np.uint64(key) << _KEY_SHIFT | np.uint64(time) << _TIME_SHIFT | np.uint64(node)
+    return word | _SETTLED if settled else word
+
+
+@jit
+def event_key(entry):
+    """The key of an event, 0..255."""
+    return np.int64(entry >> _KEY_SHIFT)
+
+
+@jit
+def event_node(entry):
+    """The node of an event."""
+    return np.int64(entry & _NODE_MASK)
+
+
+@jit
+def is_settled(entry):
+    """Whether the event is a position settled in an earlier layer (else an exit)."""
+    return entry & _SETTLED != ZERO
+
+
+@jit
+def exit_events(attacker, nodes, alive, ex):
+    """Return the sorted events of all exits of the phase: an attacker's exit counts with its smallest depth, a
+    defender's with its largest, one ply after it.
+
+    ``nodes`` is the phase size, ``alive`` uint64 (2, words) the legal positions.
+    """
+    count = 0
+    for node in range(2 * nodes):
+        if ex.nearest[node] != NO_EXIT:
+            count += 1
+    events = np.empty(count, np.uint64)
+    count = 0
+    for node in range(2 * nodes):
+        if ex.nearest[node] != NO_EXIT:
+            side = 0 if node < nodes else 1
+            depth = ex.nearest[node] if side == attacker else ex.farthest[node]
+            events[count] = event(attacker, np.int64(ex.value[node]), np.int64(depth) + 1, False, node)
+            count += 1
+    events.sort()
+    return events
+
+
+@jit
+def _record(value, depth, first, bits, code, ply):
+    """Write one value and depth to all positions in ``bits`` of the word that starts at ``first``."""
+    while bits:
+        at = first + lowest(bits)
+        value[at] = code
+        depth[at] = ply
+        bits &= bits - ONE
+
+
+@jit
+def sweep(fr, attacker, events, low, high, sets, defenders, scratch, value, depth, starts):
+    """Assign all positions that the attacker can force to values with keys in ``low <= key < high``.
+
+    ``defenders`` uint64 (words,): alive positions with the defender to move. ``value`` uint8 and ``depth``
+    uint16 receive the results at ``starts[side] + slot``.
+    """
+    squares = np.empty(fr.scalars, np.int64)
+    found, touched = scratch.found, scratch.touched
+    front_word, front_bits = scratch.front_word, scratch.front_bits
+    nodes = fr.words * 64
+    defender = 1 - attacker
+    at = np.searchsorted(events, np.uint64(low) << _KEY_SHIFT)
+    key, ply = 0, 0
+    front_wanted, front_caught = 0, 0
+    while True:
+        if front_wanted + front_caught > 0:
+            ply += 1
+        elif at < len(events) and event_key(events[at]) < high:
+            key = event_key(events[at])
+            ply = np.int64(events[at] >> _TIME_SHIFT & _TIME_MASK)
+        else:
+            return
+        code = key if attacker == 0 else 255 - key
+        wins, losses = 0, 0
+        for number in range(front_caught):
+            wins = predecessors(
+                fr, front_word[1, number], front_bits[1, number], attacker, sets.wanted, found[0], touched[0],
+                wins, squares,
+            )  # fmt: skip
+        for number in range(front_wanted):
+            losses = predecessors(
+                fr, front_word[0, number], front_bits[0, number], defender, sets.ready, found[1], touched[1],
+                losses, squares,
+            )  # fmt: skip
+        front_wanted, front_caught = 0, 0
+        now = np.uint64(key) << np.uint64(16) | np.uint64(ply)
+        while at < len(events) and events[at] >> _TIME_SHIFT == now:
+            entry = events[at]
+            at += 1
+            node = event_node(entry)
+            side = 0 if node < nodes else 1
+            word = (node - side * nodes) >> 6
+            bit = BIT[node & 63]
+            if side == attacker:
+                if not is_settled(entry):
+                    bit &= sets.wanted[word]
+                if bit:
+                    if found[0, word] == ZERO:
+                        touched[0, wins] = word
+                        wins += 1
+                    found[0, word] |= bit
+            elif is_settled(entry):
+                if front_caught > 0 and front_word[1, front_caught - 1] == word:
+                    front_bits[1, front_caught - 1] |= bit
+                else:
+                    front_word[1, front_caught] = word
+                    front_bits[1, front_caught] = bit
+                    front_caught += 1
+            elif defenders[word] & bit:
+                sets.ready[word] |= bit
+                if found[1, word] == ZERO:
+                    touched[1, losses] = word
+                    losses += 1
+                found[1, word] |= bit
+        for number in range(losses):
+            word = touched[1, number]
+            bits = without_escape(fr, word, found[1, word], defender, sets.refuge, squares)
+            found[1, word] = ZERO
+            if bits:
+                sets.ready[word] &= ~bits
+                sets.caught[word] |= bits
+                front_word[1, front_caught] = word
+                front_bits[1, front_caught] = bits
+                front_caught += 1
+                _record(value, depth, starts[defender] + word * 64, bits, code, ply)
+        for number in range(wins):
+            word = touched[0, number]
+            bits = found[0, word]
+            found[0, word] = ZERO
+            sets.wanted[word] &= ~bits
+            sets.refuge[word] &= ~bits
+            front_word[0, front_wanted] = word
+            front_bits[0, front_wanted] = bits
+            front_wanted += 1
+            _record(value, depth, starts[attacker] + word * 64, bits, code, ply)

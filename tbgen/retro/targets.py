@@ -1,0 +1,255 @@
+"""Where zeroing moves lead: the tables of the materials reached, laid side by side in one pool of arrays.
+
+The pool starts with the table being solved (pawn moves stay in it), then its en passant positions, then the
+successor tables. Every slot of a table in the pool that stands for a legal position has its value, canonical or
+not.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from tbgen.accelerate import jit
+from tbgen.index.layout import Layout, layout_of
+from tbgen.index.symmetry import IMAGE, MIRROR_FILES
+from tbgen.material import Material
+from tbgen.retro.bits import ONE, ZERO, image, lowest
+from tbgen.retro.geometry import IMAGES, SYMMETRY_OF, TRIANGLE_OF
+from tbgen.score import NONE
+
+CAPTURED_PAWN = 6
+"""Row of ``Targets.number`` for the capture of a pawn; row 0 is no capture, row 1 + man that of a free man."""
+PROMOTED = 5
+"""Place of the promoted piece among the men after a move; free men keep theirs."""
+VARIABLE = -1
+"""Square of the one man after a move whose square is the bit of the word."""
+
+
+class Targets(NamedTuple):
+    """The pool's directory; every array's first axis is the target's number."""
+
+    number: np.ndarray
+    """int64 (2, 7, 5): target of a move by (side, captured man, promotion: 0 none, else kind)."""
+    swapped: np.ndarray
+    """int64: 1 where colours are swapped in the target."""
+    free: np.ndarray
+    """int64: number of free men."""
+    source: np.ndarray
+    """int64 (targets, 5): which man after the move each free man of the target is."""
+    pawns: np.ndarray
+    """int64: number of pawns."""
+    phase_size: np.ndarray
+    offset: np.ndarray
+    """int64 (targets, 2): start of the target's slots in the pool by the target's side to move."""
+    rows_at: np.ndarray
+    """int64: start of the target's pawn placements in ``rows``."""
+    rows: np.ndarray
+    """int32: twice the phase, plus one if mirrored, of pawn squares read as digits in base 64."""
+    ep_row: np.ndarray
+    """int32 (phases, 16): en passant configuration by phase and file of the capturable pawn, Black's files
+    from 8; -1 where there is none."""
+    ep_offset: int
+
+
+def _placement_rows(layout: Layout) -> np.ndarray:
+    rows = np.full(64**layout.pawns, -1, np.int32)
+    for symmetry in (MIRROR_FILES, 0):
+        for placement, row in layout.rows.items():
+            moved = [IMAGE[symmetry][square] for square in placement]
+            key = 0
+            for square in sorted(moved[: layout.white_pawns]) + sorted(moved[layout.white_pawns :]):
+                key = key * 64 + square
+            rows[key] = 2 * row + symmetry
+    return rows
+
+
+def en_passant_configs(layout: Layout) -> np.ndarray:
+    """Return int32 (n, 2): (phase, en passant square) wherever a pawn may just have made a double step past a
+    square that an enemy pawn attacks, in the order of phases, then squares."""
+    configs = []
+    for phase, placement in enumerate(layout.placements):
+        white, black = set(placement[: layout.white_pawns]), set(placement[layout.white_pawns :])
+        for movers, others, home, step in ((white, black, 8, 8), (black, white, 48, -8)):
+            for file in range(8):
+                start, passed, stop = home + file, home + file + step, home + file + 2 * step
+                beside = {stop + side for side in (-1, 1) if 0 <= file + side < 8}
+                if stop in movers and others & beside and not {start, passed} & (white | black):
+                    configs.append((phase, passed))
+    return np.array(sorted(configs), np.int32).reshape(-1, 2)
+
+
+def _men_after(layout: Layout, captured: int, promotion: int, side: int) -> tuple[str, str, list[int]]:
+    """Men of each colour after a move, and where each free man (by colour and kind) is found."""
+    men = [(layout.colours[man], layout.kinds[man], man) for man in range(layout.free) if man + 1 != captured]
+    pawns = [layout.white_pawns, layout.black_pawns]
+    if captured == CAPTURED_PAWN:
+        pawns[1 - side] -= 1
+    if promotion:
+        pawns[side] -= 1
+        men.append((side, promotion, PROMOTED))
+    men.sort(key=lambda man: (man[1] != 0, man[0], man[1]))
+    names = tuple(
+        "".join("KQRBN"[kind] for _, kind, _ in sorted(m for m in men if m[0] == colour)) + "P" * pawns[colour]
+        for colour in (0, 1)
+    )
+    return names[0], names[1], [man for _, _, man in men]
+
+
+def _moves(layout: Layout) -> list[tuple[int, int, int]]:
+    """Every (side, captured, promotion) that changes the material or moves a pawn."""
+    moves = []
+    for side in (0, 1):
+        own_pawns = (layout.white_pawns, layout.black_pawns)[side]
+        captured = [man + 1 for man in range(2, layout.free) if layout.colours[man] != side]
+        if (layout.white_pawns, layout.black_pawns)[1 - side]:
+            captured.append(CAPTURED_PAWN)
+        moves += [(side, man, 0) for man in captured]
+        if own_pawns:
+            moves.append((side, 0, 0))
+            moves += [(side, man, kind) for man in [0, *captured] for kind in range(1, 5)]
+    return moves
+
+
+class Pool(NamedTuple):
+    """Values and depths of all targets, with their directory."""
+
+    value: np.ndarray
+    """uint8 codes."""
+    depth: np.ndarray
+    """uint16 plies."""
+    targets: Targets
+
+
+def make_pool(layout: Layout, sources: Mapping[Material, tuple[np.ndarray, np.ndarray]]) -> Pool:
+    """Return the pool for solving a table.
+
+    ``sources`` maps each successor material to its expanded (value uint8 (2, size), depth uint16 (2, size)).
+    The table's own slots are NONE at first.
+    """
+    configs = en_passant_configs(layout)
+    materials: list[tuple[Material, bool]] = []
+    number = np.full((2, 7, 5), -1, np.int64)
+    free, source = [], []
+    for side, captured, promotion in _moves(layout):
+        white, black, men = _men_after(layout, captured, promotion, side)
+        material, swapped = Material.of_sides(white, black)
+        number[side, captured, promotion] = len(materials)
+        materials.append((material, swapped))
+        if swapped:
+            men = [men[1], men[0], *_swap_pieces(men[2:], layout, side)]
+        free.append(len(men))
+        source.append(men + [0] * (5 - len(men)))
+    start = {layout.material: 0}
+    ep_offset = length = 2 * layout.size
+    length += len(configs) * layout.phase_size
+    for material, _ in materials:
+        if material not in start:
+            start[material] = length
+            length += 2 * layout_of(material).size
+    value = np.full(length, NONE, np.uint8)
+    depth = np.zeros(length, np.uint16)
+    for material, at in start.items():
+        if material != layout.material:
+            own = slice(at, at + 2 * layout_of(material).size)
+            value[own], depth[own] = (array.reshape(-1) for array in sources[material])
+    layouts = [layout_of(material) for material, _ in materials]
+    rows_of: dict[tuple[int, int], int] = {}
+    rows: list[np.ndarray] = [np.zeros(1, np.int32)]
+    rows_at, end = [], 1
+    for target in layouts:
+        key = (target.white_pawns, target.black_pawns)
+        if target.pawns and key not in rows_of:
+            rows_of[key] = end
+            rows.append(_placement_rows(target))
+            end += len(rows[-1])
+        rows_at.append(rows_of.get(key, 0))
+    ep_row = np.full((len(layout.placements), 16), -1, np.int32)
+    for row, (phase, square) in enumerate(configs):
+        ep_row[phase, square % 8 + (8 if square > 31 else 0)] = row
+    targets = Targets(
+        number,
+        np.array([swapped for _, swapped in materials], np.int64),
+        np.array(free, np.int64),
+        np.array(source, np.int64).reshape(-1, 5),
+        np.array([target.pawns for target in layouts], np.int64),
+        np.array([target.phase_size for target in layouts], np.int64),
+        np.array([(start[t.material], start[t.material] + t.size) for t in layouts], np.int64).reshape(-1, 2),
+        np.array(rows_at, np.int64),
+        np.concatenate(rows),
+        ep_row,
+        ep_offset,
+    )
+    return Pool(value, depth, targets)
+
+
+def _swap_pieces(men: list[int], layout: Layout, side: int) -> list[int]:
+    """Reorder the pieces (kings apart) of a swapped target: Black's come first."""
+
+    def is_black(man: int) -> bool:
+        return (side if man == PROMOTED else layout.colours[man]) == 1
+
+    return [man for man in men if is_black(man)] + [man for man in men if not is_black(man)]
+
+
+@jit
+def pawn_row(tg, target, pawns):
+    """Twice the phase, plus one if mirrored, of the pawns ``pawns`` (uint64 (2,)) in a target with pawns."""
+    key = 0
+    for colour in range(2):
+        own = pawns[colour]
+        if tg.swapped[target]:
+            own = image(pawns[1 - colour], 2)
+        while own:
+            key = key * 64 + lowest(own)
+            own &= own - ONE
+    return tg.rows[tg.rows_at[target] + key]
+
+
+@jit
+def _slot(squares, free, symmetry, pawnless):
+    """Slot within a phase; a man on a negative square counts as 0."""
+    slot = 0
+    for man in range(free):
+        slot <<= 6
+        if squares[man] >= 0:
+            if man == 0 and pawnless:
+                slot |= TRIANGLE_OF[squares[0]]
+            else:
+                slot |= IMAGES[symmetry, squares[man]]
+    return slot
+
+
+@jit
+def slots_after(tg, target, side, men, pawns, scratch):
+    """Return (base, step, symmetry, lead) for the slots in the pool of the positions after a move of ``side``.
+
+    ``men`` (int64 (6,)) are the squares after the move, at most one of them ``VARIABLE``; the position with
+    that man on ``b`` has slot ``base + (IMAGES[symmetry, b] << step)``; step is -1 if no man is variable.
+    ``lead`` is set if the variable man is the king that fixes the symmetry: then the slot must be asked for
+    each of its squares in turn.
+    """
+    pawnless = tg.pawns[target] == 0
+    free = tg.free[target]
+    flip = 56 if tg.swapped[target] else 0
+    step = -1
+    for man in range(free):
+        square = men[tg.source[target, man]]
+        if square == VARIABLE:
+            step = 6 * (free - 1 - man)
+            scratch[man] = VARIABLE
+        else:
+            scratch[man] = square ^ flip
+    base = tg.offset[target, (1 - side) ^ tg.swapped[target]]
+    if pawnless:
+        if scratch[0] == VARIABLE:
+            return base, step, 0, True
+        symmetry = SYMMETRY_OF[scratch[0]]
+    else:
+        row = pawn_row(tg, target, pawns)
+        base += (row >> 1) * tg.phase_size[target]
+        symmetry = row & 1
+    base += _slot(scratch, free, symmetry, pawnless)
+    if flip:
+        symmetry ^= 2
+    return base, step, symmetry, False
