@@ -30,6 +30,7 @@ from tbgen.retro.sweep import (
     is_settled,
     make_scratch,
     make_sets,
+    sort_events,
     sweep,
 )
 
@@ -161,11 +162,13 @@ def _exceptions(attacker, side, word, rank, phase, att):
 
 @jit
 def collect(attacker, rank, phase, att):
-    """Return the layer's exceptions: mask uint64 (2, words), values uint8 and depths uint16 in slot order."""
+    """Return the layer's exceptions: mask uint64 (2, words), values uint8 and depths uint16 in slot order, and
+    how many have White to move."""
     words = len(phase.canonical)
     mask = np.empty((2, words), np.uint64)
-    count = 0
+    count, in_white = 0, 0
     for side in range(2):
+        in_white = count
         for word in range(words):
             bits = _exceptions(attacker, side, word, rank, phase, att)
             mask[side, word] = bits
@@ -182,7 +185,7 @@ def collect(attacker, rank, phase, att):
                 value[count] = att.value[at]
                 depth[count] = att.depth[at]
                 count += 1
-    return mask, value, depth
+    return mask, value, depth, in_white
 
 
 @jit
@@ -242,8 +245,7 @@ def next_events(attacker, rank, phase, events, white_nodes, black_nodes, value, 
             if event_key(entry) < last:
                 fresh[count] = entry
                 count += 1
-    fresh = fresh[:count]
-    fresh.sort()
+    fresh = sort_events(fresh[:count])
     merged = np.empty(len(events) + count, np.uint64)
     taken, length = 0, 0
     for entry in events:

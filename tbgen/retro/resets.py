@@ -51,7 +51,7 @@ def make_exits(phase_size: int) -> Exits:
 
 
 @jit
-def _fold(ex, node, side, value, depth):
+def fold(ex, node, side, value, depth):
     """Take one zeroing move into the best exit of its position."""
     if ex.nearest[node] != NO_EXIT:
         known = ex.value[node]
@@ -73,11 +73,11 @@ def _settle_bit(pool, ex, node, side, swapped, slot, ep_slot):
     value = pool.value[slot]
     if swapped:
         value = np.uint8(255) - value
-    _fold(ex, node, side, value, pool.depth[slot])
+    fold(ex, node, side, value, pool.depth[slot])
 
 
 @jit
-def _settle(pool, ex, first, side, mask, captured, promotion, ep_file, men, pawns, scratch):
+def settle_moves(pool, ex, first, side, mask, captured, promotion, ep_file, men, pawns, scratch):
     """Fold the zeroing move of all positions in ``mask`` (the word's slots start at ``first``).
 
     ``men`` and ``pawns`` describe the position after the move (see ``slots_after``); ``ep_file`` is the file of
@@ -137,7 +137,7 @@ def _captures_on(
         add_moves(slices, ONE_MOVE, mask)
         men[man] = square
         pawns[enemy] = enemy_pawns
-        _settle(pool, ex, first, side, mask, captured, 0, -1, men, pawns, scratch)
+        settle_moves(pool, ex, first, side, mask, captured, 0, -1, men, pawns, scratch)
         pawns[enemy] = fr.pawns[enemy]
         men[man] = origin
 
@@ -156,7 +156,7 @@ def _capture_bit_man(fr, pool, ex, first, side, legal, square, man, occupied, sq
     if quiet:
         add_moves(slices, ONE_MOVE, BIT[square])
         men[man] = square
-        _settle(pool, ex, first, side, BIT[square], bit_man + 1, 0, -1, men, pawns, scratch)
+        settle_moves(pool, ex, first, side, BIT[square], bit_man + 1, 0, -1, men, pawns, scratch)
         men[man] = origin
 
 
@@ -219,7 +219,7 @@ def _captures_by_bit_man(fr, pool, ex, first, side, legal, occupied, squares, me
             add_moves(slices, ONE_MOVE, mask)
             men[bit_man] = square
             pawns[enemy] = enemy_pawns
-            _settle(pool, ex, first, side, mask, captured, 0, -1, men, pawns, scratch)
+            settle_moves(pool, ex, first, side, mask, captured, 0, -1, men, pawns, scratch)
             pawns[enemy] = fr.pawns[enemy]
             men[bit_man] = VARIABLE
 
@@ -232,13 +232,13 @@ def _pawn_arrives(pool, ex, first, side, mask, square, captured, ep_file, men, p
     if 8 <= square < 56:
         add_moves(slices, ONE_MOVE, mask)
         pawns[side] |= BIT[square]
-        _settle(pool, ex, first, side, mask, captured, 0, ep_file, men, pawns, scratch)
+        settle_moves(pool, ex, first, side, mask, captured, 0, ep_file, men, pawns, scratch)
         pawns[side] &= ~BIT[square]
         return
     add_moves(slices, FOUR_MOVES, mask)
     men[PROMOTED] = square
     for kind in range(1, 5):
-        _settle(pool, ex, first, side, mask, captured, kind, -1, men, pawns, scratch)
+        settle_moves(pool, ex, first, side, mask, captured, kind, -1, men, pawns, scratch)
 
 
 @jit

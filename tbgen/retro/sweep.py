@@ -98,12 +98,42 @@ def is_settled(entry):
     return entry & _SETTLED != ZERO
 
 
+_FEW = 512
+
+
 @jit
-def exit_events(attacker, nodes, alive, ex):
+def sort_events(events):
+    """Return events, given in the order of their nodes, sorted by (key, time, node).
+
+    A stable radix sort on key and time: the library's quicksort is slow on so few distinct keys.
+    """
+    if len(events) < _FEW:
+        events.sort()
+        return events
+    spare = np.empty_like(events)
+    for digit in (40, 48, 56):
+        shift = np.uint64(digit)
+        ends = np.zeros(257, np.int64)
+        for entry in events:
+            ends[np.int64(entry >> shift & np.uint64(0xFF)) + 1] += 1
+        if ends.max() == len(events):
+            continue
+        for number in range(256):
+            ends[number + 1] += ends[number]
+        for entry in events:
+            number = np.int64(entry >> shift & np.uint64(0xFF))
+            spare[ends[number]] = entry
+            ends[number] += 1
+        events, spare = spare, events
+    return events
+
+
+@jit
+def exit_events(attacker, nodes, ex):
     """Return the sorted events of all exits of the phase: an attacker's exit counts with its smallest depth, a
     defender's with its largest, one ply after it.
 
-    ``nodes`` is the phase size, ``alive`` uint64 (2, words) the legal positions.
+    ``nodes`` is the phase size.
     """
     count = 0
     for node in range(2 * nodes):
@@ -117,8 +147,7 @@ def exit_events(attacker, nodes, alive, ex):
             depth = ex.nearest[node] if side == attacker else ex.farthest[node]
             events[count] = event(attacker, np.int64(ex.value[node]), np.int64(depth) + 1, False, node)
             count += 1
-    events.sort()
-    return events
+    return sort_events(events)
 
 
 @jit

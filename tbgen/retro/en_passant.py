@@ -1,0 +1,163 @@
+"""Positions with an en passant right: the first positions of their phase (section 6 of docs/theory.md).
+
+Nothing leads back to such a position, so once the layer of its own score is solved, its value is one choice
+among its moves: exits (the en passant capture included) and quiet moves into the layer.
+"""
+
+import numpy as np
+
+from tbgen.accelerate import jit
+from tbgen.retro.bits import ONE, ZERO, lowest, reach
+from tbgen.retro.frame import decode, king_safe
+from tbgen.retro.geometry import (
+    BIT,
+    FIRST_RAY,
+    KING,
+    KING_LEAP,
+    KNIGHT,
+    KNIGHT_LEAP,
+    LAST_RAY,
+    PAWN_ATTACKS,
+    RAY,
+)
+from tbgen.retro.mobility import rank_at
+from tbgen.retro.resets import fold, settle_moves
+from tbgen.retro.targets import CAPTURED_PAWN, VARIABLE
+
+
+@jit
+def side_with_right(square):
+    """The side to move where ``square`` may be captured on en passant."""
+    return 1 if square < 32 else 0
+
+
+@jit
+def _capture(fr, pool, ex, first, side, square, capturer, legal, occupied, squares, men, pawns, scratch):
+    """Fold one pawn's en passant capture; return the positions where it is legal."""
+    enemy = 1 - side
+    victim = BIT[square - 8 if side == 0 else square + 8]
+    left = (occupied & ~BIT[capturer] & ~victim) | BIT[square]
+    pawns[enemy] = fr.pawns[enemy] & ~victim
+    pawns[side] = (fr.pawns[side] & ~BIT[capturer]) | BIT[square]
+    mask = legal & king_safe(fr, squares, side, left, pawns[enemy], -1, True)
+    if mask:
+        settle_moves(pool, ex, first, side, mask, CAPTURED_PAWN, 0, -1, men, pawns, scratch)
+    pawns[:] = fr.pawns
+    return mask
+
+
+@jit
+def prepare(fr, pool, ex, phase, square, rank, ep_ex):
+    """Find the positions of the phase with a legal en passant capture on ``square``.
+
+    ``rank`` uint8 (phase size,) receives their rank, 0 where there is no such right; ``ep_ex`` their best exit.
+    """
+    side = side_with_right(square)
+    step = -8 if side == 0 else 8
+    vacant = BIT[square] | BIT[square - step]
+    squares = np.empty(fr.scalars, np.int64)
+    men = np.zeros(6, np.int64)
+    scratch = np.empty(6, np.int64)
+    pawns = fr.pawns.copy()
+    rank[:] = 0
+    for word in range(fr.words):
+        legal = phase.legal[side, word] & ~vacant
+        if legal == ZERO:
+            continue
+        occupied = decode(fr, word, squares)
+        if occupied & vacant:
+            continue
+        men[: fr.scalars] = squares
+        men[fr.scalars] = VARIABLE
+        first = word * 64
+        at = side * fr.words * 64 + first
+        ep_ex.value[first : first + 64] = ex.value[at : at + 64]
+        ep_ex.nearest[first : first + 64] = ex.nearest[at : at + 64]
+        ep_ex.farthest[first : first + 64] = ex.farthest[at : at + 64]
+        capturers = PAWN_ATTACKS[1 - side, square] & fr.pawns[side]
+        while capturers:
+            mask = _capture(
+                fr, pool, ep_ex, first, side, square, lowest(capturers), legal, occupied, squares, men, pawns,
+                scratch,
+            )  # fmt: skip
+            capturers &= capturers - ONE
+            while mask:
+                bit = lowest(mask)
+                mask &= mask - ONE
+                if rank[first + bit] == 0:
+                    rank[first + bit] = rank_at(phase.slices[side, word], bit)
+                rank[first + bit] += 2
+
+
+@jit
+def _follow(fr, pool, phase, att, side, own, word, bit, starts, ex, at):
+    """Fold the state after a quiet move of ``side`` to a position, if legal, into entry ``at`` of ``ex``."""
+    other = 1 - side
+    if phase.legal[other, word] & BIT[bit] == ZERO:
+        return
+    slot = word * 64 + bit
+    if phase.alive[other, word] & BIT[bit] == ZERO:
+        fold(ex, at, side, pool.value[starts[other] + slot], pool.depth[starts[other] + slot])
+    elif att.passing.caught[word] & BIT[bit]:
+        node = other * fr.words * 64 + slot
+        fold(ex, at, side, att.value[node], att.depth[node])
+    else:
+        fold(ex, at, side, own, 0)
+
+
+@jit
+def _quiet_moves(fr, pool, phase, att, side, own, word, bit, squares, occupied, starts, ex, at):
+    """Fold all quiet moves of one position. ``own`` is its own score: the accrued score that they carry."""
+    occupied |= BIT[bit]
+    for man in range(fr.scalars):
+        if fr.colours[man] != side:
+            continue
+        square, kind, shift = squares[man], fr.kinds[man], fr.shifts[man]
+        if kind in (KING, KNIGHT):
+            leaps = KING_LEAP if kind == KING else KNIGHT_LEAP
+            for number in range(1, leaps[square, 0] + 1):
+                target = leaps[square, number]
+                if occupied & BIT[target] == ZERO:
+                    to = word + ((target - square) << shift)
+                    _follow(fr, pool, phase, att, side, own, to, bit, starts, ex, at)
+        else:
+            for ray in range(FIRST_RAY[kind], LAST_RAY[kind]):
+                for step in range(1, RAY[square, ray, 0] + 1):
+                    target = RAY[square, ray, step]
+                    if occupied & BIT[target]:
+                        break
+                    to = word + ((target - square) << shift)
+                    _follow(fr, pool, phase, att, side, own, to, bit, starts, ex, at)
+    if fr.colours[fr.scalars] == side:
+        targets = reach(fr.kinds[fr.scalars], BIT[bit], ~occupied)
+        while targets:
+            _follow(fr, pool, phase, att, side, own, word, lowest(targets), starts, ex, at)
+            targets &= targets - ONE
+
+
+@jit
+def resolve(fr, pool, phase, att, square, low, high, rank, ep_ex, starts, start):
+    """Settle the positions with the right on ``square`` whose rank is ``low`` to ``high`` - 1.
+
+    ``att`` is the attacker with the side to move, its inner sweep of layer ``low`` done (or no position alive).
+    Values and depths go to the pool at ``start`` + slot.
+    """
+    side = side_with_right(square)
+    squares = np.empty(fr.scalars, np.int64)
+    for word in range(fr.words):
+        first = word * 64
+        for bit in range(64):
+            at = first + bit
+            if not low <= rank[at] < high:
+                continue
+            own = np.uint8(255 - rank[at] if side == 0 else rank[at])
+            occupied = decode(fr, word, squares)
+            _quiet_moves(fr, pool, phase, att, side, own, word, bit, squares, occupied, starts, ep_ex, at)
+            value = ep_ex.value[at]
+            pool.value[start + at] = value
+            if value == own:
+                pool.depth[start + at] = 0
+            elif (value < own) == (side == 0):
+                pool.depth[start + at] = ep_ex.nearest[at] + 1
+            else:
+                pool.depth[start + at] = ep_ex.farthest[at] + 1
