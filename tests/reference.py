@@ -32,11 +32,6 @@ Depths = NDArray[np.uint16]
 Nodes = NDArray[np.int32]
 
 
-def ranks_of(codes: Codes) -> Codes:
-    """Rank of each code."""
-    return np.minimum(codes, 255 - codes)
-
-
 @dataclass
 class Layer:
     """All states with one accrued score, as arrays of the table's shape."""
@@ -49,7 +44,11 @@ class Layer:
 
 @dataclass
 class ReferenceTable:
-    """A solved material. Arrays have shape (2, 64, 64[, 64]): side, White king, Black king, White's man."""
+    """A solved material: own score, fresh value and fresh depth of every position, and all states.
+
+    Positions are numbered by (side, White king, Black king[, White's man]); `score`, `value` and `depth` are
+    flat, `value.reshape(table.shape)` has one axis for each of these.
+    """
 
     name: str
     moves: Moves
