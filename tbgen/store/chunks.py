@@ -1,0 +1,138 @@
+"""One dataset of an open file, decoded chunk by chunk."""
+
+import hashlib
+import zlib
+from collections.abc import Iterator
+from itertools import count
+from math import prod
+from typing import Any, Final
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.store.cache import ChunkCache
+from tbgen.store.dataset import manifest_line
+
+_serials: Final = count()
+
+
+class DamagedChunkError(Exception):
+    """A chunk that is missing or does not decode; the file completes the sentence."""
+
+
+class ChunkedArray:
+    """Random and sequential access to a gzip-compressed dataset.
+
+    It is cut along its last axis only, or else one chunk; its rows are numbered in C order of the leading
+    axes. h5py's own look-ups are ten times slower than a cache of decoded chunks, and hold one lock for all
+    files while they decompress.
+
+    :param optional: whether chunks may be absent from the file, standing for zeros.
+    :raises ValueError: if the dataset is stored in another way.
+    """
+
+    def __init__(self, dataset: h5py.Dataset, cache: ChunkCache, optional: bool = False) -> None:
+        self.name: str = dataset.name.lstrip("/")
+        self.dtype: np.dtype[Any] = dataset.dtype
+        self.shape: tuple[int, ...] = dataset.shape
+        self._id = dataset.id
+        self._cache = cache
+        self._optional = optional
+        self._serial = next(_serials)
+        self._width = self.dtype.itemsize
+        self._chunk: tuple[int, ...] = self.shape if 0 in self.shape else dataset.chunks
+        self._step = self._chunk[-1]
+        if 0 in self.shape:
+            return
+        if dataset.compression != "gzip" or dataset.shuffle or dataset.fletcher32 or dataset.scaleoffset:
+            raise ValueError(f"{self.name} is packed in another way")
+        if self._chunk != self.shape and prod(self._chunk) != self._step:
+            raise ValueError(f"{self.name} is cut in another way")
+
+    def item(self, row: int, index: int) -> int:
+        """Return one element.
+
+        :raises DamagedChunkError: if its chunk does not decode.
+        """
+        chunk, at = self.chunk_of(row, index)
+        if self._width == 1:
+            return chunk[at]
+        return int.from_bytes(chunk[at * self._width : (at + 1) * self._width], "little")
+
+    def chunk_of(self, row: int, index: int) -> tuple[bytes, int]:
+        """Return the decoded chunk that holds an element, and the element's place in it.
+
+        :raises DamagedChunkError: if the chunk does not decode.
+        """
+        number = index // self._step
+        key = (self._serial, row, number)
+        chunk = self._cache.get(key)
+        if chunk is None:
+            chunk = self._decode(self._corner(row, number))
+            self._cache.put(key, chunk)
+        return chunk, index - number * self._step
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield all data in order, little-endian, without using the cache.
+
+        :raises DamagedChunkError: if a chunk does not decode.
+        """
+        if 0 in self.shape:
+            return
+        if self._chunk == self.shape:
+            yield self._decode((0,) * len(self.shape))
+            return
+        length = self.shape[-1]
+        for row in range(prod(self.shape[:-1])):
+            for number in range(-(-length // self._step)):
+                left = (length - number * self._step) * self._width
+                chunk = self._decode(self._corner(row, number))
+                yield chunk if left >= len(chunk) else chunk[:left]
+
+    def read(self) -> NDArray[Any]:
+        """Return all data.
+
+        :raises DamagedChunkError: if a chunk does not decode.
+        """
+        data, at = np.empty(prod(self.shape), self.dtype), 0
+        for piece in self.pieces():
+            elements = np.frombuffer(piece, self.dtype)
+            data[at : at + elements.size] = elements
+            at += elements.size
+        return data.reshape(self.shape)
+
+    def line(self) -> str:
+        """Return the line of the manifest that the data give (docs/format.md).
+
+        :raises DamagedChunkError: if a chunk does not decode.
+        """
+        state = hashlib.sha256()
+        for piece in self.pieces():
+            state.update(piece)
+        return manifest_line(self.name, self.dtype, self.shape, state.hexdigest())
+
+    def _corner(self, row: int, number: int) -> tuple[int, ...]:
+        start = number * self._step
+        match len(self.shape):
+            case 1:
+                return (start,)
+            case 2:
+                return row, start
+            case _:
+                return *divmod(row, self.shape[1]), start
+
+    def _decode(self, corner: tuple[int, ...]) -> bytes:
+        full = prod(self._chunk) * self._width
+        try:
+            skipped, packed = self._id.read_direct_chunk(corner)
+            chunk = bytes(packed) if skipped & 1 else zlib.decompress(packed)
+        except (OSError, RuntimeError, ValueError) as error:
+            if self._optional and self._id.get_chunk_info_by_coord(corner).byte_offset is None:
+                return bytes(full)
+            raise DamagedChunkError(f"{self.name} has an unreadable chunk at {corner}") from error
+        except zlib.error as error:
+            raise DamagedChunkError(f"{self.name} has flipped bits in the chunk at {corner}") from error
+        if len(chunk) != full:
+            raise DamagedChunkError(f"{self.name} has a chunk of the wrong size at {corner}")
+        return chunk

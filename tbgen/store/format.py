@@ -1,0 +1,33 @@
+"""What a table file looks like: its names, version and the sizes chosen by measurement (docs/format.md)."""
+
+from pathlib import Path
+from typing import Final
+
+FORMAT: Final = "tbgen table"
+"""Attribute ``format`` of every table file."""
+
+FORMAT_VERSION: Final = 1
+"""Raised by every change that an older reader would misread."""
+
+CHUNK_BYTES: Final = 16384
+"""Decoded size of a full chunk, the unit of compression and of random access."""
+
+GZIP_LEVEL: Final = 6
+"""Level of the gzip filter; its Adler-32 checksum is what detects flipped bits."""
+
+BLOCK: Final = 4096
+"""Positions per entry of ``accrued/start``."""
+
+SUFFIX: Final = ".h5"
+
+TEMPORARY: Final = ".tmp-"
+"""Stands between the final name and the process id in the name of a file that is being written."""
+
+
+def table_path(directory: Path, material: str, rules: str = "r") -> Path:
+    """Return where the table of a material lies in a directory.
+
+    >>> table_path(Path("data"), "KBvK").as_posix()
+    'data/KBvK.r.h5'
+    """
+    return directory / f"{material}.{rules}{SUFFIX}"

@@ -1,0 +1,234 @@
+"""Reading a table file: single positions through a cache of decoded chunks, or all of it at once."""
+
+import os
+import shlex
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self, TypeVar
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
+from tbgen.index.layout import layout_of
+from tbgen.material import Material
+from tbgen.score import NONE
+from tbgen.store.cache import ChunkCache
+from tbgen.store.chunks import ChunkedArray, DamagedChunkError
+from tbgen.store.dataset import MASK
+from tbgen.store.format import BLOCK, FORMAT, FORMAT_VERSION
+from tbgen.store.info import TableInfo, manifest_of
+from tbgen.store.table import Layer, Table, free_men, pawns
+
+CACHE_BYTES: Final = 32 << 20
+"""Decoded chunks kept by a file that is not given a cache."""
+
+_T = TypeVar("_T")
+
+DATASETS: Final = (
+    "placements",
+    "value",
+    "depth",
+    "accrued/code",
+    MASK,
+    "accrued/start",
+    "accrued/value",
+    "accrued/depth",
+    "ep/config",
+    "ep/value",
+    "ep/depth",
+)
+"""All datasets, in the order of the manifest."""
+
+
+class TableFile:
+    """An open table; single look-ups are safe for threads.
+
+    :param material: the material that the file has to hold; None accepts any.
+    :param cache: where decoded chunks are kept; files may share one.
+    :raises MissingTableError: if there is no such file.
+    :raises DamagedTableError: if it is no complete table that this version of tbgen can read.
+    :raises TbgenError: if the system does not let it be read.
+    """
+
+    def __init__(
+        self, path: Path, *, material: Material | None = None, cache: ChunkCache | None = None
+    ) -> None:
+        self.path = path
+        self._name = path.name.split(".")[0] if material is None else material.name
+        self._cache = ChunkCache(CACHE_BYTES) if cache is None else cache
+        self._file = self._open()
+        try:
+            self._guard(self._load)
+        except BaseException:
+            self._file.close()
+            raise
+        if material is not None and self.info.material != material.name:
+            self.close()
+            raise self._damaged(f"it holds {self.info.material}")
+
+    info: TableInfo
+    """What the file says about itself."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; it cannot be read any more."""
+        self._file.close()
+
+    def fresh(self, side: int, slot: int) -> tuple[int, int]:
+        """Return code of W and D in plies; ``(NONE, 0)`` where there is no position."""
+        try:
+            return self._value.item(side, slot), self._depth.item(side, slot)
+        except DamagedChunkError as error:
+            raise self._damaged(str(error)) from error
+
+    def accrued(self, side: int, slot: int, code: int) -> tuple[int, int]:
+        """Return code of V(P, A) and D(P, A) for the code of an accrued score A.
+
+        A must have been folded in, must differ from g(P), and its rank must not exceed that of W.
+        """
+        row = self._rows.get(code)
+        if row is None:
+            return code, 0
+        row = 2 * row + side
+        try:
+            bits, at = self._mask.chunk_of(row, slot >> 3)
+            last = bits[at] & (1 << (slot & 7) + 1) - 1
+            if not last >> (slot & 7):
+                return code, 0
+            block = bits[at - (slot % BLOCK >> 3) : at]
+            within = int.from_bytes(block, "little").bit_count() + last.bit_count() - 1
+            entry = self._start.item(row, slot // BLOCK) + within
+            return self._exception_value.item(0, entry), self._exception_depth.item(0, entry)
+        except DamagedChunkError as error:
+            raise self._damaged(str(error)) from error
+
+    def en_passant(self, phase: int, square: int, slot: int) -> tuple[int, int]:
+        """Return code of W and D with the right to capture on ``square``; ``slot`` counts within the phase.
+
+        ``(NONE, 0)`` stands for no such position, as where no such capture is legal.
+        """
+        row = self._ep_rows.get((phase, square))
+        if row is None:
+            return NONE, 0
+        try:
+            return self._ep_value.item(row, slot), self._ep_depth.item(row, slot)
+        except DamagedChunkError as error:
+            raise self._damaged(str(error)) from error
+
+    def check(self, threads: int = 2) -> None:
+        """Decode everything and compare it with the digest.
+
+        :raises DamagedTableError: naming the first dataset or fact that differs.
+        """
+        with ThreadPoolExecutor(threads) as pool:
+            lines = self._guard(lambda: list(pool.map(ChunkedArray.line, self._arrays.values())))
+        found = manifest_of(self.info.facts(), lines)
+        if found.text != self.info.manifest.text:
+            raise self._damaged(f"its {found.difference(self.info.manifest)} does not match its digest")
+        if found.digest != self.info.digest:
+            raise self._damaged("its manifest does not match its digest")
+        if not np.array_equal(self._arrays["placements"].read(), self._placements()):
+            raise self._damaged("its pawn placements are in another order")
+
+    def read(self) -> Table:
+        """Read the whole table, without checking its digest."""
+        return self._guard(self._read)
+
+    def _open(self) -> h5py.File:
+        try:
+            return h5py.File(self.path, "r", locking=False)
+        except FileNotFoundError:
+            raise MissingTableError(self._name, self.path.parent) from None
+        except IsADirectoryError:
+            raise self._damaged("it is a directory") from None
+        except PermissionError:
+            raise TbgenError(f"no permission to read {self.path}") from None
+        except (OSError, RuntimeError, ValueError) as error:
+            text = str(error)
+            if "truncated file" in text:
+                problem = "it is truncated"
+            elif "already open for write" in text:
+                problem = "its build was interrupted"
+            elif "signature not found" in text:
+                problem = "it is no HDF5 file"
+            else:
+                problem = "it is damaged"
+            raise self._damaged(problem) from error
+
+    def _load(self) -> None:
+        attributes = self._file.attrs
+        if attributes.get("format") != FORMAT.encode():
+            raise self._damaged("it is no tbgen table")
+        version = int(attributes["format_version"])
+        if version != FORMAT_VERSION:
+            raise DamagedTableError(
+                f"{self.path} has format version {version} and this tbgen reads version {FORMAT_VERSION}: "
+                f"install a tbgen that reads it, or run: tbgen build --force {self._name}"
+            )
+        if "complete" not in attributes:
+            raise self._damaged("its build was interrupted")
+        self.info = TableInfo.of_attributes(self.path, attributes, os.path.getsize(self.path))
+        self._material = Material.parse(self.info.material)
+        layout = layout_of(self._material)
+        sizes = (free_men(layout), pawns(layout), layout.size, layout.phase_size)
+        if sizes != (self.info.free_men, self.info.pawns, self.info.size, self.info.phase_size):
+            raise self._damaged("it has another index layout")
+        self._arrays = {name: ChunkedArray(self._file[name], self._cache, name == MASK) for name in DATASETS}
+        self._value, self._depth = self._arrays["value"], self._arrays["depth"]
+        self._mask, self._start = self._arrays[MASK], self._arrays["accrued/start"]
+        self._exception_value = self._arrays["accrued/value"]
+        self._exception_depth = self._arrays["accrued/depth"]
+        self._ep_value, self._ep_depth = self._arrays["ep/value"], self._arrays["ep/depth"]
+        self._rows = {int(code): row for row, code in enumerate(self._arrays["accrued/code"].read())}
+        configurations = self._arrays["ep/config"].read().tolist()
+        self._ep_rows = {(phase, square): row for row, (phase, square) in enumerate(configurations)}
+
+    def _read(self) -> Table:
+        arrays = {name: array.read() for name, array in self._arrays.items()}
+        layers, start = [], 0
+        words = arrays[MASK].view("<u8").astype(np.uint64, copy=False)
+        for code, mask in zip(arrays["accrued/code"], words, strict=True):
+            stop = start + int(np.bitwise_count(mask).sum(dtype=np.int64))
+            value, depth = arrays["accrued/value"][start:stop], arrays["accrued/depth"][start:stop]
+            layers.append(Layer(int(code), mask, value, depth.astype(np.uint16)))
+            start = stop
+        return Table(
+            self._material,
+            self.info.rules,
+            arrays["value"],
+            arrays["depth"].astype(np.uint16, copy=False),
+            layers,
+            arrays["ep/config"],
+            arrays["ep/value"],
+            arrays["ep/depth"].astype(np.uint16, copy=False),
+        )
+
+    def _placements(self) -> NDArray[np.uint8]:
+        layout = layout_of(self._material)
+        return np.array(layout.placements, np.uint8).reshape(len(layout.placements), layout.pawns)
+
+    def _guard(self, read: Callable[[], _T]) -> _T:
+        """Turn whatever a damaged file provokes into one error."""
+        try:
+            return read()
+        except DamagedTableError:
+            raise
+        except DamagedChunkError as error:
+            raise self._damaged(str(error)) from error
+        except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError) as error:
+            raise self._damaged("it is damaged") from error
+
+    def _damaged(self, problem: str) -> DamagedTableError:
+        command = shlex.join(["tbgen", "build", "--force", self._name, "--dir", str(self.path.parent)])
+        return DamagedTableError(f"{self.path} cannot be used: {problem}; build it again with: {command}")

@@ -1,0 +1,152 @@
+"""Writing a table file: compressed on all threads, checked by reading it back, and only then put in place."""
+
+import errno
+import json
+import os
+import re
+import zlib
+from collections import deque
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import h5py
+import numpy as np
+
+from tbgen.errors import TbgenError
+from tbgen.store.dataset import MASK, AnyArray, Corner, Dataset, datasets
+from tbgen.store.format import FORMAT, FORMAT_VERSION, GZIP_LEVEL, SUFFIX, TEMPORARY
+from tbgen.store.info import TableInfo, manifest_of
+from tbgen.store.reader import TableFile
+from tbgen.store.table import Table
+
+_BATCH: Final = 16
+"""Chunks per job of a compressing thread: enough to hide the cost of handing it over."""
+
+
+def write_table(
+    table: Table,
+    path: Path,
+    *,
+    version: str,
+    build_seconds: float,
+    parameters: Mapping[str, Any] | None = None,
+    threads: int = 2,
+) -> TableInfo:
+    """Write a table under its final name, which exists only once the file is complete and checked.
+
+    ``version`` is that of tbgen, ``parameters`` whatever JSON can hold about the build.
+
+    :raises TbgenError: if the directory is not writable or the disk is full; nothing is left behind then.
+    :raises ValueError: if arrays of the table contradict each other.
+    """
+    temporary = path.with_name(f"{path.name}{TEMPORARY}{os.getpid()}")
+    attributes = {
+        "tbgen_version": version,
+        "build_seconds": float(build_seconds),
+        "parameters": json.dumps(dict(parameters or {}), sort_keys=True),
+    }
+    try:
+        _write(table, temporary, attributes, threads)
+        with TableFile(temporary, material=table.material) as written:
+            written.check(threads)
+        _sync(temporary)
+        os.replace(temporary, path)
+        _sync(path.parent)
+    except (OSError, RuntimeError) as error:  # h5py reports a failed close as a RuntimeError
+        if isinstance(error, TbgenError):
+            raise
+        raise TbgenError(_explain(error, path)) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    with TableFile(path) as file:
+        return file.info
+
+
+def remove_leftovers(directory: Path) -> list[Path]:
+    """Remove what writers that were killed have left, and return it; no writer may be at work meanwhile."""
+    leftovers = sorted(directory.glob(f"*{SUFFIX}{TEMPORARY}*"))
+    for path in leftovers:
+        path.unlink(missing_ok=True)
+    return leftovers
+
+
+def _write(table: Table, path: Path, attributes: Mapping[str, Any], threads: int) -> None:
+    stored, facts = datasets(table), table.facts()
+    with ThreadPoolExecutor(threads) as pool:
+        lines = pool.map(Dataset.line, stored)
+        # Only libver="latest" marks a file as being written, so that no reader takes half a file for a whole.
+        with h5py.File(path, "w", libver="latest", locking=False) as file:
+            _set_attributes(file, {"format": FORMAT, "format_version": FORMAT_VERSION, **facts, **attributes})
+            for dataset in stored:
+                target = _create(file, dataset)
+                for corner, data in _compressed(pool, threads, dataset):
+                    target.id.write_direct_chunk(corner, data)
+            manifest = manifest_of(facts, lines)
+            _set_attributes(file, {"manifest": manifest.text, "digest": manifest.digest, "complete": 1})
+
+
+def _set_attributes(file: h5py.File, attributes: Mapping[str, Any]) -> None:
+    for name, value in attributes.items():
+        # Strings of variable length would lie in a heap without checksum: a flipped bit there can hang HDF5.
+        file.attrs[name] = np.bytes_(value.encode()) if isinstance(value, str) else value
+
+
+def _create(file: h5py.File, dataset: Dataset) -> h5py.Dataset:
+    if 0 in dataset.shape:
+        return file.create_dataset(dataset.name, dataset.shape, dataset.dtype)
+    return file.create_dataset(
+        dataset.name, dataset.shape, dataset.dtype, chunks=dataset.chunks, compression=GZIP_LEVEL, fillvalue=0
+    )
+
+
+def _compressed(pool: ThreadPoolExecutor, threads: int, dataset: Dataset) -> Iterator[tuple[Corner, bytes]]:
+    """Yield the chunks of a dataset as the gzip filter stores them, a few jobs ahead of the consumer."""
+    full = int(np.prod(dataset.chunks)) * dataset.dtype.itemsize
+    optional = dataset.name == MASK
+
+    def compress(batch: list[tuple[Corner, AnyArray]]) -> list[tuple[Corner, bytes]]:
+        chunks = []
+        for corner, piece in batch:
+            if not optional or piece.any():
+                data = piece.astype(dataset.dtype, copy=False).tobytes().ljust(full, b"\0")
+                chunks.append((corner, zlib.compress(data, GZIP_LEVEL)))
+        return chunks
+
+    jobs: deque[Future[list[tuple[Corner, bytes]]]] = deque()
+    pieces = dataset.pieces()
+    while batch := list(islice(pieces, _BATCH)):
+        jobs.append(pool.submit(compress, batch))
+        if len(jobs) > 2 * threads:
+            yield from jobs.popleft().result()
+    for job in jobs:
+        yield from job.result()
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _explain(error: BaseException, path: Path) -> str:
+    """Return one sentence on a failed write: the first cause that the system named counts."""
+    number = None
+    cause: BaseException | None = error
+    while cause is not None:
+        named = re.search(r"errno = (\d+)", str(cause))
+        if isinstance(cause, OSError) and cause.errno:
+            number = cause.errno
+        elif named:
+            number = int(named[1])
+        cause = cause.__context__
+    if number in (errno.ENOSPC, errno.EDQUOT):
+        return f"the disk is full: {path} was not written; make room and build it again"
+    if number in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return f"no permission to write {path}; choose another directory with --dir"
+    reason = os.strerror(number) if number else str(error).splitlines()[0]
+    return f"{path} could not be written: {reason}"
