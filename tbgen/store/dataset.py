@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.store.format import BLOCK, CHUNK_BYTES
-from tbgen.store.table import Table
+from tbgen.store.table import LAST_RUN, Table
 
 AnyArray = NDArray[Any]
 Corner = tuple[int, ...]
@@ -74,38 +74,35 @@ def datasets(table: Table) -> list[Dataset]:
     :raises ValueError: if arrays of the table contradict each other.
     """
     table.check_shapes()
-    layout, layers, n_ep = table.layout, table.layers, len(table.ep_config)
+    layout, n_ep, runs = table.layout, len(table.ep_config), table.run_rank.size
     size, phases, phase_size = layout.size, len(layout.placements), layout.phase_size
     u1, u8, i4 = np.dtype("u1"), np.dtype("<u8"), np.dtype("<i4")
     depth = u1 if table.max_depth < 256 else np.dtype("<u2")
-    codes = np.array([layer.code for layer in layers], u1)
     placements = np.array(layout.placements, u1).reshape(phases * layout.pawns)
-    masks = [side for layer in layers for side in layer.mask]
-    exceptions = sum(layer.value.size for layer in layers)
-    values = np.concatenate([np.empty(0, np.uint8), *(layer.value for layer in layers)])
-    depths = np.concatenate([np.empty(0, np.uint16), *(layer.depth for layer in layers)])
+    masks = list(table.run_mask.reshape(4, -1))
     blocks = -(-size // BLOCK)
     return [
         Dataset("placements", u1, (phases, layout.pawns), [placements], whole=True),
         Dataset("value", u1, (2, size), list(table.value)),
         Dataset("depth", depth, (2, size), list(table.depth)),
-        Dataset("accrued/code", u1, (len(layers),), [codes], whole=True),
-        Dataset(MASK, u1, (len(layers), 2, size // 8), [m.astype("<u8", copy=False).view(u1) for m in masks]),
-        Dataset("accrued/start", u8, (len(layers), 2, blocks), _starts(masks)),
-        Dataset("accrued/value", u1, (exceptions,), [values]),
-        Dataset("accrued/depth", depth, (exceptions,), [depths]),
+        Dataset(MASK, u1, (2, 2, size // 8), [m.astype("<u8", copy=False).view(u1) for m in masks]),
+        Dataset("accrued/start", u8, (2, 2, blocks), _starts(masks, table.run_rank)),
+        Dataset("accrued/rank", u1, (runs,), [table.run_rank]),
+        Dataset("accrued/value", u1, (runs,), [table.run_value]),
+        Dataset("accrued/depth", depth, (runs,), [table.run_depth]),
         Dataset("ep/config", i4, (n_ep, 2), [table.ep_config.ravel()], whole=True),
         Dataset("ep/value", u1, (n_ep, phase_size), list(table.ep_value)),
         Dataset("ep/depth", depth, (n_ep, phase_size), list(table.ep_depth)),
     ]
 
 
-def _starts(masks: Sequence[NDArray[np.uint64]]) -> list[NDArray[np.uint64]]:
-    """Return the number of exceptions before every block, counted through all masks; one row per mask."""
+def _starts(masks: Sequence[NDArray[np.uint64]], ranks: NDArray[np.uint8]) -> list[NDArray[np.uint64]]:
+    """Return the number of runs before every block, counted through all masks; one row per mask."""
+    firsts = np.concatenate([np.zeros(1, np.int64), np.flatnonzero(ranks & LAST_RUN) + 1])
     rows, before = [], 0
     for mask in masks:
         edges = np.arange(0, mask.size, BLOCK // 64)
-        ends = np.cumsum(np.add.reduceat(np.bitwise_count(mask), edges, dtype=np.uint64), dtype=np.uint64)
-        rows.append(np.concatenate([np.zeros(1, np.uint64), ends[:-1]]) + np.uint64(before))
+        ends = np.cumsum(np.add.reduceat(np.bitwise_count(mask), edges, dtype=np.int64))
+        rows.append(firsts[np.concatenate([np.zeros(1, np.int64), ends[:-1]]) + before].astype(np.uint64))
         before += int(ends[-1])
     return rows

@@ -1,5 +1,6 @@
 """What a table file looks like: its names, version and the sizes chosen by measurement (docs/format.md)."""
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -31,3 +32,8 @@ def table_path(directory: Path, material: str, rules: str = "r") -> Path:
     'data/KBvK.r.h5'
     """
     return directory / f"{material}.{rules}{SUFFIX}"
+
+
+def default_directory() -> Path:
+    """Return where tables lie unless a directory is given: ``$TBGEN_DIR``, else ``data``."""
+    return Path(os.environ.get("TBGEN_DIR") or "data")

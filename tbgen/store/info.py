@@ -18,7 +18,7 @@ FACTS = (
     "phase_size",
     "positions",
     "ep_positions",
-    "layers",
+    "runs",
     "max_depth",
 )
 """The attributes that the manifest repeats, in its order."""
@@ -63,8 +63,8 @@ class TableInfo:
     """Legal positions up to symmetry, White and Black to move, without en passant rights."""
     ep_positions: int
     """Positions with an en passant right up to symmetry."""
-    layers: int
-    """Accrued scores with exceptions."""
+    runs: int
+    """Runs of accrued values."""
     max_depth: int
     """Longest way to the goal in plies."""
     digest: str
@@ -99,7 +99,7 @@ class TableInfo:
             phase_size=int(attributes["phase_size"]),
             positions=(int(white), int(black)),
             ep_positions=int(attributes["ep_positions"]),
-            layers=int(attributes["layers"]),
+            runs=int(attributes["runs"]),
             max_depth=int(attributes["max_depth"]),
             digest=text("digest"),
             manifest=Manifest(text("manifest")),

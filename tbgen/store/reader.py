@@ -21,7 +21,7 @@ from tbgen.store.chunks import ChunkedArray, DamagedChunkError
 from tbgen.store.dataset import MASK
 from tbgen.store.format import BLOCK, FORMAT, FORMAT_VERSION
 from tbgen.store.info import TableInfo, manifest_of
-from tbgen.store.table import Layer, Table, free_men, pawns
+from tbgen.store.table import FRESH, LAST_RUN, Table, free_men, pawns
 
 CACHE_BYTES: Final = 32 << 20
 """Decoded chunks kept by a file that is not given a cache."""
@@ -32,9 +32,9 @@ DATASETS: Final = (
     "placements",
     "value",
     "depth",
-    "accrued/code",
     MASK,
     "accrued/start",
+    "accrued/rank",
     "accrued/value",
     "accrued/depth",
     "ep/config",
@@ -97,21 +97,39 @@ class TableFile:
 
         A must have been folded in, must differ from g(P), and its rank must not exceed that of W.
         """
-        row = self._rows.get(code)
-        if row is None:
-            return code, 0
-        row = 2 * row + side
+        holder, rank = (0, code) if code < NONE else (1, 255 - code)
+        row = 2 * holder + side
         try:
             bits, at = self._mask.chunk_of(row, slot >> 3)
-            last = bits[at] & (1 << (slot & 7) + 1) - 1
-            if not last >> (slot & 7):
+            if not bits[at] >> (slot & 7) & 1:
                 return code, 0
             block = bits[at - (slot % BLOCK >> 3) : at]
-            within = int.from_bytes(block, "little").bit_count() + last.bit_count() - 1
-            entry = self._start.item(row, slot // BLOCK) + within
-            return self._exception_value.item(0, entry), self._exception_depth.item(0, entry)
+            skipped = (
+                int.from_bytes(block, "little").bit_count() + (bits[at] & (1 << (slot & 7)) - 1).bit_count()
+            )
+            run = self._first_run(self._start.item(row, slot // BLOCK), skipped)
+            found = -1
+            while (start := self._run_rank.item(0, run)) % LAST_RUN <= rank:
+                found = run
+                if start >= LAST_RUN:
+                    break
+                run += 1
+            if found < 0 or (value := self._run_value.item(0, found)) == NONE:
+                return code, 0
+            return self.fresh(side, slot) if value == FRESH else (value, self._run_depth.item(0, found))
         except DamagedChunkError as error:
             raise self._damaged(str(error)) from error
+
+    def _first_run(self, run: int, skipped: int) -> int:
+        """Return the first run of a slot, ``skipped`` slots with runs after the slot of ``run``."""
+        while skipped:
+            chunk, at = self._run_rank.chunk_of(0, run)
+            ends = np.flatnonzero(np.frombuffer(chunk, np.uint8)[at:] & LAST_RUN)
+            if ends.size >= skipped:
+                return run + int(ends[skipped - 1]) + 1
+            skipped -= ends.size
+            run += len(chunk) - at
+        return run
 
     def en_passant(self, phase: int, square: int, slot: int) -> tuple[int, int]:
         """Return code of W and D with the right to capture on ``square``; ``slot`` counts within the phase.
@@ -187,28 +205,23 @@ class TableFile:
         self._arrays = {name: ChunkedArray(self._file[name], self._cache, name == MASK) for name in DATASETS}
         self._value, self._depth = self._arrays["value"], self._arrays["depth"]
         self._mask, self._start = self._arrays[MASK], self._arrays["accrued/start"]
-        self._exception_value = self._arrays["accrued/value"]
-        self._exception_depth = self._arrays["accrued/depth"]
+        self._run_rank, self._run_value = self._arrays["accrued/rank"], self._arrays["accrued/value"]
+        self._run_depth = self._arrays["accrued/depth"]
         self._ep_value, self._ep_depth = self._arrays["ep/value"], self._arrays["ep/depth"]
-        self._rows = {int(code): row for row, code in enumerate(self._arrays["accrued/code"].read())}
         configurations = self._arrays["ep/config"].read().tolist()
         self._ep_rows = {(phase, square): row for row, (phase, square) in enumerate(configurations)}
 
     def _read(self) -> Table:
         arrays = {name: array.read() for name, array in self._arrays.items()}
-        layers, start = [], 0
-        words = arrays[MASK].view("<u8").astype(np.uint64, copy=False)
-        for code, mask in zip(arrays["accrued/code"], words, strict=True):
-            stop = start + int(np.bitwise_count(mask).sum(dtype=np.int64))
-            value, depth = arrays["accrued/value"][start:stop], arrays["accrued/depth"][start:stop]
-            layers.append(Layer(int(code), mask, value, depth.astype(np.uint16)))
-            start = stop
         return Table(
             self._material,
             self.info.rules,
             arrays["value"],
             arrays["depth"].astype(np.uint16, copy=False),
-            layers,
+            arrays[MASK].view("<u8").astype(np.uint64, copy=False),
+            arrays["accrued/rank"],
+            arrays["accrued/value"],
+            arrays["accrued/depth"].astype(np.uint16, copy=False),
             arrays["ep/config"],
             arrays["ep/value"],
             arrays["ep/depth"].astype(np.uint16, copy=False),

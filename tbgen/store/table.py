@@ -1,7 +1,7 @@
 """A table in memory: what the solver hands to the writer, and what bulk readers get back."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,22 +10,11 @@ from tbgen.index.layout import PIECE_ORDER, Layout, layout_of
 from tbgen.material import Material
 from tbgen.score import NONE
 
+FRESH: Final = 128
+"""Value of a run that stands for the fresh value and depth; no score has this code (see ``MAX_CODED_RANK``)."""
 
-@dataclass(slots=True)
-class Layer:
-    """The exceptions of one accrued score A: the positions whose value V(P, A) is not A itself.
-
-    Positions with A = g(P) are no exceptions, whatever they are worth: their value is the fresh one.
-    """
-
-    code: int
-    """Code of A."""
-    mask: NDArray[np.uint64]
-    """Shape (2, size // 64): bit i % 64 of word i // 64 of a side is set if slot i is an exception."""
-    value: NDArray[np.uint8]
-    """Codes of V(P, A) of the exceptions, in the order (side, slot)."""
-    depth: NDArray[np.uint16]
-    """D(P, A) of the exceptions in plies, in the same order."""
+LAST_RUN: Final = 128
+"""Added to the rank of a position's last run."""
 
 
 @dataclass(slots=True)
@@ -41,8 +30,20 @@ class Table:
     """Shape (2, size): code of W of every canonical legal position, ``NONE`` elsewhere."""
     depth: NDArray[np.uint16]
     """Shape (2, size): D in plies, 0 where there is no position."""
-    layers: list[Layer]
-    """Sorted by rank of A, White's before Black's; a layer without exceptions may be absent."""
+    run_mask: NDArray[np.uint64]
+    """Shape (2, 2, size // 64), holder of A (0 White, 1 Black) first, then side: bit i % 64 of word i // 64 is
+    set if slot i has runs; elsewhere V(P, A) = A in every layer of that holder.
+
+    A run says what V(P, A) and D(P, A) are from its rank of A on, until the next run of the position or
+    the rank from which the fresh value counts. Before the first run V(P, A) = A.
+    """
+    run_rank: NDArray[np.uint8]
+    """Shape (runs,), in the order (holder, side, slot, rank): first rank of A, plus ``LAST_RUN`` on a slot's
+    last run."""
+    run_value: NDArray[np.uint8]
+    """Shape (runs,): code of V(P, A), or ``NONE`` for A itself at depth 0, or ``FRESH``."""
+    run_depth: NDArray[np.uint16]
+    """Shape (runs,): D(P, A) in plies, 0 with ``NONE`` and ``FRESH``."""
     ep_config: NDArray[np.int32]
     """Shape (n, 2): phase and target square of every possible en passant capture."""
     ep_value: NDArray[np.uint8]
@@ -68,8 +69,8 @@ class Table:
 
     @property
     def max_depth(self) -> int:
-        """Greatest depth of the table in plies, layers and en passant positions included."""
-        arrays = [self.depth, self.ep_depth, *(layer.depth for layer in self.layers)]
+        """Greatest depth of the table in plies, accrued scores and en passant positions included."""
+        arrays = [self.depth, self.ep_depth, self.run_depth]
         return max(int(array.max()) for array in arrays if array.size)
 
     def facts(self) -> dict[str, Any]:
@@ -84,7 +85,7 @@ class Table:
             "phase_size": layout.phase_size,
             "positions": self.positions,
             "ep_positions": self.ep_positions,
-            "layers": len(self.layers),
+            "runs": self.run_rank.size,
             "max_depth": self.max_depth,
         }
 
@@ -97,17 +98,16 @@ class Table:
         expected: list[tuple[NDArray[Any], tuple[int, ...]]] = [
             (self.value, (2, size)),
             (self.depth, (2, size)),
+            (self.run_mask, (2, 2, size // 64)),
+            (self.run_value, self.run_rank.shape),
+            (self.run_depth, self.run_rank.shape),
             (self.ep_config, (n_ep, 2)),
             (self.ep_value, (n_ep, phase_size)),
             (self.ep_depth, (n_ep, phase_size)),
         ]
-        for layer in self.layers:
-            exceptions = int(np.bitwise_count(layer.mask).sum(dtype=np.int64))
-            expected += [
-                (layer.mask, (2, size // 64)),
-                (layer.value, (exceptions,)),
-                (layer.depth, (exceptions,)),
-            ]
+        runs = int(np.count_nonzero(self.run_rank & LAST_RUN))
+        if runs != int(np.bitwise_count(self.run_mask).sum(dtype=np.int64)):
+            raise ValueError(f"table {self.material}: the runs of {runs} slots do not fit the mask")
         for array, shape in expected:
             if array.shape != shape:
                 raise ValueError(f"table {self.material}: array of shape {array.shape}, expected {shape}")
