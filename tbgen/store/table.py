@@ -11,7 +11,7 @@ from tbgen.material import Material
 from tbgen.score import NONE
 
 FRESH: Final = 128
-"""Value of a run that stands for the fresh value and depth; no score has this code (see ``MAX_CODED_RANK``)."""
+"""Value of a run that stands for the fresh value and depth; no score has this code."""
 
 LAST_RUN: Final = 128
 """Added to the rank of a position's last run."""
@@ -31,8 +31,8 @@ class Table:
     depth: NDArray[np.uint16]
     """Shape (2, size): D in plies, 0 where there is no position."""
     run_mask: NDArray[np.uint64]
-    """Shape (2, 2, size // 64), holder of A (0 White, 1 Black) first, then side: bit i % 64 of word i // 64 is
-    set if slot i has runs; elsewhere V(P, A) = A in every layer of that holder.
+    """Shape (2, 2, size // 64), holder of A (0 White, 1 Black) first, then side: bit i % 64 of word i // 64
+    is set if slot i has runs; elsewhere V(P, A) = A for all accrued scores of that holder.
 
     A run says what V(P, A) and D(P, A) are from its rank of A on, until the next run of the position or
     the rank from which the fresh value counts. Before the first run V(P, A) = A.

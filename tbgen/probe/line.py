@@ -1,0 +1,54 @@
+"""Best play of both sides until the goal is reached."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import chess
+
+from tbgen.errors import DamagedTableError
+from tbgen.probe.moves import successors
+from tbgen.probe.position import Position
+from tbgen.probe.signed import to_gscore
+from tbgen.score import GScore
+
+if TYPE_CHECKING:
+    from tbgen.probe.tablebase import Tablebase
+
+
+@dataclass(frozen=True, slots=True)
+class LinePly:
+    """One move of a line."""
+
+    move: chess.Move
+    san: str
+    accrued: GScore
+    """The accrued score after the move."""
+    depth: int
+    """Plies that are left to the goal after the move."""
+
+    @property
+    def uci(self) -> str:
+        """The move in UCI notation."""
+        return self.move.uci()
+
+
+def best_line(tables: "Tablebase", board: chess.Board, position: Position, accrued: int) -> list[LinePly]:
+    """Return the line of a valid board with a folded accrued score.
+
+    It has as many plies as the depth, and ends with an accrued score that is the value.
+
+    :raises DamagedTableError: if the tables contradict each other on the way.
+    """
+    value, depth = tables.evaluate(position, accrued)
+    board = board.copy(stack=False)
+    line = []
+    while depth:
+        best = successors(tables, board, accrued)[0]
+        if (best.value, best.depth) != (value, depth - 1):
+            raise DamagedTableError(
+                f"the tables in {tables.directory} contradict each other; find which with: tbgen verify"
+            )
+        san = board.san_and_push(best.move)
+        accrued, depth = best.accrued, best.depth
+        line.append(LinePly(best.move, san, to_gscore(accrued), depth))
+    return line
