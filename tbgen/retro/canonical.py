@@ -5,7 +5,7 @@ import numpy as np
 from tbgen.accelerate import jit
 from tbgen.index.layout import Layout
 from tbgen.index.symmetry import MIRROR_FILES, TRANSPOSE, IMAGE
-from tbgen.retro.bits import ZERO
+from tbgen.retro.bits import ALL, ZERO
 from tbgen.retro.frame import frame_of
 from tbgen.retro.geometry import BIT, IMAGES, TRIANGLE_OF, TRIANGLE_SQUARE
 
@@ -67,10 +67,14 @@ def canonical_slot(fr, slot, like, mirrored, squares):
 
 
 @jit
-def canonical_words(fr, like, mirrored, words):
-    """Set ``words`` uint64 (words,) to the phase's canonical slots (legal or not)."""
+def canonical_words(fr, like, mirrored, words, start, stop):
+    """Set ``words[start:stop]`` (uint64) to the phase's canonical slots, legal or not."""
     squares = np.empty(fr.scalars + 1, np.int64)
-    for word in range(fr.words):
+    for word in range(start, stop):
+        on_diagonal = fr.pawnless and TRIANGLE_SQUARE[word >> fr.shifts[0]] % 9 == 0
+        if len(like) == 0 and not mirrored and not on_diagonal:
+            words[word] = ALL
+            continue
         bits = ZERO
         for bit in range(64):
             if canonical_slot(fr, word * 64 + bit, like, mirrored, squares) == word * 64 + bit:

@@ -130,10 +130,11 @@ def king_safe(fr, squares, colour, occupied, enemy_pawns, captured, bit_there):
 
 
 @jit
-def legal_words(fr, legal):
-    """Set ``legal`` (uint64 (2, words)): positions whose side not to move is not in check, men apart."""
+def legal_words(fr, legal, start, stop):
+    """Set ``legal[:, start:stop]`` (uint64 (2, words)): positions whose side not to move is not in check and
+    whose men stand on different squares."""
     squares = np.empty(fr.scalars, np.int64)
-    for word in range(fr.words):
+    for word in range(start, stop):
         legal[0, word] = ZERO
         legal[1, word] = ZERO
         occupied = decode(fr, word, squares)

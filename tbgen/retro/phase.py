@@ -1,4 +1,4 @@
-"""Solving one phase from the empty board of its frame to the last layer."""
+"""Solving one phase: mobility and exits, then layer by layer."""
 
 from typing import NamedTuple
 
@@ -8,14 +8,15 @@ from tbgen.accelerate import jit
 from tbgen.index.layout import Layout
 from tbgen.retro.canonical import canonical_words
 from tbgen.retro.en_passant import prepare, resolve, side_with_right
-from tbgen.retro.frame import Frame, frame_of, legal_words
+from tbgen.retro.frame import Frame, frame_of
 from tbgen.retro.layers import (
     FIRST_LAYER,
     Attacker,
     Phase,
     begin,
-    collect,
+    empty_log,
     inner,
+    log_changes,
     make_attacker,
     make_phase,
     next_events,
@@ -23,6 +24,7 @@ from tbgen.retro.layers import (
     retire,
     settle,
     trim,
+    weave,
 )
 from tbgen.retro.resets import Exits, make_exits, rank_and_exits
 from tbgen.retro.sweep import exit_events
@@ -65,12 +67,12 @@ def make_workspace(layout: Layout) -> Workspace:
 
 
 @jit
-def set_up(ws, pool, mirrored):
-    """Legal positions, their ranks and exits, and the canonical slots of the phase whose pawns are placed."""
-    legal_words(ws.frame, ws.phase.legal)
-    rank_and_exits(ws.frame, pool, ws.exits, ws.phase.legal, ws.phase.slices)
-    canonical_words(ws.frame, ws.like, mirrored, ws.phase.canonical)
-    ws.phase.alive[:] = ws.phase.legal
+def count_moves(ws, pool, mirrored, start, stop):
+    """Ranks and exits of the words ``start`` to ``stop`` - 1, after ``legal_words`` has seen all words, and
+    which of their slots are canonical."""
+    rank_and_exits(ws.frame, pool, ws.exits, ws.phase.legal, ws.phase.slices, start, stop)
+    canonical_words(ws.frame, ws.like, mirrored, ws.phase.canonical, start, stop)
+    ws.phase.alive[:, start:stop] = ws.phase.legal[:, start:stop]
 
 
 @jit
@@ -82,81 +84,74 @@ def first_events(ws, attacker):
 
 
 @jit
-def _grown(array, needed):
-    if needed <= len(array):
-        return array
-    longer = np.empty((max(needed, 2 * len(array)), *array.shape[1:]), array.dtype)
-    longer[: len(array)] = array
-    return longer
+def run_outer(ws, pool, attacker, rank, events, starts):
+    """The outer sweep of one attacker."""
+    att = ws.white if attacker == 0 else ws.black
+    outer(ws.frame, attacker, rank, ws.phase, att, events, pool.value, pool.depth, starts)
 
 
 @jit
-def solve_phase(ws, pool, mirrored, ep, starts):
-    """Solve the phase whose pawns are placed; fresh values and depths go to the pool at ``starts[side]`` + slot.
+def run_inner(ws, attacker, rank, events, log):
+    """The inner sweep of one attacker, its changes logged; returns the log."""
+    att = ws.white if attacker == 0 else ws.black
+    inner(ws.frame, attacker, rank, ws.phase, att, events)
+    return log_changes(attacker, rank, ws.phase, att, log)
 
-    Returns the layers: accrued codes int64 (n,), exceptions per side to move int64 (n, 2), masks uint64
-    (n, 2, words), and the exceptions' values uint8 and depths uint16 by (layer, side, slot).
+
+@jit
+def settle_rank(ws, pool, rank, starts):
+    """Settle the positions of a rank; return their nodes, White to move and Black to move."""
+    white = settle(0, rank, ws.phase, ws.white, pool.value, pool.depth, starts[0])
+    black = settle(1, rank, ws.phase, ws.black, pool.value, pool.depth, starts[1])
+    trim(ws.phase, ws.white, ws.black)
+    return white, black
+
+
+@jit
+def solve_layers(ws, pool, ep, starts, log_room):
+    """Solve a phase after ``count_moves``, both attackers in turn, its en passant positions included.
+
+    Fresh values and depths go to the pool at ``starts[side]`` + slot. Returns (woven, woven): the runs of
+    White's and of Black's accrued scores as ``weave`` gives them.
     """
-    fr, phase, tg = ws.frame, ws.phase, pool.targets
+    fr, phase = ws.frame, ws.phase
     nodes = fr.words * 64
-    set_up(ws, pool, mirrored)
     white_events, black_events = first_events(ws, 0), first_events(ws, 1)
+    white_log, black_log = empty_log(log_room), empty_log(log_room)
     rights = len(ep.rows)
     ep_rank = np.zeros((rights, nodes), np.uint8)
     ep_exits = [make_room(nodes) for _ in range(rights + 1)]
     for number in range(rights):
         prepare(fr, pool, ws.exits, phase, ep.squares[number], ep_rank[number], ep_exits[number])
-    codes, counts = np.empty(64, np.int64), np.empty((64, 2), np.int64)
-    masks = np.empty((64, 2, fr.words), np.uint64)
-    values, depths = np.empty(2 * nodes, np.uint8), np.empty(2 * nodes, np.uint16)
-    layers, length, rank = 0, 0, 0
+    rank = 0
     while True:
-        outer(fr, 0, rank, phase, ws.white, white_events, pool.value, pool.depth, starts)
-        outer(fr, 1, rank, phase, ws.black, black_events, pool.value, pool.depth, starts)
-        if not retire(phase, ws.white, ws.black):
-            break
-        if rank >= FIRST_LAYER:
-            codes, counts = _grown(codes, layers + 2), _grown(counts, layers + 2)
-            masks = _grown(masks, layers + 2)
-            for attacker in range(2):
-                att = ws.white if attacker == 0 else ws.black
-                inner(fr, attacker, rank, phase, att, white_events if attacker == 0 else black_events)
-                mask, value, depth, in_white = collect(attacker, rank, phase, att)
-                codes[layers] = 255 - rank if attacker == 0 else rank
-                counts[layers, 0], counts[layers, 1] = in_white, len(value) - in_white
-                masks[layers] = mask
-                values, depths = _grown(values, length + len(value)), _grown(depths, length + len(value))
-                values[length : length + len(value)] = value
-                depths[length : length + len(value)] = depth
-                length += len(value)
-                layers += 1
+        run_outer(ws, pool, 0, rank, white_events, starts)
+        run_outer(ws, pool, 1, rank, black_events, starts)
+        left = retire(phase, ws.white, ws.black)
+        if left and rank >= FIRST_LAYER:
+            white_log = run_inner(ws, 0, rank, white_events, white_log)
+            black_log = run_inner(ws, 1, rank, black_events, black_log)
         for number in range(rights):
             square = ep.squares[number]
-            start = tg.ep_offset + ep.rows[number] * nodes
-            att = ws.white if side_with_right(square) == 0 else ws.black
             resolve(
-                fr, pool, phase, att, square, max(rank, 1), rank + 1, ep_rank[number], ep_exits[number], starts,
-                start,
+                fr, pool, phase, ws.white if side_with_right(square) == 0 else ws.black, square, rank,
+                rank + 1 if left else MAX_RANK + 1, ep_rank[number], ep_exits[number], starts,
+                pool.targets.ep_offset + ep.rows[number] * nodes,
             )  # fmt: skip
-        white_nodes = settle(0, rank, phase, ws.white, pool.value, pool.depth, starts[0])
-        black_nodes = settle(1, rank, phase, ws.black, pool.value, pool.depth, starts[1])
-        trim(phase, ws.white, ws.black)
+        if not left:
+            break
+        settled = settle_rank(ws, pool, rank, starts)
         white_events = next_events(
-            0, rank, phase, white_events, white_nodes, black_nodes, pool.value, pool.depth, starts
+            0, rank, phase, white_events, settled[0], settled[1], pool.value, pool.depth, starts
         )
         black_events = next_events(
-            1, rank, phase, black_events, white_nodes, black_nodes, pool.value, pool.depth, starts
+            1, rank, phase, black_events, settled[0], settled[1], pool.value, pool.depth, starts
         )
         rank += 1
-    for number in range(rights):
-        start = tg.ep_offset + ep.rows[number] * nodes
-        resolve(
-            fr, pool, phase, ws.white, ep.squares[number], max(rank, 1), MAX_RANK + 1, ep_rank[number],
-            ep_exits[number], starts, start,
-        )  # fmt: skip
-    return codes[:layers].copy(), counts[:layers].copy(), masks[:layers].copy(), values[:length].copy(), depths[
-        :length
-    ].copy()
+    return (
+        weave(black_log, fr.words, pool.value, pool.depth, starts),
+        weave(white_log, fr.words, pool.value, pool.depth, starts),
+    )
 
 
 @jit

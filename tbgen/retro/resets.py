@@ -286,8 +286,9 @@ def _pawn_moves(fr, pool, ex, first, side, legal, pawn, occupied, squares, men, 
 
 
 @jit
-def rank_and_exits(fr, pool, ex, legal, slices):
-    """Count the legal moves of every position of the phase and fold its zeroing moves into ``ex``.
+def rank_and_exits(fr, pool, ex, legal, slices, start, stop):
+    """Count the legal moves of every position of the words ``start`` to ``stop`` - 1 and fold the zeroing ones
+    into ``ex``.
 
     ``legal`` uint64 (2, words); ``slices`` uint64 (2, words, SLICES) receives the ranks.
     """
@@ -295,9 +296,12 @@ def rank_and_exits(fr, pool, ex, legal, slices):
     men = np.zeros(6, np.int64)
     scratch = np.empty(6, np.int64)
     pawns = fr.pawns.copy()
-    for word in range(fr.words):
+    for word in range(start, stop):
         if legal[0, word] | legal[1, word] == ZERO:
             slices[:, word] = ZERO
+            for side in range(2):
+                first = (side * fr.words + word) * 64
+                ex.nearest[first : first + 64] = NO_EXIT
             continue
         occupied = decode(fr, word, squares)
         men[: fr.scalars] = squares

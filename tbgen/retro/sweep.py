@@ -152,20 +152,27 @@ def exit_events(attacker, nodes, ex):
 
 @jit
 def _record(value, depth, first, bits, code, ply):
-    """Write one value and depth to all positions in ``bits`` of the word that starts at ``first``."""
+    """Write one value and depth to all positions in ``bits`` of the word that starts at ``first``; return those
+    that had another value or depth before."""
+    changed = ZERO
     while bits:
-        at = first + lowest(bits)
-        value[at] = code
-        depth[at] = ply
+        bit = lowest(bits)
         bits &= bits - ONE
+        at = first + bit
+        if value[at] != code or depth[at] != ply:
+            value[at] = code
+            depth[at] = ply
+            changed |= BIT[bit]
+    return changed
 
 
 @jit
-def sweep(fr, attacker, events, low, high, sets, defenders, scratch, value, depth, starts):
+def sweep(fr, attacker, events, low, high, sets, defenders, scratch, value, depth, changed, starts):
     """Assign all positions that the attacker can force to values with keys in ``low <= key < high``.
 
     ``defenders`` uint64 (words,): alive positions with the defender to move. ``value`` uint8 and ``depth``
-    uint16 receive the results at ``starts[side] + slot``.
+    uint16 receive the results at ``starts[side] + slot``; ``changed`` uint64 (2, words) tells
+    where they differ from what was there.
     """
     squares = np.empty(fr.scalars, np.int64)
     found, touched = scratch.found, scratch.touched
@@ -235,7 +242,7 @@ def sweep(fr, attacker, events, low, high, sets, defenders, scratch, value, dept
                 front_word[1, front_caught] = word
                 front_bits[1, front_caught] = bits
                 front_caught += 1
-                _record(value, depth, starts[defender] + word * 64, bits, code, ply)
+                changed[defender, word] |= _record(value, depth, starts[defender] + word * 64, bits, code, ply)
         for number in range(wins):
             word = touched[0, number]
             bits = found[0, word]
@@ -245,4 +252,4 @@ def sweep(fr, attacker, events, low, high, sets, defenders, scratch, value, dept
             front_word[0, front_wanted] = word
             front_bits[0, front_wanted] = bits
             front_wanted += 1
-            _record(value, depth, starts[attacker] + word * 64, bits, code, ply)
+            changed[attacker, word] |= _record(value, depth, starts[attacker] + word * 64, bits, code, ply)

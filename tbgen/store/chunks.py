@@ -125,11 +125,14 @@ class ChunkedArray:
     def _decode(self, corner: tuple[int, ...]) -> bytes:
         full = prod(self._chunk) * self._width
         try:
+            # Asked first, because reading a chunk that is not there takes garbage for its size.
+            if self._id.get_chunk_info_by_coord(corner).byte_offset is None:
+                if self._optional:
+                    return bytes(full)
+                raise DamagedChunkError(f"{self.name} has no chunk at {corner}")
             skipped, packed = self._id.read_direct_chunk(corner)
             chunk = bytes(packed) if skipped & 1 else zlib.decompress(packed)
         except (OSError, RuntimeError, ValueError) as error:
-            if self._optional and self._id.get_chunk_info_by_coord(corner).byte_offset is None:
-                return bytes(full)
             raise DamagedChunkError(f"{self.name} has an unreadable chunk at {corner}") from error
         except zlib.error as error:
             raise DamagedChunkError(f"{self.name} has flipped bits in the chunk at {corner}") from error

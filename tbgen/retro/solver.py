@@ -1,0 +1,219 @@
+"""Solving a whole table: its phases in order, on several threads."""
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import groupby
+from queue import SimpleQueue
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.index.layout import Layout, layout_of
+from tbgen.material import Material
+from tbgen.retro.canonical import expand, mirrors_itself
+from tbgen.retro.frame import legal_words, place_pawns
+from tbgen.retro.layers import FIRST_LAYER, empty_log, next_events, retire, weave
+from tbgen.retro.phase import (
+    EnPassant,
+    Workspace,
+    count_moves,
+    first_events,
+    make_workspace,
+    run_inner,
+    run_outer,
+    settle_rank,
+    solve_layers,
+)
+from tbgen.retro.targets import Pool, en_passant_configs, make_pool
+from tbgen.score import NONE
+from tbgen.store.table import Table
+
+WIDE_PHASE: Final = 1 << 19
+"""Slots from which on a phase is worth several threads of its own."""
+
+Woven = tuple[Any, ...]
+Progress = Callable[[str, int, int], None]
+"""Called with a stage, how much of it is done and how much there is."""
+
+
+@dataclass
+class Stages:
+    """Seconds spent per stage, summed over threads where several work at once."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def add(self, stage: str, since: float) -> float:
+        """Book the time since ``since`` (``time.perf_counter``) and return the present."""
+        now = time.perf_counter()
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - since
+        return now
+
+
+def solve(
+    material: Material,
+    sources: Mapping[Material, tuple[NDArray[np.uint8], NDArray[np.uint16]]],
+    *,
+    threads: int = 2,
+    progress: Progress | None = None,
+    stages: Stages | None = None,
+) -> Table:
+    """Solve the table of a material.
+
+    ``sources`` maps every successor material to the (value, depth) arrays of its table, both (2, size), with
+    all slots filled (:func:`tbgen.retro.canonical.expand`).
+    """
+    layout, stages = layout_of(material), stages or Stages()
+    clock = time.perf_counter()
+    pool = make_pool(layout, sources)
+    clock = stages.add("load", clock)
+    solver = _Solver(layout, pool, threads, progress or (lambda *_: None), stages)
+    solver.run()
+    clock = time.perf_counter()
+    table = solver.table()
+    stages.add("assemble", clock)
+    return table
+
+
+class _Solver:
+    """One run over all phases of a table."""
+
+    def __init__(
+        self, layout: Layout, pool: Pool, threads: int, progress: Progress, stages: Stages
+    ) -> None:
+        self.layout, self.pool, self.stages, self.progress = layout, pool, stages, progress
+        self.configs = en_passant_configs(layout)
+        self.woven: dict[int, tuple[Woven, Woven]] = {}
+        self.canonical = np.empty((len(layout.placements), layout.phase_size // 64), np.uint64)
+        self.threads = ThreadPoolExecutor(threads)
+        self.width = threads
+
+    def run(self) -> None:
+        """Solve all phases; those with equally many pawn steps left are independent of each other."""
+        wide = self.layout.phase_size >= WIDE_PHASE
+        idle: SimpleQueue[Workspace] = SimpleQueue()
+        for _ in range(1 if wide else min(self.width, len(self.layout.placements))):
+            idle.put(make_workspace(self.layout))
+        done = 0
+        with self.threads:
+            phases = range(len(self.layout.placements))
+            for _, group in groupby(phases, lambda row: self.layout.steps_left(self.layout.placements[row])):
+                if wide:
+                    for phase in group:
+                        self._solve_wide(phase, idle)
+                        done += 1
+                        self.progress("layers", done, len(phases))
+                    continue
+                jobs: list[Future[None]] = [self.threads.submit(self._solve, phase, idle) for phase in group]
+                for job in jobs:
+                    job.result()
+                    done += 1
+                    self.progress("layers", done, len(phases))
+
+    def _begin(self, phase: int, ws: Workspace) -> tuple[NDArray[np.int64], bool]:
+        place_pawns(ws.frame, self.layout, phase)
+        at = phase * self.layout.phase_size
+        return np.array([at, self.layout.size + at]), mirrors_itself(self.layout, phase)
+
+    def _solve(self, phase: int, idle: "SimpleQueue[Workspace]") -> None:
+        """Solve one phase on one thread."""
+        ws = idle.get()
+        try:
+            starts, mirrored = self._begin(phase, ws)
+            clock = time.perf_counter()
+            legal_words(ws.frame, ws.phase.legal, 0, ws.frame.words)
+            count_moves(ws, self.pool, mirrored, 0, ws.frame.words)
+            self.canonical[phase] = ws.phase.canonical
+            clock = self.stages.add("moves", clock)
+            rows = np.flatnonzero(self.configs[:, 0] == phase)
+            rights = EnPassant(rows, self.configs[rows, 1].astype(np.int64))
+            self.woven[phase] = solve_layers(ws, self.pool, rights, starts, self.layout.phase_size)
+            self.stages.add("layers", clock)
+        finally:
+            idle.put(ws)
+
+    def _solve_wide(self, phase: int, idle: "SimpleQueue[Workspace]") -> None:
+        """Solve one phase without en passant rights on all threads, one attacker each in the layers."""
+        ws = idle.get()
+        starts, mirrored = self._begin(phase, ws)
+        pool, both = self.pool, (0, 1)
+        clock = time.perf_counter()
+        edges = np.linspace(0, ws.frame.words, 4 * self.width + 1).astype(int).tolist()
+        parts = list(zip(edges, edges[1:], strict=False))
+        self._each(lambda part: legal_words(ws.frame, ws.phase.legal, *part), parts)
+        self._each(lambda part: count_moves(ws, pool, mirrored, *part), parts)
+        self.canonical[phase] = ws.phase.canonical
+        clock = self.stages.add("moves", clock)
+        events = self._each(lambda attacker: first_events(ws, attacker), both)
+        logs = [empty_log(self.layout.phase_size // 4) for _ in both]
+        clock = self.stages.add("events", clock)
+        rank = 0
+        while True:
+            self._each(lambda a: run_outer(ws, pool, a, rank, events[a], starts), both)
+            clock = self.stages.add("outer sweeps", clock)
+            if not retire(ws.phase, ws.white, ws.black):
+                break
+            if rank >= FIRST_LAYER:
+                logs = self._each(lambda a: run_inner(ws, a, rank, events[a], logs[a]), both)
+            clock = self.stages.add("inner sweeps", clock)
+            settled = settle_rank(ws, pool, rank, starts)
+            events = self._each(
+                lambda a: next_events(a, rank, ws.phase, events[a], *settled, pool.value, pool.depth, starts),
+                both,
+            )
+            clock = self.stages.add("settling", clock)
+            self.progress("layer", rank, 0)
+            rank += 1
+        black, white = self._each(
+            lambda a: weave(logs[a], ws.frame.words, pool.value, pool.depth, starts), both
+        )
+        self.woven[phase] = (white, black)
+        self.stages.add("weaving", clock)
+        idle.put(ws)
+
+    def _each(self, work: Callable[[Any], Any], items: Any) -> list[Any]:
+        return list(self.threads.map(work, items))
+
+    def table(self) -> Table:
+        """Put the results together; canonical slots only."""
+        layout, pool = self.layout, self.pool
+        size, phases, rights = layout.size, len(layout.placements), len(self.configs)
+        value = pool.value[: 2 * size].reshape(2, size).copy()
+        depth = pool.depth[: 2 * size].reshape(2, size).copy()
+        ep = slice(pool.targets.ep_offset, pool.targets.ep_offset + rights * layout.phase_size)
+        ep_value = pool.value[ep].reshape(rights, layout.phase_size).copy()
+        ep_depth = pool.depth[ep].reshape(rights, layout.phase_size).copy()
+        others = np.unpackbits(~self.canonical.view(np.uint8), axis=1, bitorder="little").view(bool)
+        for side in (0, 1):
+            _blank(value[side], depth[side], others.reshape(-1))
+        for row, (phase, _) in enumerate(self.configs):
+            _blank(ep_value[row], ep_depth[row], others[phase])
+        mask = np.empty((2, 2, phases, layout.phase_size // 64), np.uint64)
+        runs: list[list[NDArray[Any]]] = [[], [], []]
+        for holder in (0, 1):
+            for side in (0, 1):
+                for phase in range(phases):
+                    found = self.woven[phase][holder]
+                    mask[holder, side, phase] = found[0][side]
+                    part = slice(found[4]) if side == 0 else slice(found[4], None)
+                    for column, array in zip(runs, found[1:4], strict=True):
+                        column.append(array[part])
+        rank, run_value, run_depth = (np.concatenate(column) for column in runs)
+        return Table(
+            layout.material, "r", value, depth, mask.reshape(2, 2, -1), rank, run_value, run_depth,
+            self.configs, ep_value, ep_depth,
+        )  # fmt: skip
+
+
+def _blank(value: NDArray[np.uint8], depth: NDArray[np.uint16], where: NDArray[np.bool_]) -> None:
+    value[where] = NONE
+    depth[where] = 0
+
+
+def source_of(table: Table) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+    """Return a table's fresh values and depths with all slots filled, as ``solve`` wants its sources."""
+    value, depth = table.value.copy(), table.depth.copy()
+    expand(layout_of(table.material), value, depth)
+    return value, depth
