@@ -10,7 +10,7 @@ from typing import Final, Self
 
 import chess
 
-from tbgen.errors import DamagedTableError, MissingTableError, UsageError
+from tbgen.errors import MissingTableError, UsageError
 from tbgen.material import Material
 from tbgen.probe.line import LinePly, best_line
 from tbgen.probe.moves import RankedMove, ranked_moves
@@ -152,10 +152,7 @@ class Tablebase:
             if accrued != score and code != NONE and rank_of(accrued) <= rank_of(of_code(code)):
                 code, depth = table.accrued(position.side, position.slot, (accrued ^ swapped) & 255)
         if code == NONE:
-            raise DamagedTableError(
-                f"{table.path} has no value for a legal position; build it again with: "
-                f"tbgen build --force {shape.material}"
-            )
+            raise table.damaged("it has no value for a legal position")
         return of_code(code) ^ swapped, depth
 
     def _table(self, material: Material) -> TableFile:

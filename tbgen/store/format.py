@@ -1,8 +1,12 @@
 """What a table file looks like: its names, version and the sizes chosen by measurement (docs/format.md)."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
+
+from tbgen.errors import UsageError
+from tbgen.material import Material
 
 FORMAT: Final = "tbgen table"
 """Attribute ``format`` of every table file."""
@@ -32,6 +36,18 @@ def table_path(directory: Path, material: str, rules: str = "r") -> Path:
     'data/KBvK.r.h5'
     """
     return directory / f"{material}.{rules}{SUFFIX}"
+
+
+def tables_in(directory: Path, rules: str = "r") -> list[Material]:
+    """Return the materials whose files lie in a directory, in build order."""
+    ending = f".{rules}{SUFFIX}"
+    found = []
+    for path in directory.glob(f"*{ending}"):
+        with suppress(UsageError):
+            material = Material.parse(path.name.removesuffix(ending))
+            if table_path(directory, material.name, rules) == path:
+                found.append(material)
+    return sorted(found)
 
 
 def default_directory() -> Path:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.material import Material
-from tbgen.score import NONE
+from tbgen.score import NONE, GScore
 from tbgen.store.cache import ChunkCache
 from tbgen.store.chunks import ChunkedArray, DamagedChunkError
 from tbgen.store.dataset import MASK
@@ -68,7 +68,7 @@ class TableFile:
             raise
         if material is not None and self.info.material != material.name:
             self.close()
-            raise self._damaged(f"it holds {self.info.material}")
+            raise self.damaged(f"it holds {self.info.material}")
 
     info: TableInfo
     """What the file says about itself."""
@@ -90,7 +90,7 @@ class TableFile:
         try:
             return self._value.item(side, slot), self._depth.item(side, slot)
         except DamagedChunkError as error:
-            raise self._damaged(str(error)) from error
+            raise self.damaged(str(error)) from error
 
     def accrued(self, side: int, slot: int, code: int) -> tuple[int, int]:
         """Return code of V(P, A) and D(P, A) for the code of an accrued score A.
@@ -118,7 +118,7 @@ class TableFile:
                 return code, 0
             return self.fresh(side, slot) if value == FRESH else (value, self._run_depth.item(0, found))
         except DamagedChunkError as error:
-            raise self._damaged(str(error)) from error
+            raise self.damaged(str(error)) from error
 
     def _first_run(self, run: int, skipped: int) -> int:
         """Return the first run of a slot, ``skipped`` slots with runs after the slot of ``run``."""
@@ -142,7 +142,7 @@ class TableFile:
         try:
             return self._ep_value.item(row, slot), self._ep_depth.item(row, slot)
         except DamagedChunkError as error:
-            raise self._damaged(str(error)) from error
+            raise self.damaged(str(error)) from error
 
     def check(self, threads: int = 2) -> None:
         """Decode everything and compare it with the digest.
@@ -153,15 +153,39 @@ class TableFile:
             lines = self._guard(lambda: list(pool.map(ChunkedArray.line, self._arrays.values())))
         found = manifest_of(self.info.facts(), lines)
         if found.text != self.info.manifest.text:
-            raise self._damaged(f"its {found.difference(self.info.manifest)} does not match its digest")
+            raise self.damaged(f"its {found.difference(self.info.manifest)} does not match its digest")
         if found.digest != self.info.digest:
-            raise self._damaged("its manifest does not match its digest")
+            raise self.damaged("its manifest does not match its digest")
         if not np.array_equal(self._arrays["placements"].read(), self._placements()):
-            raise self._damaged("its pawn placements are in another order")
+            raise self.damaged("its pawn placements are in another order")
 
     def read(self) -> Table:
         """Read the whole table, without checking its digest."""
         return self._guard(self._read)
+
+    def read_fresh(self) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        """Read the fresh values and depths alone, both of shape (2, size)."""
+        return self._guard(lambda: (self._value.read(), self._depth.read().astype(np.uint16, copy=False)))
+
+    def counts(self) -> list[dict[GScore, int]]:
+        """Return the number of positions up to symmetry of every value, for White and for Black to move.
+
+        En passant positions are not among them.
+        """
+        sides = self._guard(self._value.read)
+        return [
+            {
+                GScore.from_code(code): int(count)
+                for code, count in enumerate(counted)
+                if count and code != NONE
+            }
+            for counted in (np.bincount(side, minlength=256).tolist() for side in sides)
+        ]
+
+    def damaged(self, problem: str) -> DamagedTableError:
+        """Return the error that says what is wrong with the file and what to do."""
+        command = shlex.join(["tbgen", "build", "--force", self._name, "--dir", str(self.path.parent)])
+        return DamagedTableError(f"{self.path} cannot be used: {problem}; build it again with: {command}")
 
     def _open(self) -> h5py.File:
         try:
@@ -169,7 +193,7 @@ class TableFile:
         except FileNotFoundError:
             raise MissingTableError(self._name, self.path.parent) from None
         except IsADirectoryError:
-            raise self._damaged("it is a directory") from None
+            raise self.damaged("it is a directory") from None
         except PermissionError:
             raise TbgenError(f"no permission to read {self.path}") from None
         except (OSError, RuntimeError, ValueError) as error:
@@ -182,12 +206,12 @@ class TableFile:
                 problem = "it is no HDF5 file"
             else:
                 problem = "it is damaged"
-            raise self._damaged(problem) from error
+            raise self.damaged(problem) from error
 
     def _load(self) -> None:
         attributes = self._file.attrs
         if attributes.get("format") != FORMAT.encode():
-            raise self._damaged("it is no tbgen table")
+            raise self.damaged("it is no tbgen table")
         version = int(attributes["format_version"])
         if version != FORMAT_VERSION:
             raise DamagedTableError(
@@ -195,13 +219,13 @@ class TableFile:
                 f"install a tbgen that reads it, or run: tbgen build --force {self._name}"
             )
         if "complete" not in attributes:
-            raise self._damaged("its build was interrupted")
+            raise self.damaged("its build was interrupted")
         self.info = TableInfo.of_attributes(self.path, attributes, os.path.getsize(self.path))
         self._material = Material.parse(self.info.material)
         layout = layout_of(self._material)
         sizes = (free_men(layout), pawns(layout), layout.size, layout.phase_size)
         if sizes != (self.info.free_men, self.info.pawns, self.info.size, self.info.phase_size):
-            raise self._damaged("it has another index layout")
+            raise self.damaged("it has another index layout")
         self._arrays = {name: ChunkedArray(self._file[name], self._cache, name == MASK) for name in DATASETS}
         self._value, self._depth = self._arrays["value"], self._arrays["depth"]
         self._mask, self._start = self._arrays[MASK], self._arrays["accrued/start"]
@@ -238,10 +262,6 @@ class TableFile:
         except DamagedTableError:
             raise
         except DamagedChunkError as error:
-            raise self._damaged(str(error)) from error
+            raise self.damaged(str(error)) from error
         except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError) as error:
-            raise self._damaged("it is damaged") from error
-
-    def _damaged(self, problem: str) -> DamagedTableError:
-        command = shlex.join(["tbgen", "build", "--force", self._name, "--dir", str(self.path.parent)])
-        return DamagedTableError(f"{self.path} cannot be used: {problem}; build it again with: {command}")
+            raise self.damaged("it is damaged") from error

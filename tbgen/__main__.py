@@ -1,0 +1,5 @@
+"""``python -m tbgen``."""
+
+from tbgen.cli import entry_point
+
+entry_point()

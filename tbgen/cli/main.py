@@ -1,0 +1,107 @@
+"""The ``tbgen`` command: picks a subcommand and turns every failure into one sentence and an exit code."""
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, Final, NoReturn
+
+from tbgen.errors import TbgenError, UsageError
+
+COMMANDS: Final = {
+    "probe": "value, best moves and best play of a position",
+    "info": "which tables are there, and what is in them",
+}
+"""The commands and their summaries; each is the module of that name next to this one."""
+
+_DESCRIPTION: Final = "Endgame tablebases of reset-mobility (r-mobility) chess."
+_EPILOG: Final = """\
+Tables lie in the directory of --dir, else of the environment variable TBGEN_DIR, else in ./data.
+
+Exit codes: 0 done, 1 failed (a damaged file, a full disk), 2 bad input, 3 a table is missing,
+130 interrupted.
+
+example:
+  tbgen probe "8/8/8/4KBk1/8/8/8/8 b - - 0 1" --line
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """Reports a misuse as an error of the package, in one sentence."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the misuse.
+
+        :raises UsageError: always.
+        """
+        raise UsageError(f"{message}; see: {self.prog} --help")
+
+
+class _Version(argparse.Action):
+    """Prints the version, and looks it up only then."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        import tbgen
+
+        print(f"tbgen {tbgen.__version__}")
+        parser.exit()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code."""
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except TbgenError as error:
+        return _fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return _fail("interrupted", 128 + signal.SIGINT)
+    except BrokenPipeError:
+        # The reader of our output has seen enough; the interpreter would complain when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    except OSError as error:
+        return _fail(f"{error.filename or 'output'}: {error.strerror or error}", 1)
+    except MemoryError:
+        return _fail("not enough memory", 1)
+    return code
+
+
+def _run(arguments: Sequence[str]) -> int:
+    parser = Parser(prog="tbgen", description=_DESCRIPTION, epilog=_EPILOG)
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
+    chosen = next((word for word in arguments if word in COMMANDS), "")
+    for name, summary in COMMANDS.items():
+        command = subparsers.add_parser(name, help=summary)
+        if name == chosen:  # the other modules stay unimported
+            import_module(f"tbgen.cli.{name}").configure(command)
+    parsed = parser.parse_args(_with_scores_attached(arguments))
+    code: int = import_module(f"tbgen.cli.{parsed.command}").run(parsed)
+    return code
+
+
+def _with_scores_attached(arguments: Sequence[str]) -> list[str]:
+    """Attach Black's scores to their option: argparse would take the score of ``--accrued -G5.5`` for one."""
+    attached: list[str] = []
+    for word in arguments:
+        if attached and attached[-1] == "--accrued" and word.startswith("-") and not word.startswith("--"):
+            attached[-1] = f"--accrued={word}"
+        else:
+            attached.append(word)
+    return attached
+
+
+def _fail(sentence: str, code: int) -> int:
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    print(f"tbgen: {sentence}", file=sys.stderr)
+    return code

@@ -1,0 +1,181 @@
+"""``tbgen probe``: value, moves and best play of positions."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import chess
+
+from tbgen.cli.options import add_directory, add_json
+from tbgen.errors import TbgenError
+from tbgen.probe.fen import parse_fen
+from tbgen.probe.line import LinePly
+from tbgen.probe.moves import RankedMove
+from tbgen.probe.tablebase import ProbeResult, Tablebase, open_tablebase
+from tbgen.score import GScore, points
+
+_DESCRIPTION = """\
+Print the value of a position under optimal play of both sides, the depth (plies until the accrued score
+is that value), and all legal moves, best first, each with value and depth of the state it leads to.
+
+A G-score is held by the side that just moved: G3.5 by White, -G3.5 by Black. The accrued score comes from
+--accrued, else from a seventh field of the FEN (unless the halfmove clock is 0); the score of the position
+itself is folded in.
+"""
+_EPILOG = """\
+examples:
+  tbgen probe "8/8/8/4KBk1/8/8/8/8 b - - 0 1" --line
+  tbgen probe "8/8/5k1K/5P2/8/8/8/8 w - - 1 60" --accrued -G2.5
+  tbgen probe --json - < positions.fen
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that is said about one position."""
+
+    fen: str
+    board: chess.Board
+    rules: str
+    result: ProbeResult
+    moves: list[RankedMove]
+    line: list[LinePly] | None
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.description, parser.epilog = _DESCRIPTION, _EPILOG
+    parser.add_argument(
+        "fen",
+        nargs="+",
+        metavar="FEN",
+        help="the position; - reads one FEN per line and answers in JSON lines",
+    )
+    parser.add_argument(
+        "--accrued", metavar="G", help="accrued score, such as G3.5, -G3.5 or mG3.5 (m for minus)"
+    )
+    parser.add_argument("--line", action="store_true", help="add best play of both sides to the goal")
+    add_json(parser, "one JSON document")
+    add_directory(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Probe one position, or those of standard input."""
+    accrued = None if arguments.accrued is None else GScore.parse(arguments.accrued)
+    fen = " ".join(arguments.fen)
+    with open_tablebase(arguments.dir) as tables:
+        if fen == "-":
+            return _batch(tables, accrued, arguments.line)
+        report = _report(tables, fen, accrued, arguments.line)
+    if arguments.json:
+        print(json.dumps(_document(report), indent=2))
+    else:
+        print("\n".join(_text(report)))
+    return 0
+
+
+def _batch(tables: Tablebase, accrued: GScore | None, line: bool) -> int:
+    if hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(errors="backslashreplace")
+    worst = 0
+    for fen in filter(None, map(str.strip, sys.stdin)):
+        try:
+            document = _document(_report(tables, fen, accrued, line))
+        except TbgenError as error:
+            document = {"fen": fen, "error": str(error)}
+            worst = max(worst, error.exit_code)
+        print(json.dumps(document), flush=True)
+    return worst
+
+
+def _report(tables: Tablebase, text: str, given: GScore | None, line: bool) -> Report:
+    fen = parse_fen(text)
+    accrued = fen.accrued if given is None else given
+    result = tables.probe(fen.board, accrued)
+    moves = tables.moves(fen.board, accrued)
+    best = tables.line(fen.board, accrued) if line else None
+    return Report(" ".join(text.split()), fen.board, tables.rules, result, moves, best)
+
+
+def _document(report: Report) -> dict[str, Any]:
+    result = report.result
+    white, black = points(result.value)
+    document: dict[str, Any] = {
+        "fen": report.fen,
+        "material": result.material.name,
+        "rules": report.rules,
+        "position_score": str(result.position_score),
+        "accrued": str(result.accrued),
+        "value": str(result.value),
+        "holder": result.value.holder,
+        "depth": result.depth,
+        "points": {"white": round(white, 4), "black": round(black, 4)},
+        "moves": [
+            {
+                "uci": move.uci,
+                "san": move.san,
+                "value": str(move.value),
+                "depth": move.depth,
+                "zeroing": move.zeroing,
+            }
+            for move in report.moves
+        ],
+    }
+    if report.line is not None:
+        document["line"] = [
+            {"uci": ply.uci, "san": ply.san, "accrued": str(ply.accrued), "depth": ply.depth}
+            for ply in report.line
+        ]
+    return document
+
+
+def _text(report: Report) -> Iterator[str]:
+    result = report.result
+    yield from _diagram(report.board)
+    yield ""
+    ended = (report.board.is_check() and "mate") or "stalemate"
+    yield f"{result.material}, {_to_move(report.board) if report.moves else ended}"
+    yield f"value           {result.value}  ({result.value.holder.capitalize()} holds it)"
+    yield f"depth           {_plies(result.depth)}"
+    yield f"accrued score   {result.accrued}"
+    yield f"position score  {result.position_score}"
+    yield f"points          {points(result.value)}  (White-Black)"
+    if report.moves:
+        yield ""
+        width = max(len(move.san) for move in report.moves)
+        for move in report.moves:
+            reset = "  resets" if move.zeroing else ""
+            yield f"{move.san:{width}}  {move.value!s:>6}  {_plies(move.depth):>9}{reset}"
+    if report.line is not None:
+        yield ""
+        yield f"best play: {_plies(len(report.line))}"
+        yield from _line(report.board, report.line)
+
+
+def _line(board: chess.Board, line: list[LinePly]) -> Iterator[str]:
+    """Yield a text per ply: number, move and the accrued score after it."""
+    number, white = board.fullmove_number, board.turn
+    width = max((len(ply.san) for ply in line), default=0)
+    for ply in line:
+        label = f"{number}." if white else f"{number}..."
+        yield f"{label:>6} {ply.san:{width}}  {ply.accrued!s:>6}"
+        number, white = number + (not white), not white
+
+
+def _diagram(board: chess.Board) -> Iterator[str]:
+    for rank, row in zip(range(8, 0, -1), str(board).splitlines(), strict=True):
+        yield f"{rank}  {row}"
+    yield "   a b c d e f g h"
+
+
+def _situation(report: Report) -> str:
+    if report.moves:
+        return f"{'White' if report.board.turn else 'Black'} to move"
+    return "mate" if report.board.is_check() else "stalemate"
+
+
+def _plies(number: int) -> str:
+    return f"{number} {'ply' if number == 1 else 'plies'}"
