@@ -136,8 +136,7 @@ def _text(report: Report) -> Iterator[str]:
     result = report.result
     yield from _diagram(report.board)
     yield ""
-    ended = (report.board.is_check() and "mate") or "stalemate"
-    yield f"{result.material}, {_to_move(report.board) if report.moves else ended}"
+    yield f"{result.material}, {_situation(report)}"
     yield f"value           {result.value}  ({result.value.holder.capitalize()} holds it)"
     yield f"depth           {_plies(result.depth)}"
     yield f"accrued score   {result.accrued}"
