@@ -101,10 +101,15 @@ def run_inner(ws, attacker, rank, events, log):
 @jit
 def settle_rank(ws, pool, rank, starts):
     """Settle the positions of a rank; return their nodes, White to move and Black to move."""
-    white = settle(0, rank, ws.phase, ws.white, pool.value, pool.depth, starts[0])
-    black = settle(1, rank, ws.phase, ws.black, pool.value, pool.depth, starts[1])
+    nodes = [
+        settle(
+            attacker, rank, ws.phase, ws.white if attacker == 0 else ws.black, pool.value, pool.depth,
+            starts[attacker],
+        )
+        for attacker in range(2)
+    ]  # fmt: skip
     trim(ws.phase, ws.white, ws.black)
-    return white, black
+    return nodes[0], nodes[1]
 
 
 @jit
@@ -116,21 +121,21 @@ def solve_layers(ws, pool, ep, starts, log_room):
     """
     fr, phase = ws.frame, ws.phase
     nodes = fr.words * 64
-    white_events, black_events = first_events(ws, 0), first_events(ws, 1)
-    white_log, black_log = empty_log(log_room), empty_log(log_room)
+    events = [first_events(ws, attacker) for attacker in range(2)]
+    logs = [empty_log(log_room) for _ in range(2)]
     rights = len(ep.rows)
     ep_rank = np.zeros((rights, nodes), np.uint8)
     ep_exits = [make_room(nodes) for _ in range(rights + 1)]
     for number in range(rights):
         prepare(fr, pool, ws.exits, phase, ep.squares[number], ep_rank[number], ep_exits[number])
-    rank = 0
+    rank = np.int64(0)
     while True:
-        run_outer(ws, pool, 0, rank, white_events, starts)
-        run_outer(ws, pool, 1, rank, black_events, starts)
+        for attacker in range(2):
+            run_outer(ws, pool, attacker, rank, events[attacker], starts)
         left = retire(phase, ws.white, ws.black)
         if left and rank >= FIRST_LAYER:
-            white_log = run_inner(ws, 0, rank, white_events, white_log)
-            black_log = run_inner(ws, 1, rank, black_events, black_log)
+            for attacker in range(2):
+                logs[attacker] = run_inner(ws, attacker, rank, events[attacker], logs[attacker])
         for number in range(rights):
             square = ep.squares[number]
             resolve(
@@ -140,18 +145,14 @@ def solve_layers(ws, pool, ep, starts, log_room):
             )  # fmt: skip
         if not left:
             break
-        settled = settle_rank(ws, pool, rank, starts)
-        white_events = next_events(
-            0, rank, phase, white_events, settled[0], settled[1], pool.value, pool.depth, starts
-        )
-        black_events = next_events(
-            1, rank, phase, black_events, settled[0], settled[1], pool.value, pool.depth, starts
-        )
+        white, black = settle_rank(ws, pool, rank, starts)
+        for attacker in range(2):
+            events[attacker] = next_events(
+                attacker, rank, phase, events[attacker], white, black, pool.value, pool.depth, starts
+            )
         rank += 1
-    return (
-        weave(black_log, fr.words, pool.value, pool.depth, starts),
-        weave(white_log, fr.words, pool.value, pool.depth, starts),
-    )
+    by_black, by_white = [weave(log, fr.words, pool.value, pool.depth, starts) for log in logs]
+    return by_white, by_black
 
 
 @jit

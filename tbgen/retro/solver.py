@@ -59,18 +59,22 @@ def solve(
     threads: int = 2,
     progress: Progress | None = None,
     stages: Stages | None = None,
+    wide: bool | None = None,
 ) -> Table:
     """Solve the table of a material.
 
     ``sources`` maps every successor material to the (value, depth) arrays of its table, both (2, size), with
-    all slots filled (:func:`tbgen.retro.canonical.expand`).
+    all slots filled (:func:`tbgen.retro.canonical.expand`). ``wide`` says whether to put all threads on one
+    phase after the other, rather than one thread on each phase; by default that depends on the phases' size.
     """
     layout, stages = layout_of(material), stages or Stages()
+    if wide is None:
+        wide = layout.phase_size >= WIDE_PHASE
     clock = time.perf_counter()
     pool = make_pool(layout, sources)
     clock = stages.add("load", clock)
     solver = _Solver(layout, pool, threads, progress or (lambda *_: None), stages)
-    solver.run()
+    solver.run(wide)
     clock = time.perf_counter()
     table = solver.table()
     stages.add("assemble", clock)
@@ -90,9 +94,8 @@ class _Solver:
         self.threads = ThreadPoolExecutor(threads)
         self.width = threads
 
-    def run(self) -> None:
+    def run(self, wide: bool) -> None:
         """Solve all phases; those with equally many pawn steps left are independent of each other."""
-        wide = self.layout.phase_size >= WIDE_PHASE
         idle: SimpleQueue[Workspace] = SimpleQueue()
         for _ in range(1 if wide else min(self.width, len(self.layout.placements))):
             idle.put(make_workspace(self.layout))

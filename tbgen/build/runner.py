@@ -1,0 +1,175 @@
+"""Building missing tables in order: solve, write, check, go on."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen import __version__
+from tbgen.build.estimate import check_room, estimate
+from tbgen.build.lock import build_lock
+from tbgen.errors import MissingTableError
+from tbgen.material import Material, closure
+from tbgen.store.format import table_path
+from tbgen.store.info import TableInfo
+from tbgen.store.reader import TableFile
+from tbgen.store.writer import remove_leftovers, write_table
+
+KEPT_SOURCES: Final = 256 << 20
+"""Bytes of expanded tables kept between the tables of one build."""
+
+Source = tuple[NDArray[np.uint8], NDArray[np.uint16]]
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a finished table of this build is and took."""
+
+    info: TableInfo
+    seconds: float
+    """Wall time, reading of sub-tables and writing included."""
+    stages: Mapping[str, float] = field(repr=False)
+    """Seconds per stage; stages of several threads overlap."""
+
+
+class Reporter(Protocol):
+    """Told what the build is doing; nothing it does changes a table."""
+
+    def note(self, text: str) -> None:
+        """Something worth a line: a wait, leftovers removed, kernels being compiled."""
+
+    def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
+        """Table ``number`` of ``count`` begins; all that is left should take about ``seconds_left``."""
+
+    def progress(self, stage: str, done: int, total: int) -> None:
+        """A stage of the table has got this far; ``total`` 0 if nobody knows how far it has to go."""
+
+    def done(self, built: Built) -> None:
+        """The table is in place."""
+
+
+def missing(materials: Iterable[Material], directory: Path, *, force: Iterable[Material] = ()) -> list[Material]:
+    """Return what a build of these materials has to make, in build order.
+
+    :param force: materials to make even if their table is there.
+    :raises DamagedTableError: if a table that is there cannot be used.
+    """
+    forced = set(force)
+    return [m for m in closure(materials) if m in forced or not _is_there(m, directory)]
+
+
+def build(
+    materials: Iterable[Material],
+    directory: Path,
+    reporter: Reporter,
+    *,
+    force: bool = False,
+    threads: int = 2,
+) -> list[Built]:
+    """Build tables and whatever sub-tables they need; finished ones are skipped.
+
+    An interrupted build loses the table at work and nothing else: the next build goes on from there.
+
+    :param force: build the named materials anew even if their tables are there.
+    :raises TbgenError: if something cannot be read or written; tables finished before are kept.
+    """
+    wanted = list(materials)
+    results = []
+    with build_lock(directory, reporter.note):
+        for path in remove_leftovers(directory):
+            reporter.note(f"removed {path.name}, left by an interrupted build")
+        todo = missing(wanted, directory, force=wanted if force else ())
+        if not todo:
+            return []
+        check_room(todo, directory)
+        _compile(reporter)
+        sources = _Sources(directory)
+        for number, material in enumerate(todo):
+            left = sum(estimate(m, threads).seconds for m in todo[number:])
+            reporter.begin(material, number + 1, len(todo), left)
+            results.append(_build_one(material, directory, sources, reporter, threads))
+            reporter.done(results[-1])
+    return results
+
+
+def _is_there(material: Material, directory: Path) -> bool:
+    try:
+        with TableFile(table_path(directory, material.name), material=material):
+            return True
+    except MissingTableError:
+        return False
+
+
+def _compile(reporter: Reporter) -> None:
+    from tbgen.retro.warmup import compile_kernels, kernels_are_compiled
+
+    if not kernels_are_compiled():
+        reporter.note("compiling the kernels, once for this version of tbgen: about a minute")
+        begun = time.perf_counter()
+        compile_kernels()
+        reporter.note(f"kernels compiled in {time.perf_counter() - begun:.0f} s")
+
+
+def _build_one(
+    material: Material, directory: Path, sources: "_Sources", reporter: Reporter, threads: int
+) -> Built:
+    from tbgen.retro.solver import Stages, solve
+
+    begun = clock = time.perf_counter()
+    stages = Stages()
+    needed = {successor: sources.get(successor) for successor in sorted(material.successors())}
+    clock = stages.add("sub-tables", clock)
+    table = solve(material, needed, threads=threads, progress=reporter.progress, stages=stages)
+    clock = time.perf_counter()
+    reporter.progress("writing", 0, 0)
+    info = write_table(
+        table,
+        table_path(directory, material.name),
+        version=__version__,
+        build_seconds=clock - begun,
+        parameters={"threads": threads},
+        threads=threads,
+    )
+    stages.add("write", clock)
+    sources.put(table.material, (table.value, table.depth))
+    return Built(info, time.perf_counter() - begun, dict(stages.seconds))
+
+
+class _Sources:
+    """Expanded tables by material: those of this build while they fit, others from their files."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._kept: OrderedDict[Material, Source] = OrderedDict()
+
+    def get(self, material: Material) -> Source:
+        """Return the fresh values and depths of a table, all slots filled."""
+        if material in self._kept:
+            self._kept.move_to_end(material)
+            return self._kept[material]
+        with TableFile(table_path(self._directory, material.name), material=material) as file:
+            return self.put(material, file.read_fresh())
+
+    def put(self, material: Material, fresh: Source) -> Source:
+        """Expand arrays in place and keep them while there is room."""
+        from tbgen.index.layout import layout_of
+        from tbgen.retro.canonical import expand
+
+        expand(layout_of(material), *fresh)
+        self._kept[material] = fresh
+        for oldest in self._over_the_limit():
+            del self._kept[oldest]
+        return fresh
+
+    def _over_the_limit(self) -> Iterator[Material]:
+        size = sum(value.nbytes + depth.nbytes for value, depth in self._kept.values())
+        for material, (value, depth) in list(self._kept.items())[:-1]:
+            if size <= KEPT_SOURCES:
+                return
+            size -= value.nbytes + depth.nbytes
+            yield material
