@@ -21,7 +21,7 @@ from tbgen.retro.geometry import (
     RAY,
 )
 from tbgen.retro.mobility import rank_at
-from tbgen.retro.resets import fold, settle_moves
+from tbgen.retro.resets import NOTHING, NOWHERE, fold, settle_moves
 from tbgen.retro.targets import CAPTURED_PAWN, VARIABLE
 
 
@@ -39,9 +39,9 @@ def _capture(fr, pool, ex, first, side, square, capturer, legal, occupied, squar
     left = (occupied & ~BIT[capturer] & ~victim) | BIT[square]
     pawns[enemy] = fr.pawns[enemy] & ~victim
     pawns[side] = (fr.pawns[side] & ~BIT[capturer]) | BIT[square]
-    mask = legal & king_safe(fr, squares, side, left, pawns[enemy], -1, True)
+    mask = legal & king_safe(fr, squares, side, left, pawns[enemy], NOWHERE, True)
     if mask:
-        settle_moves(pool, ex, first, side, mask, CAPTURED_PAWN, 0, -1, men, pawns, scratch)
+        settle_moves(pool, ex, first, side, mask, CAPTURED_PAWN, NOTHING, NOWHERE, men, pawns, scratch)
     pawns[:] = fr.pawns
     return mask
 
@@ -102,7 +102,7 @@ def _follow(fr, pool, phase, att, side, own, word, bit, starts, ex, at):
         node = other * fr.words * 64 + slot
         fold(ex, at, side, att.value[node], att.depth[node])
     else:
-        fold(ex, at, side, own, 0)
+        fold(ex, at, side, own, np.uint16(0))
 
 
 @jit

@@ -31,6 +31,10 @@ from tbgen.score import NONE
 
 NO_EXIT = 65535
 """Smallest depth of a position without zeroing moves."""
+NOTHING = np.int64(0)
+"""No man captured, no promotion. (numpy's type: numba compiles a kernel anew for every plain constant.)"""
+NOWHERE = np.int64(-1)
+"""No scalar captured, no file of a double step."""
 
 
 class Exits(NamedTuple):
@@ -119,7 +123,7 @@ def _captures_on(
     ``free`` are the places of the bit man that leave the way open.
     """
     enemy = 1 - side
-    captured, scalar = 0, -1
+    captured, scalar = NOTHING, NOWHERE
     if pawns[enemy] & BIT[square]:
         captured = CAPTURED_PAWN
     for other in range(2, fr.scalars):
@@ -137,7 +141,7 @@ def _captures_on(
         add_moves(slices, ONE_MOVE, mask)
         men[man] = square
         pawns[enemy] = enemy_pawns
-        settle_moves(pool, ex, first, side, mask, captured, 0, -1, men, pawns, scratch)
+        settle_moves(pool, ex, first, side, mask, captured, NOTHING, NOWHERE, men, pawns, scratch)
         pawns[enemy] = fr.pawns[enemy]
         men[man] = origin
 
@@ -151,12 +155,12 @@ def _capture_bit_man(fr, pool, ex, first, side, legal, square, man, occupied, sq
     origin = squares[man]
     squares[man] = square
     left = (occupied & ~BIT[origin]) | BIT[square]
-    quiet = king_safe(fr, squares, side, left, pawns[1 - side], -1, False) & BIT[square]
+    quiet = king_safe(fr, squares, side, left, pawns[1 - side], NOWHERE, False) & BIT[square]
     squares[man] = origin
     if quiet:
         add_moves(slices, ONE_MOVE, BIT[square])
         men[man] = square
-        settle_moves(pool, ex, first, side, BIT[square], bit_man + 1, 0, -1, men, pawns, scratch)
+        settle_moves(pool, ex, first, side, BIT[square], bit_man + 1, NOTHING, NOWHERE, men, pawns, scratch)
         men[man] = origin
 
 
@@ -210,7 +214,7 @@ def _captures_by_bit_man(fr, pool, ex, first, side, legal, occupied, squares, me
         mask = legal & reach(fr.kinds[bit_man], BIT[square], ~occupied)
         if mask == ZERO:
             continue
-        captured, scalar = CAPTURED_PAWN, -1
+        captured, scalar = CAPTURED_PAWN, NOWHERE
         for man in range(2, fr.scalars):
             if squares[man] == square:
                 captured, scalar = man + 1, man
@@ -219,7 +223,7 @@ def _captures_by_bit_man(fr, pool, ex, first, side, legal, occupied, squares, me
             add_moves(slices, ONE_MOVE, mask)
             men[bit_man] = square
             pawns[enemy] = enemy_pawns
-            settle_moves(pool, ex, first, side, mask, captured, 0, -1, men, pawns, scratch)
+            settle_moves(pool, ex, first, side, mask, captured, NOTHING, NOWHERE, men, pawns, scratch)
             pawns[enemy] = fr.pawns[enemy]
             men[bit_man] = VARIABLE
 
@@ -232,13 +236,13 @@ def _pawn_arrives(pool, ex, first, side, mask, square, captured, ep_file, men, p
     if 8 <= square < 56:
         add_moves(slices, ONE_MOVE, mask)
         pawns[side] |= BIT[square]
-        settle_moves(pool, ex, first, side, mask, captured, 0, ep_file, men, pawns, scratch)
+        settle_moves(pool, ex, first, side, mask, captured, NOTHING, ep_file, men, pawns, scratch)
         pawns[side] &= ~BIT[square]
         return
     add_moves(slices, FOUR_MOVES, mask)
     men[PROMOTED] = square
     for kind in range(1, 5):
-        settle_moves(pool, ex, first, side, mask, captured, kind, -1, men, pawns, scratch)
+        settle_moves(pool, ex, first, side, mask, captured, kind, NOWHERE, men, pawns, scratch)
 
 
 @jit
@@ -251,21 +255,21 @@ def _pawn_moves(fr, pool, ex, first, side, legal, pawn, occupied, squares, men, 
     square = pawn + forward
     if occupied & BIT[square] == ZERO:
         open_way = legal & ~BIT[square]
-        mask = open_way & king_safe(fr, squares, side, left | BIT[square], pawns[enemy], -1, True)
-        _pawn_arrives(pool, ex, first, side, mask, square, 0, -1, men, pawns, scratch, slices)
+        mask = open_way & king_safe(fr, squares, side, left | BIT[square], pawns[enemy], NOWHERE, True)
+        _pawn_arrives(pool, ex, first, side, mask, square, NOTHING, NOWHERE, men, pawns, scratch, slices)
         square += forward
         if pawn >> 3 == (1 if side == 0 else 6) and occupied & BIT[square] == ZERO:
             open_way &= ~BIT[square]
-            mask = open_way & king_safe(fr, squares, side, left | BIT[square], pawns[enemy], -1, True)
-            _pawn_arrives(pool, ex, first, side, mask, square, 0, pawn & 7, men, pawns, scratch, slices)
+            mask = open_way & king_safe(fr, squares, side, left | BIT[square], pawns[enemy], NOWHERE, True)
+            _pawn_arrives(pool, ex, first, side, mask, square, NOTHING, pawn & 7, men, pawns, scratch, slices)
     for number in range(1, PAWN_LEAP[side, pawn, 0] + 1):
         square = PAWN_LEAP[side, pawn, number]
         bit = BIT[square]
         if pawns[enemy] & bit:
             pawns[enemy] &= ~bit
-            mask = legal & king_safe(fr, squares, side, left, pawns[enemy], -1, True)
+            mask = legal & king_safe(fr, squares, side, left, pawns[enemy], NOWHERE, True)
             _pawn_arrives(
-                pool, ex, first, side, mask, square, CAPTURED_PAWN, -1, men, pawns, scratch, slices
+                pool, ex, first, side, mask, square, CAPTURED_PAWN, NOWHERE, men, pawns, scratch, slices
             )
             pawns[enemy] |= bit
         elif occupied & bit:
@@ -273,13 +277,13 @@ def _pawn_moves(fr, pool, ex, first, side, legal, pawn, occupied, squares, men, 
                 if squares[man] == square and fr.colours[man] == enemy:
                     mask = legal & king_safe(fr, squares, side, left, pawns[enemy], man, True)
                     _pawn_arrives(
-                        pool, ex, first, side, mask, square, man + 1, -1, men, pawns, scratch, slices
+                        pool, ex, first, side, mask, square, man + 1, NOWHERE, men, pawns, scratch, slices
                     )
         elif bit_man >= 2 and fr.colours[bit_man] == enemy and legal & bit:
             mask = bit & king_safe(fr, squares, side, left | bit, pawns[enemy], -1, False)
             men[bit_man] = square
             _pawn_arrives(
-                pool, ex, first, side, mask, square, bit_man + 1, -1, men, pawns, scratch, slices
+                pool, ex, first, side, mask, square, bit_man + 1, NOWHERE, men, pawns, scratch, slices
             )
             men[bit_man] = VARIABLE
     pawns[side] |= BIT[pawn]

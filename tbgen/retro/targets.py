@@ -18,7 +18,7 @@ from tbgen.retro.bits import ONE, ZERO, image, lowest
 from tbgen.retro.geometry import IMAGES, SYMMETRY_OF, TRIANGLE_OF
 from tbgen.score import NONE
 
-CAPTURED_PAWN = 6
+CAPTURED_PAWN = np.int64(6)
 """Row of ``Targets.number`` for the capture of a pawn; row 0 is no capture, row 1 + man that of a free man."""
 PROMOTED = 5
 """Place of the promoted piece among the men after a move; free men keep theirs."""
