@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.store.cache import ChunkCache
+from tbgen.store.checksum import CHECKSUM_BYTES, fletcher32
 from tbgen.store.dataset import manifest_line
 
 _serials: Final = count()
@@ -22,7 +23,7 @@ class DamagedChunkError(Exception):
 
 
 class ChunkedArray:
-    """Random and sequential access to a gzip-compressed dataset.
+    """Random and sequential access to a dataset compressed by gzip and guarded by fletcher32.
 
     It is cut along its last axis only, or else one chunk; its rows are numbered in C order of the leading
     axes. h5py's own look-ups are ten times slower than a cache of decoded chunks, and hold one lock for all
@@ -45,7 +46,7 @@ class ChunkedArray:
         self._step = self._chunk[-1]
         if 0 in self.shape:
             return
-        if dataset.compression != "gzip" or dataset.shuffle or dataset.fletcher32 or dataset.scaleoffset:
+        if dataset.compression != "gzip" or not dataset.fletcher32 or dataset.shuffle or dataset.scaleoffset:
             raise ValueError(f"{self.name} is packed in another way")
         if self._chunk != self.shape and prod(self._chunk) != self._step:
             raise ValueError(f"{self.name} is cut in another way")
@@ -130,12 +131,15 @@ class ChunkedArray:
                 if self._optional:
                     return bytes(full)
                 raise DamagedChunkError(f"{self.name} has no chunk at {corner}")
-            skipped, packed = self._id.read_direct_chunk(corner)
-            chunk = bytes(packed) if skipped & 1 else zlib.decompress(packed)
+            _, packed = self._id.read_direct_chunk(corner)
         except (OSError, RuntimeError, ValueError) as error:
             raise DamagedChunkError(f"{self.name} has an unreadable chunk at {corner}") from error
+        if fletcher32(packed[:-CHECKSUM_BYTES]) != packed[-CHECKSUM_BYTES:]:
+            raise DamagedChunkError(f"{self.name} has flipped bits in the chunk at {corner}")
+        try:
+            chunk = zlib.decompress(packed[:-CHECKSUM_BYTES])
         except zlib.error as error:
-            raise DamagedChunkError(f"{self.name} has flipped bits in the chunk at {corner}") from error
+            raise DamagedChunkError(f"{self.name} does not decode at {corner}") from error
         if len(chunk) != full:
             raise DamagedChunkError(f"{self.name} has a chunk of the wrong size at {corner}")
         return chunk

@@ -15,10 +15,12 @@ FORMAT_VERSION: Final = 1
 """Raised by every change that an older reader would misread."""
 
 CHUNK_BYTES: Final = 16384
-"""Decoded size of a full chunk, the unit of compression and of random access."""
+"""Decoded size of a full chunk, the unit of compression and of random access.
+
+A multiple of ``BLOCK // 8``, so that a block of a mask lies in one chunk."""
 
 GZIP_LEVEL: Final = 6
-"""Level of the gzip filter; its Adler-32 checksum is what detects flipped bits."""
+"""Level of the gzip filter."""
 
 BLOCK: Final = 4096
 """Positions per entry of ``accrued/start``."""

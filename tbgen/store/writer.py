@@ -16,6 +16,7 @@ import h5py
 import numpy as np
 
 from tbgen.errors import TbgenError
+from tbgen.store.checksum import fletcher32
 from tbgen.store.dataset import MASK, AnyArray, Corner, Dataset, datasets
 from tbgen.store.format import FORMAT, FORMAT_VERSION, GZIP_LEVEL, SUFFIX, TEMPORARY
 from tbgen.store.info import TableInfo, manifest_of
@@ -98,12 +99,18 @@ def _create(file: h5py.File, dataset: Dataset) -> h5py.Dataset:
     if 0 in dataset.shape:
         return file.create_dataset(dataset.name, dataset.shape, dataset.dtype)
     return file.create_dataset(
-        dataset.name, dataset.shape, dataset.dtype, chunks=dataset.chunks, compression=GZIP_LEVEL, fillvalue=0
+        dataset.name,
+        dataset.shape,
+        dataset.dtype,
+        chunks=dataset.chunks,
+        compression=GZIP_LEVEL,
+        fletcher32=True,
+        fillvalue=0,
     )
 
 
 def _compressed(pool: ThreadPoolExecutor, threads: int, dataset: Dataset) -> Iterator[tuple[Corner, bytes]]:
-    """Yield the chunks of a dataset as the gzip filter stores them, a few jobs ahead of the consumer."""
+    """Yield the chunks of a dataset as the filters store them, a few jobs ahead of the consumer."""
     full = int(np.prod(dataset.chunks)) * dataset.dtype.itemsize
     optional = dataset.name == MASK
 
@@ -112,7 +119,8 @@ def _compressed(pool: ThreadPoolExecutor, threads: int, dataset: Dataset) -> Ite
         for corner, piece in batch:
             if not optional or piece.any():
                 data = piece.astype(dataset.dtype, copy=False).tobytes().ljust(full, b"\0")
-                chunks.append((corner, zlib.compress(data, GZIP_LEVEL)))
+                packed = zlib.compress(data, GZIP_LEVEL)
+                chunks.append((corner, packed + fletcher32(packed)))
         return chunks
 
     jobs: deque[Future[list[tuple[Corner, bytes]]]] = deque()
