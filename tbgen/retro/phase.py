@@ -139,7 +139,7 @@ def solve_layers(ws, pool, ep, starts, log_room):
         for number in range(rights):
             square = ep.squares[number]
             resolve(
-                fr, pool, phase, ws.white if side_with_right(square) == 0 else ws.black, square, rank,
+                fr, pool, phase, ws.white if side_with_right(square) == 0 else ws.black, square, max(rank, 1),
                 rank + 1 if left else MAX_RANK + 1, ep_rank[number], ep_exits[number], starts,
                 pool.targets.ep_offset + ep.rows[number] * nodes,
             )  # fmt: skip
