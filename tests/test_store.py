@@ -312,6 +312,11 @@ def test_files_that_cannot_be_opened(tmp_path: Path, path: Path) -> None:
             TableFile(path)
 
 
+def test_a_file_that_the_process_has_open_otherwise(path: Path) -> None:
+    with h5py.File(path), TableFile(path) as file:
+        file.check()
+
+
 def test_tables_in_a_directory(tmp_path: Path, path: Path) -> None:
     for name in ("KvKN.r.h5", "KQQQQvK.r.h5", "notes.r.h5", "KQvK.wg.h5", "KRvK.r.h5", "KBvK.r.h5.tmp-12"):
         (tmp_path / name).touch()

@@ -189,7 +189,7 @@ class TableFile:
 
     def _open(self) -> h5py.File:
         try:
-            return h5py.File(self.path, "r", locking=False)
+            return _open_file(self.path)
         except FileNotFoundError:
             raise MissingTableError(self._name, self.path.parent) from None
         except IsADirectoryError:
@@ -265,3 +265,13 @@ class TableFile:
             raise self.damaged(str(error)) from error
         except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError) as error:
             raise self.damaged("it is damaged") from error
+
+
+def _open_file(path: Path) -> h5py.File:
+    try:
+        return h5py.File(path, "r", locking=False)
+    except OSError as error:
+        # HDF5 wants one flag per file and process, and somebody else has it open with the default one.
+        if "locking flag" not in str(error):
+            raise
+        return h5py.File(path, "r")
