@@ -5,12 +5,12 @@ numba's own cache does not notice an edit to a kernel called from another file; 
 therefore named after a digest of the whole package's kernels.
 """
 
-import functools
 import hashlib
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 _PACKAGE: Final = Path(__file__).parent
 _KERNEL_FOLDERS: Final = ("index", "retro", "verify")
@@ -49,5 +49,7 @@ os.environ["NUMBA_CACHE_DIR"] = str(kernel_cache())
 
 import numba  # noqa: E402  (the cache directory must be known first)
 
-jit = functools.partial(numba.njit, nogil=True, cache=True)
-"""Decorator of every kernel: compiled without Python objects, free of the interpreter lock, cached."""
+
+def jit(kernel: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Decorate a kernel: compiled without Python objects, free of the interpreter lock, cached."""
+    return numba.njit(kernel, nogil=True, cache=True, **options)

@@ -30,7 +30,8 @@ class Estimate:
 
 
 def estimate(material: Material, threads: int = 2) -> Estimate:
-    """Estimate one table from its size and kind; rates measured with ``scripts/bench_build.py`` on two cores."""
+    """Estimate one table from its size and kind; rates measured with ``scripts/bench_build.py`` on two
+    cores."""
     layout = layout_of(material)
     slots = 2 * layout.size
     balance = _balance(material)

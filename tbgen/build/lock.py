@@ -38,7 +38,9 @@ def build_lock(directory: Path, on_wait: Callable[[str], None]) -> Iterator[None
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
-            on_wait(f"another build is at work in {directory} (process {holder or 'unknown'}): waiting for it")
+            on_wait(
+                f"another build is at work in {directory} (process {holder or 'unknown'}): waiting for it"
+            )
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         with contextlib.suppress(OSError):
             os.ftruncate(descriptor, 0)

@@ -3,7 +3,7 @@
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -31,9 +31,11 @@ class Built:
     """What a finished table of this build is and took."""
 
     info: TableInfo
+    layers: int
+    """Accrued scores solved, of both holders."""
     seconds: float
     """Wall time, reading of sub-tables and writing included."""
-    stages: Mapping[str, float] = field(repr=False)
+    stages: Mapping[str, float]
     """Seconds per stage; stages of several threads overlap."""
 
 
@@ -53,7 +55,9 @@ class Reporter(Protocol):
         """The table is in place."""
 
 
-def missing(materials: Iterable[Material], directory: Path, *, force: Iterable[Material] = ()) -> list[Material]:
+def missing(
+    materials: Iterable[Material], directory: Path, *, force: Iterable[Material] = ()
+) -> list[Material]:
     """Return what a build of these materials has to make, in build order.
 
     :param force: materials to make even if their table is there.
@@ -132,12 +136,12 @@ def _build_one(
         table_path(directory, material.name),
         version=__version__,
         build_seconds=clock - begun,
-        parameters={"threads": threads},
+        parameters={"threads": threads, "layers": stages.layers},
         threads=threads,
     )
     stages.add("write", clock)
     sources.put(table.material, (table.value, table.depth))
-    return Built(info, time.perf_counter() - begun, dict(stages.seconds))
+    return Built(info, stages.layers, time.perf_counter() - begun, dict(stages.seconds))
 
 
 class _Sources:

@@ -9,6 +9,7 @@ from textwrap import wrap
 from typing import Any
 
 from tbgen.cli.options import add_directory, add_json
+from tbgen.cli.text import size_text
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.material import Material, all_materials
 from tbgen.score import GScore
@@ -87,7 +88,7 @@ def _entry(material: Material, given: Path | None, directory: Path, detailed: bo
 
 def _list(directory: Path, entries: Sequence[Entry]) -> Iterator[str]:
     found = [entry.info for entry in entries if entry.info]
-    size = _size(sum(info.bytes for info in found))
+    size = size_text(sum(info.bytes for info in found))
     yield f"{directory}: {len(found)} of {len(entries)} tables, {size}"
     if found:
         yield ""
@@ -95,7 +96,7 @@ def _list(directory: Path, entries: Sequence[Entry]) -> Iterator[str]:
     for info in found:
         yield (
             f"{info.material:10} {sum(info.positions) + info.ep_positions:14,} {info.max_depth:3} plies"
-            f" {_size(info.bytes):>10} {info.build_seconds:8.1f} s  tbgen {info.tbgen_version}"
+            f" {size_text(info.bytes):>10} {info.build_seconds:8.1f} s  tbgen {info.tbgen_version}"
         )
     missing = [entry.material.name for entry in entries if entry.missing]
     if missing:
@@ -115,7 +116,7 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
             continue
         info = entry.info
         white, black = info.positions
-        yield f"{info.material}  ({info.path}, {_size(info.bytes)})"
+        yield f"{info.material}  ({info.path}, {size_text(info.bytes)})"
         passing = f", {info.ep_positions:,} en passant" if info.ep_positions else ""
         yield f"positions      {white:,} White to move, {black:,} Black to move{passing}"
         yield f"accrued runs   {info.runs:,}"
@@ -163,7 +164,3 @@ def _table(info: TableInfo, counts: Counts | None) -> dict[str, Any]:
             for side, values in zip(("white", "black"), counts, strict=True)
         }
     return table
-
-
-def _size(size: int) -> str:
-    return f"{size / 2**20:.2f} MiB" if size >= 2**20 else f"{size / 2**10:.1f} KiB"

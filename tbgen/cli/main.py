@@ -11,7 +11,9 @@ from typing import Any, Final, NoReturn
 from tbgen.errors import TbgenError, UsageError
 
 COMMANDS: Final = {
+    "build": "make tables, missing sub-tables first",
     "probe": "value, best moves and best play of a position",
+    "verify": "prove tables by generating all moves of all positions",
     "info": "which tables are there, and what is in them",
 }
 """The commands and their summaries; each is the module of that name next to this one."""
@@ -23,7 +25,8 @@ Tables lie in the directory of --dir, else of the environment variable TBGEN_DIR
 Exit codes: 0 done, 1 failed (a damaged file, a full disk), 2 bad input, 3 a table is missing,
 130 interrupted.
 
-example:
+examples:
+  tbgen build KBvK
   tbgen probe "8/8/8/4KBk1/8/8/8/8 b - - 0 1" --line
 """
 

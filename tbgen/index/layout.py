@@ -7,7 +7,8 @@ each. The slot of a position is
     phase * phase_size + ((king * 64 + black_king) * 64 + first_piece) * 64 + ...
 
 where ``king`` is White's king as 0..9 (its number in the a1-d1-d4 triangle) without pawns, or as its square
-0..63 with pawns. Several slots can describe one position up to symmetry; the *canonical* slot is the smallest.
+0..63 with pawns. Several slots can describe one position up to symmetry; the *canonical* slot is the
+smallest.
 """
 
 import functools
@@ -139,9 +140,7 @@ def layout_of(material: Material) -> Layout:
                 like.append((start, stop))
             start = stop
     white_pawns, black_pawns = material.white.count("P"), material.black.count("P")
-    layout = Layout(
-        material, kinds, colours, white_pawns, black_pawns, ((),), {(): 0}, tuple(like)
-    )
+    layout = Layout(material, kinds, colours, white_pawns, black_pawns, ((),), {(): 0}, tuple(like))
     if layout.pawns:
         placements = sorted(_placements(white_pawns, black_pawns), key=lambda p: (layout.steps_left(p), p))
         rows = {placement: row for row, placement in enumerate(placements)}

@@ -19,7 +19,8 @@ TRANSPOSE: Final = 4
 
 
 def apply(symmetry: int, square: int) -> int:
-    """Return the image of ``square`` under ``symmetry`` (0..7: mirror files, mirror ranks, then transpose)."""
+    """Return the image of ``square`` under ``symmetry`` (0..7: mirror files, mirror ranks, then
+    transpose)."""
     file, rank = square & 7, square >> 3
     if symmetry & MIRROR_FILES:
         file = 7 - file

@@ -4,7 +4,7 @@ import numpy as np
 
 from tbgen.accelerate import jit
 from tbgen.index.layout import Layout
-from tbgen.index.symmetry import MIRROR_FILES, TRANSPOSE, IMAGE
+from tbgen.index.symmetry import IMAGE, MIRROR_FILES, TRANSPOSE
 from tbgen.retro.bits import ALL, ZERO
 from tbgen.retro.frame import frame_of
 from tbgen.retro.geometry import BIT, IMAGES, TRIANGLE_OF, TRIANGLE_SQUARE
@@ -101,4 +101,3 @@ def expand(layout: Layout, value: np.ndarray, depth: np.ndarray) -> None:
             part = slice(phase * layout.phase_size, (phase + 1) * layout.phase_size)
             for side in range(len(value)):
                 _expand_phase(frame, like, mirrored, value[side, part], depth[side, part])
-

@@ -50,7 +50,8 @@ def _capture(fr, pool, ex, first, side, square, capturer, legal, occupied, squar
 def prepare(fr, pool, ex, phase, square, rank, ep_ex):
     """Find the positions of the phase with a legal en passant capture on ``square``.
 
-    ``rank`` uint8 (phase size,) receives their rank, 0 where there is no such right; ``ep_ex`` their best exit.
+    ``rank`` uint8 (phase size,) receives their rank, 0 where there is no such right; ``ep_ex`` their best
+    exit.
     """
     side = side_with_right(square)
     step = -8 if side == 0 else 8
@@ -139,8 +140,8 @@ def _quiet_moves(fr, pool, phase, att, side, own, word, bit, squares, occupied, 
 def resolve(fr, pool, phase, att, square, low, high, rank, ep_ex, starts, start):
     """Settle the positions with the right on ``square`` whose rank is ``low`` to ``high`` - 1.
 
-    ``att`` is the attacker with the side to move, its inner sweep of layer ``low`` done (or no position alive).
-    Values and depths go to the pool at ``start`` + slot.
+    ``att`` is the attacker with the side to move, its inner sweep of layer ``low`` done (or no position
+    alive). Values and depths go to the pool at ``start`` + slot.
     """
     side = side_with_right(square)
     squares = np.empty(fr.scalars, np.int64)

@@ -10,10 +10,20 @@ import numpy as np
 
 from tbgen.accelerate import jit
 from tbgen.index.layout import Layout
-from tbgen.retro.bits import ALL, ZERO, lowest
-from tbgen.retro.geometry import BETWEEN, BIT, BISHOP, KING_ATTACKS, KNIGHT, KNIGHT_ATTACKS, PAWN_ATTACKS
-from tbgen.retro.geometry import FIRST_RAY, KING, LAST_RAY, RAY_NUMBER, TRIANGLE_SQUARE
-from tbgen.retro.bits import reach
+from tbgen.retro.bits import ALL, ZERO, lowest, reach
+from tbgen.retro.geometry import (
+    BETWEEN,
+    BIT,
+    FIRST_RAY,
+    KING,
+    KING_ATTACKS,
+    KNIGHT,
+    KNIGHT_ATTACKS,
+    LAST_RAY,
+    PAWN_ATTACKS,
+    RAY_NUMBER,
+    TRIANGLE_SQUARE,
+)
 
 
 class Frame(NamedTuple):
@@ -97,8 +107,8 @@ def pawn_attacks(colour, pawns):
 def safe(fr, squares, square, by, occupied, pawns, captured, bit_there):
     """Squares of the bit man for which ``square`` is not attacked by colour ``by``.
 
-    ``occupied`` are the squares of scalars and pawns, ``pawns`` those of ``by``'s pawns; scalar ``captured`` is
-    off the board (-1: none), and so is the bit man if not ``bit_there``.
+    ``occupied`` are the squares of scalars and pawns, ``pawns`` those of ``by``'s pawns; scalar ``captured``
+    is off the board (-1: none), and so is the bit man if not ``bit_there``.
     """
     if PAWN_ATTACKS[1 - by, square] & pawns:
         return ZERO

@@ -1,4 +1,5 @@
-"""Board geometry as constant arrays for the kernels. Squares a1 = 0 ... h8 = 63; kinds as in ``PIECE_ORDER``."""
+"""Board geometry as constant arrays for the kernels. Squares a1 = 0 ... h8 = 63; kinds as in
+``PIECE_ORDER``."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -116,15 +117,14 @@ def _king_tables() -> tuple[np.ndarray, np.ndarray]:
 
 KING_FORWARD, KING_BACKWARD = _king_tables()
 """Moves of White's king between triangle coordinates. ``[coord, 0, 0]`` is their number; each further row is
-(other coordinate, symmetry that carries the remaining men along). Backward rows list, for a king that *arrived*
-at ``coord``, every triangle square it may have come from, so both slots of a position with both kings on the
-long diagonal are reached."""
+(other coordinate, symmetry that carries the remaining men along). Backward rows list, for a king that
+*arrived* at ``coord``, every triangle square it may have come from, so both slots of a position with both
+kings on the long diagonal are reached."""
+
 
 def _shifts(steps: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
     amounts = np.array([8 * dr + df for df, dr in steps], np.int64)
-    landings = [
-        sum(1 << q for q in range(64) if _on_board(q % 8 - df, q // 8 - dr)) for df, dr in steps
-    ]
+    landings = [sum(1 << q for q in range(64) if _on_board(q % 8 - df, q // 8 - dr)) for df, dr in steps]
     return amounts, np.array(landings, np.uint64)
 
 

@@ -180,8 +180,8 @@ def inner(fr, attacker, rank, phase, att, events):
     att.changed[:] = ZERO
     starts = np.array([0, fr.words * 64])
     sweep(
-        fr, attacker, events, rank, 255 - rank, att.passing, phase.alive[1 - attacker], att.scratch, att.value,
-        att.depth, att.changed, starts,
+        fr, attacker, events, rank, 255 - rank, att.passing, phase.alive[1 - attacker], att.scratch,
+        att.value, att.depth, att.changed, starts,
     )  # fmt: skip
 
 
@@ -263,8 +263,8 @@ def _longer(log):
 def weave(log, words, value, depth, starts):
     """Sort a log, which is in the order of its layers, into runs by (side, slot, rank).
 
-    Returns (mask uint64 (2, words), rank uint8 with ``LAST_RUN``, value uint8 with ``FRESH``, depth uint16, how
-    many runs have White to move). ``value`` and ``depth`` at ``starts[side]`` + slot are the fresh ones.
+    Returns (mask uint64 (2, words), rank uint8 with ``LAST_RUN``, value uint8 with ``FRESH``, depth uint16,
+    how many runs have White to move). ``value`` and ``depth`` at ``starts[side]`` + slot are the fresh ones.
     """
     nodes, length = words * 64, log.length[0]
     ends = np.zeros(2 * nodes + 1, np.int32)

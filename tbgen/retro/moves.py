@@ -3,10 +3,8 @@
 Sets are uint64 arrays with one word per word number, for one side to move.
 """
 
-import numpy as np
-
 from tbgen.accelerate import jit
-from tbgen.retro.bits import ZERO, image, lowest, reach
+from tbgen.retro.bits import ZERO, image, reach
 from tbgen.retro.frame import decode
 from tbgen.retro.geometry import (
     BIT,
@@ -27,7 +25,8 @@ from tbgen.retro.geometry import (
 
 @jit
 def king_word(fr, squares, coord, symmetry):
-    """Number of the word with White's king at triangle coordinate ``coord``, the other scalars carried along."""
+    """Number of the word with White's king at triangle coordinate ``coord``, the other scalars carried
+    along."""
     word = coord << fr.shifts[0]
     for man in range(1, fr.scalars):
         word |= IMAGES[symmetry, squares[man]] << fr.shifts[man]
@@ -48,7 +47,8 @@ def _offer(word, bits, allowed, found, touched, count):
 
 @jit
 def predecessors(fr, word, bits, mover, allowed, found, touched, count, squares):
-    """Add to ``found`` the positions of ``allowed`` from which ``mover`` reaches ``bits`` of ``word`` quietly.
+    """Add to ``found`` the positions of ``allowed`` from which ``mover`` reaches ``bits`` of ``word``
+    quietly.
 
     ``touched`` (int32) lists the words of ``found`` that are not empty, ``count`` of them; returns the count.
     ``squares`` is scratch, int64 (scalars,).

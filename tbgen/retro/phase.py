@@ -116,8 +116,8 @@ def settle_rank(ws, pool, rank, starts):
 def solve_layers(ws, pool, ep, starts, log_room):
     """Solve a phase after ``count_moves``, both attackers in turn, its en passant positions included.
 
-    Fresh values and depths go to the pool at ``starts[side]`` + slot. Returns (woven, woven): the runs of
-    White's and of Black's accrued scores as ``weave`` gives them.
+    Fresh values and depths go to the pool at ``starts[side]`` + slot. Returns (woven, woven, rank): the runs
+    of White's and of Black's accrued scores as ``weave`` gives them, and the first rank without a layer.
     """
     fr, phase = ws.frame, ws.phase
     nodes = fr.words * 64
@@ -152,7 +152,7 @@ def solve_layers(ws, pool, ep, starts, log_room):
             )
         rank += 1
     by_black, by_white = [weave(log, fr.words, pool.value, pool.depth, starts) for log in logs]
-    return by_white, by_black
+    return by_white, by_black, rank
 
 
 @jit

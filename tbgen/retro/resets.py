@@ -1,8 +1,9 @@
 """Zeroing moves of whole words: counted, and folded into one best exit per position.
 
-A capture or pawn move leaves the phase for a position whose fresh value W is known, whatever the accrued score.
-Of all zeroing moves of a position only the value best for the mover matters, with the smallest and the largest
-depth among those of that value: which depth counts depends on whom the value favours over the accrued score.
+A capture or pawn move leaves the phase for a position whose fresh value W is known, whatever the accrued
+score. Of all zeroing moves of a position only the value best for the mover matters, with the smallest and the
+largest depth among those of that value: which depth counts depends on whom the value favours over the accrued
+score.
 """
 
 from typing import NamedTuple
@@ -13,7 +14,6 @@ from tbgen.accelerate import jit
 from tbgen.retro.bits import ONE, ZERO, lowest, reach
 from tbgen.retro.frame import decode, king_safe
 from tbgen.retro.geometry import (
-
     BIT,
     FIRST_RAY,
     IMAGES,
@@ -38,7 +38,8 @@ NOWHERE = np.int64(-1)
 
 
 class Exits(NamedTuple):
-    """The best exit of each position; all arrays have one entry per slot of the phase, White to move first."""
+    """The best exit of each position; all arrays have one entry per slot of the phase, White to move
+    first."""
 
     value: np.ndarray
     """uint8 codes."""
@@ -84,8 +85,8 @@ def _settle_bit(pool, ex, node, side, swapped, slot, ep_slot):
 def settle_moves(pool, ex, first, side, mask, captured, promotion, ep_file, men, pawns, scratch):
     """Fold the zeroing move of all positions in ``mask`` (the word's slots start at ``first``).
 
-    ``men`` and ``pawns`` describe the position after the move (see ``slots_after``); ``ep_file`` is the file of
-    a pawn that has made a double step, else -1.
+    ``men`` and ``pawns`` describe the position after the move (see ``slots_after``); ``ep_file`` is the file
+    of a pawn that has made a double step, else -1.
     """
     tg = pool.targets
     target = tg.number[side, captured, promotion]
@@ -147,7 +148,9 @@ def _captures_on(
 
 
 @jit
-def _capture_bit_man(fr, pool, ex, first, side, legal, square, man, occupied, squares, men, pawns, scratch, slices):
+def _capture_bit_man(
+    fr, pool, ex, first, side, legal, square, man, occupied, squares, men, pawns, scratch, slices
+):
     """Capture by scalar ``man`` of the bit man on the empty ``square``."""
     bit_man = fr.scalars
     if fr.colours[bit_man] == side or bit_man < 2 or legal & BIT[square] == ZERO:
@@ -291,8 +294,8 @@ def _pawn_moves(fr, pool, ex, first, side, legal, pawn, occupied, squares, men, 
 
 @jit
 def rank_and_exits(fr, pool, ex, legal, slices, start, stop):
-    """Count the legal moves of every position of the words ``start`` to ``stop`` - 1 and fold the zeroing ones
-    into ``ex``.
+    """Count the legal moves of every position of the words ``start`` to ``stop`` - 1 and fold the zeroing
+    ones into ``ex``.
 
     ``legal`` uint64 (2, words); ``slices`` uint64 (2, words, SLICES) receives the ranks.
     """

@@ -1,10 +1,10 @@
 """Solving a whole table: its phases in order, on several threads."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, pairwise
 from queue import SimpleQueue
 from typing import Any, Final
 
@@ -44,6 +44,8 @@ class Stages:
     """Seconds spent per stage, summed over threads where several work at once."""
 
     seconds: dict[str, float] = field(default_factory=dict)
+    layers: int = 0
+    """Accrued scores solved, of both holders."""
 
     def add(self, stage: str, since: float) -> float:
         """Book the time since ``since`` (``time.perf_counter``) and return the present."""
@@ -84,12 +86,10 @@ def solve(
 class _Solver:
     """One run over all phases of a table."""
 
-    def __init__(
-        self, layout: Layout, pool: Pool, threads: int, progress: Progress, stages: Stages
-    ) -> None:
+    def __init__(self, layout: Layout, pool: Pool, threads: int, progress: Progress, stages: Stages) -> None:
         self.layout, self.pool, self.stages, self.progress = layout, pool, stages, progress
         self.configs = en_passant_configs(layout)
-        self.woven: dict[int, tuple[Woven, Woven]] = {}
+        self.woven: dict[int, list[Woven]] = {}
         self.canonical = np.empty((len(layout.placements), layout.phase_size // 64), np.uint64)
         self.threads = ThreadPoolExecutor(threads)
         self.width = threads
@@ -132,8 +132,9 @@ class _Solver:
             clock = self.stages.add("moves", clock)
             rows = np.flatnonzero(self.configs[:, 0] == phase)
             rights = EnPassant(rows, self.configs[rows, 1].astype(np.int64))
-            self.woven[phase] = solve_layers(ws, self.pool, rights, starts, self.layout.phase_size)
+            *woven, rank = solve_layers(ws, self.pool, rights, starts, self.layout.phase_size)
             self.stages.add("layers", clock)
+            self._keep(phase, woven, rank)
         finally:
             idle.put(ws)
 
@@ -141,43 +142,43 @@ class _Solver:
         """Solve one phase without en passant rights on all threads, one attacker each in the layers."""
         ws = idle.get()
         starts, mirrored = self._begin(phase, ws)
-        pool, both = self.pool, (0, 1)
+        pool, both, go = self.pool, (0, 1), self.threads.submit
         clock = time.perf_counter()
         edges = np.linspace(0, ws.frame.words, 4 * self.width + 1).astype(int).tolist()
-        parts = list(zip(edges, edges[1:], strict=False))
-        self._each(lambda part: legal_words(ws.frame, ws.phase.legal, *part), parts)
-        self._each(lambda part: count_moves(ws, pool, mirrored, *part), parts)
+        _results(go(legal_words, ws.frame, ws.phase.legal, *part) for part in pairwise(edges))
+        _results(go(count_moves, ws, pool, mirrored, *part) for part in pairwise(edges))
         self.canonical[phase] = ws.phase.canonical
         clock = self.stages.add("moves", clock)
-        events = self._each(lambda attacker: first_events(ws, attacker), both)
+        events = _results(go(first_events, ws, a) for a in both)
         logs = [empty_log(self.layout.phase_size // 4) for _ in both]
         clock = self.stages.add("events", clock)
         rank = 0
         while True:
-            self._each(lambda a: run_outer(ws, pool, a, rank, events[a], starts), both)
+            _results(go(run_outer, ws, pool, a, rank, events[a], starts) for a in both)
             clock = self.stages.add("outer sweeps", clock)
             if not retire(ws.phase, ws.white, ws.black):
                 break
             if rank >= FIRST_LAYER:
-                logs = self._each(lambda a: run_inner(ws, a, rank, events[a], logs[a]), both)
+                logs = _results(go(run_inner, ws, a, rank, events[a], logs[a]) for a in both)
             clock = self.stages.add("inner sweeps", clock)
             settled = settle_rank(ws, pool, rank, starts)
-            events = self._each(
-                lambda a: next_events(a, rank, ws.phase, events[a], *settled, pool.value, pool.depth, starts),
-                both,
+            events = _results(
+                go(next_events, a, rank, ws.phase, events[a], *settled, pool.value, pool.depth, starts)
+                for a in both
             )
             clock = self.stages.add("settling", clock)
             self.progress("layer", rank, 0)
             rank += 1
-        black, white = self._each(
-            lambda a: weave(logs[a], ws.frame.words, pool.value, pool.depth, starts), both
+        black, white = _results(
+            go(weave, log, ws.frame.words, pool.value, pool.depth, starts) for log in logs
         )
-        self.woven[phase] = (white, black)
         self.stages.add("weaving", clock)
+        self._keep(phase, [white, black], rank)
         idle.put(ws)
 
-    def _each(self, work: Callable[[Any], Any], items: Any) -> list[Any]:
-        return list(self.threads.map(work, items))
+    def _keep(self, phase: int, woven: list[Woven], rank: int) -> None:
+        self.woven[phase] = woven
+        self.stages.layers = max(self.stages.layers, 2 * (rank - FIRST_LAYER))
 
     def table(self) -> Table:
         """Put the results together; canonical slots only."""
@@ -208,6 +209,11 @@ class _Solver:
             layout.material, "r", value, depth, mask.reshape(2, 2, -1), rank, run_value, run_depth,
             self.configs, ep_value, ep_depth,
         )  # fmt: skip
+
+
+def _results(jobs: Iterable[Future[Any]]) -> list[Any]:
+    """Wait for jobs; all of them are under way before the first is waited for."""
+    return [job.result() for job in list(jobs)]
 
 
 def _blank(value: NDArray[np.uint8], depth: NDArray[np.uint16], where: NDArray[np.bool_]) -> None:

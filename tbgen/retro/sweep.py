@@ -1,7 +1,7 @@
 """One side's attractor, value by value and ply by ply: the sweep.
 
-The *attacker* drives play to the values it likes; *keys* number the values from the attacker's best: the value
-code for White, 255 minus it for Black. A sweep over a range of keys assigns (value, depth) to
+The *attacker* drives play to the values it likes; *keys* number the values from the attacker's best: the
+value code for White, 255 minus it for Black. A sweep over a range of keys assigns (value, depth) to
 
 - a position with the attacker to move as soon as one move reaches an assigned position (or an exit),
 - a position with the *defender* to move once no quiet move escapes to a position not yet assigned and no exit
@@ -10,7 +10,8 @@ code for White, 255 minus it for Black. A sweep over a range of keys assigns (va
 levels being taken in the order (key, depth), so every position gets the attacker's best value in the fewest
 plies the attacker can force against the longest defence (depth to goal, section 5 of docs/theory.md).
 
-Exits, and positions whose fresh value was settled in earlier layers, enter as *events*, sorted by key and time.
+Exits, and positions whose fresh value was settled in earlier layers, enter as *events*, sorted by key and
+time.
 """
 
 from typing import NamedTuple
@@ -38,8 +39,8 @@ class Sets(NamedTuple):
     wanted: np.ndarray
     """Attacker to move: positions that may still be assigned in this layer."""
     ready: np.ndarray
-    """Defender to move: positions that may still be assigned in this layer and have no exit that the sweep has
-    not reached."""
+    """Defender to move: positions that may still be assigned in this layer and have no exit that the sweep
+    has not reached."""
     caught: np.ndarray
     """Defender to move: positions assigned in this sweep."""
 
@@ -48,7 +49,8 @@ class Scratch(NamedTuple):
     """Working memory of one attacker's sweeps."""
 
     found: np.ndarray
-    """uint64 (2, words): candidates of the ply; row 0 attacker to move, row 1 defender; empty between plies."""
+    """uint64 (2, words): candidates of the ply; row 0 attacker to move, row 1 defender; empty between
+    plies."""
     touched: np.ndarray
     """int32 (2, words): which words of ``found`` are not empty."""
     front_word: np.ndarray
@@ -74,7 +76,8 @@ def make_scratch(words: int) -> Scratch:
 
 @jit
 def event(attacker, value, time, settled, node):
-    """Pack an event: ``node`` (its slot, plus the phase size if Black is to move) has ``value`` at ``time``."""
+    """Pack an event: ``node`` (its slot, plus the phase size if Black is to move) has ``value`` at
+    ``time``."""
     key = value if attacker == 0 else 255 - value
     word = np.uint64(key) << _KEY_SHIFT | np.uint64(time) << _TIME_SHIFT | np.uint64(node)
     return word | _SETTLED if settled else word
@@ -130,8 +133,8 @@ def sort_events(events):
 
 @jit
 def exit_events(attacker, nodes, ex):
-    """Return the sorted events of all exits of the phase: an attacker's exit counts with its smallest depth, a
-    defender's with its largest, one ply after it.
+    """Return the sorted events of all exits of the phase: an attacker's exit counts with its smallest depth,
+    a defender's with its largest, one ply after it.
 
     ``nodes`` is the phase size.
     """
@@ -152,8 +155,8 @@ def exit_events(attacker, nodes, ex):
 
 @jit
 def _record(value, depth, first, bits, code, ply):
-    """Write one value and depth to all positions in ``bits`` of the word that starts at ``first``; return those
-    that had another value or depth before."""
+    """Write one value and depth to all positions in ``bits`` of the word that starts at ``first``; return
+    those that had another value or depth before."""
     changed = ZERO
     while bits:
         bit = lowest(bits)
@@ -242,14 +245,16 @@ def sweep(fr, attacker, events, low, high, sets, defenders, scratch, value, dept
                 front_word[1, front_caught] = word
                 front_bits[1, front_caught] = bits
                 front_caught += 1
-                changed[defender, word] |= _record(value, depth, starts[defender] + word * 64, bits, code, ply)
+                changed[defender, word] |= _record(
+                    value, depth, starts[defender] + word * 64, bits, code, ply
+                )
         for number in range(wins):
             word = touched[0, number]
             bits = found[0, word]
             found[0, word] = ZERO
             sets.wanted[word] &= ~bits
             sets.refuge[word] &= ~bits
-            front_word[0, front_wanted] = word
-            front_bits[0, front_wanted] = bits
-            front_wanted += 1
+            front_word[0, number] = word
+            front_bits[0, number] = bits
             changed[attacker, word] |= _record(value, depth, starts[attacker] + word * 64, bits, code, ply)
+        front_wanted = wins

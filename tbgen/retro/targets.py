@@ -1,8 +1,8 @@
 """Where zeroing moves lead: the tables of the materials reached, laid side by side in one pool of arrays.
 
 The pool starts with the table being solved (pawn moves stay in it), then its en passant positions, then the
-successor tables. Every slot of a table in the pool that stands for a legal position has its value, canonical or
-not.
+successor tables. Every slot of a table in the pool that stands for a legal position has its value, canonical
+or not.
 """
 
 from collections.abc import Mapping
@@ -14,12 +14,13 @@ from tbgen.accelerate import jit
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.material import Material
-from tbgen.retro.bits import ONE, ZERO, image, lowest
+from tbgen.retro.bits import ONE, image, lowest
 from tbgen.retro.geometry import IMAGES, SYMMETRY_OF, TRIANGLE_OF
 from tbgen.score import NONE
 
 CAPTURED_PAWN = np.int64(6)
-"""Row of ``Targets.number`` for the capture of a pawn; row 0 is no capture, row 1 + man that of a free man."""
+"""Row of ``Targets.number`` for the capture of a pawn; row 0 is no capture, row 1 + man that of a free
+man."""
 PROMOTED = 5
 """Place of the promoted piece among the men after a move; free men keep theirs."""
 VARIABLE = -1
@@ -90,7 +91,8 @@ def _men_after(layout: Layout, captured: int, promotion: int, side: int) -> tupl
         men.append((side, promotion, PROMOTED))
     men.sort(key=lambda man: (man[1] != 0, man[0], man[1]))
     names = tuple(
-        "".join("KQRBN"[kind] for _, kind, _ in sorted(m for m in men if m[0] == colour)) + "P" * pawns[colour]
+        "".join("KQRBN"[kind] for _, kind, _ in sorted(m for m in men if m[0] == colour))
+        + "P" * pawns[colour]
         for colour in (0, 1)
     )
     return names[0], names[1], [man for _, _, man in men]
@@ -103,7 +105,7 @@ def _moves(layout: Layout) -> list[tuple[int, int, int]]:
         own_pawns = (layout.white_pawns, layout.black_pawns)[side]
         captured = [man + 1 for man in range(2, layout.free) if layout.colours[man] != side]
         if (layout.white_pawns, layout.black_pawns)[1 - side]:
-            captured.append(CAPTURED_PAWN)
+            captured.append(int(CAPTURED_PAWN))
         moves += [(side, man, 0) for man in captured]
         if own_pawns:
             moves.append((side, 0, 0))
@@ -222,7 +224,8 @@ def _slot(squares, free, symmetry, pawnless):
 
 @jit
 def slots_after(tg, target, side, men, pawns, scratch):
-    """Return (base, step, symmetry, lead) for the slots in the pool of the positions after a move of ``side``.
+    """Return (base, step, symmetry, lead) for the slots in the pool of the positions after a move of
+    ``side``.
 
     ``men`` (int64 (6,)) are the squares after the move, at most one of them ``VARIABLE``; the position with
     that man on ``b`` has slot ``base + (IMAGES[symmetry, b] << step)``; step is -1 if no man is variable.

@@ -1,0 +1,161 @@
+"""``tbgen build``: make tables."""
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from tbgen.build import Built, Estimate, build, estimate, missing
+from tbgen.cli.options import add_directory, add_json
+from tbgen.cli.progress import ProgressLine, duration
+from tbgen.cli.text import size_text
+from tbgen.errors import UsageError
+from tbgen.material import Material, all_materials
+from tbgen.store.format import default_directory
+
+_DESCRIPTION = """\
+Build the tables of the named materials, or of all with up to N men, and before them whatever sub-tables
+captures and promotions lead to. Tables that are there are skipped, so an interrupted build goes on where it
+was; the table at work is lost and nothing else. Progress goes to stderr, a line per finished table to stdout.
+"""
+_EPILOG = """\
+examples:
+  tbgen build KBvK
+  tbgen build --men 4 --estimate
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.description, parser.epilog = _DESCRIPTION, _EPILOG
+    parser.add_argument("materials", nargs="*", metavar="MATERIAL", help="material such as KBvK")
+    parser.add_argument("--men", type=int, metavar="N", help="all materials of 2 to N men")
+    parser.add_argument(
+        "--force", action="store_true", help="build the named materials anew even if their tables are there"
+    )
+    parser.add_argument(
+        "--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="threads (default: all cores)"
+    )
+    parser.add_argument(
+        "--estimate", action="store_true", help="print the time, memory and disk needed, and stop"
+    )
+    add_json(parser, "one JSON document about the tables built (or to build)")
+    add_directory(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Build, or say what a build would take."""
+    materials = _materials(arguments)
+    if arguments.threads < 1:
+        raise UsageError(f"--threads {arguments.threads} is too few: give at least 1")
+    directory = default_directory() if arguments.dir is None else arguments.dir
+    if arguments.estimate:
+        todo = missing(materials, directory, force=materials if arguments.force else ())
+        _print_estimates([estimate(material, arguments.threads) for material in todo], arguments.json)
+        return 0
+    reporter = _Reporter(quiet=arguments.json)
+    try:
+        built = build(materials, directory, reporter, force=arguments.force, threads=arguments.threads)
+    finally:
+        reporter.line.clear()
+    if arguments.json:
+        print(
+            json.dumps(
+                {"directory": str(directory), "built": [_document(table) for table in built]}, indent=2
+            )
+        )
+    elif not built:
+        print(f"nothing to build: the tables asked for are in {directory}")
+    return 0
+
+
+def _materials(arguments: argparse.Namespace) -> list[Material]:
+    named = [Material.parse(name) for name in arguments.materials]
+    if arguments.men is None and not named:
+        raise UsageError("nothing to build: name materials such as KBvK, or give --men N")
+    return named + (all_materials(arguments.men) if arguments.men is not None else [])
+
+
+class _Reporter:
+    """Tells the terminal what the build is doing."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.line = ProgressLine()
+        self._quiet = quiet
+        self._begun = time.monotonic()
+        self._table = ""
+        self._expected = 0.0
+        self._titled = False
+
+    def note(self, text: str) -> None:
+        """Print a sentence on stderr."""
+        self.line.note(text)
+
+    def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
+        """Remember what to show."""
+        self._table = f"{material} ({number} of {count})"
+        self._expected = time.monotonic() + seconds_left
+        self.progress("reading sub-tables", 0, 0)
+
+    def progress(self, stage: str, done: int, total: int) -> None:
+        """Show table, stage, time spent and time left."""
+        now = time.monotonic()
+        how_far = f" {done} of {total}" if total else f" {done}" if done else ""
+        left = max(0.0, self._expected - now)
+        times = f"{duration(now - self._begun)} gone, about {duration(left)} left"
+        self.line.show(f"{self._table}: {stage}{how_far}, {times}")
+
+    def done(self, built: Built) -> None:
+        """Print the table's summary on stdout."""
+        self.line.clear()
+        if self._quiet:
+            return
+        info = built.info
+        if not self._titled:
+            print(f"{'material':10} {'positions':>12} {'layers':>6} {'longest':>11} {'time':>9} {'size':>11}")
+            self._titled = True
+        print(
+            f"{info.material:10} {sum(info.positions) + info.ep_positions:12,} {built.layers:6} "
+            f"{info.max_depth:5} plies {built.seconds:7.2f} s {size_text(info.bytes):>11}",
+            flush=True,
+        )
+
+
+def _print_estimates(estimates: Sequence[Estimate], as_json: bool) -> None:
+    seconds = sum(entry.seconds for entry in estimates)
+    memory = max((entry.memory for entry in estimates), default=0)
+    disk = sum(entry.disk for entry in estimates)
+    if as_json:
+        tables = [
+            {"material": e.material.name, "seconds": e.seconds, "memory": e.memory, "disk": e.disk}
+            for e in estimates
+        ]
+        print(json.dumps({"tables": tables, "seconds": seconds, "memory": memory, "disk": disk}, indent=2))
+        return
+    if estimates:
+        print(f"{'material':10} {'time':>10} {'memory':>11} {'disk':>11}")
+    for entry in estimates:
+        print(
+            f"{entry.material.name:10} {duration(entry.seconds):>10} {size_text(entry.memory):>11} "
+            f"{size_text(entry.disk):>11}"
+        )
+    print(
+        f"{len(estimates)} tables to build: about {duration(seconds)}, "
+        f"at most {size_text(memory)} of memory, {size_text(disk)} of disk"
+    )
+
+
+def _document(built: Built) -> dict[str, Any]:
+    info = built.info
+    return {
+        "material": info.material,
+        "positions": sum(info.positions) + info.ep_positions,
+        "layers": built.layers,
+        "max_depth": info.max_depth,
+        "seconds": built.seconds,
+        "stages": dict(built.stages),
+        "bytes": info.bytes,
+        "digest": info.digest,
+    }

@@ -1,0 +1,175 @@
+"""``tbgen verify``: prove tables."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tbgen.cli.options import add_directory, add_json
+from tbgen.cli.progress import ProgressLine, duration
+from tbgen.errors import MissingTableError, TbgenError, UsageError
+from tbgen.material import Material
+from tbgen.store.format import default_directory, tables_in
+
+if TYPE_CHECKING:
+    from tbgen.verify.report import Finding, Outcome
+    from tbgen.verify.tables import Verdict
+
+_DESCRIPTION = """\
+Check the digests of tables, then prove every value and depth in them by generating the moves of every
+position, for every accrued score, independently of the program that built them. A table rests on its
+sub-tables, so these are proved first. Without materials, all tables of the directory are proved.
+"""
+_EPILOG = """\
+examples:
+  tbgen verify
+  tbgen verify KBNvK --sample 100000
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.description, parser.epilog = _DESCRIPTION, _EPILOG
+    parser.add_argument("materials", nargs="*", metavar="MATERIAL", help="material such as KBvK")
+    parser.add_argument(
+        "--sample",
+        type=int,
+        metavar="N",
+        help="prove only N random positions of each table; which slots hold positions is checked everywhere",
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random choice (default: 0)")
+    parser.add_argument(
+        "--findings", type=int, default=10, metavar="N", help="wrong states to print per table (default: 10)"
+    )
+    parser.add_argument(
+        "--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="threads (default: all cores)"
+    )
+    add_json(parser, "one JSON document about the tables")
+    add_directory(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prove tables.
+
+    :raises TbgenError: if any of them is not proved, after all have been tried.
+    """
+    from tbgen.verify.tables import verify  # needs numba, and --help does not
+
+    _check_numbers(arguments)
+    directory = default_directory() if arguments.dir is None else arguments.dir
+    materials = [Material.parse(name) for name in arguments.materials] or tables_in(directory)
+    if not materials:
+        raise TbgenError(f"there are no tables in {directory}: build some, as with: tbgen build KBvK")
+    reporter = _Reporter()
+    verdicts = []
+    try:
+        for verdict in verify(
+            materials,
+            directory,
+            reporter,
+            sample=arguments.sample,
+            seed=arguments.seed,
+            threads=arguments.threads,
+            limit=arguments.findings,
+        ):
+            verdicts.append(verdict)
+            reporter.line.clear()
+            if not arguments.json:
+                print(_text(verdict), flush=True)
+    finally:
+        reporter.line.clear()
+    if arguments.json:
+        print(json.dumps(_document(directory, verdicts), indent=2))
+    _raise_failure(verdicts, arguments.dir)
+    return 0
+
+
+def _check_numbers(arguments: argparse.Namespace) -> None:
+    for option, least in (("threads", 1), ("findings", 0), ("sample", 1), ("seed", 0)):
+        number = getattr(arguments, option)
+        if number is not None and number < least:
+            raise UsageError(f"--{option} {number} is too small: give at least {least}")
+
+
+class _Reporter:
+    """Tells the terminal what the proof is doing."""
+
+    def __init__(self) -> None:
+        self.line = ProgressLine()
+        self._begun = time.monotonic()
+        self._table = ""
+
+    def note(self, text: str) -> None:
+        """Print a sentence on stderr."""
+        self.line.note(text)
+
+    def begin(self, material: Material, number: int, count: int) -> None:
+        """Remember what to show."""
+        self._table = f"{material} ({number} of {count})"
+        self.progress("digest", 0)
+
+    def progress(self, step: str, share: float) -> None:
+        """Show table, step, its share done and the time spent."""
+        gone = duration(time.monotonic() - self._begun)
+        self.line.show(f"{self._table}: {step} {share:.0%}, {gone} gone")
+
+
+def _text(verdict: Verdict) -> str:
+    name = f"{verdict.material.name:10}"
+    if verdict.error is not None:
+        return f"{name} {verdict.error}"
+    if verdict.waits_for is not None:
+        return f"{name} not proved, since its sub-table {verdict.waits_for} is not"
+    result = verdict.result
+    assert result is not None
+    if not result.ok:
+        return "\n    ".join([f"{name} wrong: {result.wrong:,} states", *map(str, result.findings)])
+    return f"{name} proved: {result.positions:,} positions, {result.states:,} states, {result.seconds:.2f} s"
+
+
+def _document(directory: Path, verdicts: list[Verdict]) -> dict[str, Any]:
+    return {"directory": str(directory), "tables": [_table(verdict) for verdict in verdicts]}
+
+
+def _table(verdict: Verdict) -> dict[str, Any]:
+    table: dict[str, Any] = {"material": verdict.material.name, "proved": verdict.proved}
+    if verdict.error is not None:
+        table["error"] = str(verdict.error)
+    if verdict.waits_for is not None:
+        table["waits_for"] = verdict.waits_for.name
+    if verdict.result is not None:
+        result = verdict.result
+        table |= {"positions": result.positions, "states": result.states, "seconds": result.seconds}
+        table |= {"wrong": result.wrong, "findings": [_finding(finding) for finding in result.findings]}
+    return table
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "fen": finding.fen,
+        "accrued": None if finding.accrued is None else str(finding.accrued),
+        "problem": finding.problem,
+        "stored": _outcome(finding.stored),
+        "recomputed": _outcome(finding.right),
+    }
+
+
+def _outcome(outcome: Outcome | None) -> dict[str, Any] | None:
+    return None if outcome is None else {"value": str(outcome.value), "depth": outcome.depth}
+
+
+def _raise_failure(verdicts: list[Verdict], given: Path | None) -> None:
+    """Raise what is worst: a wrong table, else one that cannot be read, else a missing one."""
+    failed = [verdict for verdict in verdicts if not verdict.proved]
+    if not failed:
+        return
+    wrong = [verdict.material.name for verdict in failed if verdict.result is not None]
+    if wrong:
+        raise TbgenError(f"{len(wrong)} of {len(verdicts)} tables are wrong: {', '.join(wrong)}")
+    errors = [verdict.error for verdict in failed if verdict.error is not None]
+    error = min(errors, key=lambda error: isinstance(error, MissingTableError))
+    raise MissingTableError(error.material, given) if isinstance(error, MissingTableError) else error
