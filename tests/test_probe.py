@@ -255,7 +255,7 @@ def test_folding(tables: Tablebase) -> None:
 def test_mate_and_stalemate_are_what_they_are(tables: Tablebase) -> None:
     for fen, value in (
         ("8/8/8/8/8/1k1b4/8/K7 w", "-G0.5"),
-        ("7k/5K1Q/8/8/8/8/8/8 b", "G0.0"),  # its table is not there
+        ("7k/6Q1/6K1/8/8/8/8/8 b", "G0.0"),  # its table is not there
     ):
         board = parse_fen(fen).board
         result = tables.probe(board, "G1.5")

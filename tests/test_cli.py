@@ -1,0 +1,232 @@
+"""The command line: answers, exit codes, one sentence per failure."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tbgen
+from tbgen.cli.main import main
+from tbgen.store.format import table_path
+
+KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
+KEYS = [
+    "fen",
+    "material",
+    "rules",
+    "position_score",
+    "accrued",
+    "value",
+    "holder",
+    "depth",
+    "points",
+    "moves",
+]
+
+
+@pytest.fixture(autouse=True)
+def default_directory(reference_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TBGEN_DIR", str(reference_dir))
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """Standard output of a command that succeeds and says nothing else."""
+    assert main(words) == 0
+    output = capsys.readouterr()
+    assert output.err == ""
+    return output.out
+
+
+def failure(capsys: pytest.CaptureFixture[str], code: int, *words: str) -> str:
+    """The sentence of a command that fails."""
+    assert main(words) == code
+    sentence = capsys.readouterr().err
+    assert sentence.startswith("tbgen: ")
+    assert sentence.count("\n") == 1
+    return sentence
+
+
+def test_a_position(capsys: pytest.CaptureFixture[str]) -> None:
+    text = answer(capsys, "probe", KBK, "--line")
+    for line in ("value           G1.5  (White holds it)", "depth           4 plies", "KBvK, Black to move"):
+        assert line in text.splitlines()
+    table = [line.split() for line in text.splitlines()]
+    assert table[-4:] == [
+        ["1...", "Kh5", "G3.5"],
+        ["2.", "Kf4", "G2.5"],
+        ["2...", "Kh6", "G2.5"],
+        ["3.", "Kg4", "G1.5"],
+    ]
+    assert ["Kh5", "G1.5", "3", "plies"] in table
+
+
+def test_a_position_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    document = json.loads(answer(capsys, "probe", "--json", *KBK.split()))
+    assert list(document) == KEYS
+    moves = document.pop("moves")
+    assert document == {
+        "fen": KBK,
+        "material": "KBvK",
+        "rules": "r",
+        "position_score": "G3.5",
+        "accrued": "G3.5",
+        "value": "G1.5",
+        "holder": "white",
+        "depth": 4,
+        "points": {"white": 0.5625, "black": 0.4375},
+    }
+    assert moves[0] == {"uci": "g5h5", "san": "Kh5", "value": "G1.5", "depth": 3, "zeroing": False}
+    document = json.loads(answer(capsys, "probe", "--json", "--line", KBK))
+    assert list(document) == [*KEYS, "line"]
+    assert document["line"][-1] == {"uci": "f4g4", "san": "Kg4", "accrued": "G1.5", "depth": 0}
+
+
+@pytest.mark.parametrize("option", [["--accrued", "-G1.5"], ["--accrued=-G1.5"], ["--accrued", "mg1.5"], []])
+@pytest.mark.parametrize("first", [True, False])
+def test_accrued_scores(option: list[str], first: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    fen = "8/8/8/4KBk1/8/8/8/8 b - - 3 1" + ("" if option else " -G1.5")
+    words = ["probe", "--json", *(option if first else []), fen, *([] if first else option)]
+    document = json.loads(answer(capsys, *words))
+    assert document["accrued"] == "-G1.5"
+
+
+def test_the_option_counts_whatever_the_fen_says(capsys: pytest.CaptureFixture[str]) -> None:
+    fens = [KBK, "8/8/8/4KBk1/8/8/8/8 b - - 3 1 G2.5"]
+    for fen in fens:
+        assert json.loads(answer(capsys, "probe", "--json", fen, "--accrued", "-G1.5"))["accrued"] == "-G1.5"
+    assert [json.loads(answer(capsys, "probe", "--json", fen))["accrued"] for fen in fens] == ["G3.5", "G2.5"]
+
+
+def test_many_positions(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [KBK, "", "junk", "8/8/8/2K3k1/8/8/8/7Q w - - 0 1", f"  {KBK}\t", "\udcff"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
+    assert main(["probe", "-"]) == 3
+    output = capsys.readouterr()
+    assert output.err == ""
+    documents = [json.loads(line) for line in output.out.splitlines()]
+    assert [document["fen"] for document in documents] == [KBK, "junk", lines[3], KBK, "\udcff"]
+    assert [list(document) for document in documents] == [
+        KEYS,
+        *[["fen", "error"]] * 2,
+        KEYS,
+        ["fen", "error"],
+    ]
+    assert "tbgen build KQvK" in documents[2]["error"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (["probe", "junk"], 2, "not a FEN"),
+        (["probe", "8/8/8/8/8/8/8/8 w - - 0 1"], 2, "no king"),
+        (["probe", "4k3/8/8/8/8/8/8/4K2R w K - 0 1"], 2, "castling"),
+        (["probe", KBK, "--accrued", "-x"], 2, "not a G-score"),
+        (["probe", KBK, "--accrued", "G0.5"], 2, "ends the game"),
+        (["probe", KBK, "--accrued"], 2, "tbgen probe --help"),
+        (["probe"], 2, "tbgen probe --help"),
+        (["probe", KBK, "--nonsense"], 2, "--nonsense"),
+        (["nonsense"], 2, "nonsense"),
+        ([], 2, "tbgen --help"),
+        (["probe", "8/8/8/2K3k1/8/8/8/7Q w - - 0 1"], 3, "tbgen build KQvK"),
+        (["info", "KBBBBvK"], 2, "at most 5"),
+        (["info", "nonsense"], 2, "not a material name"),
+    ],
+)
+def test_failures(words: list[str], code: int, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sentence in failure(capsys, code, *words)
+
+
+def test_a_damaged_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table_path(tmp_path, "KBvK").write_bytes(b"something else")
+    assert "tbgen build --force KBvK" in failure(capsys, 1, "probe", KBK, "--dir", str(tmp_path))
+    assert main(["info", "--dir", str(tmp_path)]) == 1
+    assert "KBvK: " in capsys.readouterr().out
+    assert main(["info", "--dir", str(tmp_path), "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert list(document["damaged"]) == ["KBvK"]
+    assert len(document["missing"]) == 35
+
+
+def test_info(capsys: pytest.CaptureFixture[str], reference_dir: Path) -> None:
+    text = answer(capsys, "info")
+    assert text.startswith(f"{reference_dir}: 3 of 36 tables")
+    assert "missing: KQvK KRvK KPvK " in text
+    text = answer(capsys, "info", "kvkb", "KvK")
+    for line in ("longest depth  46 plies", "      G1.5           23,254           25,023"):
+        assert line in text.splitlines()
+    document = json.loads(answer(capsys, "info", "KvK", "--json"))
+    (table,) = document["tables"]
+    assert table["values"]["white"]["-G8.5"] == 51
+    assert table["positions"] == {"white": 462, "black": 462, "en_passant": 0}
+    assert main(["info", "KQvK"]) == 3
+    assert "tbgen build KQvK" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [["--help"], ["probe", "--help"], ["info", "--help"], ["--version"]])
+def test_help(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(words)
+    assert not caught.value.code
+    text = capsys.readouterr().out
+    assert f"tbgen {tbgen.__version__}\n" == text if words == ["--version"] else "example" in text
+
+
+def run(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tbgen", *words]
+    return subprocess.run(command, capture_output=True, text=True, **options)  # type: ignore[call-overload, no-any-return]
+
+
+def test_the_process() -> None:
+    done = run("probe", KBK)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = run("probe", "-", input="junk\n")
+    assert done.returncode == 2
+    done = run("probe", "-", input="\xff\n")
+    assert json.loads(done.stdout)["error"]
+
+
+def test_an_interrupt() -> None:
+    command = [sys.executable, "-m", "tbgen", "probe", "-"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        process.stdin.write(f"{KBK}\n".encode())
+        process.stdin.flush()
+        assert process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 130
+        assert process.stderr.read() == b"tbgen: interrupted\n"
+
+
+def test_output_that_nobody_reads() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "tbgen", "info"]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (1, b"tbgen: output: No space left on device\n")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
+@given(st.text(st.characters(exclude_characters="\0")), st.sampled_from(["fen", "accrued", "material"]))
+def test_no_text_gives_a_traceback(capsys: pytest.CaptureFixture[str], text: str, place: str) -> None:
+    words = {
+        "fen": ["probe", f"{text} "],
+        "accrued": ["probe", KBK, f"--accrued={text}"],
+        "material": ["info", f"{text} "],
+    }
+    assert main(words[place]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
