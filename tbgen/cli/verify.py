@@ -128,7 +128,8 @@ def _text(verdict: Verdict) -> str:
     assert result is not None
     if not result.ok:
         return "\n    ".join([f"{name} wrong: {result.wrong:,} states", *map(str, result.findings)])
-    return f"{name} proved: {result.positions:,} positions, {result.states:,} states, {result.seconds:.2f} s"
+    said = "proved" if result.sample is None else "nothing wrong in a sample"
+    return f"{name} {said}: {result.positions:,} positions, {result.states:,} states, {result.seconds:.2f} s"
 
 
 def _document(directory: Path, verdicts: list[Verdict]) -> dict[str, Any]:
@@ -143,7 +144,12 @@ def _table(verdict: Verdict) -> dict[str, Any]:
         table["waits_for"] = verdict.waits_for.name
     if verdict.result is not None:
         result = verdict.result
-        table |= {"positions": result.positions, "states": result.states, "seconds": result.seconds}
+        table |= {
+            "sample": result.sample,
+            "positions": result.positions,
+            "states": result.states,
+            "seconds": result.seconds,
+        }
         table |= {"wrong": result.wrong, "findings": [_finding(finding) for finding in result.findings]}
     return table
 

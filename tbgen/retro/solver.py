@@ -161,9 +161,20 @@ class _Solver:
             if rank >= FIRST_LAYER:
                 logs = _results(go(run_inner, ws, a, rank, events[a], logs[a]) for a in both)
             clock = self.stages.add("inner sweeps", clock)
-            settled = settle_rank(ws, pool, rank, starts)
+            white_nodes, black_nodes = settle_rank(ws, pool, rank, starts)
             events = _results(
-                go(next_events, a, rank, ws.phase, events[a], *settled, pool.value, pool.depth, starts)
+                go(
+                    next_events,
+                    a,
+                    rank,
+                    ws.phase,
+                    events[a],
+                    white_nodes,
+                    black_nodes,
+                    pool.value,
+                    pool.depth,
+                    starts,
+                )
                 for a in both
             )
             clock = self.stages.add("settling", clock)

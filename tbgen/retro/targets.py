@@ -103,13 +103,14 @@ def _moves(layout: Layout) -> list[tuple[int, int, int]]:
     moves = []
     for side in (0, 1):
         own_pawns = (layout.white_pawns, layout.black_pawns)[side]
-        captured = [man + 1 for man in range(2, layout.free) if layout.colours[man] != side]
+        pieces = [man + 1 for man in range(2, layout.free) if layout.colours[man] != side]
+        moves += [(side, man, 0) for man in pieces]
         if (layout.white_pawns, layout.black_pawns)[1 - side]:
-            captured.append(int(CAPTURED_PAWN))
-        moves += [(side, man, 0) for man in captured]
+            moves.append((side, int(CAPTURED_PAWN), 0))
         if own_pawns:
             moves.append((side, 0, 0))
-            moves += [(side, man, kind) for man in [0, *captured] for kind in range(1, 5)]
+            # No pawn stands on a last rank to be captured there.
+            moves += [(side, man, kind) for man in [0, *pieces] for kind in range(1, 5)]
     return moves
 
 
