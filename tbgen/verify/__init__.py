@@ -1,0 +1,1 @@
+"""The independent proof of a finished table, by forward move generation."""

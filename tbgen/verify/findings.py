@@ -1,0 +1,24 @@
+"""What a proof can find wrong, as the kernels note it: one int64 row per wrong state."""
+
+from typing import Final
+
+from tbgen.verify.kernel import inlined
+
+NOWHERE, MISSING, ENDED, STRAY, REPEATED, BETWEEN, WRONG = range(7)
+"""A value where there is no position; none where there is one; a wrong value of a mate or stalemate; a run
+where none may start; one that says nothing new; one whose value does not lie between the accrued score and
+the fresh value; a value or depth that its successors contradict."""
+
+COLUMNS: Final = 7
+"""Problem, 1 for en passant positions, side to move, place, level, stored key, key as recomputed. The place
+is the slot, or that of the flattened en passant arrays; the level is ``MIDDLE`` if it is the position's own
+score and its rank is greater than all values'."""
+
+
+@inlined
+def note(found, number, problem, passing, side, place, level, stored, right):
+    """Write one finding into row ``number`` of ``found``, if there is such a row."""
+    if number < found.shape[0]:
+        row = found[number]
+        row[0], row[1], row[2], row[3] = problem, passing, side, place
+        row[4], row[5], row[6] = level, stored, right

@@ -1,0 +1,67 @@
+"""Squares as seen from squares: the numpy tables that the forward generator reads.
+
+Squares are numbered as in python-chess (a1 = 0, h8 = 63); bit ``s`` of a bit board (uint64) is square ``s``.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Boards = NDArray[np.uint64]
+
+KING, QUEEN, ROOK, BISHOP, KNIGHT, PAWN = range(6)
+"""Kinds of men, in the order of ``PIECE_ORDER``, then the pawn."""
+
+_STRAIGHT = ((1, 0), (-1, 0), (0, 1), (0, -1))
+_SLANTED = ((1, 1), (1, -1), (-1, 1), (-1, -1))
+_JUMPS = tuple((x, y) for x in (-2, -1, 1, 2) for y in (-2, -1, 1, 2) if abs(x) != abs(y))
+_WALKS: tuple[tuple[tuple[tuple[int, int], ...], int], ...] = (
+    (_STRAIGHT + _SLANTED, 1),
+    (_STRAIGHT + _SLANTED, 7),
+    (_STRAIGHT, 7),
+    (_SLANTED, 7),
+    (_JUMPS, 1),
+    (((-1, 1), (1, 1)), 1),
+    (((-1, -1), (1, -1)), 1),
+)
+
+
+def _walk(square: int, step: tuple[int, int]) -> list[int]:
+    """Return the squares that repeated steps lead to, up to the edge of the board."""
+    file, rank = square % 8 + step[0], square // 8 + step[1]
+    squares = []
+    while 0 <= file < 8 and 0 <= rank < 8:
+        squares.append(8 * rank + file)
+        file, rank = file + step[0], rank + step[1]
+    return squares
+
+
+def _board(squares: list[int]) -> int:
+    return sum(1 << square for square in squares)
+
+
+def _reach() -> Boards:
+    rows = [
+        [sum(_board(_walk(square, step)[:length]) for step in steps) for square in range(64)]
+        for steps, length in _WALKS
+    ]
+    return np.array(rows, np.uint64)
+
+
+def _lines() -> tuple[Boards, Boards]:
+    between, behind = np.zeros((2, 64, 64), np.uint64)
+    for square in range(64):
+        for step in _STRAIGHT + _SLANTED:
+            line = _walk(square, step)
+            for place, other in enumerate(line):
+                between[square, other] = _board(line[:place])
+                behind[square, other] = _board(line[place + 1 :])
+    return between, behind
+
+
+REACH: Final = _reach()
+"""Shape (7, 64): what a man attacks on an empty board, by kind; row 5 + colour for pawns."""
+
+BETWEEN, BEHIND = _lines()
+"""Shape (64, 64): the squares between two squares of a line; those beyond the second, seen from the first."""

@@ -1,0 +1,72 @@
+"""States' results as single numbers, so that the better of two moves is the greater number.
+
+The *worth* of a score is 0..511, the greater the better for White: Black's score of rank R is worth R,
+White's 511 - R. What an accrued score is worth is the *level* of its states. The *key* of a result, seen from
+an accrued score, puts the worth above 16 bits for the depth, and White always prefers the greater key: among
+equal values better than the accrued score the sooner one, among those worse the later one.
+"""
+
+from typing import Final
+
+from tbgen.score import NONE
+from tbgen.verify.kernel import inlined
+
+WHITE_WORTH: Final = 511
+MIDDLE: Final = 256
+"""A level between Black's scores and White's: that of any accrued score whose rank exceeds all values'."""
+
+_DEPTH_MASK: Final = 0xFFFF
+_MOST_DEPTH: Final = 0xFF00
+"""Greater depths, which only a damaged table has, count as this one: the next plies must not spill over."""
+
+
+@inlined
+def worth_of(code):
+    """Worth of a value code."""
+    return WHITE_WORTH - code if code <= NONE else 255 - code
+
+
+@inlined
+def code_rank(code):
+    """Rank of the score with a code."""
+    return min(code, 255 - code)
+
+
+@inlined
+def inherits(own, code, step, level, side):
+    """Whether a table keeps a position's state with an inherited score of rank ``step``, worth ``level``.
+
+    ``own`` is the position's rank, ``code`` that of its value.
+    """
+    return own >= step and code_rank(code) >= step and level_of(own, side) != level
+
+
+@inlined
+def level_of(rank, side):
+    """Worth of the own score of a position with that rank and side to move."""
+    return rank if side == 0 else WHITE_WORTH - rank
+
+
+@inlined
+def key_of(code, depth, level):
+    """Key of a value code and a depth in plies."""
+    worth = worth_of(code)
+    depth = min(depth, _MOST_DEPTH)
+    return worth << 16 | (_DEPTH_MASK - depth if worth > level else depth)
+
+
+@inlined
+def key_before(best, level):
+    """Key of the state whose best successor has the key ``best``: a ply longer, but 0 at the level itself."""
+    worth = best >> 16
+    if worth > level:
+        return best - 1
+    if worth < level:
+        return best + 1
+    return level << 16
+
+
+def read_key(key: int, level: int) -> tuple[int, int]:
+    """Return worth and depth of a key."""
+    worth, low = divmod(key, 1 << 16)
+    return worth, _DEPTH_MASK - low if worth > level else low

@@ -1,0 +1,214 @@
+"""The proof of one table: legality and ranks first, then every state of every layer from its successors.
+
+What is proved, and why that is enough, stands in docs/theory.md: the fresh state of every position, the
+states (P, A) with rank(A) at most that of g(P) and of W(P), and that V(P, A) lies between A and W(P) there.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.errors import DamagedTableError
+from tbgen.score import NONE
+from tbgen.store.table import LAST_RUN, Table
+from tbgen.verify.best import Game, new_scratch
+from tbgen.verify.crew import Crew, Range
+from tbgen.verify.keys import MIDDLE, WHITE_WORTH
+from tbgen.verify.layers import begin, copy_images, enter_layer
+from tbgen.verify.moves import men_of
+from tbgen.verify.passing import passing_configs, passing_rows
+from tbgen.verify.report import VerifyResult, describe
+from tbgen.verify.resets import SubTables, resets_of
+from tbgen.verify.runs import Runs, survey_runs
+from tbgen.verify.states import prove, prove_passing
+from tbgen.verify.survey import NO_RANK, survey, survey_passing
+
+Progress = Callable[[str, float], None]
+"""Called with the name of a step and the share of it that is done, 0 to 1."""
+
+_WINDOW_SLOTS: Final = 1 << 27
+"""Most slots per side of a window, unless one phase has more: its keys take eight bytes each."""
+
+_FIRST_RANK: Final = 2
+"""Rank of the first layer: mates and stalemates end the game."""
+
+
+def verify_table(
+    table: Table,
+    sub_tables: SubTables,
+    *,
+    sample: int | None = None,
+    seed: int = 0,
+    threads: int = 2,
+    limit: int = 10,
+    progress: Progress | None = None,
+) -> VerifyResult:
+    """Prove a table from its sub-tables, which must have been proved before.
+
+    :param sub_tables: value and depth, shape (2, size) each, of all materials in
+        ``table.material.successors()``.
+    :param sample: prove the states of that many random positions only; legality is checked everywhere.
+    :param seed: of the random choice.
+    :param limit: describe that many wrong states at most; all are counted.
+    :raises KeyError: if a sub-table is missing.
+    :raises DamagedTableError: if the arrays of the table do not fit together.
+    """
+    started = time.perf_counter()
+    _check_arrays(table)
+    with Crew(threads) as crew:
+        proof = Proof(table, sub_tables, crew, progress or _silent)
+        states = proof.run(sample, np.random.default_rng(seed))
+    return VerifyResult(
+        table.material,
+        sum(table.positions) + table.ep_positions,
+        states,
+        sample,
+        crew.wrong,
+        describe(table, crew.rows, limit),
+        time.perf_counter() - started,
+    )
+
+
+class Proof:
+    """One proof at work; :func:`verify_table` is what runs it."""
+
+    def __init__(self, table: Table, sub_tables: SubTables, crew: Crew, progress: Progress) -> None:
+        layout = table.layout
+        men = men_of(layout)
+        self.table, self.layout, self.crew, self.progress = table, layout, crew, progress
+        self.game = Game(
+            men,
+            resets_of(layout, men, sub_tables),
+            table.value,
+            table.depth,
+            passing_rows(layout, table.ep_config),
+            table.ep_value,
+            table.ep_depth,
+            0,
+            np.empty((2, 0), np.int32),
+        )
+        self.rank = np.full((2, layout.size), NO_RANK, np.uint8)
+        self.ep_rank = np.full(table.ep_value.shape, NO_RANK, np.uint8)
+        self.chosen, self.ep_chosen = np.zeros((2, 2, 0), np.bool_)
+        self.first_runs = np.concatenate([[0], 1 + np.flatnonzero(table.run_rank & LAST_RUN)])
+
+    def run(self, sample: int | None, random: np.random.Generator) -> int:
+        """Return the number of states proved; none if a survey has found something wrong."""
+        self.survey(self.layout.size)
+        if self.crew.wrong:
+            return 0
+        if sample is not None:
+            self._choose(sample, random)
+        every = len(self.layout.placements)
+        phases = max(1, _WINDOW_SLOTS // self.layout.phase_size)
+        return sum(self.prove(first, min(first + phases, every)) for first in range(0, every, phases))
+
+    def survey(self, stop: int) -> None:
+        """Find the positions before slot ``stop`` and their ranks, and check all that needs no successors."""
+        ranges = self.crew.ranges(stop)
+        self.progress("positions", 0)
+        self.crew.inspect(survey, ((self.game, self.rank, *part) for part in ranges))
+        self.crew.inspect(survey_passing, [(self.game, self.table.ep_config, self.ep_rank)])
+        for holder in range(2):
+            for side in range(2):
+                runs, entries = self._runs(holder, side), self._entries(holder, side, ranges)
+                self.crew.inspect(
+                    survey_runs,
+                    (
+                        (self.game, self.rank, holder, side, *part, runs, entry)
+                        for part, entry in zip(ranges, entries, strict=True)
+                    ),
+                )
+
+    def _choose(self, sample: int, random: np.random.Generator) -> None:
+        """Mark random positions, both sides and en passant rights together."""
+        ranks = np.concatenate([self.rank.ravel(), self.ep_rank.ravel()])
+        positions = np.flatnonzero(ranks != NO_RANK)
+        marks = np.zeros(len(ranks), np.bool_)
+        marks[random.choice(positions, min(sample, len(positions)), replace=False)] = True
+        self.chosen = marks[: self.rank.size].reshape(self.rank.shape)
+        self.ep_chosen = marks[self.rank.size :].reshape(self.ep_rank.shape)
+
+    def prove(self, first: int, last: int) -> int:
+        """Prove all states of the phases ``first`` to ``last`` - 1 and return their number."""
+        base, stop = first * self.layout.phase_size, last * self.layout.phase_size
+        self.game = self.game._replace(base=base, key=np.zeros((2, stop - base), np.int32))
+        ranges = self.crew.ranges(stop - base)
+        images = self.crew.each(self._begin, ranges)
+        lengths = [len(originals) for _, originals in images]
+        top, states = self._top_rank(base, stop), 0
+        for step in range(_FIRST_RANK, top + 2):
+            # Beyond the greatest rank of a value no state keeps an inherited score, and all keys are alike.
+            for level in (WHITE_WORTH - step, step) if step <= top else (MIDDLE,):
+                self._enter(ranges, step, level)
+                copies = zip(images, lengths, strict=True)
+                lengths = self.crew.each(copy_images, ((self.game, step, *pair, n) for pair, n in copies))
+                states += self._prove_layer(ranges, step, level)
+            self.progress("states", (first + (last - first) * (step - 1) / top) / len(self.layout.placements))
+        return states
+
+    def _begin(self, start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Set the first keys of a range; return its slots that are not canonical, and the canonical ones."""
+        images, originals = np.empty((2, 2 * (stop - start)), np.int32)
+        count = begin(self.game, start, stop, new_scratch(), images, originals)
+        return images[:count].copy(), originals[:count].copy()
+
+    def _top_rank(self, base: int, stop: int) -> int:
+        """Return the greatest rank of a value in the window, 1 if all are smaller."""
+        codes = np.unique(self.table.value[:, base:stop]), np.unique(self.table.ep_value)
+        every = np.concatenate(codes).astype(np.int64)
+        return int(np.minimum(every, 255 - every)[every != NONE].max(initial=_FIRST_RANK - 1))
+
+    def _enter(self, ranges: list[Range], step: int, level: int) -> None:
+        """Bring the keys of the canonical positions of the window to a level of rank ``step``."""
+        holder = int(level <= MIDDLE)
+        moved = [(self.game.base + start, self.game.base + stop) for start, stop in ranges]
+        for side in range(2):
+            runs, entries = self._runs(holder, side), self._entries(holder, side, moved)
+            self.crew.each(
+                enter_layer,
+                (
+                    (self.game, self.rank, step, level, side, *part, runs, entry)
+                    for part, entry in zip(ranges, entries, strict=True)
+                ),
+            )
+
+    def _prove_layer(self, ranges: list[Range], step: int, level: int) -> int:
+        """Prove the states of the level that has been entered and return their number."""
+        layer = (self.game, self.rank, step, level, self.chosen)
+        passing = (self.game, self.table.ep_config, self.ep_rank, step, level, self.ep_chosen)
+        states = self.crew.inspect(prove, ((*layer, *part) for part in ranges))
+        return states + self.crew.inspect(prove_passing, [passing])
+
+    def _runs(self, holder: int, side: int) -> Runs:
+        table = self.table
+        return Runs(table.run_mask[holder, side], table.run_rank, table.run_value, table.run_depth)
+
+    def _entries(self, holder: int, side: int, ranges: list[Range]) -> list[int]:
+        """Return the number of the first run of each range of slots."""
+        mask, row = self.table.run_mask.reshape(4, -1), 2 * holder + side
+        before = np.bitwise_count(mask[:row]).sum(dtype=np.int64)
+        counts = np.concatenate([[0], np.cumsum(np.bitwise_count(mask[row]), dtype=np.int64)])
+        return [int(self.first_runs[before + counts[start // 64]]) for start, _ in ranges]
+
+
+def _silent(step: str, share: float) -> None:
+    pass
+
+
+def _check_arrays(table: Table) -> None:
+    """Check what the kernels rely on.
+
+    :raises DamagedTableError: naming what does not fit.
+    """
+    try:
+        table.check_shapes()
+    except ValueError as error:
+        raise DamagedTableError(str(error)) from error
+    if table.run_rank.size and table.run_rank[-1] < LAST_RUN:
+        raise DamagedTableError(f"table {table.material}: its last run is not marked as such")
+    if not np.array_equal(table.ep_config, passing_configs(table.layout)):
+        raise DamagedTableError(f"table {table.material}: its en passant rights are not those of its pawns")

@@ -1,0 +1,181 @@
+"""What a proof says: how much it has checked, and which states are wrong."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import chess
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.index.layout import Layout
+from tbgen.material import Material
+from tbgen.score import GScore
+from tbgen.store.table import Table
+from tbgen.verify import findings as kinds
+from tbgen.verify.keys import MIDDLE, WHITE_WORTH, read_key
+
+_PROBLEMS: Final = {
+    kinds.NOWHERE: "there is no such position",
+    kinds.MISSING: "the position has no value",
+    kinds.ENDED: "the game has ended here",
+    kinds.STRAY: "this accrued score needs no exception here",
+    kinds.REPEATED: "the exception repeats the accrued score",
+    kinds.BETWEEN: "the value lies outside the range from the accrued score to the fresh value",
+    kinds.WRONG: "the moves lead to something else",
+}
+_MEN: Final = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT, chess.PAWN)
+_MOST_POSITIONS: Final = 1000
+"""Positions among which the cause is sought."""
+
+Place = tuple[int, int, int]
+"""1 for en passant positions, side to move, place (see ``findings.COLUMNS``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A value and the plies to it."""
+
+    value: GScore
+    depth: int
+
+    def __str__(self) -> str:
+        return f"{self.value} in {self.depth} plies"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A wrong state: its entry is wrong, or contradicts a wrong entry that a move leads to."""
+
+    fen: str
+    """The position; if men stand on one square, the slot and the side to move in words."""
+    accrued: GScore | None
+    """The accrued score of the state; None if it is fresh."""
+    stored: Outcome | None
+    """What the table says; None if it has no value."""
+    right: Outcome | None
+    """What follows from the entries that the moves lead to, where that is known."""
+    problem: str
+
+    def __str__(self) -> str:
+        layer = "fresh" if self.accrued is None else f"accrued {self.accrued}"
+        right = "" if self.right is None else f", recomputed {self.right}"
+        return f"{self.fen} ({layer}): {self.problem}: stored {self.stored or 'nothing'}{right}"
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyResult:
+    """The outcome of a proof."""
+
+    material: Material
+    positions: int
+    """Canonical legal positions, either side to move, en passant rights included."""
+    states: int
+    """States proved from their successors."""
+    sample: int | None
+    """Number of random positions asked for; None means all."""
+    wrong: int
+    """Number of wrong states; a wrong entry also contradicts the states that lead to it."""
+    findings: list[Finding]
+    """Some of the wrong states, those that the others lead to first."""
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return self.wrong == 0
+
+
+def describe(table: Table, rows: NDArray[np.int64], limit: int) -> list[Finding]:
+    """Return findings for ``limit`` of the kernels' rows (n, 7), the likely causes of the others first."""
+    layout = table.layout
+    contradicted = rows[rows[:, 0] == kinds.WRONG]
+    places = list(dict.fromkeys(_place(row) for row in contradicted))[:_MOST_POSITIONS]
+    blamed = _blame(table, places)
+    order = sorted(range(len(rows)), key=lambda number: -blamed[_place(rows[number])])
+    return [_finding(table, layout, rows[number]) for number in order[:limit]]
+
+
+def _place(row: NDArray[np.int64]) -> Place:
+    return int(row[1]), int(row[2]), int(row[3])
+
+
+def _blame(table: Table, places: Iterable[Place]) -> Counter[Place]:
+    """Count how many of the places have a move to each."""
+    blamed: Counter[Place] = Counter()
+    configs = {(phase, square): row for row, (phase, square) in enumerate(table.ep_config.tolist())}
+    for place in places:
+        board = board_at(table, place)
+        assert board is not None, "a position is legal if its state has been proved wrong"
+        for move in board.legal_moves:
+            board.push(move)
+            target = _place_of(board, table.layout, configs)
+            board.pop()
+            if target is not None:
+                blamed[target] += 1
+    return blamed
+
+
+def board_at(table: Table, place: Place) -> chess.Board | None:
+    """Return the position at a place, None if two men stand on one square."""
+    layout = table.layout
+    passing, side, slot = place
+    board = chess.Board(None)
+    if passing:
+        row, slot = divmod(slot, layout.phase_size)
+        phase, board.ep_square = table.ep_config[row].tolist()
+        slot += phase * layout.phase_size
+    free, pawns = layout.squares(slot)
+    kinds_of_men = (*layout.kinds, *(len(_MEN) - 1 for _ in pawns))
+    colours = (*layout.colours, *(int(number >= layout.white_pawns) for number in range(len(pawns))))
+    for square, kind, colour in zip((*free, *pawns), kinds_of_men, colours, strict=True):
+        if board.piece_at(square) is not None:
+            return None
+        board.set_piece_at(square, chess.Piece(_MEN[kind], colour == 0))
+    board.turn = side == 0
+    return board
+
+
+def _place_of(board: chess.Board, layout: Layout, configs: dict[tuple[int, int], int]) -> Place | None:
+    """Return the place of a position, None if it belongs to another table."""
+    if Material.of_board(board) != (layout.material, False):
+        return None
+    groups = dict.fromkeys(zip(layout.kinds, layout.colours, strict=True))
+    free = [square for kind, colour in groups for square in board.pieces(_MEN[kind], colour == 0)]
+    pawns = [square for colour in chess.COLORS for square in board.pieces(chess.PAWN, colour)]
+    slot, side = layout.slot(free, pawns), 0 if board.turn else 1
+    if board.ep_square is None or not board.has_legal_en_passant():
+        return 0, side, slot
+    phase, within = divmod(slot, layout.phase_size)
+    mirrored = layout.squares(slot)[0][0] != board.king(chess.WHITE)
+    row = configs[phase, board.ep_square ^ 7 * mirrored]
+    return 1, side, row * layout.phase_size + within
+
+
+def _finding(table: Table, layout: Layout, row: NDArray[np.int64]) -> Finding:
+    problem, _, side, slot, level, stored, right = row.tolist()
+    board = board_at(table, _place(row))
+    if board is None:
+        fen = f"slot {slot} with {'Black' if side else 'White'} to move"
+    else:
+        fen = board.fen(en_passant="fen")
+    fresh = problem in (kinds.NOWHERE, kinds.MISSING, kinds.ENDED) or level == MIDDLE
+    if not fresh and board is not None and problem == kinds.WRONG:
+        fresh = GScore.of_board(board) == _score(level)
+    return Finding(
+        fen,
+        None if fresh else _score(level),
+        None if problem == kinds.MISSING else _outcome(stored, level),
+        _outcome(right, level) if problem in (kinds.ENDED, kinds.WRONG) else None,
+        _PROBLEMS[problem],
+    )
+
+
+def _score(worth: int) -> GScore:
+    return GScore(min(worth, WHITE_WORTH - worth), worth > MIDDLE)
+
+
+def _outcome(key: int, level: int) -> Outcome:
+    worth, depth = read_key(key, level)
+    return Outcome(_score(worth), depth)

@@ -1,0 +1,125 @@
+"""Proving the tables of a directory: digests first, then each table after all that it can turn into."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.errors import DamagedTableError, TbgenError
+from tbgen.material import Material, closure
+from tbgen.store.format import table_path
+from tbgen.store.reader import TableFile
+from tbgen.store.table import Table
+from tbgen.verify.report import VerifyResult
+
+Fresh = tuple[NDArray[np.uint8], NDArray[np.uint16]]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of one table: exactly one of the last three fields is set."""
+
+    material: Material
+    result: VerifyResult | None = None
+    """The proof, whatever it found."""
+    error: TbgenError | None = None
+    """Why the table cannot be read."""
+    waits_for: Material | None = None
+    """A sub-table that is not proved, without which this one cannot be."""
+
+    @property
+    def proved(self) -> bool:
+        """Whether the table is right."""
+        return self.result is not None and self.result.ok
+
+
+class Reporter(Protocol):
+    """Told what the proof is doing."""
+
+    def note(self, text: str) -> None:
+        """Something worth a line."""
+
+    def begin(self, material: Material, number: int, count: int) -> None:
+        """Table ``number`` of ``count`` begins."""
+
+    def progress(self, step: str, share: float) -> None:
+        """A step of the table has got this far, 0 to 1."""
+
+
+def verify(
+    materials: Iterable[Material],
+    directory: Path,
+    reporter: Reporter,
+    *,
+    sample: int | None = None,
+    seed: int = 0,
+    threads: int = 2,
+    limit: int = 10,
+) -> Iterator[Verdict]:
+    """Prove tables and all that they can turn into, in build order, and yield a verdict on each.
+
+    A table rests on its sub-tables: it is not proved where one of them is not. The arguments after the star
+    are those of :func:`tbgen.verify.proof.verify_table`.
+    """
+    order = closure(materials)
+    last_use = {needed: number for number, material in enumerate(order) for needed in material.successors()}
+    proved: dict[Material, Fresh] = {}
+    failed: set[Material] = set()
+    _compile(reporter)
+    from tbgen.verify.proof import verify_table
+
+    for number, material in enumerate(order):
+        reporter.begin(material, number + 1, len(order))
+        verdict = _obstacle(material, failed)
+        if verdict is None:
+            try:
+                table = _read(material, directory, threads)
+                result = verify_table(
+                    table,
+                    proved,
+                    sample=sample,
+                    seed=seed,
+                    threads=threads,
+                    limit=limit,
+                    progress=reporter.progress,
+                )
+                verdict = Verdict(material, result=result)
+                if result.ok:
+                    proved[material] = table.value, table.depth
+                del table
+            except TbgenError as error:
+                verdict = Verdict(material, error=error)
+        if not verdict.proved:
+            failed.add(material)
+        for other in [other for other in proved if last_use.get(other, -1) <= number]:
+            del proved[other]
+        yield verdict
+
+
+def _obstacle(material: Material, failed: set[Material]) -> Verdict | None:
+    obstacles = sorted(failed & material.successors())
+    return Verdict(material, waits_for=obstacles[0]) if obstacles else None
+
+
+def _read(material: Material, directory: Path, threads: int) -> Table:
+    """Return a whole table after checking its digest and what it says about itself."""
+    with TableFile(table_path(directory, material.name), material=material) as file:
+        file.check(threads)
+        table = file.read()
+        stated, found = file.info.facts(), table.facts()
+    for name, fact in found.items():
+        if stated[name] != fact:
+            raise DamagedTableError(f"{file.path} says that its {name} is {stated[name]}, but it is {fact}")
+    return table
+
+
+def _compile(reporter: Reporter) -> None:
+    """Compile the kernels as a step of its own."""
+    from tbgen.verify.warmup import compile_kernels, kernels_are_compiled
+
+    if not kernels_are_compiled():
+        reporter.note("compiling the kernels of the proof, once for this version of tbgen: about 20 seconds")
+        compile_kernels()

@@ -1,0 +1,51 @@
+"""Compiling all kernels of the proof in one go, so that it is a step of its own and not part of a table."""
+
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from tbgen.accelerate import kernel_cache
+from tbgen.index.layout import layout_of
+from tbgen.material import Material
+from tbgen.score import NONE
+from tbgen.store.table import Table
+from tbgen.verify.crew import Crew
+from tbgen.verify.proof import Proof
+
+_MARK: Final = "proof-compiled"
+
+
+def _mark() -> Path:
+    return kernel_cache() / _MARK
+
+
+def kernels_are_compiled() -> bool:
+    """Whether this version's kernels lie compiled in the cache."""
+    return _mark().exists()
+
+
+def compile_kernels() -> None:
+    """Compile every kernel by running it on no slots at all, then mark the cache."""
+    with Crew(1) as crew:
+        proof = Proof(_empty_table(), {}, crew, lambda step, share: None)
+        proof.survey(0)
+        proof.prove(0, 0)
+    _mark().touch()
+
+
+def _empty_table() -> Table:
+    layout = layout_of(Material.parse("KvK"))
+    return Table(
+        layout.material,
+        "r",
+        np.full((2, layout.size), NONE, np.uint8),
+        np.zeros((2, layout.size), np.uint16),
+        np.zeros((2, 2, layout.size // 64), np.uint64),
+        np.zeros(0, np.uint8),
+        np.zeros(0, np.uint8),
+        np.zeros(0, np.uint16),
+        np.zeros((0, 2), np.int32),
+        np.zeros((0, layout.phase_size), np.uint8),
+        np.zeros((0, layout.phase_size), np.uint16),
+    )
