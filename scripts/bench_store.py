@@ -58,7 +58,8 @@ def measure(table: Table, path: Path, kib: int, level: int) -> None:
         cold.read()
         read = time.perf_counter() - start
     print(
-        f"{kib:3} KiB {level:5} {info.bytes / 1024:8.1f} {written:8.2f} {uncached:8.1f} {cached:8.2f} {read:7.3f}",
+        f"{kib:3} KiB {level:5} {info.bytes / 1024:8.1f} {written:8.2f}"
+        f" {uncached:8.1f} {cached:8.2f} {read:7.3f}",
         flush=True,
     )
 
@@ -76,8 +77,6 @@ def checksums(value: NDArray[np.uint8], path: Path, flips: int = 200) -> None:
     rng = np.random.default_rng(1)
     for compression, fletcher in ((None, True), (6, False), (6, True)):
         options = {"compression": compression, "fletcher32": fletcher, "chunks": (1, 16384)}
-        if compression is None:
-            options["compression"] = None
         with h5py.File(path, "w", libver="latest") as file:
             stored = file.create_dataset("value", data=value[:, : 16 * 16384], **options)
             chunks = [stored.id.get_chunk_info(i) for i in range(stored.id.get_num_chunks())]
