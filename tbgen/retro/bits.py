@@ -64,6 +64,12 @@ def image(word, symmetry):
 
 
 @jit
+def shifted(word, amount):
+    """The word shifted ``amount`` (-63..63) squares upwards."""
+    return word << np.uint64(amount) if amount >= 0 else word >> np.uint64(-amount)
+
+
+@jit
 def _fill_up(word, through, step, step2, step4):
     """Squares one or more steps of ``step`` bits upwards from the set bits, all squares on the way (and the
     target) in ``through``."""

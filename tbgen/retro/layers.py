@@ -50,6 +50,8 @@ class Phase(NamedTuple):
     """uint64 (2, words, SLICES): ranks, see ``tbgen.retro.mobility``."""
     canonical: np.ndarray
     """uint64 (words,): canonical slots."""
+    quiet: np.ndarray
+    """uint8 (2, 64 * words): number of quiet moves."""
 
 
 class Attacker(NamedTuple):
@@ -92,6 +94,7 @@ def make_phase(words: int) -> Phase:
         np.zeros((2, words), np.uint64),
         np.zeros((2, words, SLICES), np.uint64),
         np.zeros(words, np.uint64),
+        np.zeros((2, 64 * words), np.uint8),
     )
 
 
@@ -127,7 +130,6 @@ def begin(fr, attacker, phase, att, ex):
     defender = 1 - attacker
     first = defender * fr.words * 64
     for word in range(fr.words):
-        att.lasting.refuge[word] = phase.legal[attacker, word]
         att.lasting.wanted[word] = phase.legal[attacker, word]
         bits = phase.legal[defender, word]
         ready = bits
@@ -137,6 +139,7 @@ def begin(fr, attacker, phase, att, ex):
             if ex.nearest[first + word * 64 + bit] != NO_EXIT:
                 ready &= ~BIT[bit]
         att.lasting.ready[word] = ready
+    att.lasting.left[:] = phase.quiet[defender]
 
 
 @jit
@@ -173,9 +176,11 @@ def _keep(phase, mover, other, side, word, alive):
 @jit
 def inner(fr, attacker, rank, phase, att, events):
     """Solve the layer of the opponent's accrued score of this rank; see the module's head."""
-    att.passing.refuge[:] = att.lasting.refuge
     att.passing.wanted[:] = att.lasting.wanted
     att.passing.ready[:] = att.lasting.ready
+    for word in range(fr.words):
+        if phase.alive[1 - attacker, word]:
+            att.passing.left[word * 64 : word * 64 + 64] = att.lasting.left[word * 64 : word * 64 + 64]
     att.passing.caught[:] = ZERO
     att.changed[:] = ZERO
     starts = np.array([0, fr.words * 64])

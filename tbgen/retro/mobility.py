@@ -8,7 +8,7 @@ check" and a move is added from slice 1 upwards.
 import numpy as np
 
 from tbgen.accelerate import jit
-from tbgen.retro.bits import ZERO, image
+from tbgen.retro.bits import ONE, ZERO, image, shifted
 from tbgen.retro.geometry import (
     BIT,
     FIRST_RAY,
@@ -46,6 +46,18 @@ def add_moves(slices, first, mask):
 
 
 @jit
+def unpack_moves(slices, counts):
+    """Write the number of moves of each position of the word to ``counts`` (uint8 (64,))."""
+    for bit in range(64):
+        counts[bit] = 0
+    for number in range(SLICES - 1):
+        mask = slices[ONE_MOVE + number]
+        if mask:
+            for bit in range(64):
+                counts[bit] |= np.uint8((mask >> np.uint64(bit)) & ONE) << number
+
+
+@jit
 def rank_at(slices, bit):
     """The rank of one position of the word."""
     rank = 0
@@ -65,16 +77,11 @@ def of_rank(slices, rank):
 
 
 @jit
-def _shift(word, amount):
-    return word << np.uint64(amount) if amount >= 0 else word >> np.uint64(-amount)
-
-
-@jit
 def _count_bit_man(kind, legal, targets, empty, slices):
     """Moves of the bit man from the squares in ``legal`` to those in ``targets``: both are stepped apart."""
     if kind == KNIGHT:
         for number in range(8):
-            origins = _shift(targets, KNIGHT_SHIFT[number]) & KNIGHT_LANDING[number]
+            origins = shifted(targets, KNIGHT_SHIFT[number]) & KNIGHT_LANDING[number]
             add_moves(slices, ONE_MOVE, origins & legal)
         return
     first, last, steps = FIRST_RAY[kind], LAST_RAY[kind], 7
@@ -83,7 +90,7 @@ def _count_bit_man(kind, legal, targets, empty, slices):
     for ray in range(first, last):
         origins = targets
         for _ in range(steps):
-            origins = _shift(origins, RAY_SHIFT[ray]) & RAY_LANDING[ray] & empty
+            origins = shifted(origins, RAY_SHIFT[ray]) & RAY_LANDING[ray] & empty
             if origins == ZERO:
                 break
             add_moves(slices, ONE_MOVE, origins & legal)

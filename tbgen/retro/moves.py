@@ -1,26 +1,28 @@
-"""Quiet moves on whole words: predecessors of a set, escapes into a set, and counting.
-
-Sets are uint64 arrays with one word per word number, for one side to move.
-"""
+"""Quiet moves on whole words, backwards: where the positions of a word may have come from."""
 
 from tbgen.accelerate import jit
-from tbgen.retro.bits import ZERO, image, reach
+from tbgen.retro.bits import ZERO, image, reach, shifted
 from tbgen.retro.frame import decode
 from tbgen.retro.geometry import (
     BIT,
     FIRST_RAY,
     IMAGES,
-    INVERSES,
     KING,
     KING_BACKWARD,
-    KING_FORWARD,
     KING_LEAP,
     KNIGHT,
+    KNIGHT_LANDING,
     KNIGHT_LEAP,
+    KNIGHT_SHIFT,
     LAST_RAY,
     RAY,
+    RAY_LANDING,
+    RAY_SHIFT,
     TRIANGLE_OF,
 )
+
+MAX_ORIGINS = 192
+"""Most entries of ``origins``: 16 for White's king and 56 for each other man, at most."""
 
 
 @jit
@@ -34,25 +36,26 @@ def king_word(fr, squares, coord, symmetry):
 
 
 @jit
-def _offer(word, bits, allowed, found, touched, count):
-    """Add ``bits & allowed[word]`` to ``found[word]``; list the word in ``touched`` when it was empty."""
+def _offer(word, bits, allowed, out_word, out_bits, count):
+    """Append ``bits & allowed[word]`` unless empty; return the new count."""
     bits &= allowed[word]
     if bits:
-        if found[word] == ZERO:
-            touched[count] = word
-            count += 1
-        found[word] |= bits
+        out_word[count] = word
+        out_bits[count] = bits
+        count += 1
     return count
 
 
 @jit
-def predecessors(fr, word, bits, mover, allowed, found, touched, count, squares):
-    """Add to ``found`` the positions of ``allowed`` from which ``mover`` reaches ``bits`` of ``word``
-    quietly.
+def origins(fr, word, bits, mover, each_move, allowed, out_word, out_bits, squares):
+    """List the positions of ``allowed`` (uint64 (words,)) from which ``mover`` reaches ``bits`` of ``word``
+    quietly; return the number of entries.
 
-    ``touched`` (int32) lists the words of ``found`` that are not empty, ``count`` of them; returns the count.
+    ``out_word`` int64 and ``out_bits`` uint64, both (MAX_ORIGINS,), receive words and sets of positions; with
+    ``each_move`` a position stands in as many entries as it has moves into ``bits``, else in one or more.
     ``squares`` is scratch, int64 (scalars,).
     """
+    count = 0
     occupied = decode(fr, word, squares)
     for man in range(fr.scalars):
         if fr.colours[man] != mover:
@@ -64,15 +67,15 @@ def predecessors(fr, word, bits, mover, allowed, found, touched, count, squares)
                 symmetry = KING_BACKWARD[coord, number, 1]
                 source = king_word(fr, squares, KING_BACKWARD[coord, number, 0], symmetry)
                 if allowed[source]:
-                    count = _offer(source, image(bits, symmetry), allowed, found, touched, count)
+                    count = _offer(source, image(bits, symmetry), allowed, out_word, out_bits, count)
         elif kind == KING:
             for number in range(1, KING_LEAP[square, 0] + 1):
                 source = word + ((KING_LEAP[square, number] - square) << shift)
-                count = _offer(source, bits, allowed, found, touched, count)
+                count = _offer(source, bits, allowed, out_word, out_bits, count)
         elif kind == KNIGHT:
             for number in range(1, KNIGHT_LEAP[square, 0] + 1):
                 source = word + ((KNIGHT_LEAP[square, number] - square) << shift)
-                count = _offer(source, bits, allowed, found, touched, count)
+                count = _offer(source, bits, allowed, out_word, out_bits, count)
         else:
             for ray in range(FIRST_RAY[kind], LAST_RAY[kind]):
                 free = bits
@@ -82,46 +85,21 @@ def predecessors(fr, word, bits, mover, allowed, found, touched, count, squares)
                     if occupied & BIT[origin] or free == ZERO:
                         break
                     source = word + ((origin - square) << shift)
-                    count = _offer(source, free, allowed, found, touched, count)
+                    count = _offer(source, free, allowed, out_word, out_bits, count)
+    kind = fr.kinds[fr.scalars]
     if fr.colours[fr.scalars] == mover and allowed[word]:
-        origins = reach(fr.kinds[fr.scalars], bits, ~occupied)
-        count = _offer(word, origins, allowed, found, touched, count)
-    return count
-
-
-@jit
-def without_escape(fr, word, bits, mover, refuge, squares):
-    """Those of ``bits`` from which no quiet move of ``mover`` reaches the set ``refuge``."""
-    occupied = decode(fr, word, squares)
-    bit_man = fr.scalars
-    if fr.colours[bit_man] == mover and refuge[word]:
-        bits &= ~reach(fr.kinds[bit_man], refuge[word], ~occupied)
-    for man in range(fr.scalars):
-        if bits == ZERO:
-            return bits
-        if fr.colours[man] != mover:
-            continue
-        square, kind, shift = squares[man], fr.kinds[man], fr.shifts[man]
-        if man == 0 and fr.pawnless:
-            coord = TRIANGLE_OF[square]
-            for number in range(1, KING_FORWARD[coord, 0, 0] + 1):
-                symmetry = KING_FORWARD[coord, number, 1]
-                target = king_word(fr, squares, KING_FORWARD[coord, number, 0], symmetry)
-                if refuge[target]:
-                    bits &= ~image(refuge[target], INVERSES[symmetry])
-        elif kind == KING:
-            for number in range(1, KING_LEAP[square, 0] + 1):
-                bits &= ~refuge[word + ((KING_LEAP[square, number] - square) << shift)]
+        if not each_move:
+            count = _offer(word, reach(kind, bits, ~occupied), allowed, out_word, out_bits, count)
         elif kind == KNIGHT:
-            for number in range(1, KNIGHT_LEAP[square, 0] + 1):
-                bits &= ~refuge[word + ((KNIGHT_LEAP[square, number] - square) << shift)]
+            for number in range(8):
+                step = shifted(bits, KNIGHT_SHIFT[number]) & KNIGHT_LANDING[number]
+                count = _offer(word, step, allowed, out_word, out_bits, count)
         else:
-            for ray in range(FIRST_RAY[kind], LAST_RAY[kind]):
-                free = bits
-                for step in range(1, RAY[square, ray, 0] + 1):
-                    target = RAY[square, ray, step]
-                    free &= ~BIT[target]
-                    if occupied & BIT[target] or free == ZERO:
+            for ray in range(FIRST_RAY[kind], LAST_RAY[kind] if kind != KING else 8):
+                step = bits
+                for _ in range(7 if kind != KING else 1):
+                    step = shifted(step, RAY_SHIFT[ray]) & RAY_LANDING[ray] & ~occupied
+                    if step == ZERO:
                         break
-                    bits &= ~(free & refuge[word + ((target - square) << shift)])
-    return bits
+                    count = _offer(word, step, allowed, out_word, out_bits, count)
+    return count

@@ -70,7 +70,7 @@ def make_workspace(layout: Layout) -> Workspace:
 def count_moves(ws, pool, mirrored, start, stop):
     """Ranks and exits of the words ``start`` to ``stop`` - 1, after ``legal_words`` has seen all words, and
     which of their slots are canonical."""
-    rank_and_exits(ws.frame, pool, ws.exits, ws.phase.legal, ws.phase.slices, start, stop)
+    rank_and_exits(ws.frame, pool, ws.exits, ws.phase.legal, ws.phase.slices, ws.phase.quiet, start, stop)
     canonical_words(ws.frame, ws.like, mirrored, ws.phase.canonical, start, stop)
     ws.phase.alive[:, start:stop] = ws.phase.legal[:, start:stop]
 

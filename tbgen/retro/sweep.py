@@ -4,8 +4,8 @@ The *attacker* drives play to the values it likes; *keys* number the values from
 value code for White, 255 minus it for Black. A sweep over a range of keys assigns (value, depth) to
 
 - a position with the attacker to move as soon as one move reaches an assigned position (or an exit),
-- a position with the *defender* to move once no quiet move escapes to a position not yet assigned and no exit
-  is better for the defender than the value swept,
+- a position with the *defender* to move once every quiet move leads to an assigned position and no exit is
+  better for the defender than the value swept; a counter per position tells how many moves are left,
 
 levels being taken in the order (key, depth), so every position gets the attacker's best value in the fewest
 plies the attacker can force against the longest defence (depth to goal, section 5 of docs/theory.md).
@@ -21,7 +21,7 @@ import numpy as np
 from tbgen.accelerate import jit
 from tbgen.retro.bits import ONE, ZERO, lowest
 from tbgen.retro.geometry import BIT
-from tbgen.retro.moves import predecessors, without_escape
+from tbgen.retro.moves import MAX_ORIGINS, origins
 from tbgen.retro.resets import NO_EXIT
 
 _KEY_SHIFT = np.uint64(56)
@@ -32,10 +32,9 @@ _NODE_MASK = np.uint64((1 << 39) - 1)
 
 
 class Sets(NamedTuple):
-    """The sets of one attacker, uint64 (words,) each, as they stand when a sweep begins or ends."""
+    """The sets of one attacker as they stand when a sweep begins or ends, uint64 (words,) but for
+    ``left``."""
 
-    refuge: np.ndarray
-    """Attacker to move: legal and not assigned; a defender who can go there escapes."""
     wanted: np.ndarray
     """Attacker to move: positions that may still be assigned in this layer."""
     ready: np.ndarray
@@ -43,6 +42,8 @@ class Sets(NamedTuple):
     has not reached."""
     caught: np.ndarray
     """Defender to move: positions assigned in this sweep."""
+    left: np.ndarray
+    """uint8 (64 * words,): defender to move: quiet moves to positions that are not assigned."""
 
 
 class Scratch(NamedTuple):
@@ -57,11 +58,22 @@ class Scratch(NamedTuple):
     """int32 (2, 2 * words): words assigned in the last ply."""
     front_bits: np.ndarray
     """uint64 (2, 2 * words)."""
+    origin_word: np.ndarray
+    """int64 (MAX_ORIGINS,)."""
+    origin_bits: np.ndarray
+    """uint64 (MAX_ORIGINS,)."""
+    squares: np.ndarray
+    """int64 (8,)."""
 
 
 def make_sets(words: int) -> Sets:
     """Return empty sets for one attacker."""
-    return Sets(*(np.zeros(words, np.uint64) for _ in range(4)))
+    return Sets(
+        np.zeros(words, np.uint64),
+        np.zeros(words, np.uint64),
+        np.zeros(words, np.uint64),
+        np.zeros(64 * words, np.uint8),
+    )
 
 
 def make_scratch(words: int) -> Scratch:
@@ -71,6 +83,9 @@ def make_scratch(words: int) -> Scratch:
         np.empty((2, words), np.int32),
         np.empty((2, 2 * words), np.int32),
         np.empty((2, 2 * words), np.uint64),
+        np.empty(MAX_ORIGINS, np.int64),
+        np.empty(MAX_ORIGINS, np.uint64),
+        np.empty(8, np.int64),
     )
 
 
@@ -170,21 +185,70 @@ def _record(value, depth, first, bits, code, ply):
 
 
 @jit
-def sweep(fr, attacker, events, low, high, sets, defenders, scratch, value, depth, changed, starts):
+def _reach_back(fr, attacker, sets, scratch, front):
+    """Add to row 0 of ``found`` the wanted positions with a move to the ``front`` positions caught last."""
+    found, touched = scratch.found[0], scratch.touched[0]
+    count = 0
+    for number in range(front):
+        entries = origins(
+            fr, scratch.front_word[1, number], scratch.front_bits[1, number], attacker, False, sets.wanted,
+            scratch.origin_word, scratch.origin_bits, scratch.squares,
+        )  # fmt: skip
+        for entry in range(entries):
+            word = scratch.origin_word[entry]
+            if found[word] == ZERO:
+                touched[count] = word
+                count += 1
+            found[word] |= scratch.origin_bits[entry]
+    return count
+
+
+@jit
+def _take_moves(fr, defender, alive, sets, scratch, front):
+    """Count down the moves to the ``front`` positions assigned last; add to row 1 of ``found`` the ready
+    positions without a move left."""
+    found, touched = scratch.found[1], scratch.touched[1]
+    count = 0
+    for number in range(front):
+        entries = origins(
+            fr, scratch.front_word[0, number], scratch.front_bits[0, number], defender, True, alive,
+            scratch.origin_word, scratch.origin_bits, scratch.squares,
+        )  # fmt: skip
+        for entry in range(entries):
+            word = scratch.origin_word[entry]
+            bits = scratch.origin_bits[entry]
+            first = word * 64
+            lost = ZERO
+            while bits:
+                bit = lowest(bits)
+                sets.left[first + bit] -= 1
+                if sets.left[first + bit] == 0:
+                    lost |= bits & (ZERO - bits)
+                bits &= bits - ONE
+            lost &= sets.ready[word]
+            if lost:
+                if found[word] == ZERO:
+                    touched[count] = word
+                    count += 1
+                found[word] |= lost
+    return count
+
+
+@jit
+def sweep(fr, attacker, events, low, high, sets, alive, scratch, value, depth, changed, starts):
     """Assign all positions that the attacker can force to values with keys in ``low <= key < high``.
 
-    ``defenders`` uint64 (words,): alive positions with the defender to move. ``value`` uint8 and ``depth``
-    uint16 receive the results at ``starts[side] + slot``; ``changed`` uint64 (2, words) tells
-    where they differ from what was there.
+    ``alive`` uint64 (words,): positions with the defender to move that are still in the layers. ``value``
+    uint8 and ``depth`` uint16 receive the results at ``starts[side] + slot``; ``changed`` uint64 (2, words)
+    tells where they differ from what was there.
     """
-    squares = np.empty(fr.scalars, np.int64)
     found, touched = scratch.found, scratch.touched
     front_word, front_bits = scratch.front_word, scratch.front_bits
     nodes = fr.words * 64
     defender = 1 - attacker
     at = np.searchsorted(events, np.uint64(low) << _KEY_SHIFT)
     key, ply = 0, 0
-    front_wanted, front_caught = 0, 0
+    front_wanted, front_caught = np.int64(0), np.int64(0)
     while True:
         if front_wanted + front_caught > 0:
             ply += 1
@@ -194,18 +258,9 @@ def sweep(fr, attacker, events, low, high, sets, defenders, scratch, value, dept
         else:
             return
         code = key if attacker == 0 else 255 - key
-        wins, losses = 0, 0
-        for number in range(front_caught):
-            wins = predecessors(
-                fr, front_word[1, number], front_bits[1, number], attacker, sets.wanted, found[0], touched[0],
-                wins, squares,
-            )  # fmt: skip
-        for number in range(front_wanted):
-            losses = predecessors(
-                fr, front_word[0, number], front_bits[0, number], defender, sets.ready, found[1], touched[1],
-                losses, squares,
-            )  # fmt: skip
-        front_wanted, front_caught = 0, 0
+        wins = _reach_back(fr, attacker, sets, scratch, front_caught)
+        losses = _take_moves(fr, defender, alive, sets, scratch, front_wanted)
+        front_caught = 0
         now = np.uint64(key) << np.uint64(16) | np.uint64(ply)
         while at < len(events) and events[at] >> _TIME_SHIFT == now:
             entry = events[at]
@@ -229,31 +284,28 @@ def sweep(fr, attacker, events, low, high, sets, defenders, scratch, value, dept
                     front_word[1, front_caught] = word
                     front_bits[1, front_caught] = bit
                     front_caught += 1
-            elif defenders[word] & bit:
+            elif alive[word] & bit:
                 sets.ready[word] |= bit
-                if found[1, word] == ZERO:
-                    touched[1, losses] = word
-                    losses += 1
-                found[1, word] |= bit
+                if sets.left[node - side * nodes] == 0:
+                    if found[1, word] == ZERO:
+                        touched[1, losses] = word
+                        losses += 1
+                    found[1, word] |= bit
         for number in range(losses):
             word = touched[1, number]
-            bits = without_escape(fr, word, found[1, word], defender, sets.refuge, squares)
+            bits = found[1, word]
             found[1, word] = ZERO
-            if bits:
-                sets.ready[word] &= ~bits
-                sets.caught[word] |= bits
-                front_word[1, front_caught] = word
-                front_bits[1, front_caught] = bits
-                front_caught += 1
-                changed[defender, word] |= _record(
-                    value, depth, starts[defender] + word * 64, bits, code, ply
-                )
+            sets.ready[word] &= ~bits
+            sets.caught[word] |= bits
+            front_word[1, front_caught] = word
+            front_bits[1, front_caught] = bits
+            front_caught += 1
+            changed[defender, word] |= _record(value, depth, starts[defender] + word * 64, bits, code, ply)
         for number in range(wins):
             word = touched[0, number]
             bits = found[0, word]
             found[0, word] = ZERO
             sets.wanted[word] &= ~bits
-            sets.refuge[word] &= ~bits
             front_word[0, number] = word
             front_bits[0, number] = bits
             changed[attacker, word] |= _record(value, depth, starts[attacker] + word * 64, bits, code, ply)
