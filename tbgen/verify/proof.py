@@ -96,10 +96,11 @@ class Proof:
         self.first_runs = np.concatenate([[0], 1 + np.flatnonzero(table.run_rank & LAST_RUN)])
 
     def run(self, sample: int | None, random: np.random.Generator) -> int:
-        """Return the number of states proved; none if a survey has found something wrong."""
+        """Return the number of states proved; none if values are missing or misplaced."""
         self.survey(self.layout.size)
         if self.crew.wrong:
             return 0
+        self.survey_runs(self.layout.size)
         if sample is not None:
             self._choose(sample, random)
         every = len(self.layout.placements)
@@ -107,11 +108,15 @@ class Proof:
         return sum(self.prove(first, min(first + phases, every)) for first in range(0, every, phases))
 
     def survey(self, stop: int) -> None:
-        """Find the positions before slot ``stop`` and their ranks, and check all that needs no successors."""
+        """Find the positions before slot ``stop`` and their ranks."""
         ranges = self.crew.ranges(stop)
         self.progress("positions", 0)
         self.crew.inspect(survey, ((self.game, self.rank, *part) for part in ranges))
         self.crew.inspect(survey_passing, [(self.game, self.table.ep_config, self.ep_rank)])
+
+    def survey_runs(self, stop: int) -> None:
+        """Check all about the runs of the slots before ``stop`` that needs no successors."""
+        ranges = self.crew.ranges(stop)
         for holder in range(2):
             for side in range(2):
                 runs, entries = self._runs(holder, side), self._entries(holder, side, ranges)

@@ -25,7 +25,7 @@ _PROBLEMS: Final = {
     kinds.BETWEEN: "the value lies outside the range from the accrued score to the fresh value",
     kinds.WRONG: "the moves lead to something else",
 }
-_MEN: Final = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT, chess.PAWN)
+_MEN: Final = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
 _MOST_POSITIONS: Final = 1000
 """Positions among which the cause is sought."""
 
@@ -93,8 +93,8 @@ def describe(table: Table, rows: NDArray[np.int64], limit: int) -> list[Finding]
     contradicted = rows[rows[:, 0] == kinds.WRONG]
     places = list(dict.fromkeys(_place(row) for row in contradicted))[:_MOST_POSITIONS]
     blamed = _blame(table, places)
-    order = sorted(range(len(rows)), key=lambda number: -blamed[_place(rows[number])])
-    return [_finding(table, layout, rows[number]) for number in order[:limit]]
+    order = sorted(rows, key=lambda row: (-blamed[_place(row)], row[0] != kinds.WRONG))
+    return [_finding(table, layout, row) for row in order[:limit]]
 
 
 def _place(row: NDArray[np.int64]) -> Place:
@@ -119,20 +119,27 @@ def _blame(table: Table, places: Iterable[Place]) -> Counter[Place]:
 
 def board_at(table: Table, place: Place) -> chess.Board | None:
     """Return the position at a place, None if two men stand on one square."""
-    layout = table.layout
     passing, side, slot = place
-    board = chess.Board(None)
-    if passing:
-        row, slot = divmod(slot, layout.phase_size)
-        phase, board.ep_square = table.ep_config[row].tolist()
-        slot += phase * layout.phase_size
+    if not passing:
+        return position(table.layout, side, slot)
+    row, within = divmod(slot, table.layout.phase_size)
+    phase, square = table.ep_config[row].tolist()
+    board = position(table.layout, side, phase * table.layout.phase_size + within)
+    if board is not None:
+        board.ep_square = square
+    return board
+
+
+def position(layout: Layout, side: int, slot: int) -> chess.Board | None:
+    """Return the position of a slot, None if two men stand on one square."""
     free, pawns = layout.squares(slot)
-    kinds_of_men = (*layout.kinds, *(len(_MEN) - 1 for _ in pawns))
-    colours = (*layout.colours, *(int(number >= layout.white_pawns) for number in range(len(pawns))))
-    for square, kind, colour in zip((*free, *pawns), kinds_of_men, colours, strict=True):
+    types = [*(_MEN[kind] for kind in layout.kinds), *(chess.PAWN for _ in pawns)]
+    colours = [*layout.colours, *(int(number >= layout.white_pawns) for number in range(len(pawns)))]
+    board = chess.Board(None)
+    for square, man, colour in zip((*free, *pawns), types, colours, strict=True):
         if board.piece_at(square) is not None:
             return None
-        board.set_piece_at(square, chess.Piece(_MEN[kind], colour == 0))
+        board.set_piece_at(square, chess.Piece(man, colour == 0))
     board.turn = side == 0
     return board
 
