@@ -1,10 +1,13 @@
 """Tables that several test modules share."""
 
+import os
 from pathlib import Path
 
 import pytest
 from reference_table import reference_table
 
+from tbgen.build import Built, build
+from tbgen.material import Material, all_materials
 from tbgen.store.format import table_path
 from tbgen.store.writer import write_table
 
@@ -16,3 +19,45 @@ def reference_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("KvK", "KBvK", "KNvK"):
         write_table(reference_table(name), table_path(directory, name), version="0.1.0", build_seconds=1.0)
     return directory
+
+
+class Silent:
+    """A reporter of builds that says nothing."""
+
+    def note(self, text: str) -> None:
+        pass
+
+    def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
+        pass
+
+    def progress(self, stage: str, done: int, total: int) -> None:
+        pass
+
+    def done(self, built: Built) -> None:
+        pass
+
+
+@pytest.fixture(scope="session")
+def built_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where tables are built once per session, by whichever process of pytest-xdist comes first."""
+    if given := os.environ.get("TBGEN_TEST_TABLES"):
+        return Path(given)
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "tables"
+
+
+@pytest.fixture(scope="session")
+def three_men(built_dir: Path) -> Path:
+    """A directory with all tables of up to three men, and maybe more."""
+    build(all_materials(3), built_dir, Silent(), threads=os.cpu_count() or 1)
+    return built_dir
+
+
+@pytest.fixture(scope="session")
+def tables(built_dir: Path) -> Path:
+    """A directory with all 36 tables of up to four men.
+
+    Building them takes a minute or two; those in the directory ``$TBGEN_TEST_TABLES`` are used if it is set.
+    """
+    build(all_materials(4), built_dir, Silent(), threads=os.cpu_count() or 1)
+    return built_dir

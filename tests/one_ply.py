@@ -1,0 +1,38 @@
+"""What value and depth of a position must be: from the moves of python-chess and the positions after them."""
+
+import chess
+
+from tbgen.probe.tablebase import Tablebase
+from tbgen.score import GScore
+
+
+def folded(board: chess.Board, accrued: GScore | None) -> GScore:
+    """The accrued score after the position's own: a smaller rank replaces it, the first holder keeps it.
+
+    A position with an en passant right is the first after a reset.
+    """
+    own = GScore.of_board(board)
+    return own if accrued is None or board.has_legal_en_passant() or own.rank < accrued.rank else accrued
+
+
+def one_ply(tables: Tablebase, board: chess.Board, accrued: GScore | None = None) -> tuple[GScore, int]:
+    """Value and depth by the conditions that prove a table.
+
+    :raises AssertionError: if no finite depth fits the positions after the moves.
+    """
+    held = folded(board, accrued)
+    reached = []
+    for move in list(board.legal_moves):
+        after = board.copy(stack=False)
+        after.push(move)
+        found = tables.probe(after, None if board.is_zeroing(move) else held)
+        reached.append((found.value, found.depth))
+    if not reached:
+        return GScore.of_board(board), 0
+    best = max if board.turn else min
+    value = best(value for value, _ in reached)
+    if value == held:
+        return value, 0
+    depths = [depth for found, depth in reached if found == value]
+    hurries = (value > held) == board.turn
+    return value, 1 + (min(depths) if hurries else max(depths))
