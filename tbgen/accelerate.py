@@ -53,3 +53,12 @@ import numba  # noqa: E402  (the cache directory must be known first)
 def jit(kernel: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Decorate a kernel: compiled without Python objects, free of the interpreter lock, cached."""
     return numba.njit(kernel, nogil=True, cache=True, **options)
+
+
+kernel = jit(_nrt=False)
+"""Decorator of kernels that allocate nothing: numba need not count references to their arrays, and the atomic
+counting that it would do can take ten times as long as the work itself."""
+
+inlined = jit(_nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+"""Decorator of what only kernels call, and always as part of their own code: a real call would copy the
+descriptions of all arrays that are passed in tuples."""

@@ -2,7 +2,7 @@
 
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -145,35 +145,34 @@ def _build_one(
 
 
 class _Sources:
-    """Expanded tables by material: those of this build while they fit, others from their files."""
+    """Tables by material as the solver reads them: those of this build while they fit, others from their
+    files."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._kept: OrderedDict[Material, Source] = OrderedDict()
+        self._expanded: set[Material] = set()
 
     def get(self, material: Material) -> Source:
         """Return the fresh values and depths of a table, all slots filled."""
-        if material in self._kept:
-            self._kept.move_to_end(material)
-            return self._kept[material]
-        with TableFile(table_path(self._directory, material.name), material=material) as file:
-            return self.put(material, file.read_fresh())
-
-    def put(self, material: Material, fresh: Source) -> Source:
-        """Expand arrays in place and keep them while there is room."""
         from tbgen.index.layout import layout_of
         from tbgen.retro.canonical import expand
 
-        expand(layout_of(material), *fresh)
-        self._kept[material] = fresh
-        for oldest in self._over_the_limit():
-            del self._kept[oldest]
-        return fresh
+        if material not in self._kept:
+            with TableFile(table_path(self._directory, material.name), material=material) as file:
+                self.put(material, file.read_fresh())
+        self._kept.move_to_end(material)
+        source = self._kept[material]
+        if material not in self._expanded:
+            expand(layout_of(material), *source)
+            self._expanded.add(material)
+        return source
 
-    def _over_the_limit(self) -> Iterator[Material]:
+    def put(self, material: Material, fresh: Source) -> None:
+        """Keep a table's fresh values and depths, and forget what was not wanted for longest."""
+        self._kept[material] = fresh
+        self._expanded.discard(material)
         size = sum(value.nbytes + depth.nbytes for value, depth in self._kept.values())
-        for material, (value, depth) in list(self._kept.items())[:-1]:
-            if size <= KEPT_SOURCES:
-                return
+        while size > KEPT_SOURCES and len(self._kept) > 1:
+            _, (value, depth) = self._kept.popitem(last=False)
             size -= value.nbytes + depth.nbytes
-            yield material

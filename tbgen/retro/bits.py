@@ -5,7 +5,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from tbgen.accelerate import jit
+from tbgen.accelerate import inlined
 from tbgen.retro.geometry import BISHOP, KING, KNIGHT, ROOK
 
 ZERO = np.uint64(0)
@@ -42,7 +42,7 @@ def lowest(typingctx, word):
     return types.int64(types.uint64), codegen
 
 
-@jit
+@inlined
 def image(word, symmetry):
     """The word with every bit moved to its square's image under ``symmetry`` (0..7)."""
     if symmetry & 1:
@@ -63,13 +63,13 @@ def image(word, symmetry):
     return word
 
 
-@jit
+@inlined
 def shifted(word, amount):
     """The word shifted ``amount`` (-63..63) squares upwards."""
     return word << np.uint64(amount) if amount >= 0 else word >> np.uint64(-amount)
 
 
-@jit
+@inlined
 def _fill_up(word, through, step, step2, step4):
     """Squares one or more steps of ``step`` bits upwards from the set bits, all squares on the way (and the
     target) in ``through``."""
@@ -82,7 +82,7 @@ def _fill_up(word, through, step, step2, step4):
     return through & (fill << step)
 
 
-@jit
+@inlined
 def _fill_down(word, through, step, step2, step4):
     """As ``_fill_up``, towards lower squares."""
     fill = word
@@ -94,7 +94,7 @@ def _fill_down(word, through, step, step2, step4):
     return through & (fill >> step)
 
 
-@jit
+@inlined
 def _rook_set(word, empty):
     east, west = empty & _NOT_A, empty & _NOT_H
     return (
@@ -105,7 +105,7 @@ def _rook_set(word, empty):
     )
 
 
-@jit
+@inlined
 def _bishop_set(word, empty):
     east, west = empty & _NOT_A, empty & _NOT_H
     return (
@@ -116,14 +116,14 @@ def _bishop_set(word, empty):
     )
 
 
-@jit
+@inlined
 def _king_set(word):
     sides = ((word << _S1) & _NOT_A) | ((word >> _S1) & _NOT_H)
     row = word | sides
     return (row << _S8) | (row >> _S8) | sides
 
 
-@jit
+@inlined
 def _knight_set(word):
     return (
         ((word << _S17) & _NOT_A)
@@ -137,7 +137,7 @@ def _knight_set(word):
     )
 
 
-@jit
+@inlined
 def reach(kind, word, empty):
     """Squares that a man of ``kind`` reaches in one quiet move from any of the set bits, ``empty`` being the
     squares that no other man occupies. Read backwards: the squares it may have come from."""

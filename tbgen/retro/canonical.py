@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tbgen.accelerate import jit
+from tbgen.accelerate import inlined, jit, kernel
 from tbgen.index.layout import Layout
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES, TRANSPOSE
 from tbgen.retro.bits import ALL, ZERO
@@ -25,7 +25,7 @@ def mirrors_itself(layout: Layout, phase: int) -> bool:
     )
 
 
-@jit
+@inlined
 def _sort_like(squares, like):
     for group in range(len(like)):
         start, stop = like[group, 0], like[group, 1]
@@ -37,7 +37,7 @@ def _sort_like(squares, like):
             squares[place] = square
 
 
-@jit
+@kernel
 def canonical_slot(fr, slot, like, mirrored, squares):
     """The canonical slot within the phase; ``mirrored`` if the phase's pawns are their own mirror image."""
     free = fr.scalars + 1
@@ -66,13 +66,19 @@ def canonical_slot(fr, slot, like, mirrored, squares):
     return best
 
 
+@inlined
+def _all_canonical(fr, like, mirrored, word):
+    """Whether every slot of a word is canonical for want of anything it could be exchanged with."""
+    on_diagonal = fr.pawnless and TRIANGLE_SQUARE[word >> fr.shifts[0]] % 9 == 0
+    return len(like) == 0 and not mirrored and not on_diagonal
+
+
 @jit
 def canonical_words(fr, like, mirrored, words, start, stop):
     """Set ``words[start:stop]`` (uint64) to the phase's canonical slots, legal or not."""
     squares = np.empty(fr.scalars + 1, np.int64)
     for word in range(start, stop):
-        on_diagonal = fr.pawnless and TRIANGLE_SQUARE[word >> fr.shifts[0]] % 9 == 0
-        if len(like) == 0 and not mirrored and not on_diagonal:
+        if _all_canonical(fr, like, mirrored, word):
             words[word] = ALL
             continue
         bits = ZERO
@@ -85,10 +91,13 @@ def canonical_words(fr, like, mirrored, words, start, stop):
 @jit
 def _expand_phase(fr, like, mirrored, value, depth):
     squares = np.empty(fr.scalars + 1, np.int64)
-    for slot in range(len(value)):
-        source = canonical_slot(fr, slot, like, mirrored, squares)
-        value[slot] = value[source]
-        depth[slot] = depth[source]
+    for word in range(fr.words):
+        if _all_canonical(fr, like, mirrored, word):
+            continue
+        for slot in range(word * 64, word * 64 + 64):
+            source = canonical_slot(fr, slot, like, mirrored, squares)
+            value[slot] = value[source]
+            depth[slot] = depth[source]
 
 
 def expand(layout: Layout, value: np.ndarray, depth: np.ndarray) -> None:

@@ -6,7 +6,7 @@ among its moves: exits (the en passant capture included) and quiet moves into th
 
 import numpy as np
 
-from tbgen.accelerate import jit
+from tbgen.accelerate import inlined, jit, kernel
 from tbgen.retro.bits import ONE, ZERO, lowest, reach
 from tbgen.retro.frame import decode, king_safe
 from tbgen.retro.geometry import (
@@ -25,13 +25,13 @@ from tbgen.retro.resets import NOTHING, NOWHERE, fold, settle_moves
 from tbgen.retro.targets import CAPTURED_PAWN, VARIABLE
 
 
-@jit
+@inlined
 def side_with_right(square):
     """The side to move where ``square`` may be captured on en passant."""
     return 1 if square < 32 else 0
 
 
-@jit
+@kernel
 def _capture(fr, pool, ex, first, side, square, capturer, legal, occupied, squares, men, pawns, scratch):
     """Fold one pawn's en passant capture; return the positions where it is legal."""
     enemy = 1 - side
@@ -42,7 +42,7 @@ def _capture(fr, pool, ex, first, side, square, capturer, legal, occupied, squar
     mask = legal & king_safe(fr, squares, side, left, pawns[enemy], NOWHERE, True)
     if mask:
         settle_moves(pool, ex, first, side, mask, CAPTURED_PAWN, NOTHING, NOWHERE, men, pawns, scratch)
-    pawns[:] = fr.pawns
+    pawns[0], pawns[1] = fr.pawns[0], fr.pawns[1]
     return mask
 
 
@@ -90,7 +90,7 @@ def prepare(fr, pool, ex, phase, square, rank, ep_ex):
                 rank[first + bit] += 2
 
 
-@jit
+@kernel
 def _follow(fr, pool, phase, att, side, own, word, bit, starts, ex, at):
     """Fold the state after a quiet move of ``side`` to a position, if legal, into entry ``at`` of ``ex``."""
     other = 1 - side
@@ -106,7 +106,7 @@ def _follow(fr, pool, phase, att, side, own, word, bit, starts, ex, at):
         fold(ex, at, side, own, np.uint16(0))
 
 
-@jit
+@kernel
 def _quiet_moves(fr, pool, phase, att, side, own, word, bit, squares, occupied, starts, ex, at):
     """Fold all quiet moves of one position. ``own`` is its own score: the accrued score that they carry."""
     occupied |= BIT[bit]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tbgen.accelerate import jit
+from tbgen.accelerate import inlined, jit, kernel
 from tbgen.index.layout import Layout
 from tbgen.retro.bits import ALL, ZERO, lowest, reach
 from tbgen.retro.geometry import (
@@ -64,7 +64,7 @@ def place_pawns(frame: Frame, layout: Layout, phase: int) -> None:
         frame.pawns[colour] = sum(1 << square for square in squares)
 
 
-@jit
+@inlined
 def decode(fr, word, squares):
     """Write the scalars' squares to ``squares`` and return the squares that scalars and pawns occupy, or 0 if
     two of them stand on one square."""
@@ -82,7 +82,7 @@ def decode(fr, word, squares):
     return occupied
 
 
-@jit
+@inlined
 def attacks_along(kind, square, target):
     """Whether a man of ``kind`` on ``square`` attacks ``target`` on an empty board."""
     if kind == KING:
@@ -93,7 +93,7 @@ def attacks_along(kind, square, target):
     return FIRST_RAY[kind] <= ray < LAST_RAY[kind]
 
 
-@jit
+@inlined
 def pawn_attacks(colour, pawns):
     """Squares attacked by all pawns of a colour."""
     attacked = ZERO
@@ -103,7 +103,7 @@ def pawn_attacks(colour, pawns):
     return attacked
 
 
-@jit
+@kernel
 def safe(fr, squares, square, by, occupied, pawns, captured, bit_there):
     """Squares of the bit man for which ``square`` is not attacked by colour ``by``.
 
@@ -128,7 +128,7 @@ def safe(fr, squares, square, by, occupied, pawns, captured, bit_there):
     return result
 
 
-@jit
+@kernel
 def king_safe(fr, squares, colour, occupied, enemy_pawns, captured, bit_there):
     """Squares of the bit man for which ``colour``'s king is not attacked (arguments as for ``safe``).
 

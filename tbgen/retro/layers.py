@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tbgen.accelerate import jit
+from tbgen.accelerate import inlined, jit, kernel
 from tbgen.retro.bits import ONE, ZERO, lowest, popcount
 from tbgen.retro.geometry import BIT
 from tbgen.retro.mobility import SLICES, of_rank
@@ -70,6 +70,12 @@ class Attacker(NamedTuple):
     """uint64 (2, words): positions whose value or depth the inner sweep has changed."""
     logged: np.ndarray
     """uint64 (2, words): positions whose last logged state is not A itself."""
+    seen: np.ndarray
+    """uint64 (2, words): positions alive in the layer that was entered last."""
+    last_key: np.ndarray
+    """int64 (1,): last key that the last inner sweep has assigned."""
+    starts: np.ndarray
+    """int64 (2,): where the sides to move begin in ``value`` and ``depth``."""
 
 
 class Log(NamedTuple):
@@ -108,6 +114,9 @@ def make_attacker(words: int) -> Attacker:
         np.zeros(128 * words, np.uint16),
         np.zeros((2, words), np.uint64),
         np.zeros((2, words), np.uint64),
+        np.zeros((2, words), np.uint64),
+        np.zeros(1, np.int64),
+        np.array([0, 64 * words], np.int64),
     )
 
 
@@ -123,7 +132,14 @@ def empty_log(room):
     )
 
 
-@jit
+@inlined
+def _copy(target, source, start, stop):
+    """Copy one array to another (an assignment of slices would allocate)."""
+    for at in range(start, stop):
+        target[at] = source[at]
+
+
+@kernel
 def begin(fr, attacker, phase, att, ex):
     """Set up the attacker's sets: nothing assigned, defenders with an exit not ready."""
     att.logged[:] = ZERO
@@ -139,10 +155,10 @@ def begin(fr, attacker, phase, att, ex):
             if ex.nearest[first + word * 64 + bit] != NO_EXIT:
                 ready &= ~BIT[bit]
         att.lasting.ready[word] = ready
-    att.lasting.left[:] = phase.quiet[defender]
+    _copy(att.lasting.left, phase.quiet[defender], 0, fr.words * 64)
 
 
-@jit
+@kernel
 def outer(fr, attacker, rank, phase, att, events, value, depth, starts):
     """Assign what the attacker can force to its own scores of rank - 1; see the module's head."""
     att.lasting.caught[:] = ZERO
@@ -153,7 +169,7 @@ def outer(fr, attacker, rank, phase, att, events, value, depth, starts):
         )  # fmt: skip
 
 
-@jit
+@kernel
 def retire(phase, white, black):
     """Take the positions decided by the outer sweeps out of the layers; return whether any is left."""
     left = ZERO
@@ -166,31 +182,60 @@ def retire(phase, white, black):
     return left != ZERO
 
 
-@jit
+@inlined
 def _keep(phase, mover, other, side, word, alive):
     phase.alive[side, word] = alive
     mover.wanted[word] &= alive
     other.ready[word] &= alive
 
 
-@jit
+@kernel
+def repeats(attacker, rank, phase, att, value, depth, starts):
+    """Whether the inner sweep of this layer would assign the same values and depths as the last one.
+
+    It does if every position that has left the layers since then is worth to the attacker what it was in the
+    last layer, and no position has the value that is now A itself. ``value`` and ``depth`` at
+    ``starts[side]`` + slot are the fresh ones. Remembers the positions now alive.
+    """
+    words = len(phase.canonical)
+    same = rank > FIRST_LAYER and att.last_key[0] < 255 - rank
+    for side in range(2):
+        for word in range(words):
+            gone = att.seen[side, word] & ~phase.alive[side, word]
+            att.seen[side, word] = phase.alive[side, word]
+            if gone == ZERO or not same:
+                continue
+            assigned = _assigned(attacker, side, word, phase, att)
+            while gone:
+                bit = lowest(gone)
+                gone &= gone - ONE
+                fresh = starts[side] + word * 64 + bit
+                if assigned & BIT[bit]:
+                    at = (side * words + word) * 64 + bit
+                    same &= att.value[at] == value[fresh] and att.depth[at] == depth[fresh]
+                else:
+                    code = np.int64(value[fresh])
+                    same &= (code if attacker == 0 else 255 - code) >= 255 - rank
+    return same
+
+
+@kernel
 def inner(fr, attacker, rank, phase, att, events):
     """Solve the layer of the opponent's accrued score of this rank; see the module's head."""
-    att.passing.wanted[:] = att.lasting.wanted
-    att.passing.ready[:] = att.lasting.ready
+    _copy(att.passing.wanted, att.lasting.wanted, 0, fr.words)
+    _copy(att.passing.ready, att.lasting.ready, 0, fr.words)
     for word in range(fr.words):
         if phase.alive[1 - attacker, word]:
-            att.passing.left[word * 64 : word * 64 + 64] = att.lasting.left[word * 64 : word * 64 + 64]
+            _copy(att.passing.left, att.lasting.left, word * 64, word * 64 + 64)
     att.passing.caught[:] = ZERO
     att.changed[:] = ZERO
-    starts = np.array([0, fr.words * 64])
-    sweep(
+    att.last_key[0] = sweep(
         fr, attacker, events, rank, 255 - rank, att.passing, phase.alive[1 - attacker], att.scratch,
-        att.value, att.depth, att.changed, starts,
+        att.value, att.depth, att.changed, att.starts,
     )  # fmt: skip
 
 
-@jit
+@inlined
 def _open_states(attacker, side, word, rank, phase):
     """Canonical positions that have a state of their own in the layer: A is not their own score."""
     bits = phase.alive[side, word] & phase.canonical[word]
@@ -199,7 +244,7 @@ def _open_states(attacker, side, word, rank, phase):
     return bits
 
 
-@jit
+@inlined
 def _assigned(attacker, side, word, phase, att):
     """Positions that the inner sweep has assigned, some that have left the layers among them."""
     if side == attacker:
@@ -337,7 +382,7 @@ def settle(attacker, rank, phase, att, value, depth, start):
     return nodes
 
 
-@jit
+@kernel
 def trim(phase, white, black):
     """Take the settled positions out of the attackers' sets too."""
     for word in range(len(phase.canonical)):

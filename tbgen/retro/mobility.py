@@ -7,7 +7,7 @@ check" and a move is added from slice 1 upwards.
 
 import numpy as np
 
-from tbgen.accelerate import jit
+from tbgen.accelerate import inlined, kernel
 from tbgen.retro.bits import ONE, ZERO, image, shifted
 from tbgen.retro.geometry import (
     BIT,
@@ -35,7 +35,7 @@ FOUR_MOVES = 3
 """Slice at which four moves, the promotions of one pawn, are added."""
 
 
-@jit
+@inlined
 def add_moves(slices, first, mask):
     """Add ``2**first`` to the rank of every position in ``mask``."""
     while mask:
@@ -45,7 +45,7 @@ def add_moves(slices, first, mask):
         first += 1
 
 
-@jit
+@inlined
 def unpack_moves(slices, counts):
     """Write the number of moves of each position of the word to ``counts`` (uint8 (64,))."""
     for bit in range(64):
@@ -57,7 +57,7 @@ def unpack_moves(slices, counts):
                 counts[bit] |= np.uint8((mask >> np.uint64(bit)) & ONE) << number
 
 
-@jit
+@inlined
 def rank_at(slices, bit):
     """The rank of one position of the word."""
     rank = 0
@@ -67,7 +67,7 @@ def rank_at(slices, bit):
     return rank
 
 
-@jit
+@inlined
 def of_rank(slices, rank):
     """The positions of the word that have a given rank (positions of no set included)."""
     result = ~ZERO
@@ -76,7 +76,7 @@ def of_rank(slices, rank):
     return result
 
 
-@jit
+@inlined
 def _count_bit_man(kind, legal, targets, empty, slices):
     """Moves of the bit man from the squares in ``legal`` to those in ``targets``: both are stepped apart."""
     if kind == KNIGHT:
@@ -96,7 +96,7 @@ def _count_bit_man(kind, legal, targets, empty, slices):
             add_moves(slices, ONE_MOVE, origins & legal)
 
 
-@jit
+@kernel
 def count_quiet(fr, word, mover, legal, reached, occupied, squares, slices):
     """Add ``mover``'s quiet moves from the positions ``legal`` of ``word`` (its own legal set) to ``slices``.
 

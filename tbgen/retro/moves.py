@@ -1,6 +1,6 @@
 """Quiet moves on whole words, backwards: where the positions of a word may have come from."""
 
-from tbgen.accelerate import jit
+from tbgen.accelerate import inlined
 from tbgen.retro.bits import ZERO, image, reach, shifted
 from tbgen.retro.frame import decode
 from tbgen.retro.geometry import (
@@ -25,7 +25,7 @@ MAX_ORIGINS = 192
 """Most entries of ``origins``: 16 for White's king and 56 for each other man, at most."""
 
 
-@jit
+@inlined
 def king_word(fr, squares, coord, symmetry):
     """Number of the word with White's king at triangle coordinate ``coord``, the other scalars carried
     along."""
@@ -35,7 +35,7 @@ def king_word(fr, squares, coord, symmetry):
     return word
 
 
-@jit
+@inlined
 def _offer(word, bits, allowed, out_word, out_bits, count):
     """Append ``bits & allowed[word]`` unless empty; return the new count."""
     bits &= allowed[word]
@@ -46,7 +46,7 @@ def _offer(word, bits, allowed, out_word, out_bits, count):
     return count
 
 
-@jit
+@inlined
 def origins(fr, word, bits, mover, each_move, allowed, out_word, out_bits, squares):
     """List the positions of ``allowed`` (uint64 (words,)) from which ``mover`` reaches ``bits`` of ``word``
     quietly; return the number of entries.

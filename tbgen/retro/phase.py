@@ -21,6 +21,7 @@ from tbgen.retro.layers import (
     make_phase,
     next_events,
     outer,
+    repeats,
     retire,
     settle,
     trim,
@@ -91,9 +92,12 @@ def run_outer(ws, pool, attacker, rank, events, starts):
 
 
 @jit
-def run_inner(ws, attacker, rank, events, log):
-    """The inner sweep of one attacker, its changes logged; returns the log."""
+def run_inner(ws, pool, attacker, rank, events, log, starts):
+    """The inner sweep of one attacker, if it can bring anything new, and its changes logged; returns the
+    log."""
     att = ws.white if attacker == 0 else ws.black
+    if repeats(attacker, rank, ws.phase, att, pool.value, pool.depth, starts):
+        return log
     inner(ws.frame, attacker, rank, ws.phase, att, events)
     return log_changes(attacker, rank, ws.phase, att, log)
 
@@ -135,7 +139,7 @@ def solve_layers(ws, pool, ep, starts, log_room):
         left = retire(phase, ws.white, ws.black)
         if left and rank >= FIRST_LAYER:
             for attacker in range(2):
-                logs[attacker] = run_inner(ws, attacker, rank, events[attacker], logs[attacker])
+                logs[attacker] = run_inner(ws, pool, attacker, rank, events[attacker], logs[attacker], starts)
         for number in range(rights):
             square = ep.squares[number]
             resolve(

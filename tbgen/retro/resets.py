@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tbgen.accelerate import jit
+from tbgen.accelerate import inlined, jit, kernel
 from tbgen.retro.bits import ONE, ZERO, lowest, reach
 from tbgen.retro.frame import decode, king_safe
 from tbgen.retro.geometry import (
@@ -55,7 +55,7 @@ def make_exits(phase_size: int) -> Exits:
     return Exits(np.empty(size, np.uint8), np.empty(size, np.uint16), np.empty(size, np.uint16))
 
 
-@jit
+@inlined
 def fold(ex, node, side, value, depth):
     """Take one zeroing move into the best exit of its position."""
     if ex.nearest[node] != NO_EXIT:
@@ -71,7 +71,7 @@ def fold(ex, node, side, value, depth):
     ex.farthest[node] = depth
 
 
-@jit
+@inlined
 def _settle_bit(pool, ex, node, side, swapped, slot, ep_slot):
     if ep_slot >= 0 and pool.value[ep_slot] != NONE:
         slot = ep_slot
@@ -81,7 +81,7 @@ def _settle_bit(pool, ex, node, side, swapped, slot, ep_slot):
     fold(ex, node, side, value, pool.depth[slot])
 
 
-@jit
+@kernel
 def settle_moves(pool, ex, first, side, mask, captured, promotion, ep_file, men, pawns, scratch):
     """Fold the zeroing move of all positions in ``mask`` (the word's slots start at ``first``).
 
@@ -115,7 +115,7 @@ def settle_moves(pool, ex, first, side, mask, captured, promotion, ep_file, men,
         _settle_bit(pool, ex, first + bit, side, swapped, slot, slot + ep_shift if ep_shift >= 0 else -1)
 
 
-@jit
+@kernel
 def _captures_on(
     fr, pool, ex, first, side, legal, square, man, free, occupied, squares, men, pawns, scratch, slices
 ):
@@ -147,7 +147,7 @@ def _captures_on(
         men[man] = origin
 
 
-@jit
+@kernel
 def _capture_bit_man(
     fr, pool, ex, first, side, legal, square, man, occupied, squares, men, pawns, scratch, slices
 ):
@@ -167,7 +167,7 @@ def _capture_bit_man(
         men[man] = origin
 
 
-@jit
+@kernel
 def _captures_by_scalar(
     fr, pool, ex, first, side, legal, man, occupied, squares, men, pawns, scratch, slices
 ):
@@ -203,7 +203,7 @@ def _captures_by_scalar(
             free &= ~BIT[target]
 
 
-@jit
+@kernel
 def _captures_by_bit_man(fr, pool, ex, first, side, legal, occupied, squares, men, pawns, scratch, slices):
     """The bit man captures a scalar or a pawn: all its origins lead to the same position."""
     bit_man, enemy = fr.scalars, 1 - side
@@ -231,7 +231,7 @@ def _captures_by_bit_man(fr, pool, ex, first, side, legal, occupied, squares, me
             men[bit_man] = VARIABLE
 
 
-@jit
+@kernel
 def _pawn_arrives(pool, ex, first, side, mask, square, captured, ep_file, men, pawns, scratch, slices):
     """A pawn has left ``pawns[side]`` for ``square``, on the last rank by promotion."""
     if mask == ZERO:
@@ -248,7 +248,7 @@ def _pawn_arrives(pool, ex, first, side, mask, square, captured, ep_file, men, p
         settle_moves(pool, ex, first, side, mask, captured, kind, NOWHERE, men, pawns, scratch)
 
 
-@jit
+@kernel
 def _pawn_moves(fr, pool, ex, first, side, legal, pawn, occupied, squares, men, pawns, scratch, slices):
     """Steps, captures and promotions of one pawn (en passant captures belong to positions with the right)."""
     enemy, bit_man = 1 - side, fr.scalars

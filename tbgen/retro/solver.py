@@ -159,7 +159,7 @@ class _Solver:
             if not retire(ws.phase, ws.white, ws.black):
                 break
             if rank >= FIRST_LAYER:
-                logs = _results(go(run_inner, ws, a, rank, events[a], logs[a]) for a in both)
+                logs = _results(go(run_inner, ws, pool, a, rank, events[a], logs[a], starts) for a in both)
             clock = self.stages.add("inner sweeps", clock)
             white_nodes, black_nodes = settle_rank(ws, pool, rank, starts)
             events = _results(

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tbgen.accelerate import jit
+from tbgen.accelerate import inlined, jit, kernel
 from tbgen.retro.bits import ONE, ZERO, lowest
 from tbgen.retro.geometry import BIT
 from tbgen.retro.moves import MAX_ORIGINS, origins
@@ -89,7 +89,7 @@ def make_scratch(words: int) -> Scratch:
     )
 
 
-@jit
+@inlined
 def event(attacker, value, time, settled, node):
     """Pack an event: ``node`` (its slot, plus the phase size if Black is to move) has ``value`` at
     ``time``."""
@@ -98,19 +98,19 @@ def event(attacker, value, time, settled, node):
     return word | _SETTLED if settled else word
 
 
-@jit
+@inlined
 def event_key(entry):
     """The key of an event, 0..255."""
     return np.int64(entry >> _KEY_SHIFT)
 
 
-@jit
+@inlined
 def event_node(entry):
     """The node of an event."""
     return np.int64(entry & _NODE_MASK)
 
 
-@jit
+@inlined
 def is_settled(entry):
     """Whether the event is a position settled in an earlier layer (else an exit)."""
     return entry & _SETTLED != ZERO
@@ -168,7 +168,7 @@ def exit_events(attacker, nodes, ex):
     return sort_events(events)
 
 
-@jit
+@inlined
 def _record(value, depth, first, bits, code, ply):
     """Write one value and depth to all positions in ``bits`` of the word that starts at ``first``; return
     those that had another value or depth before."""
@@ -184,7 +184,7 @@ def _record(value, depth, first, bits, code, ply):
     return changed
 
 
-@jit
+@kernel
 def _reach_back(fr, attacker, sets, scratch, front):
     """Add to row 0 of ``found`` the wanted positions with a move to the ``front`` positions caught last."""
     found, touched = scratch.found[0], scratch.touched[0]
@@ -203,7 +203,7 @@ def _reach_back(fr, attacker, sets, scratch, front):
     return count
 
 
-@jit
+@kernel
 def _take_moves(fr, defender, alive, sets, scratch, front):
     """Count down the moves to the ``front`` positions assigned last; add to row 1 of ``found`` the ready
     positions without a move left."""
@@ -234,20 +234,21 @@ def _take_moves(fr, defender, alive, sets, scratch, front):
     return count
 
 
-@jit
+@kernel
 def sweep(fr, attacker, events, low, high, sets, alive, scratch, value, depth, changed, starts):
     """Assign all positions that the attacker can force to values with keys in ``low <= key < high``.
 
     ``alive`` uint64 (words,): positions with the defender to move that are still in the layers. ``value``
     uint8 and ``depth`` uint16 receive the results at ``starts[side] + slot``; ``changed`` uint64 (2, words)
-    tells where they differ from what was there.
+    tells where they differ from what was there. Returns the last key that was assigned to a
+    position, 0 if none.
     """
     found, touched = scratch.found, scratch.touched
     front_word, front_bits = scratch.front_word, scratch.front_bits
     nodes = fr.words * 64
     defender = 1 - attacker
     at = np.searchsorted(events, np.uint64(low) << _KEY_SHIFT)
-    key, ply = 0, 0
+    key, ply, last = np.int64(0), np.int64(0), np.int64(0)
     front_wanted, front_caught = np.int64(0), np.int64(0)
     while True:
         if front_wanted + front_caught > 0:
@@ -256,7 +257,7 @@ def sweep(fr, attacker, events, low, high, sets, alive, scratch, value, depth, c
             key = event_key(events[at])
             ply = np.int64(events[at] >> _TIME_SHIFT & _TIME_MASK)
         else:
-            return
+            return last
         code = key if attacker == 0 else 255 - key
         wins = _reach_back(fr, attacker, sets, scratch, front_caught)
         losses = _take_moves(fr, defender, alive, sets, scratch, front_wanted)
@@ -291,6 +292,8 @@ def sweep(fr, attacker, events, low, high, sets, alive, scratch, value, depth, c
                         touched[1, losses] = word
                         losses += 1
                     found[1, word] |= bit
+        if wins + losses > 0:
+            last = key
         for number in range(losses):
             word = touched[1, number]
             bits = found[1, word]

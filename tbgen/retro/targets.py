@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tbgen.accelerate import jit
+from tbgen.accelerate import inlined, kernel
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.material import Material
@@ -195,7 +195,7 @@ def _swap_pieces(men: list[int], layout: Layout, side: int) -> list[int]:
     return [man for man in men if is_black(man)] + [man for man in men if not is_black(man)]
 
 
-@jit
+@inlined
 def pawn_row(tg, target, pawns):
     """Twice the phase, plus one if mirrored, of the pawns ``pawns`` (uint64 (2,)) in a target with pawns."""
     key = 0
@@ -209,7 +209,7 @@ def pawn_row(tg, target, pawns):
     return tg.rows[tg.rows_at[target] + key]
 
 
-@jit
+@inlined
 def _slot(squares, free, symmetry, pawnless):
     """Slot within a phase; a man on a negative square counts as 0."""
     slot = 0
@@ -223,7 +223,7 @@ def _slot(squares, free, symmetry, pawnless):
     return slot
 
 
-@jit
+@kernel
 def slots_after(tg, target, side, men, pawns, scratch):
     """Return (base, step, symmetry, lead) for the slots in the pool of the positions after a move of
     ``side``.

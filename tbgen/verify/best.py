@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.accelerate import inlined
 from tbgen.index.symmetry import IMAGE, INTO_TRIANGLE, TRIANGLE_COORD
 from tbgen.verify.geometry import PAWN
-from tbgen.verify.kernel import inlined
 from tbgen.verify.keys import key_of
 from tbgen.verify.moves import Men, legal_targets, steps_into_passing, takes_in_passing
 from tbgen.verify.resets import (

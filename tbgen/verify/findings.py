@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tbgen.verify.kernel import inlined
+from tbgen.accelerate import inlined
 
 NOWHERE, MISSING, ENDED, STRAY, REPEATED, BETWEEN, WRONG = range(7)
 """A value where there is no position; none where there is one; a wrong value of a mate or stalemate; a run

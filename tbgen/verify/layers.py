@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from tbgen.accelerate import kernel
 from tbgen.score import NONE
 from tbgen.store.table import FRESH
 from tbgen.verify.best import canonical_slot_of
-from tbgen.verify.kernel import kernel
 from tbgen.verify.keys import MIDDLE, code_rank, inherits, key_of
 from tbgen.verify.moves import place
 from tbgen.verify.runs import last_run, next_slot

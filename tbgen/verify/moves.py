@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.accelerate import inlined
 from tbgen.index.layout import Layout
 from tbgen.index.symmetry import TRIANGLE
 from tbgen.verify.geometry import BEHIND, BETWEEN, BISHOP, PAWN, QUEEN, REACH
-from tbgen.verify.kernel import inlined
 from tbgen.verify.words import FULL, ONE, ZERO, bit, count_bits
 
 _TRIANGLE = np.array(TRIANGLE, np.int64)

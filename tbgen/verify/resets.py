@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.accelerate import inlined
 from tbgen.index.layout import PIECE_ORDER, Layout, layout_of
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES, TRIANGLE_COORD
 from tbgen.material import Material
 from tbgen.score import NONE
 from tbgen.verify.geometry import KING, KNIGHT, PAWN
-from tbgen.verify.kernel import inlined
 from tbgen.verify.moves import Men
 
 _MEN = PIECE_ORDER + "P"

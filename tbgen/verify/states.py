@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from tbgen.accelerate import inlined, kernel
 from tbgen.verify.best import best_in_passing, best_key
 from tbgen.verify.findings import WRONG, note
-from tbgen.verify.kernel import inlined, kernel
 from tbgen.verify.keys import MIDDLE, inherits, key_before, key_of, level_of
 from tbgen.verify.moves import place
 from tbgen.verify.survey import NO_RANK

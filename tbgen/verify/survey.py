@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from tbgen.accelerate import inlined, kernel
 from tbgen.score import NONE
 from tbgen.verify.best import canonical_slot_of
 from tbgen.verify.findings import ENDED, MISSING, NOWHERE, note
-from tbgen.verify.kernel import inlined, kernel
 from tbgen.verify.keys import key_of, level_of
 from tbgen.verify.moves import attacked, legal_moves, legal_targets, place, takes_in_passing
 from tbgen.verify.words import ZERO, bit

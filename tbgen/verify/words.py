@@ -7,7 +7,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from tbgen.verify.kernel import inlined
+from tbgen.accelerate import inlined
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
