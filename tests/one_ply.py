@@ -1,9 +1,24 @@
 """What value and depth of a position must be: from the moves of python-chess and the positions after them."""
 
+from collections.abc import Callable
+
 import chess
 
 from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
+
+LookUp = Callable[[chess.Board, GScore | None], tuple[GScore, int]]
+"""Value and depth of a board with an accrued score, or fresh."""
+
+
+def by_probing(tables: Tablebase) -> LookUp:
+    """Look positions up as the public interface does."""
+
+    def look_up(board: chess.Board, accrued: GScore | None) -> tuple[GScore, int]:
+        result = tables.probe(board, accrued)
+        return result.value, result.depth
+
+    return look_up
 
 
 def folded(board: chess.Board, accrued: GScore | None) -> GScore:
@@ -15,18 +30,14 @@ def folded(board: chess.Board, accrued: GScore | None) -> GScore:
     return own if accrued is None or board.has_legal_en_passant() or own.rank < accrued.rank else accrued
 
 
-def one_ply(tables: Tablebase, board: chess.Board, accrued: GScore | None = None) -> tuple[GScore, int]:
-    """Value and depth by the conditions that prove a table.
-
-    :raises AssertionError: if no finite depth fits the positions after the moves.
-    """
+def one_ply(look_up: LookUp, board: chess.Board, accrued: GScore | None = None) -> tuple[GScore, int]:
+    """Value and depth by the conditions that prove a table."""
     held = folded(board, accrued)
     reached = []
     for move in list(board.legal_moves):
         after = board.copy(stack=False)
         after.push(move)
-        found = tables.probe(after, None if board.is_zeroing(move) else held)
-        reached.append((found.value, found.depth))
+        reached.append(look_up(after, None if board.is_zeroing(move) else held))
     if not reached:
         return GScore.of_board(board), 0
     best = max if board.turn else min

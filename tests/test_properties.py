@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from one_ply import folded, one_ply
+from one_ply import by_probing, folded, one_ply
 from table_states import canonical_slots, runs_of, squares_of
 
 from tbgen.index.layout import Layout, layout_of
@@ -136,7 +136,7 @@ def test_values_follow_from_the_moves(
     assert result.position_score == GScore.of_board(board)
     if any(board.legal_moves):
         assert result.accrued == folded(board, accrued)
-    assert (result.value, result.depth) == one_ply(tablebase, board, accrued)
+    assert (result.value, result.depth) == one_ply(by_probing(tablebase), board, accrued)
 
 
 @settings(many, max_examples=200)

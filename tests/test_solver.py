@@ -8,7 +8,7 @@ from pathlib import Path
 import chess
 import numpy as np
 import pytest
-from one_ply import one_ply
+from one_ply import by_probing, one_ply
 from reference import ReferenceTable, solve
 from reference_game import Game, king_placements, solve_game
 from table_states import canonical_slots, layers_of, ranks_of, runs_of
@@ -147,7 +147,7 @@ def test_en_passant_follows_from_the_moves(turn: chess.Color, in_check: bool, ta
     assert len(boards) == (1356 if in_check else 42_430)
     for board in random.Random(turn).sample(boards, 400):
         result = tablebase.probe(board)
-        assert (result.value, result.depth) == one_ply(tablebase, board), board.fen()
+        assert (result.value, result.depth) == one_ply(by_probing(tablebase), board), board.fen()
         assert tablebase.probe(board, "-G1.0") == result
         swapped = tablebase.probe(board.mirror())
         assert (-swapped.value, swapped.depth) == (result.value, result.depth), board.fen()

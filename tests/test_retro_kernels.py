@@ -1,0 +1,308 @@
+"""The solver's kernels against slow equivalents: single squares, single positions of python-chess."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+from one_ply import by_probing
+from table_states import canonical_slots, squares_of
+
+from tbgen.index.layout import Layout, layout_of
+from tbgen.index.symmetry import IMAGE
+from tbgen.material import Material
+from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.retro import bits
+from tbgen.retro.canonical import canonical_words, expand, like_men, mirrors_itself
+from tbgen.retro.frame import frame_of, legal_words, place_pawns
+from tbgen.retro.geometry import BISHOP, KING, KNIGHT, QUEEN, ROOK
+from tbgen.retro.layers import Log, weave
+from tbgen.retro.mobility import rank_at
+from tbgen.retro.moves import MAX_ORIGINS, origins
+from tbgen.retro.phase import Workspace, count_moves, make_workspace
+from tbgen.retro.resets import NO_EXIT
+from tbgen.retro.solver import source_of
+from tbgen.retro.sweep import event, event_key, event_node, is_settled, sort_events
+from tbgen.retro.targets import Pool, make_pool
+from tbgen.score import GScore
+from tbgen.store.format import table_path
+from tbgen.store.reader import TableFile
+from tbgen.store.table import FRESH, LAST_RUN
+
+TYPES = {KING: chess.KING, QUEEN: chess.QUEEN, ROOK: chess.ROOK, BISHOP: chess.BISHOP, KNIGHT: chess.KNIGHT}
+MATERIALS = ["KvK", "KNvK", "KQvKR", "KNNvK", "KBvKB", "KBPvK", "KPvKP", "KPPvK", "KNvKP", "KQvKP"]
+
+
+def words(number: int, seed: int) -> list[int]:
+    """Words of few, some and many bits."""
+    rng = random.Random(seed)
+    found = [rng.getrandbits(64) for _ in range(number)]
+    found += [rng.getrandbits(64) & rng.getrandbits(64) & rng.getrandbits(64) for _ in range(number)]
+    found += [rng.getrandbits(64) | rng.getrandbits(64) | rng.getrandbits(64) for _ in range(number)]
+    return [*found, 0, 2**64 - 1, *(1 << square for square in range(64))]
+
+
+def bits_of(word: int) -> list[int]:
+    return [square for square in range(64) if word >> square & 1]
+
+
+@pytest.mark.parametrize("symmetry", range(8))
+def test_image(symmetry: int) -> None:
+    for word in words(30, symmetry):
+        expected = sum(1 << IMAGE[symmetry][square] for square in bits_of(word))
+        assert bits.image(np.uint64(word), symmetry) == expected
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_reach(kind: int) -> None:
+    for number, (word, empty) in enumerate(zip(words(60, kind), reversed(words(60, 9)), strict=True)):
+        expected = 0
+        for square in bits_of(word):
+            board = chess.BaseBoard(None)
+            for other in bits_of(~empty & 2**64 - 1 & ~(1 << square)):
+                board.set_piece_at(other, chess.Piece(chess.PAWN, chess.WHITE))
+            board.set_piece_at(square, chess.Piece(TYPES[kind], chess.WHITE))
+            expected |= int(board.attacks(square))
+        assert bits.reach(kind, np.uint64(word), np.uint64(empty)) == expected & empty, number
+
+
+@pytest.mark.parametrize("name", [*MATERIALS, "KQQvK", "KNNNvK", "KRRvKR"])
+def test_canonical_words(name: str) -> None:
+    layout = layout_of(Material.parse(name))
+    rng = random.Random(name)
+    frame = frame_of(layout)
+    for phase in rng.sample(range(len(layout.placements)), min(20, len(layout.placements))):
+        found = np.zeros(frame.words, np.uint64)
+        like, mirrored = like_men(layout), mirrors_itself(layout, phase)
+        start = rng.randrange(max(1, frame.words - 500))
+        stop = min(start + 500, frame.words)
+        canonical_words(frame, like, mirrored, found, start, stop)
+        chosen = [rng.randrange(64 * start, 64 * stop) for _ in range(2000)]
+        slots = np.array(chosen, np.int64) + phase * layout.phase_size
+        expected = canonical_slots(layout, *squares_of(layout, slots)) == slots
+        assert [int(found[slot >> 6]) >> (slot & 63) & 1 for slot in chosen] == expected.tolist()
+
+
+@pytest.mark.parametrize("name", ["KNNvK", "KQvKR", "KBPvK", "KPPvK"])
+def test_expand(name: str) -> None:
+    layout = layout_of(Material.parse(name))
+    rng = np.random.default_rng(1)
+    value = rng.integers(0, 256, (2, layout.size), np.uint8)
+    depth = rng.integers(0, 999, (2, layout.size), np.uint16)
+    expanded = value.copy(), depth.copy()
+    expand(layout, *expanded)
+    slots = rng.integers(0, layout.size, 100_000)
+    canonical = canonical_slots(layout, *squares_of(layout, slots))
+    assert np.array_equal(expanded[0][:, slots], value[:, canonical])
+    assert np.array_equal(expanded[1][:, slots], depth[:, canonical])
+
+
+# Moves
+
+
+def board_at(layout: Layout, slot: int, side: int) -> chess.Board | None:
+    """The board that any slot stands for, None if two men share a square."""
+    free, pawns = layout.squares(slot)
+    if len({*free, *pawns}) < len(free) + len(pawns):
+        return None
+    board = chess.Board(None)
+    board.turn = side == 0
+    for kind, colour, square in zip(layout.kinds, layout.colours, free, strict=True):
+        board.set_piece_at(square, chess.Piece(TYPES[kind], colour == 0))
+    for number, square in enumerate(pawns):
+        board.set_piece_at(square, chess.Piece(chess.PAWN, number < layout.white_pawns))
+    return board
+
+
+def has(sets: np.ndarray, slot: int) -> bool:
+    return bool(int(sets[slot >> 6]) >> (slot & 63) & 1)
+
+
+def phase_of(layout: Layout, phase: int) -> Workspace:
+    """A workspace with the legal positions of a phase."""
+    ws = make_workspace(layout)
+    place_pawns(ws.frame, layout, phase)
+    legal_words(ws.frame, ws.phase.legal, 0, ws.frame.words)
+    return ws
+
+
+@pytest.fixture(scope="module")
+def tablebase(tables: Path) -> Iterator[Tablebase]:
+    """All tables of up to four men."""
+    with open_tablebase(tables) as tablebase:
+        yield tablebase
+
+
+def full_pool(layout: Layout, tables: Path) -> Pool:
+    """The pool of a table as it is when the table is solved."""
+    sources = {}
+    for material in [*layout.material.successors(), layout.material]:
+        with TableFile(table_path(tables, material.name)) as file:
+            table = file.read()
+        sources[material] = source_of(table)
+    pool = make_pool(layout, sources)
+    end = pool.targets.ep_offset + table.ep_value.size
+    for array, own, passing in zip(
+        (pool.value, pool.depth), sources[layout.material], (table.ep_value, table.ep_depth), strict=True
+    ):
+        array[: own.size] = own.reshape(-1)
+        array[pool.targets.ep_offset : end] = passing.reshape(-1)
+    return pool
+
+
+@pytest.mark.parametrize("name", MATERIALS)
+def test_legality_ranks_and_exits(name: str, tables: Path, tablebase: Tablebase) -> None:
+    layout = layout_of(Material.parse(name))
+    rng = random.Random(name)
+    pool = full_pool(layout, tables)
+    look_up = by_probing(tablebase)
+    legal = 0
+    for phase in rng.sample(range(len(layout.placements)), min(8, len(layout.placements))):
+        ws = phase_of(layout, phase)
+        count_moves(ws, pool, mirrors_itself(layout, phase), 0, ws.frame.words)
+        for _ in range(900 // min(8, len(layout.placements))):
+            slot, side = rng.randrange(layout.phase_size), rng.randrange(2)
+            board = board_at(layout, phase * layout.phase_size + slot, side)
+            possible = board is not None and not board.was_into_check()
+            assert has(ws.phase.legal[side], slot) == possible
+            if board is None or not possible:
+                continue
+            legal += 1
+            moves = list(board.legal_moves)
+            rank = 2 * len(moves) + (not board.is_check())
+            assert rank_at(ws.phase.slices[side, slot >> 6], slot & 63) == rank, board.fen()
+            quiet = sum(not board.is_zeroing(move) for move in moves)
+            assert ws.phase.quiet[side, slot] == quiet, board.fen()
+            reached = []
+            for move in moves:
+                if board.is_zeroing(move):
+                    after = board.copy()
+                    after.push(move)
+                    reached.append(look_up(after, None))
+            check_exit(ws, side * layout.phase_size + slot, reached, board)
+    assert legal > 200
+
+
+def check_exit(ws: Workspace, node: int, reached: list[tuple[GScore, int]], board: chess.Board) -> None:
+    """The best zeroing move of a position is in place, with the depths of all that are as good."""
+    if not reached:
+        assert ws.exits.nearest[node] == NO_EXIT
+        return
+    value = (max if board.turn else min)(value for value, _ in reached)
+    depths = [depth for other, depth in reached if other == value]
+    found = ws.exits.value[node], ws.exits.nearest[node], ws.exits.farthest[node]
+    assert found == (value.code, min(depths), max(depths)), board.fen()
+
+
+@pytest.mark.parametrize("mover", [0, 1])
+@pytest.mark.parametrize("name", ["KvK", "KNvK", "KQvKR", "KNNvK", "KRPvK", "KNvKP", "KPvKP"])
+def test_origins(name: str, mover: int) -> None:
+    """A position has as many entries as it has quiet moves into the set, if each move is asked for."""
+    layout = layout_of(Material.parse(name))
+    rng = np.random.default_rng(mover)
+    phase = int(rng.integers(len(layout.placements)))
+    ws = phase_of(layout, phase)
+    first = phase * layout.phase_size
+    # Sets of the solver hold a position in all its slots or in none.
+    slots = np.arange(first, first + layout.phase_size)
+    chosen = rng.random(layout.size) < 0.02
+    member = chosen[canonical_slots(layout, *squares_of(layout, slots))]
+    target = packed(member) & ws.phase.legal[1 - mover]
+    allowed = packed(rng.random(layout.phase_size) < 0.7) & ws.phase.legal[mover]
+    moves = entries_of(ws, target, mover, True, allowed)
+    some = entries_of(ws, target, mover, False, allowed)
+    assert np.array_equal(some > 0, moves > 0)
+    checked = 0
+    for slot in rng.integers(layout.phase_size, size=1500).tolist():
+        expected = 0
+        board = board_at(layout, first + slot, mover)
+        if board is not None and has(allowed, slot):
+            checked += 1
+            for move in board.legal_moves:
+                if not board.is_zeroing(move):
+                    free, pawns = layout.squares(first + slot)
+                    free[free.index(move.from_square)] = move.to_square
+                    expected += bool(chosen[layout.slot(free, pawns)])
+        assert moves[slot] == expected, board and board.fen()
+    assert checked > 100
+
+
+def packed(member: np.ndarray) -> np.ndarray:
+    return np.packbits(member, bitorder="little").view(np.uint64)
+
+
+def entries_of(
+    ws: Workspace, target: np.ndarray, mover: int, each_move: bool, allowed: np.ndarray
+) -> np.ndarray:
+    """How often each slot is listed as an origin of the set."""
+    out_word, out_bits = np.empty(MAX_ORIGINS, np.int64), np.empty(MAX_ORIGINS, np.uint64)
+    squares = np.empty(ws.frame.scalars, np.int64)
+    found = np.zeros((ws.frame.words, 64), np.int64)
+    for word in np.flatnonzero(target).tolist():
+        count = origins(ws.frame, word, target[word], mover, each_move, allowed, out_word, out_bits, squares)
+        sets = np.unpackbits(out_bits[:count].view(np.uint8), bitorder="little").reshape(count, 64)
+        np.add.at(found, out_word[:count], sets)
+    return found.reshape(-1)
+
+
+# Events and runs
+
+
+@pytest.mark.parametrize("attacker", [0, 1])
+@pytest.mark.parametrize("settled", [True, False])
+@pytest.mark.parametrize("number", [0, 1, 300, 3000])
+def test_sort_events(number: int, settled: bool, attacker: int) -> None:
+    rng = random.Random(number)
+    rows = [
+        (rng.choice([3, 7, 130, 250, 255]), rng.choice([1, 2, 255, 256, 999]), node) for node in range(number)
+    ]
+    packed_events = [event(attacker, value, time, settled, node) for value, time, node in rows]
+    events = sort_events(np.array(packed_events, np.uint64))
+
+    def order(row: tuple[int, int, int]) -> tuple[int, int, int]:
+        value, time, node = row
+        return (255 - value if attacker else value), time, node
+
+    rows.sort(key=order)
+    assert [event_node(entry) for entry in events] == [node for _, _, node in rows]
+    assert [event_key(entry) for entry in events] == [order(row)[0] for row in rows]
+    assert all(is_settled(entry) == settled for entry in events)
+
+
+@pytest.mark.parametrize("length", [0, 1, 5000])
+def test_weave(length: int) -> None:
+    rng = np.random.default_rng(length)
+    size = 20 * 64
+    value = rng.integers(0, 100, 3 * size).astype(np.uint8)
+    depth = rng.integers(0, 3, 3 * size).astype(np.uint16)
+    starts = np.array([100, 100 + size])
+    changes = sorted(
+        {(int(rank), int(node)) for rank, node in rng.integers([2, 0], [30, 2 * size], (length, 2))}
+    )
+    log = Log(
+        np.array([node for _, node in changes] + [0] * 9, np.int32),
+        np.array([rank for rank, _ in changes] + [0] * 9, np.uint8),
+        rng.integers(0, 120, len(changes) + 9).astype(np.uint8),
+        rng.integers(0, 3, len(changes) + 9).astype(np.uint16),
+        np.array([len(changes)]),
+    )
+    mask, rank, run_value, run_depth, in_white = weave(log, size // 64, value, depth, starts)
+    expected = []
+    for number, (first, node) in enumerate(changes):
+        found = int(log.value[number]), int(log.depth[number])
+        fresh = int(value[starts[0] + node]), int(depth[starts[0] + node])
+        expected.append((node, first, *((FRESH, 0) if found == fresh else found)))
+    expected.sort()
+    last = {row[0]: number for number, row in enumerate(expected)}
+    ranks = [
+        first + (LAST_RUN if last[node] == number else 0) for number, (node, first, *_) in enumerate(expected)
+    ]
+    assert rank.tolist() == ranks
+    assert run_value.tolist() == [row[2] for row in expected]
+    assert run_depth.tolist() == [row[3] for row in expected]
+    assert in_white == sum(row[0] < size for row in expected)
+    assert [has(mask.reshape(-1), node) for node in range(2 * size)] == [
+        node in last for node in range(2 * size)
+    ]
