@@ -1,6 +1,5 @@
 """What a build will need: time, memory and disk, before it begins."""
 
-import os
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,8 +11,12 @@ from tbgen.index.layout import layout_of
 from tbgen.material import Material
 
 _MIB: Final = 1 << 20
-_BASE_MEMORY: Final = 200 * _MIB
+_BASE_MEMORY: Final = 350 * _MIB
 """The interpreter, numba and the kernels."""
+
+
+KEPT_SOURCES: Final = 256 * _MIB
+"""Bytes of tables that a build keeps in memory for those that rest on them."""
 
 
 @dataclass(frozen=True)
@@ -34,20 +37,20 @@ def estimate(material: Material, threads: int = 2) -> Estimate:
     cores."""
     layout = layout_of(material)
     slots = 2 * layout.size
-    balance = _balance(material)
     pawns = min(material.pawns, 2)
-    seconds = 0.02 + slots * 1e-9 * _SECONDS[balance][pawns] * 2 / max(1, min(threads, 2))
-    disk = 40_000 + int(slots * _BYTES[balance][pawns])
-    sources = sum(6 * layout_of(successor).size for successor in material.successors())
-    working = 40 * 2 * layout.phase_size * (1 if not material.pawns else threads)
-    memory = _BASE_MEMORY + sources + 10 * slots + working + 6 * disk
+    balance = _balance(material)
+    seconds = 0.02 + slots * 1e-9 * _NANOSECONDS[balance][pawns] * 2 / min(threads, 2)
+    disk = 30_000 + int(slots * _BYTES[balance][pawns])
+    pool = 3 * (slots + sum(2 * layout_of(successor).size for successor in material.successors()))
+    workspaces = 40 * layout.phase_size * (min(threads, len(layout.placements)) if pawns else 1)
+    memory = _BASE_MEMORY + KEPT_SOURCES + pool + workspaces + 3 * slots + 16 * disk
     return Estimate(material, seconds, memory, disk)
 
 
-_SECONDS: Final = {"lone king": (220, 450, 900), "decisive": (350, 400, 900), "even": (700, 900, 700)}
-"""Nanoseconds per slot by balance and number of pawns (0, 1, 2 or more)."""
+_NANOSECONDS: Final = {"lone king": (60, 90, 180), "decisive": (105, 110, 150), "even": (230, 320, 250)}
+"""Wall time per slot by balance and number of pawns (0, 1, 2 or more)."""
 
-_BYTES: Final = {"lone king": (0.2, 0.5, 0.7), "decisive": (0.3, 0.6, 0.7), "even": (0.6, 1.5, 1.0)}
+_BYTES: Final = {"lone king": (0.22, 0.33, 0.3), "decisive": (0.33, 0.42, 0.5), "even": (0.75, 1.2, 0.9)}
 """Bytes in the file per slot, likewise."""
 
 
@@ -75,8 +78,3 @@ def check_room(materials: Iterable[Material], directory: Path) -> None:
             f"the disk is full: the tables need about {needed / _MIB:.0f} MiB and {directory} has "
             f"{free / _MIB:.0f} MiB left; make room or choose another directory with --dir"
         )
-
-
-def physical_memory() -> int:
-    """Return the memory of this machine in bytes."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -5,13 +5,13 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tbgen import __version__
-from tbgen.build.estimate import check_room, estimate
+from tbgen.build.estimate import KEPT_SOURCES, check_room, estimate
 from tbgen.build.lock import build_lock
 from tbgen.errors import MissingTableError
 from tbgen.material import Material, closure
@@ -19,9 +19,6 @@ from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import remove_leftovers, write_table
-
-KEPT_SOURCES: Final = 256 << 20
-"""Bytes of expanded tables kept between the tables of one build."""
 
 Source = tuple[NDArray[np.uint8], NDArray[np.uint16]]
 
