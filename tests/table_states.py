@@ -30,8 +30,7 @@ def squares_of(layout: Layout, slots: NDArray[np.int64]) -> tuple[Squares, Squar
         free[man] = rest & 63
         rest = rest >> 6
     free[0] = rest if layout.pawns else np.array(TRIANGLE)[rest]
-    placements = np.array(layout.placements, np.int64).reshape(len(layout.placements), layout.pawns)
-    return free, placements[phase].T
+    return free, _placements(layout)[:, phase]
 
 
 def canonical_slots(layout: Layout, free: Squares, pawns: Squares) -> NDArray[np.int64]:
@@ -99,8 +98,36 @@ def _coordinates() -> NDArray[np.int64]:
     return np.array([TRIANGLE_COORD.get(square, -1) for square in range(64)])
 
 
+def _placements(layout: Layout) -> Squares:
+    return np.array(layout.placements, np.int64).reshape(len(layout.placements), layout.pawns).T
+
+
 def _phase_of(layout: Layout) -> NDArray[np.int64]:
     """Phase of the canonical placement whose squares are these digits, else -2."""
     phases = np.full(64**layout.pawns, -2, np.int64)
-    phases[_joined(np.array(layout.placements, np.int64).T)] = np.arange(len(layout.placements))
+    phases[_joined(_placements(layout))] = np.arange(len(layout.placements))
     return phases
+
+
+class States:
+    """Single states of a table: a slow look-up that follows docs/format.md."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._size = table.value.shape[1]
+        holder, side, slot = runs_of(table)
+        self._place = (2 * holder + side) * self._size + slot
+
+    def look_up(self, side: int, slot: int, own: int, accrued: int) -> tuple[int, int]:
+        """Value code and depth; ``own`` is the code of the position's own score, folded into ``accrued``."""
+        table = self._table
+        fresh = int(table.value[side, slot]), int(table.depth[side, slot])
+        rank = min(accrued, 255 - accrued)
+        if accrued == own or rank > min(fresh[0], 255 - fresh[0]):
+            return fresh
+        place = (2 * (accrued >= 128) + side) * self._size + slot
+        value, depth = NONE, 0
+        for run in range(*np.searchsorted(self._place, [place, place + 1]).tolist()):
+            if table.run_rank[run] % LAST_RUN <= rank:
+                value, depth = int(table.run_value[run]), int(table.run_depth[run])
+        return fresh if value == FRESH else (accrued, 0) if value == NONE else (value, depth)
