@@ -1,0 +1,59 @@
+"""README.md shows what the commands print: its examples are run, and only times and sizes may differ."""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = (Path(__file__).parent.parent / "README.md").read_text()
+
+BLOCKS = re.findall(r"^```console\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+EXAMPLES = [
+    tuple(example.split("\n", 1)) for block in BLOCKS for example in re.split(r"^\$ ", block, flags=re.M)[1:]
+]
+"""Commands and what they print; ``...`` stands for anything."""
+
+MACHINE = re.compile(r"\d+(\.\d+)? (s|KiB|MiB|GiB)\b|\d+ min \d+ s")
+"""What depends on the machine and on the version of zlib."""
+
+
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TBGEN_DIR", raising=False)
+    return tmp_path
+
+
+def same(shown: str, printed: str) -> bool:
+    """Whether two outputs are the same but for times, sizes, white space and what is left out."""
+    masked = [MACHINE.sub("SOME", text) for text in (shown, printed)]
+    return doctest.OutputChecker().check_output(*masked, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+
+
+@pytest.mark.parametrize(("command", "shown"), EXAMPLES, ids=[command[:40] for command, _ in EXAMPLES])
+def test_commands(command: str, shown: str, directory: Path, request: pytest.FixtureRequest) -> None:
+    if not command.startswith("tbgen build"):
+        (directory / "data").symlink_to(request.getfixturevalue("tables"))
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=environment)
+    assert same(shown, done.stdout), done.stdout + done.stderr
+
+
+def test_python(directory: Path, tables: Path) -> None:
+    (directory / "data").symlink_to(tables)
+    (block,) = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    test = doctest.DocTestParser().get_doctest(block, {}, "README.md", None, None)
+    assert test.examples
+    said: list[str] = []
+    assert doctest.DocTestRunner().run(test, out=said.append).failed == 0, "".join(said)
+
+
+def test_no_example_is_lost() -> None:
+    assert len(EXAMPLES) == README.count("\n$ ") >= 7
+    assert same("about 3 s\n", "about 4.2 s\n")
+    assert not same("3 positions, 3 s\n", "4 positions, 3 s\n")
