@@ -10,11 +10,12 @@ import pytest
 from one_ply import by_probing
 from table_states import canonical_slots, squares_of
 
+from tbgen.accelerate import jit
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.symmetry import IMAGE
 from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.retro import bits
+from tbgen.retro.bits import ONE, image, lowest, reach
 from tbgen.retro.canonical import canonical_words, expand, like_men, mirrors_itself
 from tbgen.retro.frame import frame_of, legal_words, place_pawns
 from tbgen.retro.geometry import BISHOP, KING, KNIGHT, QUEEN, ROOK
@@ -35,6 +36,68 @@ TYPES = {KING: chess.KING, QUEEN: chess.QUEEN, ROOK: chess.ROOK, BISHOP: chess.B
 MATERIALS = ["KvK", "KNvK", "KQvKR", "KNNvK", "KBvKB", "KBPvK", "KPvKP", "KPPvK", "KNvKP", "KQvKP"]
 
 
+# What only kernels may call, called by kernels
+
+
+@jit
+def images(words, symmetry):
+    found = np.empty_like(words)
+    for number in range(len(words)):
+        found[number] = image(words[number], symmetry)
+    return found
+
+
+@jit
+def reached(kind, words, empty):
+    found = np.empty_like(words)
+    for number in range(len(words)):
+        found[number] = reach(kind, words[number], empty[number])
+    return found
+
+
+@jit
+def rank_of_slot(slices, slot):
+    return rank_at(slices[slot >> 6], slot & 63)
+
+
+@jit
+def count_origins(fr, target, mover, each_move, allowed):
+    """How often each slot is listed as an origin of the set."""
+    out_word, out_bits = np.empty(MAX_ORIGINS, np.int64), np.empty(MAX_ORIGINS, np.uint64)
+    squares = np.empty(fr.scalars, np.int64)
+    found = np.zeros(64 * fr.words, np.int64)
+    for word in range(fr.words):
+        if target[word]:
+            count = origins(fr, word, target[word], mover, each_move, allowed, out_word, out_bits, squares)
+            for number in range(count):
+                bits = out_bits[number]
+                while bits:
+                    found[64 * out_word[number] + lowest(bits)] += 1
+                    bits &= bits - ONE
+    return found
+
+
+@jit
+def events_of(attacker, value, time, settled, node):
+    found = np.empty(len(value), np.uint64)
+    for number in range(len(value)):
+        found[number] = event(attacker, value[number], time[number], settled, node[number])
+    return found
+
+
+@jit
+def parts_of(events):
+    found = np.empty((3, len(events)), np.int64)
+    for number in range(len(events)):
+        found[0, number] = event_key(events[number])
+        found[1, number] = event_node(events[number])
+        found[2, number] = is_settled(events[number])
+    return found
+
+
+# Words
+
+
 def words(number: int, seed: int) -> list[int]:
     """Words of few, some and many bits."""
     rng = random.Random(seed)
@@ -50,22 +113,25 @@ def bits_of(word: int) -> list[int]:
 
 @pytest.mark.parametrize("symmetry", range(8))
 def test_image(symmetry: int) -> None:
-    for word in words(30, symmetry):
-        expected = sum(1 << IMAGE[symmetry][square] for square in bits_of(word))
-        assert bits.image(np.uint64(word), symmetry) == expected
+    chosen = words(30, symmetry)
+    expected = [sum(1 << IMAGE[symmetry][square] for square in bits_of(word)) for word in chosen]
+    assert images(np.array(chosen, np.uint64), symmetry).tolist() == expected
 
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_reach(kind: int) -> None:
-    for number, (word, empty) in enumerate(zip(words(60, kind), reversed(words(60, 9)), strict=True)):
-        expected = 0
+    chosen, empty = words(60, kind), words(60, 9)[::-1]
+    expected = []
+    for word, free in zip(chosen, empty, strict=True):
+        attacked = 0
         for square in bits_of(word):
             board = chess.BaseBoard(None)
-            for other in bits_of(~empty & 2**64 - 1 & ~(1 << square)):
+            for other in bits_of(~free & 2**64 - 1 & ~(1 << square)):
                 board.set_piece_at(other, chess.Piece(chess.PAWN, chess.WHITE))
             board.set_piece_at(square, chess.Piece(TYPES[kind], chess.WHITE))
-            expected |= int(board.attacks(square))
-        assert bits.reach(kind, np.uint64(word), np.uint64(empty)) == expected & empty, number
+            attacked |= int(board.attacks(square))
+        expected.append(attacked & free)
+    assert reached(kind, np.array(chosen, np.uint64), np.array(empty, np.uint64)).tolist() == expected
 
 
 @pytest.mark.parametrize("name", [*MATERIALS, "KQQvK", "KNNNvK", "KRRvKR"])
@@ -172,7 +238,7 @@ def test_legality_ranks_and_exits(name: str, tables: Path, tablebase: Tablebase)
             legal += 1
             moves = list(board.legal_moves)
             rank = 2 * len(moves) + (not board.is_check())
-            assert rank_at(ws.phase.slices[side, slot >> 6], slot & 63) == rank, board.fen()
+            assert rank_of_slot(ws.phase.slices[side], slot) == rank, board.fen()
             quiet = sum(not board.is_zeroing(move) for move in moves)
             assert ws.phase.quiet[side, slot] == quiet, board.fen()
             reached = []
@@ -211,8 +277,8 @@ def test_origins(name: str, mover: int) -> None:
     member = chosen[canonical_slots(layout, *squares_of(layout, slots))]
     target = packed(member) & ws.phase.legal[1 - mover]
     allowed = packed(rng.random(layout.phase_size) < 0.7) & ws.phase.legal[mover]
-    moves = entries_of(ws, target, mover, True, allowed)
-    some = entries_of(ws, target, mover, False, allowed)
+    moves = count_origins(ws.frame, target, mover, True, allowed)
+    some = count_origins(ws.frame, target, mover, False, allowed)
     assert np.array_equal(some > 0, moves > 0)
     checked = 0
     for slot in rng.integers(layout.phase_size, size=1500).tolist():
@@ -233,20 +299,6 @@ def packed(member: np.ndarray) -> np.ndarray:
     return np.packbits(member, bitorder="little").view(np.uint64)
 
 
-def entries_of(
-    ws: Workspace, target: np.ndarray, mover: int, each_move: bool, allowed: np.ndarray
-) -> np.ndarray:
-    """How often each slot is listed as an origin of the set."""
-    out_word, out_bits = np.empty(MAX_ORIGINS, np.int64), np.empty(MAX_ORIGINS, np.uint64)
-    squares = np.empty(ws.frame.scalars, np.int64)
-    found = np.zeros((ws.frame.words, 64), np.int64)
-    for word in np.flatnonzero(target).tolist():
-        count = origins(ws.frame, word, target[word], mover, each_move, allowed, out_word, out_bits, squares)
-        sets = np.unpackbits(out_bits[:count].view(np.uint8), bitorder="little").reshape(count, 64)
-        np.add.at(found, out_word[:count], sets)
-    return found.reshape(-1)
-
-
 # Events and runs
 
 
@@ -254,21 +306,13 @@ def entries_of(
 @pytest.mark.parametrize("settled", [True, False])
 @pytest.mark.parametrize("number", [0, 1, 300, 3000])
 def test_sort_events(number: int, settled: bool, attacker: int) -> None:
-    rng = random.Random(number)
-    rows = [
-        (rng.choice([3, 7, 130, 250, 255]), rng.choice([1, 2, 255, 256, 999]), node) for node in range(number)
-    ]
-    packed_events = [event(attacker, value, time, settled, node) for value, time, node in rows]
-    events = sort_events(np.array(packed_events, np.uint64))
-
-    def order(row: tuple[int, int, int]) -> tuple[int, int, int]:
-        value, time, node = row
-        return (255 - value if attacker else value), time, node
-
-    rows.sort(key=order)
-    assert [event_node(entry) for entry in events] == [node for _, _, node in rows]
-    assert [event_key(entry) for entry in events] == [order(row)[0] for row in rows]
-    assert all(is_settled(entry) == settled for entry in events)
+    rng = np.random.default_rng(number)
+    value, time = rng.choice([3, 7, 130, 250, 255], number), rng.choice([1, 2, 255, 256, 999], number)
+    node = np.arange(number)
+    events = sort_events(events_of(attacker, value, time, settled, node))
+    key = 255 - value if attacker else value
+    order = np.lexsort([node, time, key])
+    assert parts_of(events).tolist() == [key[order].tolist(), order.tolist(), [settled] * number]
 
 
 @pytest.mark.parametrize("length", [0, 1, 5000])
