@@ -1,0 +1,411 @@
+"""Building: order, skipping, sameness, and every way in which a build can be cut short."""
+
+import contextlib
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import namedtuple
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import Silent
+from test_store import small_disk
+
+from tbgen.build import Built, build, estimate, missing
+from tbgen.build.lock import LOCK_NAME
+from tbgen.cli.main import main
+from tbgen.errors import DamagedTableError, TbgenError
+from tbgen.material import Material, all_materials
+from tbgen.retro.warmup import compile_kernels
+from tbgen.store.format import table_path, tables_in
+from tbgen.store.reader import TableFile
+
+KBVK = Material.parse("KBvK")
+KPVK = Material.parse("KPvK")
+
+
+class Diary(Silent):
+    """Writes down what a build tells."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self.begun: list[tuple[str, int, int]] = []
+        self.finished: list[str] = []
+        self.stages: set[str] = set()
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
+        assert seconds_left > 0
+        self.begun.append((material.name, number, count))
+
+    def progress(self, stage: str, done: int, total: int) -> None:
+        self.stages.add(stage)
+
+    def done(self, built: Built) -> None:
+        self.finished.append(built.info.material)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled() -> None:
+    """No build of these tests compiles kernels and says so."""
+    compile_kernels()
+
+
+@pytest.fixture
+def own(three_men: Path, tmp_path: Path) -> Path:
+    """A directory of our own with all tables of three men."""
+    directory = tmp_path / "own"
+    directory.mkdir()
+    for material in all_materials(3):
+        shutil.copy(table_path(three_men, material.name), directory)
+    return directory
+
+
+def digest(directory: Path, name: str) -> str:
+    with TableFile(table_path(directory, name)) as file:
+        file.check()
+        return file.info.digest
+
+
+def inodes(directory: Path) -> dict[str, int]:
+    return {
+        material.name: table_path(directory, material.name).stat().st_ino for material in tables_in(directory)
+    }
+
+
+# The API
+
+
+def test_sub_tables_come_first_and_finished_tables_are_skipped(tmp_path: Path) -> None:
+    directory, diary = tmp_path / "new" / "tables", Diary()
+    assert missing([KBVK], directory) == [Material.parse("KvK"), KBVK]
+    (first, second) = build([KBVK], directory, diary)
+    assert diary.begun == [("KvK", 1, 2), ("KBvK", 2, 2)]
+    assert diary.finished == ["KvK", "KBvK"]
+    assert {"layers", "writing"} <= diary.stages
+    assert sorted(os.listdir(directory)) == [LOCK_NAME, "KBvK.r.h5", "KvK.r.h5"]
+    assert (first.info.material, second.info.material) == ("KvK", "KBvK")
+    assert second.info.bytes == table_path(directory, "KBvK").stat().st_size
+    assert second.info.max_depth == 46
+    assert second.layers > 20
+    assert second.seconds >= sum(second.stages[stage] for stage in ("sub-tables", "write"))
+    before, diary = inodes(directory), Diary()
+    assert build([KBVK], directory, diary) == []
+    assert (diary.begun, diary.notes, inodes(directory)) == ([], [], before)
+
+
+def test_force_builds_the_named_tables_alone(own: Path) -> None:
+    before = inodes(own)
+    assert missing([KBVK], own, force=[KBVK]) == [KBVK]
+    built = build([KBVK], own, Diary(), force=True)
+    assert [table.info.material for table in built] == ["KBvK"]
+    after = inodes(own)
+    assert {name for name in after if after[name] != before[name]} == {"KBvK"}
+
+
+@pytest.mark.parametrize("name", ["KvK", "KNvK", "KPvK"])
+def test_two_builds_give_the_same_digest(name: str, own: Path) -> None:
+    before = digest(own, name)
+    for threads in (1, 3):
+        build([Material.parse(name)], own, Diary(), force=True, threads=threads)
+        assert digest(own, name) == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["KNNvK", "KBPvK", "KPvKP"])
+def test_two_builds_of_four_men_give_the_same_digest(name: str, tables: Path, tmp_path: Path) -> None:
+    material = Material.parse(name)
+    for sub in material.successors():
+        shutil.copy(table_path(tables, sub.name), tmp_path)
+    build([material], tmp_path, Diary(), threads=3)
+    assert digest(tmp_path, name) == digest(tables, name)
+
+
+def test_a_damaged_sub_table_stops_the_build(own: Path) -> None:
+    table_path(own, "KQvK").write_bytes(b"something else")
+    table_path(own, "KPvK").unlink()
+    with pytest.raises(DamagedTableError, match="tbgen build --force KQvK"):
+        build([KPVK], own, Diary())
+    assert not table_path(own, "KPvK").exists()
+    build([Material.parse("KQvK")], own, Diary(), force=True)
+    assert [table.info.material for table in build([KPVK], own, Diary())] == ["KPvK"]
+
+
+def test_tables_finished_before_a_failure_are_kept(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("KNvK", "KPvK"):
+        table_path(own, name).unlink()
+    replace = os.replace
+
+    def failing(source: Path, target: Path) -> None:
+        if "KPvK" in target.name:
+            raise OSError(28, "No space left on device")
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", failing)
+        with pytest.raises(TbgenError, match=r"the disk is full: .*KPvK.* was not written"):
+            build([KPVK], own, Diary())
+    assert KPVK not in tables_in(own)
+    assert Material.parse("KNvK") in tables_in(own)
+    diary = Diary()
+    build([KPVK], own, diary)
+    assert (diary.begun, diary.notes) == ([("KPvK", 1, 1)], [])
+
+
+def test_too_little_room_is_noticed_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(100, 90, 10))
+    with pytest.raises(TbgenError, match="the disk is full: the tables need about"):
+        build([KBVK], tmp_path, Diary())
+    assert os.listdir(tmp_path) == [LOCK_NAME]
+
+
+def test_directories_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for directory in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/tables")):
+        with pytest.raises(TbgenError, match=r"no tables can be written to .* with --dir") as caught:
+            build([KBVK], directory, Diary())
+        assert caught.value.exit_code == 1
+    if os.geteuid() != 0:
+        tmp_path.chmod(0o500)
+        with pytest.raises(TbgenError, match="no tables can be written to"):
+            build([KBVK], tmp_path, Diary())
+        tmp_path.chmod(0o700)
+
+
+def test_estimates_grow_with_the_table() -> None:
+    small, large = (estimate(Material.parse(name)) for name in ("KBvK", "KBNvK"))
+    assert 0 < small.seconds < large.seconds
+    assert 0 < small.disk < large.disk
+    assert 0 < small.memory < large.memory
+    assert estimate(Material.parse("KBNvK"), threads=1).seconds > large.seconds
+
+
+# The command
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """Standard output of a command that succeeds and says nothing else."""
+    assert main(words) == 0
+    output = capsys.readouterr()
+    assert output.err == ""
+    return output.out
+
+
+def test_the_command(tmp_path: Path, three_men: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["build", "kvkb", "--dir", str(tmp_path)]
+    title, first, second = answer(capsys, *words).splitlines()
+    assert title.split() == ["material", "positions", "layers", "longest", "time", "size"]
+    assert first.split()[:5] == ["KvK", "924", "32", "14", "plies"]
+    assert second.startswith("KBvK ")
+    assert answer(capsys, *words) == f"nothing to build: the tables asked for are in {tmp_path}\n"
+    assert len(answer(capsys, *words, "--force").splitlines()) == 2
+    assert digest(tmp_path, "KBvK") == digest(three_men, "KBvK")
+
+
+def test_the_command_in_json(tmp_path: Path, three_men: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["build", "--men", "2", "KNvK", "--json", "--threads", "1", "--dir", str(tmp_path)]
+    document = json.loads(answer(capsys, *words))
+    assert document["directory"] == str(tmp_path)
+    assert [table["material"] for table in document["built"]] == ["KvK", "KNvK"]
+    table = document["built"][1]
+    assert table["digest"] == digest(three_men, "KNvK")
+    assert table["bytes"] == table_path(tmp_path, "KNvK").stat().st_size
+    assert (table["positions"], table["max_depth"]) == (53_806, 44)
+    assert set(table["stages"]) >= {"sub-tables", "write"}
+    assert json.loads(answer(capsys, *words)) == {"directory": str(tmp_path), "built": []}
+
+
+def test_an_estimate_builds_nothing(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    absent = own / "absent"
+    lines = answer(capsys, "build", "--men", "4", "--estimate", "--dir", str(absent)).splitlines()
+    assert lines[0].split() == ["material", "time", "memory", "disk"]
+    assert len(lines) == 38
+    assert lines[-1].startswith("36 tables to build: about ")
+    assert not absent.exists()
+    before = sorted(os.listdir(own))
+    assert "0 tables to build" in answer(capsys, "build", "KBvK", "--estimate", "--dir", str(own))
+    words = ["build", "KBvK", "KBNvK", "--force", "--estimate", "--json", "--dir", str(own)]
+    document = json.loads(answer(capsys, *words))
+    assert [table["material"] for table in document["tables"]] == ["KBvK", "KBNvK"]
+    assert document["disk"] == sum(table["disk"] for table in document["tables"])
+    assert document["memory"] == max(table["memory"] for table in document["tables"])
+    assert sorted(os.listdir(own)) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["KXvK"], "not a material name"),
+        (["KBBNNvK"], "at most 5"),
+        (["KKvK"], "exactly one king"),
+        (["--men", "6"], "2 to 5 men"),
+        (["--men", "1"], "2 to 5 men"),
+        (["--men", "x"], "--men"),
+        (["KBvK", "--threads", "0"], "at least 1"),
+        ([], "nothing to build"),
+        (["KBvK", "--nonsense"], "--nonsense"),
+    ],
+)
+def test_bad_input(
+    words: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = tmp_path / "tables"
+    assert main(["build", *words, "--dir", str(directory)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("tbgen: ")
+    assert error.count("\n") == 1
+    assert sentence in error
+    assert not directory.exists()
+
+
+# Processes
+
+SCRIPT = """
+import os, signal, sys, time
+import h5py
+from tbgen.cli.main import main
+
+def stop():
+    print("stopped", flush=True)
+    {action}
+
+replace, create = os.replace, h5py.Group.create_dataset
+
+def replacing(source, target):
+    if "{material}" in str(target) and "{moment}" == "replace":
+        stop()
+    replace(source, target)
+
+def creating(group, name, *rest, **options):
+    if "{material}" in group.file.filename and name == "{moment}":
+        stop()
+    return create(group, name, *rest, **options)
+
+os.replace, h5py.Group.create_dataset = replacing, creating
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@contextlib.contextmanager
+def process(*words: str, script: str = "", **options: object) -> Iterator[subprocess.Popen[str]]:
+    """A build as a process of its own: the command, or a script around it."""
+    command = [sys.executable, *(["-c", script] if script else ["-m", "tbgen"]), "build", *words]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,  # type: ignore[call-overload]
+    ) as running:
+        try:
+            yield running
+        finally:
+            running.kill()
+
+
+def stopping(material: str, moment: str, action: str) -> str:
+    return SCRIPT.format(material=material, moment=moment, action=action)
+
+
+def wait_for(running: subprocess.Popen[str], word: str) -> None:
+    assert running.stdout
+    for line in running.stdout:
+        if line.startswith(word):
+            return
+    raise AssertionError(running.stderr.read() if running.stderr else "")
+
+
+def end(running: subprocess.Popen[str]) -> tuple[int, str]:
+    """Exit code and standard error."""
+    _, error = running.communicate(timeout=60)
+    return running.returncode, error
+
+
+@pytest.mark.parametrize("moment", ["value", "accrued/rank", "replace"])
+def test_a_killed_build_leaves_no_half_table(moment: str, three_men: Path, tmp_path: Path) -> None:
+    """Whenever it is killed: the leftover is no table, and the next build removes it and goes on."""
+    script = stopping("KBvK", moment, "os.kill(os.getpid(), signal.SIGKILL)")
+    with process("KBvK", "--dir", str(tmp_path), script=script) as running:
+        assert end(running) == (-signal.SIGKILL, "")
+    (leftover,) = tmp_path.glob("*.tmp-*")
+    assert leftover.name.startswith("KBvK.r.h5.tmp-")
+    assert tables_in(tmp_path) == [Material.parse("KvK")]
+    if moment != "replace":
+        with pytest.raises(TbgenError, match=r"interrupted|damaged|truncated"):
+            TableFile(leftover)
+    diary = Diary()
+    build([KBVK], tmp_path, diary)
+    assert diary.begun == [("KBvK", 1, 1)]
+    assert [note for note in diary.notes if leftover.name in note and note.startswith("removed ")]
+    assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KBvK.r.h5", "KvK.r.h5"]
+    assert digest(tmp_path, "KBvK") == digest(three_men, "KBvK")
+
+
+@pytest.mark.parametrize("moment", ["solving", "value", "replace"])
+def test_an_interrupted_build(moment: str, three_men: Path, tmp_path: Path) -> None:
+    """Ctrl-C while layers are being solved or a file is being written."""
+    script = "" if moment == "solving" else stopping("KQvKR", moment, "time.sleep(60)")
+    with process("KQvKR", "--dir", str(tmp_path), script=script) as running:
+        wait_for(running, "KRvK" if moment == "solving" else "stopped")
+        time.sleep(0.3)
+        running.send_signal(signal.SIGINT)
+        assert end(running) == (130, "tbgen: interrupted\n")
+    assert set(tables_in(tmp_path)) == {*all_materials(2), *map(Material.parse, ("KQvK", "KRvK"))}
+    assert not list(tmp_path.glob("*.tmp-*"))
+
+
+def test_two_builds_at_once(three_men: Path, tmp_path: Path) -> None:
+    """The second waits, says for whom, and finds everything done."""
+    script = stopping("KBvK", "replace", "sys.stdin.readline()")
+    words = ["KBvK", "--dir", str(tmp_path)]
+    with contextlib.ExitStack() as stack:
+        first = stack.enter_context(process(*words, script=script))
+        wait_for(first, "stopped")
+        second = stack.enter_context(process(*words, cwd=tmp_path))
+        assert second.stderr
+        sentence = second.stderr.readline()
+        assert sentence == f"another build is at work in {tmp_path} (process {first.pid}): waiting for it\n"
+        assert second.poll() is None
+        assert first.stdin
+        first.stdin.write("\n")
+        first.stdin.flush()
+        assert end(first) == (0, "")
+        output, error = second.communicate(timeout=60)
+        assert (second.returncode, error) == (0, "")
+        assert output == f"nothing to build: the tables asked for are in {tmp_path}\n"
+    assert digest(tmp_path, "KBvK") == digest(three_men, "KBvK")
+
+
+def test_a_file_size_limit(three_men: Path, tmp_path: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+
+    with process("KBvK", "--dir", str(tmp_path), preexec_fn=limit, cwd=tmp_path) as running:
+        code, error = end(running)
+    assert (code, error.count("\n")) == (1, 1)
+    assert error.startswith(f"tbgen: {table_path(tmp_path, 'KBvK')} could not be written: File too large")
+    assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KvK.r.h5"]
+
+
+def test_a_full_disk(three_men: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It fills up after the build has found it roomy enough."""
+    monkeypatch.setattr("tbgen.build.runner.check_room", lambda *_: None)
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    with small_disk(disk, 48):
+        with pytest.raises(TbgenError, match=r"the disk is full: .*KBvK.* was not written") as caught:
+            build([KBVK], disk, Diary())
+        assert caught.value.exit_code == 1
+        assert sorted(os.listdir(disk)) == [LOCK_NAME, "KvK.r.h5"]
+    with small_disk(disk, 20):
+        assert main(["build", "KBvK", "--dir", str(disk)]) == 1
