@@ -10,6 +10,7 @@ side by side. The kernels are compiled before, as a line of its own.
 """
 
 import argparse
+import contextlib
 import os
 import platform
 import resource
@@ -45,9 +46,8 @@ def main() -> None:
     wanted = [Material.parse(name) for name in arguments.materials]
     if arguments.men:
         wanted += all_materials(arguments.men)
-    print(
-        f"{platform.machine()}, {os.cpu_count()} cores, {arguments.threads} threads, Python {platform.python_version()}"
-    )
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    print(f"{machine}, {arguments.threads} threads")
     if not kernels_are_compiled():
         begun = time.perf_counter()
         compile_kernels()
@@ -106,10 +106,8 @@ class Report:
 
 def forget_peak() -> None:
     """Let Linux begin a new peak of this process's memory."""
-    try:
+    with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        pass
 
 
 def peak_mib() -> float:

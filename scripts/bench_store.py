@@ -17,11 +17,11 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.index.table import Table
 from tbgen.score import NONE
 from tbgen.store import dataset, writer
 from tbgen.store.cache import ChunkCache
 from tbgen.store.reader import TableFile
-from tbgen.store.table import Table
 
 SETTINGS = [(kib, 6) for kib in (4, 8, 16, 32, 64, 256)] + [(16, level) for level in (1, 4, 9)]
 LOOKUPS = 2000

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from reference import solve
 
 from tbgen.index.layout import Layout, layout_of
+from tbgen.index.table import FRESH, LAST_RUN, Table
 from tbgen.material import Material
 from tbgen.score import NONE
-from tbgen.store.table import FRESH, LAST_RUN, Table
 
 
 @cache

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tbgen.index.layout import Layout
 from tbgen.index.symmetry import IMAGE, TRIANGLE, TRIANGLE_COORD
+from tbgen.index.table import FRESH, LAST_RUN, Table
 from tbgen.score import NONE
-from tbgen.store.table import FRESH, LAST_RUN, Table
 
 Squares = NDArray[np.int64]
 """One row per man, in the order of the layout; one column per position."""

@@ -19,6 +19,7 @@ from table_states import States, canonical_slots, squares_of
 
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
+from tbgen.index.table import Table
 from tbgen.material import Material
 from tbgen.retro import targets
 from tbgen.retro.canonical import mirrors_itself
@@ -26,7 +27,6 @@ from tbgen.retro.frame import legal_words, place_pawns
 from tbgen.retro.phase import EnPassant, count_moves, make_workspace, solve_layers
 from tbgen.retro.solver import solve
 from tbgen.score import NONE, GScore
-from tbgen.store.table import Table
 
 TYPES = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
 

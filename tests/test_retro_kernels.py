@@ -13,6 +13,7 @@ from table_states import canonical_slots, squares_of
 from tbgen.accelerate import jit
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.symmetry import IMAGE
+from tbgen.index.table import FRESH, LAST_RUN
 from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.retro.bits import ONE, image, lowest, reach
@@ -30,7 +31,6 @@ from tbgen.retro.targets import Pool, make_pool
 from tbgen.score import GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
-from tbgen.store.table import FRESH, LAST_RUN
 
 TYPES = {KING: chess.KING, QUEEN: chess.QUEEN, ROOK: chess.ROOK, BISHOP: chess.BISHOP, KNIGHT: chess.KNIGHT}
 MATERIALS = ["KvK", "KNvK", "KQvKR", "KNNvK", "KBvKB", "KBPvK", "KPvKP", "KPPvK", "KNvKP", "KQvKP"]

@@ -14,11 +14,11 @@ from reference_game import Game, king_placements, solve_game
 from table_states import canonical_slots, layers_of, ranks_of, runs_of
 
 from tbgen.index.layout import layout_of
+from tbgen.index.table import FRESH, LAST_RUN, Table
 from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.retro import solver
 from tbgen.score import NONE, GScore
-from tbgen.store.table import FRESH, LAST_RUN, Table
 
 
 @cache

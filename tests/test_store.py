@@ -16,6 +16,7 @@ import pytest
 from reference_table import empty_table, reference_table
 
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
+from tbgen.index.table import FRESH, LAST_RUN, Table
 from tbgen.material import Material
 from tbgen.score import NONE
 from tbgen.store import writer
@@ -24,7 +25,6 @@ from tbgen.store.checksum import fletcher32
 from tbgen.store.format import BLOCK, CHUNK_BYTES, table_path, tables_in
 from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
-from tbgen.store.table import FRESH, LAST_RUN, Table
 from tbgen.store.writer import remove_leftovers, write_table
 
 

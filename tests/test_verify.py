@@ -14,12 +14,12 @@ from reference_table import empty_table, reference_table
 from tbgen.cli.main import main
 from tbgen.errors import DamagedTableError
 from tbgen.index.layout import layout_of
+from tbgen.index.table import LAST_RUN, Table
 from tbgen.material import Material, all_materials
 from tbgen.retro.canonical import expand
 from tbgen.retro.solver import solve, source_of
 from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
-from tbgen.store.table import LAST_RUN, Table
 from tbgen.store.writer import write_table
 from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult, board_at

@@ -11,8 +11,8 @@ from tbgen.index.layout import layout_of
 from tbgen.material import Material
 
 _MIB: Final = 1 << 20
-_BASE_MEMORY: Final = 350 * _MIB
-"""The interpreter, numba and the kernels."""
+_BASE_MEMORY: Final = 512 * _MIB
+"""The interpreter, numba and its compiler."""
 
 
 KEPT_SOURCES: Final = 256 * _MIB

@@ -84,7 +84,7 @@ class _Reporter:
     def __init__(self, quiet: bool) -> None:
         self.line = ProgressLine()
         self._quiet = quiet
-        self._begun = time.monotonic()
+        self._begun = 0.0
         self._table = ""
         self._expected = 0.0
         self._titled = False
@@ -95,6 +95,7 @@ class _Reporter:
 
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
         """Remember what to show."""
+        self._begun = self._begun or time.monotonic()
         self._table = f"{material} ({number} of {count})"
         self._expected = time.monotonic() + seconds_left
         self.progress("reading sub-tables", 0, 0)
@@ -141,10 +142,9 @@ def _print_estimates(estimates: Sequence[Estimate], as_json: bool) -> None:
             f"{entry.material.name:10} {duration(entry.seconds):>10} {size_text(entry.memory):>11} "
             f"{size_text(entry.disk):>11}"
         )
-    print(
-        f"{len(estimates)} tables to build: about {duration(seconds)}, "
-        f"at most {size_text(memory)} of memory, {size_text(disk)} of disk"
-    )
+    tables = "1 table" if len(estimates) == 1 else f"{len(estimates)} tables"
+    needs = f"at most {size_text(memory)} of memory, {size_text(disk)} of disk"
+    print(f"{tables} to build: about {duration(seconds)}, {needs}")
 
 
 def _document(built: Built) -> dict[str, Any]:

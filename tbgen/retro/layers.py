@@ -33,8 +33,6 @@ from tbgen.retro.sweep import (
     sort_events,
     sweep,
 )
-from tbgen.score import NONE
-from tbgen.store.table import FRESH, LAST_RUN
 
 FIRST_LAYER = 2
 """Rank of the first layer: ranks 0 and 1, mate and stalemate, end the game."""
@@ -78,21 +76,6 @@ class Attacker(NamedTuple):
     """int64 (2,): where the sides to move begin in ``value`` and ``depth``."""
 
 
-class Log(NamedTuple):
-    """Changes of V(P, A) from one layer to the next of the same holder of A, in the order of the layers."""
-
-    node: np.ndarray
-    """int32: slot, plus the phase size if Black is to move."""
-    rank: np.ndarray
-    """uint8: rank of A."""
-    value: np.ndarray
-    """uint8: code of V(P, A), or NONE for A itself."""
-    depth: np.ndarray
-    """uint16: D(P, A)."""
-    length: np.ndarray
-    """int64 (1,): entries in use."""
-
-
 def make_phase(words: int) -> Phase:
     """Return room for one phase."""
     return Phase(
@@ -117,18 +100,6 @@ def make_attacker(words: int) -> Attacker:
         np.zeros((2, words), np.uint64),
         np.zeros(1, np.int64),
         np.array([0, 64 * words], np.int64),
-    )
-
-
-@jit
-def empty_log(room):
-    """Return a log without entries."""
-    return Log(
-        np.empty(room, np.int32),
-        np.empty(room, np.uint8),
-        np.empty(room, np.uint8),
-        np.empty(room, np.uint16),
-        np.zeros(1, np.int64),
     )
 
 
@@ -189,6 +160,14 @@ def _keep(phase, mover, other, side, word, alive):
     other.ready[word] &= alive
 
 
+@inlined
+def assigned(attacker, side, word, phase, att):
+    """Positions that the inner sweep has assigned, some that have left the layers among them."""
+    if side == attacker:
+        return phase.legal[side, word] & ~att.passing.wanted[word]
+    return att.passing.caught[word]
+
+
 @kernel
 def repeats(attacker, rank, phase, att, value, depth, starts):
     """Whether the inner sweep of this layer would assign the same values and depths as the last one.
@@ -205,12 +184,12 @@ def repeats(attacker, rank, phase, att, value, depth, starts):
             att.seen[side, word] = phase.alive[side, word]
             if gone == ZERO or not same:
                 continue
-            assigned = _assigned(attacker, side, word, phase, att)
+            known = assigned(attacker, side, word, phase, att)
             while gone:
                 bit = lowest(gone)
                 gone &= gone - ONE
                 fresh = starts[side] + word * 64 + bit
-                if assigned & BIT[bit]:
+                if known & BIT[bit]:
                     at = (side * words + word) * 64 + bit
                     same &= att.value[at] == value[fresh] and att.depth[at] == depth[fresh]
                 else:
@@ -233,120 +212,6 @@ def inner(fr, attacker, rank, phase, att, events):
         fr, attacker, events, rank, 255 - rank, att.passing, phase.alive[1 - attacker], att.scratch,
         att.value, att.depth, att.changed, att.starts,
     )  # fmt: skip
-
-
-@inlined
-def _open_states(attacker, side, word, rank, phase):
-    """Canonical positions that have a state of their own in the layer: A is not their own score."""
-    bits = phase.alive[side, word] & phase.canonical[word]
-    if side == attacker and bits:
-        bits &= ~of_rank(phase.slices[side, word], rank)
-    return bits
-
-
-@inlined
-def _assigned(attacker, side, word, phase, att):
-    """Positions that the inner sweep has assigned, some that have left the layers among them."""
-    if side == attacker:
-        return phase.legal[side, word] & ~att.passing.wanted[word]
-    return att.passing.caught[word]
-
-
-@jit
-def log_changes(attacker, rank, phase, att, log):
-    """Log the states whose (value, depth) differ from those of the layer before (there: A itself, at first).
-
-    Returns the log, which may have been moved to make room.
-    """
-    words = len(phase.canonical)
-    for side in range(2):
-        for word in range(words):
-            alive = phase.alive[side, word]
-            if alive == ZERO:
-                continue
-            states = _open_states(attacker, side, word, rank, phase)
-            now = _assigned(attacker, side, word, phase, att) & states
-            before = att.logged[side, word]
-            att.logged[side, word] = now
-            bits = (now & (att.changed[side, word] | ~before)) | (before & ~now & states)
-            if bits == ZERO:
-                continue
-            first = (side * words + word) * 64
-            if log.length[0] + 64 > len(log.node):
-                log = _longer(log)
-            length = log.length[0]
-            while bits:
-                bit = lowest(bits)
-                bits &= bits - ONE
-                log.node[length] = first + bit
-                log.rank[length] = rank
-                if now & BIT[bit]:
-                    log.value[length] = att.value[first + bit]
-                    log.depth[length] = att.depth[first + bit]
-                else:
-                    log.value[length] = NONE
-                    log.depth[length] = 0
-                length += 1
-            log.length[0] = length
-    return log
-
-
-@jit
-def _longer(log):
-    """The log with twice the room."""
-    size, length = len(log.node), log.length[0]
-    longer = Log(
-        np.empty(2 * size, np.int32),
-        np.empty(2 * size, np.uint8),
-        np.empty(2 * size, np.uint8),
-        np.empty(2 * size, np.uint16),
-        log.length,
-    )
-    longer.node[:length] = log.node[:length]
-    longer.rank[:length] = log.rank[:length]
-    longer.value[:length] = log.value[:length]
-    longer.depth[:length] = log.depth[:length]
-    return longer
-
-
-@jit
-def weave(log, words, value, depth, starts):
-    """Sort a log, which is in the order of its layers, into runs by (side, slot, rank).
-
-    Returns (mask uint64 (2, words), rank uint8 with ``LAST_RUN``, value uint8 with ``FRESH``, depth uint16,
-    how many runs have White to move). ``value`` and ``depth`` at ``starts[side]`` + slot are the fresh ones.
-    """
-    nodes, length = words * 64, log.length[0]
-    ends = np.zeros(2 * nodes + 1, np.int32)
-    for number in range(length):
-        ends[log.node[number] + 1] += 1
-    for node in range(2 * nodes):
-        ends[node + 1] += ends[node]
-    in_white = np.int64(ends[nodes])
-    mask = np.zeros((2, words), np.uint64)
-    run_rank = np.empty(length, np.uint8)
-    run_value = np.empty(length, np.uint8)
-    run_depth = np.empty(length, np.uint16)
-    for number in range(length):
-        node = log.node[number]
-        side = 0 if node < nodes else 1
-        slot = node - side * nodes
-        at = ends[node]
-        ends[node] += 1
-        run_rank[at] = log.rank[number]
-        run_value[at] = log.value[number]
-        run_depth[at] = log.depth[number]
-        fresh = starts[side] + slot
-        if run_value[at] == value[fresh] and run_depth[at] == depth[fresh]:
-            run_value[at] = FRESH
-            run_depth[at] = 0
-        mask[side, slot >> 6] |= BIT[slot & 63]
-    before = 0
-    for node in range(2 * nodes):
-        if ends[node] > before:
-            run_rank[ends[node] - 1] += LAST_RUN
-            before = ends[node]
-    return mask, run_rank, run_value, run_depth, in_white
 
 
 @jit

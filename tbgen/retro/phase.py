@@ -14,9 +14,7 @@ from tbgen.retro.layers import (
     Attacker,
     Phase,
     begin,
-    empty_log,
     inner,
-    log_changes,
     make_attacker,
     make_phase,
     next_events,
@@ -25,9 +23,9 @@ from tbgen.retro.layers import (
     retire,
     settle,
     trim,
-    weave,
 )
 from tbgen.retro.resets import Exits, make_exits, rank_and_exits
+from tbgen.retro.runs import empty_log, log_changes, weave
 from tbgen.retro.sweep import exit_events
 
 MAX_RANK = 255

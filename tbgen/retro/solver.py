@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.index.layout import Layout, layout_of
+from tbgen.index.table import Table
 from tbgen.material import Material
 from tbgen.retro.canonical import expand, mirrors_itself
 from tbgen.retro.frame import legal_words, place_pawns
-from tbgen.retro.layers import FIRST_LAYER, empty_log, next_events, retire, weave
+from tbgen.retro.layers import FIRST_LAYER, next_events, retire
 from tbgen.retro.phase import (
     EnPassant,
     Workspace,
@@ -27,9 +28,9 @@ from tbgen.retro.phase import (
     settle_rank,
     solve_layers,
 )
+from tbgen.retro.runs import empty_log, weave
 from tbgen.retro.targets import Pool, en_passant_configs, make_pool
 from tbgen.score import NONE
-from tbgen.store.table import Table
 
 WIDE_PHASE: Final = 1 << 19
 """Slots from which on a phase is worth several threads of its own."""

@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.index.table import LAST_RUN, Table
 from tbgen.store.format import BLOCK, CHUNK_BYTES
-from tbgen.store.table import LAST_RUN, Table
 
 AnyArray = NDArray[Any]
 Corner = tuple[int, ...]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.index.layout import layout_of
+from tbgen.index.table import FRESH, LAST_RUN, Table, free_men, pawns
 from tbgen.material import Material
 from tbgen.score import NONE, GScore
 from tbgen.store.cache import ChunkCache
@@ -21,7 +22,6 @@ from tbgen.store.chunks import ChunkedArray, DamagedChunkError
 from tbgen.store.dataset import MASK
 from tbgen.store.format import BLOCK, FORMAT, FORMAT_VERSION
 from tbgen.store.info import TableInfo, manifest_of
-from tbgen.store.table import FRESH, LAST_RUN, Table, free_men, pawns
 
 CACHE_BYTES: Final = 32 << 20
 """Decoded chunks kept by a file that is not given a cache."""

@@ -16,12 +16,12 @@ import h5py
 import numpy as np
 
 from tbgen.errors import TbgenError
+from tbgen.index.table import Table
 from tbgen.store.checksum import fletcher32
 from tbgen.store.dataset import MASK, AnyArray, Corner, Dataset, datasets
 from tbgen.store.format import FORMAT, FORMAT_VERSION, GZIP_LEVEL, SUFFIX, TEMPORARY
 from tbgen.store.info import TableInfo, manifest_of
 from tbgen.store.reader import TableFile
-from tbgen.store.table import Table
 
 _BATCH: Final = 16
 """Chunks per job of a compressing thread: enough to hide the cost of handing it over."""

@@ -3,8 +3,8 @@
 import numpy as np
 
 from tbgen.accelerate import kernel
+from tbgen.index.table import FRESH
 from tbgen.score import NONE
-from tbgen.store.table import FRESH
 from tbgen.verify.best import canonical_slot_of
 from tbgen.verify.keys import MIDDLE, code_rank, inherits, key_of
 from tbgen.verify.moves import place

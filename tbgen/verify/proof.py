@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.errors import DamagedTableError
+from tbgen.index.table import LAST_RUN, Table
 from tbgen.score import NONE
-from tbgen.store.table import LAST_RUN, Table
 from tbgen.verify.best import Game, new_scratch
 from tbgen.verify.crew import Crew, Range
 from tbgen.verify.keys import MIDDLE, WHITE_WORTH

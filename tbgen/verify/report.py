@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.index.layout import Layout
+from tbgen.index.table import Table
 from tbgen.material import Material
 from tbgen.score import GScore
-from tbgen.store.table import Table
 from tbgen.verify import findings as kinds
 from tbgen.verify.keys import MIDDLE, WHITE_WORTH, read_key
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.accelerate import inlined, kernel
+from tbgen.index.table import FRESH, LAST_RUN
 from tbgen.score import NONE
-from tbgen.store.table import FRESH, LAST_RUN
 from tbgen.verify.findings import BETWEEN, REPEATED, STRAY, note
 from tbgen.verify.keys import code_rank, key_of, level_of, worth_of
 from tbgen.verify.survey import NO_RANK

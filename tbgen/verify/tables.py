@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.errors import DamagedTableError, TbgenError
+from tbgen.index.table import Table
 from tbgen.material import Material, closure
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
-from tbgen.store.table import Table
 from tbgen.verify.report import VerifyResult
 
 Fresh = tuple[NDArray[np.uint8], NDArray[np.uint16]]

@@ -7,9 +7,9 @@ import numpy as np
 
 from tbgen.accelerate import kernel_cache
 from tbgen.index.layout import layout_of
+from tbgen.index.table import Table
 from tbgen.material import Material
 from tbgen.score import NONE
-from tbgen.store.table import Table
 from tbgen.verify.crew import Crew
 from tbgen.verify.proof import Proof
 
