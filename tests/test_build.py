@@ -12,6 +12,7 @@ import time
 from collections import namedtuple
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Silent
@@ -296,8 +297,11 @@ sys.exit(main(sys.argv[1:]))
 
 
 @contextlib.contextmanager
-def process(*words: str, script: str = "", **options: object) -> Iterator[subprocess.Popen[str]]:
-    """A build as a process of its own: the command, or a script around it."""
+def process(*words: str, script: str = "", **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """A build as a process of its own: the command, or a script around it.
+
+    Started elsewhere, it finds the package where these tests do.
+    """
     command = [sys.executable, *(["-c", script] if script else ["-m", "tbgen"]), "build", *words]
     with subprocess.Popen(
         command,
@@ -305,7 +309,8 @@ def process(*words: str, script: str = "", **options: object) -> Iterator[subpro
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        **options,  # type: ignore[call-overload]
+        cwd="/",
+        **options,
     ) as running:
         try:
             yield running
@@ -371,7 +376,7 @@ def test_two_builds_at_once(three_men: Path, tmp_path: Path) -> None:
     with contextlib.ExitStack() as stack:
         first = stack.enter_context(process(*words, script=script))
         wait_for(first, "stopped")
-        second = stack.enter_context(process(*words, cwd=tmp_path))
+        second = stack.enter_context(process(*words))
         assert second.stderr
         sentence = second.stderr.readline()
         assert sentence == f"another build is at work in {tmp_path} (process {first.pid}): waiting for it\n"
@@ -390,7 +395,7 @@ def test_a_file_size_limit(three_men: Path, tmp_path: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
 
-    with process("KBvK", "--dir", str(tmp_path), preexec_fn=limit, cwd=tmp_path) as running:
+    with process("KBvK", "--dir", str(tmp_path), preexec_fn=limit) as running:
         code, error = end(running)
     assert (code, error.count("\n")) == (1, 1)
     assert error.startswith(f"tbgen: {table_path(tmp_path, 'KBvK')} could not be written: File too large")
