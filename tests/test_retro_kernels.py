@@ -20,11 +20,11 @@ from tbgen.retro.bits import ONE, image, lowest, reach
 from tbgen.retro.canonical import canonical_words, expand, like_men, mirrors_itself
 from tbgen.retro.frame import frame_of, legal_words, place_pawns
 from tbgen.retro.geometry import BISHOP, KING, KNIGHT, QUEEN, ROOK
-from tbgen.retro.layers import Log, weave
 from tbgen.retro.mobility import rank_at
 from tbgen.retro.moves import MAX_ORIGINS, origins
 from tbgen.retro.phase import Workspace, count_moves, make_workspace
 from tbgen.retro.resets import NO_EXIT
+from tbgen.retro.runs import Log, weave
 from tbgen.retro.solver import source_of
 from tbgen.retro.sweep import event, event_key, event_node, is_settled, sort_events
 from tbgen.retro.targets import Pool, make_pool
