@@ -18,9 +18,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from tbgen.accelerate import is_compiled
 from tbgen.build import Built, build
 from tbgen.material import Material, all_materials, closure
-from tbgen.retro.warmup import compile_kernels, kernels_are_compiled
+from tbgen.retro.warmup import FAMILY, compile_kernels
 
 STAGES = (
     "sub-tables",
@@ -48,7 +49,7 @@ def main() -> None:
         wanted += all_materials(arguments.men)
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     print(f"{machine}, {arguments.threads} threads")
-    if not kernels_are_compiled():
+    if not is_compiled(FAMILY):
         begun = time.perf_counter()
         compile_kernels()
         print(f"compiling the kernels, once: {time.perf_counter() - begun:.1f} s")

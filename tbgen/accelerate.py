@@ -1,8 +1,8 @@
 """The one place where numba is set up: compiled kernels, their options and their cache.
 
 Importing this module imports numba (about half a second), so nothing on the probing path may do it.
-numba's own cache does not notice an edit to a kernel called from another file; the cache directory is
-therefore named after a digest of the whole package's kernels.
+numba's own cache does not notice an edit to a kernel called from another file, nor to a constant; the cache
+directory is therefore named after a digest of all that is compiled into the kernels.
 """
 
 import hashlib
@@ -12,42 +12,55 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+import numba
+from llvmlite import binding
+
 _PACKAGE: Final = Path(__file__).parent
-_KERNEL_FOLDERS: Final = ("index", "retro", "verify")
+_SOURCES: Final = ("accelerate.py", "score.py", "index/*.py", "retro/*.py", "verify/*.py")
 
 
-def _source_digest() -> str:
+def _digest() -> str:
+    """Digest of the kernels' sources and of what numba compiles them with and for."""
     digest = hashlib.sha256()
-    for folder in _KERNEL_FOLDERS:
-        for source in sorted((_PACKAGE / folder).glob("*.py")):
+    for fact in (numba.__version__, binding.get_host_cpu_name(), str(_PACKAGE)):
+        digest.update(fact.encode() + b"\0")
+    for pattern in _SOURCES:
+        for source in sorted(_PACKAGE.glob(pattern)):
             digest.update(source.name.encode() + source.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def kernel_cache() -> Path:
+def _cache() -> Path:
     """Return the directory of the compiled kernels, creating it if need be.
 
-    It is ``$NUMBA_CACHE_DIR`` if set, else a directory under ``$XDG_CACHE_HOME`` (``~/.cache``), else, where
-    the home directory cannot be written, one under the system's temporary directory.
+    It lies in ``$NUMBA_CACHE_DIR`` if set, else in ``$XDG_CACHE_HOME/tbgen`` (``~/.cache/tbgen``); where that
+    cannot be written it is a private directory for this process alone.
     """
-    if given := os.environ.get("NUMBA_CACHE_DIR"):
-        return Path(given)
-    name = f"kernels-{_source_digest()}"
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "tbgen" / name
-    spare = Path(tempfile.gettempdir()) / f"tbgen-{os.getuid()}" / name
-    for directory in (home, spare):
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
+    home = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+    directory = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(home, "tbgen")) / f"kernels-{_digest()}"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
         if os.access(directory, os.W_OK):
             return directory
-    return spare
+    except OSError:
+        pass
+    return Path(tempfile.mkdtemp(prefix="tbgen-kernels-"))
 
 
-os.environ["NUMBA_CACHE_DIR"] = str(kernel_cache())
+CACHE: Final = _cache()
+"""Directory of the compiled kernels."""
 
-import numba  # noqa: E402  (the cache directory must be known first)
+vars(numba.config)["CACHE_DIR"] = str(CACHE)
+
+
+def is_compiled(kernels: str) -> bool:
+    """Whether a family of kernels has been compiled and lies in the cache."""
+    return (CACHE / f"{kernels}-compiled").exists()
+
+
+def mark_compiled(kernels: str) -> None:
+    """Remember that all kernels of a family lie in the cache."""
+    (CACHE / f"{kernels}-compiled").touch()
 
 
 def jit(kernel: Callable[..., Any] | None = None, **options: Any) -> Any:

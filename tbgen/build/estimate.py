@@ -1,5 +1,6 @@
 """What a build will need: time, memory and disk, before it begins."""
 
+import os
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -66,15 +67,23 @@ def _strength(men: str) -> float:
     return sum({"Q": 9.5, "R": 5, "B": 3.25, "N": 3.25, "P": 1}.get(man, 0) for man in men)
 
 
-def check_room(materials: Iterable[Material], directory: Path) -> None:
-    """Check that the disk has room for the tables.
+def check_room(materials: Iterable[Material], directory: Path, threads: int) -> None:
+    """Check that the machine has the memory for each table, and the disk room for all of them.
 
     :raises TbgenError: if it has not.
     """
-    needed = sum(estimate(material).disk for material in materials)
+    estimates = [estimate(material, threads) for material in materials]
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for needs in estimates:
+        if needs.memory > memory:
+            raise TbgenError(
+                f"{needs.material} needs about {needs.memory / _MIB:,.0f} MiB of memory and this machine has "
+                f"{memory / _MIB:,.0f} MiB: build it on a larger one"
+            )
+    disk = sum(needs.disk for needs in estimates)
     free = shutil.disk_usage(directory).free
-    if needed > free:
+    if disk > free:
         raise TbgenError(
-            f"the disk is full: the tables need about {needed / _MIB:.0f} MiB and {directory} has "
-            f"{free / _MIB:.0f} MiB left; make room or choose another directory with --dir"
+            f"the disk is full: the tables need about {disk / _MIB:,.0f} MiB and {directory} has "
+            f"{free / _MIB:,.0f} MiB left; make room or choose another directory with --dir"
         )

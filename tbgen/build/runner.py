@@ -14,6 +14,7 @@ from tbgen import __version__
 from tbgen.build.estimate import KEPT_SOURCES, check_room, estimate
 from tbgen.build.lock import build_lock
 from tbgen.errors import MissingTableError
+from tbgen.index.layout import layout_of
 from tbgen.material import Material, closure
 from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
@@ -87,7 +88,7 @@ def build(
         todo = missing(wanted, directory, force=wanted if force else ())
         if not todo:
             return []
-        check_room(todo, directory)
+        check_room(todo, directory, threads)
         _compile(reporter)
         sources = _Sources(directory)
         for number, material in enumerate(todo):
@@ -107,9 +108,10 @@ def _is_there(material: Material, directory: Path) -> bool:
 
 
 def _compile(reporter: Reporter) -> None:
-    from tbgen.retro.warmup import compile_kernels, kernels_are_compiled
+    from tbgen.accelerate import is_compiled
+    from tbgen.retro.warmup import FAMILY, compile_kernels
 
-    if not kernels_are_compiled():
+    if not is_compiled(FAMILY):
         reporter.note("compiling the kernels, once for this version of tbgen: about a minute")
         begun = time.perf_counter()
         compile_kernels()
@@ -152,7 +154,6 @@ class _Sources:
 
     def get(self, material: Material) -> Source:
         """Return the fresh values and depths of a table, all slots filled."""
-        from tbgen.index.layout import layout_of
         from tbgen.retro.canonical import expand
 
         if material not in self._kept:

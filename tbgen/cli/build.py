@@ -142,9 +142,9 @@ def _print_estimates(estimates: Sequence[Estimate], as_json: bool) -> None:
             f"{entry.material.name:10} {duration(entry.seconds):>10} {size_text(entry.memory):>11} "
             f"{size_text(entry.disk):>11}"
         )
-    tables = "1 table" if len(estimates) == 1 else f"{len(estimates)} tables"
+    count = "1 table" if len(estimates) == 1 else f"{len(estimates)} tables"
     needs = f"at most {size_text(memory)} of memory, {size_text(disk)} of disk"
-    print(f"{tables} to build: about {duration(seconds)}, {needs}")
+    print(f"{count} to build: about {duration(seconds)}, {needs}")
 
 
 def _document(built: Built) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import numpy as np
 from tbgen.index.symmetry import IMAGE, INTO_TRIANGLE, INVERSE, TRIANGLE, TRIANGLE_COORD
 
 KING, QUEEN, ROOK, BISHOP, KNIGHT = range(5)
-WHITE, BLACK = 0, 1
 
 _DIRECTIONS = ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, -1), (1, -1), (-1, 1))
 """(file, rank) steps; the first four are a rook's, the last four a bishop's."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from tbgen.accelerate import jit
 from tbgen.index.layout import Layout
-from tbgen.retro.canonical import canonical_words
+from tbgen.retro.canonical import canonical_words, like_men
 from tbgen.retro.en_passant import prepare, resolve, side_with_right
 from tbgen.retro.frame import Frame, frame_of
 from tbgen.retro.layers import (
@@ -24,11 +24,9 @@ from tbgen.retro.layers import (
     settle,
     trim,
 )
-from tbgen.retro.resets import Exits, make_exits, rank_and_exits
+from tbgen.retro.resets import Exits, rank_and_exits, room_for_exits
 from tbgen.retro.runs import empty_log, log_changes, weave
 from tbgen.retro.sweep import exit_events
-
-MAX_RANK = 255
 
 
 class Workspace(NamedTuple):
@@ -60,8 +58,8 @@ def make_workspace(layout: Layout) -> Workspace:
         make_phase(frame.words),
         make_attacker(frame.words),
         make_attacker(frame.words),
-        make_exits(layout.phase_size),
-        np.array(layout.like_men, np.int64).reshape(-1, 2),
+        room_for_exits(2 * layout.phase_size),
+        like_men(layout),
     )
 
 
@@ -127,7 +125,8 @@ def solve_layers(ws, pool, ep, starts, log_room):
     logs = [empty_log(log_room) for _ in range(2)]
     rights = len(ep.rows)
     ep_rank = np.zeros((rights, nodes), np.uint8)
-    ep_exits = [make_room(nodes) for _ in range(rights + 1)]
+    # numba cannot tell the type of an empty list, so there is one entry more.
+    ep_exits = [room_for_exits(nodes) for _ in range(rights + 1)]
     for number in range(rights):
         prepare(fr, pool, ws.exits, phase, ep.squares[number], ep_rank[number], ep_exits[number])
     rank = np.int64(0)
@@ -142,7 +141,7 @@ def solve_layers(ws, pool, ep, starts, log_room):
             square = ep.squares[number]
             resolve(
                 fr, pool, phase, ws.white if side_with_right(square) == 0 else ws.black, square, max(rank, 1),
-                rank + 1 if left else MAX_RANK + 1, ep_rank[number], ep_exits[number], starts,
+                rank + 1 if left else 256, ep_rank[number], ep_exits[number], starts,
                 pool.targets.ep_offset + ep.rows[number] * nodes,
             )  # fmt: skip
         if not left:
@@ -155,9 +154,3 @@ def solve_layers(ws, pool, ep, starts, log_room):
         rank += 1
     by_black, by_white = [weave(log, fr.words, pool.value, pool.depth, starts) for log in logs]
     return by_white, by_black, rank
-
-
-@jit
-def make_room(nodes):
-    """Exits of one en passant configuration."""
-    return Exits(np.empty(nodes, np.uint8), np.empty(nodes, np.uint16), np.empty(nodes, np.uint16))

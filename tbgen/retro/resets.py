@@ -49,9 +49,9 @@ class Exits(NamedTuple):
     """uint16 plies."""
 
 
-def make_exits(phase_size: int) -> Exits:
-    """Return room for the exits of one phase, both sides to move."""
-    size = 2 * phase_size
+@jit
+def room_for_exits(size):
+    """Return room for the exits of ``size`` positions, not filled in."""
     return Exits(np.empty(size, np.uint8), np.empty(size, np.uint16), np.empty(size, np.uint16))
 
 

@@ -1,5 +1,6 @@
 """Solving a whole table: its phases in order, on several threads."""
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -30,7 +31,7 @@ from tbgen.retro.phase import (
 )
 from tbgen.retro.runs import empty_log, weave
 from tbgen.retro.targets import Pool, en_passant_configs, make_pool
-from tbgen.score import NONE
+from tbgen.score import MAX_CODED_RANK, NONE
 
 WIDE_PHASE: Final = 1 << 19
 """Slots from which on a phase is worth several threads of its own."""
@@ -45,13 +46,15 @@ class Stages:
     """Seconds spent per stage, summed over threads where several work at once."""
 
     seconds: dict[str, float] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     layers: int = 0
     """Accrued scores solved, of both holders."""
 
     def add(self, stage: str, since: float) -> float:
         """Book the time since ``since`` (``time.perf_counter``) and return the present."""
         now = time.perf_counter()
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - since
+        with self._lock:
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + now - since
         return now
 
 
@@ -69,10 +72,13 @@ def solve(
     ``sources`` maps every successor material to the (value, depth) arrays of its table, both (2, size), with
     all slots filled (:func:`tbgen.retro.canonical.expand`). ``wide`` says whether to put all threads on one
     phase after the other, rather than one thread on each phase; by default that depends on the phases' size.
+
+    :raises ValueError: if ``wide`` is asked of a table with en passant positions.
+    :raises OverflowError: if a value has no code, which no material of five men comes near.
     """
     layout, stages = layout_of(material), stages or Stages()
     if wide is None:
-        wide = layout.phase_size >= WIDE_PHASE
+        wide = layout.phase_size >= WIDE_PHASE and not len(en_passant_configs(layout))
     clock = time.perf_counter()
     pool = make_pool(layout, sources)
     clock = stages.add("load", clock)
@@ -100,29 +106,35 @@ class _Solver:
         idle: SimpleQueue[Workspace] = SimpleQueue()
         for _ in range(1 if wide else min(self.width, len(self.layout.placements))):
             idle.put(make_workspace(self.layout))
-        done = 0
-        with self.threads:
-            phases = range(len(self.layout.placements))
+        phases, done = range(len(self.layout.placements)), 0
+        try:
             for _, group in groupby(phases, lambda row: self.layout.steps_left(self.layout.placements[row])):
+                ranks: Iterable[int]
                 if wide:
-                    for phase in group:
-                        self._solve_wide(phase, idle)
-                        done += 1
-                        self.progress("layers", done, len(phases))
-                    continue
-                jobs: list[Future[None]] = [self.threads.submit(self._solve, phase, idle) for phase in group]
-                for job in jobs:
-                    job.result()
+                    ranks = (self._solve_wide(phase, idle) for phase in group)
+                else:
+                    jobs = [self.threads.submit(self._solve, phase, idle) for phase in group]
+                    ranks = (job.result() for job in jobs)
+                for rank in ranks:
+                    self._check_rank(rank)
                     done += 1
-                    self.progress("layers", done, len(phases))
+                    self.progress("phases", done, len(phases))
+        finally:
+            self.threads.shutdown(cancel_futures=True)
+
+    def _check_rank(self, rank: int) -> None:
+        """Count the layers of a phase whose first rank without a layer is ``rank``."""
+        if rank > MAX_CODED_RANK + 1:
+            raise OverflowError(f"{self.layout.material}: scores of rank {rank - 1} have no code in a table")
+        self.stages.layers = max(self.stages.layers, 2 * (rank - FIRST_LAYER))
 
     def _begin(self, phase: int, ws: Workspace) -> tuple[NDArray[np.int64], bool]:
         place_pawns(ws.frame, self.layout, phase)
         at = phase * self.layout.phase_size
         return np.array([at, self.layout.size + at]), mirrors_itself(self.layout, phase)
 
-    def _solve(self, phase: int, idle: "SimpleQueue[Workspace]") -> None:
-        """Solve one phase on one thread."""
+    def _solve(self, phase: int, idle: "SimpleQueue[Workspace]") -> int:
+        """Solve one phase on one thread; return the first rank without a layer."""
         ws = idle.get()
         try:
             starts, mirrored = self._begin(phase, ws)
@@ -133,14 +145,19 @@ class _Solver:
             clock = self.stages.add("moves", clock)
             rows = np.flatnonzero(self.configs[:, 0] == phase)
             rights = EnPassant(rows, self.configs[rows, 1].astype(np.int64))
-            *woven, rank = solve_layers(ws, self.pool, rights, starts, self.layout.phase_size)
+            *self.woven[phase], rank = solve_layers(ws, self.pool, rights, starts, self.layout.phase_size)
             self.stages.add("layers", clock)
-            self._keep(phase, woven, rank)
+            return int(rank)
         finally:
             idle.put(ws)
 
-    def _solve_wide(self, phase: int, idle: "SimpleQueue[Workspace]") -> None:
-        """Solve one phase without en passant rights on all threads, one attacker each in the layers."""
+    def _solve_wide(self, phase: int, idle: "SimpleQueue[Workspace]") -> int:
+        """Solve one phase on all threads, one attacker each in the layers; return the first rank without one.
+
+        The same steps as ``solve_layers``, which does them for small phases in one compiled call.
+        """
+        if len(self.configs):
+            raise ValueError(f"{self.layout.material} has en passant positions: it cannot be solved wide")
         ws = idle.get()
         starts, mirrored = self._begin(phase, ws)
         pool, both, go = self.pool, (0, 1), self.threads.submit
@@ -184,13 +201,10 @@ class _Solver:
         black, white = _results(
             go(weave, log, ws.frame.words, pool.value, pool.depth, starts) for log in logs
         )
+        self.woven[phase] = [white, black]
         self.stages.add("weaving", clock)
-        self._keep(phase, [white, black], rank)
         idle.put(ws)
-
-    def _keep(self, phase: int, woven: list[Woven], rank: int) -> None:
-        self.woven[phase] = woven
-        self.stages.layers = max(self.stages.layers, 2 * (rank - FIRST_LAYER))
+        return rank
 
     def table(self) -> Table:
         """Put the results together; canonical slots only."""

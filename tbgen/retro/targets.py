@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tbgen.accelerate import inlined, kernel
-from tbgen.index.layout import Layout, layout_of
+from tbgen.index.layout import PIECE_ORDER, Layout, layout_of
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.material import Material
 from tbgen.retro.bits import ONE, image, lowest
@@ -91,7 +91,7 @@ def _men_after(layout: Layout, captured: int, promotion: int, side: int) -> tupl
         men.append((side, promotion, PROMOTED))
     men.sort(key=lambda man: (man[1] != 0, man[0], man[1]))
     names = tuple(
-        "".join("KQRBN"[kind] for _, kind, _ in sorted(m for m in men if m[0] == colour))
+        "".join(PIECE_ORDER[kind] for _, kind, _ in sorted(m for m in men if m[0] == colour))
         + "P" * pawns[colour]
         for colour in (0, 1)
     )

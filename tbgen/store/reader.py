@@ -187,6 +187,10 @@ class TableFile:
         command = shlex.join(["tbgen", "build", "--force", self._name, "--dir", str(self.path.parent)])
         return DamagedTableError(f"{self.path} cannot be used: {problem}; build it again with: {command}")
 
+    def starts(self) -> NDArray[np.uint64]:
+        """Read the number of runs before every block of slots, shape (2, 2, blocks)."""
+        return self._guard(self._start.read)
+
     def _open(self) -> h5py.File:
         try:
             return _open_file(self.path)

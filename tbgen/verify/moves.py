@@ -164,15 +164,6 @@ def takes_in_passing(men, squares, occupied, side, pawn, target):
 
 
 @inlined
-def pawn_on(men, squares, square, colour):
-    """Number of the pawn of a colour on a square, -1 if there is none."""
-    for man in range(men.free, men.kinds.size):
-        if squares[man] == square and men.colours[man] == colour:
-            return man
-    return -1
-
-
-@inlined
 def steps_into_passing(men, squares, occupied, side, origin, target):
     """Whether the pawn of ``side`` that has moved from ``origin`` to ``target`` may be taken en passant.
 

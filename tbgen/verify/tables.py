@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.errors import DamagedTableError, TbgenError
-from tbgen.index.table import Table
+from tbgen.index.table import LAST_RUN, Table
 from tbgen.material import Material, closure
-from tbgen.store.format import table_path
+from tbgen.store.format import BLOCK, table_path
 from tbgen.store.reader import TableFile
 from tbgen.verify.report import VerifyResult
 
@@ -110,16 +110,40 @@ def _read(material: Material, directory: Path, threads: int) -> Table:
         file.check(threads)
         table = file.read()
         stated, found = file.info.facts(), table.facts()
+        _check_starts(file, table)
     for name, fact in found.items():
         if stated[name] != fact:
             raise DamagedTableError(f"{file.path} says that its {name} is {stated[name]}, but it is {fact}")
     return table
 
 
+def _check_starts(file: TableFile, table: Table) -> None:
+    """Count the runs before every block, and compare with what the file says."""
+    ends = np.flatnonzero(table.run_rank & LAST_RUN) + 1
+    first_runs = np.concatenate([[0], ends])
+    stored = file.starts()
+    slots = np.bitwise_count(table.run_mask)
+    before = 0
+    for holder in (0, 1):
+        for side in (0, 1):
+            counts = np.concatenate([[0], np.cumsum(slots[holder, side], dtype=np.int64)])
+            starts = first_runs[before + counts[: -1 : BLOCK // 64]]
+            wrong = np.flatnonzero(starts != stored[holder, side])
+            if wrong.size:
+                block = int(wrong[0])
+                whose = f"{('White', 'Black')[holder]}'s scores, {('White', 'Black')[side]} to move"
+                raise DamagedTableError(
+                    f"{file.path} is wrong: accrued/start of block {block} of {whose}: stored "
+                    f"{stored[holder, side, block]}, recomputed {starts[block]}"
+                )
+            before += int(counts[-1])
+
+
 def _compile(reporter: Reporter) -> None:
     """Compile the kernels as a step of its own."""
-    from tbgen.verify.warmup import compile_kernels, kernels_are_compiled
+    from tbgen.accelerate import is_compiled
+    from tbgen.verify.warmup import FAMILY, compile_kernels
 
-    if not kernels_are_compiled():
+    if not is_compiled(FAMILY):
         reporter.note("compiling the kernels of the proof, once for this version of tbgen: about 20 seconds")
         compile_kernels()

@@ -1,11 +1,10 @@
 """Compiling all kernels of the proof in one go, so that it is a step of its own and not part of a table."""
 
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from tbgen.accelerate import kernel_cache
+from tbgen.accelerate import mark_compiled
 from tbgen.index.layout import layout_of
 from tbgen.index.table import Table
 from tbgen.material import Material
@@ -13,16 +12,8 @@ from tbgen.score import NONE
 from tbgen.verify.crew import Crew
 from tbgen.verify.proof import Proof
 
-_MARK: Final = "proof-compiled"
-
-
-def _mark() -> Path:
-    return kernel_cache() / _MARK
-
-
-def kernels_are_compiled() -> bool:
-    """Whether this version's kernels lie compiled in the cache."""
-    return _mark().exists()
+FAMILY: Final = "proof"
+"""Name of these kernels in the cache."""
 
 
 def compile_kernels() -> None:
@@ -32,7 +23,7 @@ def compile_kernels() -> None:
         proof.survey(0)
         proof.survey_runs(0)
         proof.prove(0, 0)
-    _mark().touch()
+    mark_compiled(FAMILY)
 
 
 def _empty_table() -> Table:
