@@ -108,14 +108,19 @@ def test_every_state_of_three_men(name: str, states: int, wide: bool) -> None:
     assert check_states(solve(name), solved(name, wide)) == states
 
 
-def test_threads_change_nothing() -> None:
-    material = Material.parse("KPvK")
+@pytest.mark.parametrize(("name", "wide"), [("KPvK", False), ("KPvK", True), ("KBvKN", False)])
+def test_threads_change_nothing(name: str, wide: bool) -> None:
+    material = Material.parse(name)
     sources = {sub: solver.source_of(solved(sub.name)) for sub in material.successors()}
-    one, other = (solver.solve(material, sources, threads=threads) for threads in (1, 3))
-    for wide in (None, True):
-        other = solver.solve(material, sources, threads=3, wide=wide)
-        for array in ("value", "depth", "run_mask", "run_rank", "run_value", "run_depth"):
-            assert np.array_equal(getattr(one, array), getattr(other, array)), array
+    one = solver.solve(material, sources, threads=1)
+    other = solver.solve(material, sources, threads=3, wide=wide)
+    for array in ("value", "depth", "run_mask", "run_rank", "run_value", "run_depth"):
+        assert np.array_equal(getattr(one, array), getattr(other, array)), array
+
+
+def test_en_passant_positions_are_never_lost() -> None:
+    with pytest.raises(ValueError, match="KPvKP has en passant positions"):
+        solver.solve(Material.parse("KPvKP"), {}, wide=True)
 
 
 @pytest.fixture(scope="module")

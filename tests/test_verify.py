@@ -19,6 +19,7 @@ from tbgen.material import Material, all_materials
 from tbgen.retro.canonical import expand
 from tbgen.retro.solver import solve, source_of
 from tbgen.score import NONE, GScore
+from tbgen.store import dataset
 from tbgen.store.format import table_path
 from tbgen.store.writer import write_table
 from tbgen.verify.proof import verify_table
@@ -249,6 +250,25 @@ def test_command_checks_digests_first(directory: Path, capsys: pytest.CaptureFix
     captured = capsys.readouterr()
     assert captured.out.count("proved:") == 2
     assert str(path) in captured.err
+
+
+def test_command_counts_the_runs_before_every_block(
+    directory: Path,
+    reference_tables: Tables,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def shifted(masks: list[np.ndarray], ranks: np.ndarray) -> list[np.ndarray]:
+        rows = starts(masks, ranks)
+        rows[3][-1] += 1
+        return rows
+
+    starts = dataset._starts
+    monkeypatch.setattr(dataset, "_starts", shifted)
+    write(reference_tables[Material.parse("KNvK")], directory)
+    assert main(["verify", "--dir", str(directory)]) == 1
+    captured = capsys.readouterr()
+    assert "accrued/start of block 9 of Black's scores, Black to move: stored" in captured.out + captured.err
 
 
 def test_command_names_a_missing_table(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:

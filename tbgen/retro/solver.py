@@ -77,8 +77,11 @@ def solve(
     :raises OverflowError: if a value has no code, which no material of five men comes near.
     """
     layout, stages = layout_of(material), stages or Stages()
+    passing = len(en_passant_configs(layout)) > 0
+    if wide and passing:
+        raise ValueError(f"{material} has en passant positions: it cannot be solved wide")
     if wide is None:
-        wide = layout.phase_size >= WIDE_PHASE and not len(en_passant_configs(layout))
+        wide = layout.phase_size >= WIDE_PHASE and not passing
     clock = time.perf_counter()
     pool = make_pool(layout, sources)
     clock = stages.add("load", clock)
@@ -156,8 +159,6 @@ class _Solver:
 
         The same steps as ``solve_layers``, which does them for small phases in one compiled call.
         """
-        if len(self.configs):
-            raise ValueError(f"{self.layout.material} has en passant positions: it cannot be solved wide")
         ws = idle.get()
         starts, mirrored = self._begin(phase, ws)
         pool, both, go = self.pool, (0, 1), self.threads.submit
