@@ -91,7 +91,7 @@ def test_sub_tables_come_first_and_finished_tables_are_skipped(tmp_path: Path) -
     (first, second) = build([KBVK], directory, diary)
     assert diary.begun == [("KvK", 1, 2), ("KBvK", 2, 2)]
     assert diary.finished == ["KvK", "KBvK"]
-    assert {"layers", "writing"} <= diary.stages
+    assert len(diary.stages) > 1
     assert sorted(os.listdir(directory)) == [LOCK_NAME, "KBvK.r.h5", "KvK.r.h5"]
     assert (first.info.material, second.info.material) == ("KvK", "KBvK")
     assert second.info.bytes == table_path(directory, "KBvK").stat().st_size

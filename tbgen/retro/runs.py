@@ -110,40 +110,64 @@ def _longer(log):
 
 
 @jit
+def _by_word(log, words):
+    """Return where each word's entries begin, int64 (2 * words + 1,), and the entries' numbers in the order of
+    words, layers and bits (int32)."""
+    length = log.length[0]
+    begin = np.zeros(2 * words + 1, np.int64)
+    for number in range(length):
+        begin[(log.node[number] >> 6) + 1] += 1
+    for word in range(2 * words):
+        begin[word + 1] += begin[word]
+    order, place = np.empty(length, np.int32), begin[:-1].copy()
+    for number in range(length):
+        word = log.node[number] >> 6
+        order[place[word]] = number
+        place[word] += 1
+    return begin, order
+
+
+@jit
 def weave(log, words, value, depth, starts):
     """Sort a log, which is in the order of its layers, into runs by (side, slot, rank).
 
-    Returns (mask uint64 (2, words), rank uint8 with ``LAST_RUN``, value uint8 with ``FRESH``, depth uint16,
-    how many runs have White to move). ``value`` and ``depth`` at ``starts[side]`` + slot are the fresh ones.
+    Returns (mask uint64 (2, words), rank uint8 with ``LAST_RUN``, value uint8 with ``FRESH``, depth uint16, how
+    many runs have White to move). ``value`` and ``depth`` at ``starts[side]`` + slot are the fresh ones.
     """
-    nodes, length = words * 64, log.length[0]
-    ends = np.zeros(2 * nodes + 1, np.int32)
-    for number in range(length):
-        ends[log.node[number] + 1] += 1
-    for node in range(2 * nodes):
-        ends[node + 1] += ends[node]
-    in_white = np.int64(ends[nodes])
+    length = log.length[0]
+    begin, order = _by_word(log, words)
     mask = np.zeros((2, words), np.uint64)
     run_rank = np.empty(length, np.uint8)
     run_value = np.empty(length, np.uint8)
     run_depth = np.empty(length, np.uint16)
-    for number in range(length):
-        node = log.node[number]
-        side = 0 if node < nodes else 1
-        slot = node - side * nodes
-        at = ends[node]
-        ends[node] += 1
-        run_rank[at] = log.rank[number]
-        run_value[at] = log.value[number]
-        run_depth[at] = log.depth[number]
-        fresh = starts[side] + slot
-        if run_value[at] == value[fresh] and run_depth[at] == depth[fresh]:
-            run_value[at] = FRESH
-            run_depth[at] = 0
-        mask[side, slot >> 6] |= BIT[slot & 63]
-    before = 0
-    for node in range(2 * nodes):
-        if ends[node] > before:
-            run_rank[ends[node] - 1] += LAST_RUN
-            before = ends[node]
-    return mask, run_rank, run_value, run_depth, in_white
+    place = np.empty(65, np.int64)
+    for word in range(2 * words):
+        entries = order[begin[word] : begin[word + 1]]
+        if len(entries) == 0:
+            continue
+        side = 0 if word < words else 1
+        first = starts[side] + (word - side * words) * 64
+        place[:] = 0
+        bits = ZERO
+        for number in entries:
+            bit = log.node[number] & 63
+            place[bit + 1] += 1
+            bits |= BIT[bit]
+        mask[side, word - side * words] = bits
+        place[0] = begin[word]
+        for bit in range(64):
+            place[bit + 1] += place[bit]
+        for number in entries:
+            bit = log.node[number] & 63
+            at = place[bit]
+            place[bit] += 1
+            run_rank[at] = log.rank[number]
+            run_value[at] = log.value[number]
+            run_depth[at] = log.depth[number]
+            if run_value[at] == value[first + bit] and run_depth[at] == depth[first + bit]:
+                run_value[at] = FRESH
+                run_depth[at] = 0
+        while bits:
+            run_rank[place[lowest(bits)] - 1] += LAST_RUN
+            bits &= bits - ONE
+    return mask, run_rank, run_value, run_depth, begin[words]
