@@ -111,8 +111,8 @@ def _longer(log):
 
 @jit
 def _by_word(log, words):
-    """Return where each word's entries begin, int64 (2 * words + 1,), and the entries' numbers in the order of
-    words, layers and bits (int32)."""
+    """Return where each word's entries begin, int64 (2 * words + 1,), and the entries' numbers in the order
+    of words, layers and bits (int32)."""
     length = log.length[0]
     begin = np.zeros(2 * words + 1, np.int64)
     for number in range(length):
@@ -131,8 +131,8 @@ def _by_word(log, words):
 def weave(log, words, value, depth, starts):
     """Sort a log, which is in the order of its layers, into runs by (side, slot, rank).
 
-    Returns (mask uint64 (2, words), rank uint8 with ``LAST_RUN``, value uint8 with ``FRESH``, depth uint16, how
-    many runs have White to move). ``value`` and ``depth`` at ``starts[side]`` + slot are the fresh ones.
+    Returns (mask uint64 (2, words), rank uint8 with ``LAST_RUN``, value uint8 with ``FRESH``, depth uint16,
+    how many runs have White to move). ``value`` and ``depth`` at ``starts[side]`` + slot are the fresh ones.
     """
     length = log.length[0]
     begin, order = _by_word(log, words)
