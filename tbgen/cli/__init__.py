@@ -1,5 +1,7 @@
 """The command line: each command is a module with ``configure(parser)`` and ``run(arguments)``."""
 
+import os
+import signal
 import sys
 
 
@@ -7,4 +9,8 @@ def entry_point() -> None:
     """Run the command line and leave the process with its exit code."""
     from tbgen.cli.main import main
 
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    if code == 128 + signal.SIGINT:
+        # Kernels cannot be interrupted, and a plain exit would wait for those at work in other threads.
+        os._exit(code)
+    sys.exit(code)

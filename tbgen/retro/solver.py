@@ -123,7 +123,8 @@ class _Solver:
                     done += 1
                     self.progress("phases", done, len(phases))
         finally:
-            self.threads.shutdown(cancel_futures=True)
+            # After an interruption nobody wants to wait for the kernels that are still at work.
+            self.threads.shutdown(wait=done == len(phases), cancel_futures=True)
 
     def _check_rank(self, rank: int) -> None:
         """Count the layers of a phase whose first rank without a layer is ``rank``."""

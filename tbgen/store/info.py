@@ -35,9 +35,14 @@ class Manifest:
         """SHA-256 of the text in hexadecimal."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
+    @property
+    def lines(self) -> list[str]:
+        """The lines of the text."""
+        return self.text.splitlines()
+
     def difference(self, other: "Manifest") -> str:
         """Return the name of the first fact or dataset in which the two differ, or an empty string."""
-        mine, others = self.text.splitlines(), other.text.splitlines()
+        mine, others = self.lines, other.lines
         for line, another in zip(mine, others, strict=False):
             if line != another:
                 return line.split(" ")[0]

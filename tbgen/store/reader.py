@@ -1,12 +1,13 @@
 """Reading a table file: single positions through a cache of decoded chunks, or all of it at once."""
 
+import hashlib
 import os
 import shlex
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import h5py
 import numpy as np
@@ -19,7 +20,7 @@ from tbgen.material import Material
 from tbgen.score import NONE, GScore
 from tbgen.store.cache import ChunkCache
 from tbgen.store.chunks import ChunkedArray, DamagedChunkError
-from tbgen.store.dataset import MASK
+from tbgen.store.dataset import MASK, manifest_line
 from tbgen.store.format import BLOCK, FORMAT, FORMAT_VERSION
 from tbgen.store.info import TableInfo, manifest_of
 
@@ -164,8 +165,19 @@ class TableFile:
         return self._guard(self._read)
 
     def read_fresh(self) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
-        """Read the fresh values and depths alone, both of shape (2, size)."""
-        return self._guard(lambda: (self._value.read(), self._depth.read().astype(np.uint16, copy=False)))
+        """Read the fresh values and depths alone, both of shape (2, size), and check them against the digest.
+
+        :raises DamagedTableError: if they are not what was written: whatever is built on them would be wrong.
+        """
+        value, depth = self._guard(lambda: (self._checked("value"), self._checked("depth")))
+        return value, depth.astype(np.uint16, copy=False)
+
+    def _checked(self, name: str) -> NDArray[Any]:
+        data = self._arrays[name].read()
+        state = hashlib.sha256(data.data)
+        if manifest_line(name, data.dtype, data.shape, state.hexdigest()) not in self.info.manifest.lines:
+            raise self.damaged(f"its {name} does not match its digest")
+        return data
 
     def counts(self) -> list[dict[GScore, int]]:
         """Return the number of positions up to symmetry of every value, for White and for Black to move.
