@@ -7,6 +7,7 @@ directory is therefore named after a digest of all that is compiled into the ker
 
 import hashlib
 import os
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +23,7 @@ _SOURCES: Final = ("accelerate.py", "score.py", "index/*.py", "retro/*.py", "ver
 def _digest() -> str:
     """Digest of the kernels' sources and of what numba compiles them with and for."""
     digest = hashlib.sha256()
-    for fact in (numba.__version__, binding.get_host_cpu_name(), str(_PACKAGE)):
+    for fact in (sys.version, numba.__version__, binding.get_host_cpu_name(), str(_PACKAGE)):
         digest.update(fact.encode() + b"\0")
     for pattern in _SOURCES:
         for source in sorted(_PACKAGE.glob(pattern)):

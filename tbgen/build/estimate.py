@@ -84,6 +84,6 @@ def check_room(materials: Iterable[Material], directory: Path, threads: int) -> 
     free = shutil.disk_usage(directory).free
     if disk > free:
         raise TbgenError(
-            f"the disk is full: the tables need about {disk / _MIB:,.0f} MiB and {directory} has "
-            f"{free / _MIB:,.0f} MiB left; make room or choose another directory with --dir"
+            f"the disk is full: the tables need about {disk / _MIB:,.1f} MiB and {directory} has "
+            f"{free / _MIB:,.1f} MiB left; make room or choose another directory with --dir"
         )

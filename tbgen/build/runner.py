@@ -81,6 +81,8 @@ def build(
     :raises TbgenError: if something cannot be read or written; tables finished before are kept.
     """
     wanted = list(materials)
+    if not force and not missing(wanted, directory):
+        return []  # even where nothing can be written
     results = []
     with build_lock(directory, reporter.note):
         for path in remove_leftovers(directory):
