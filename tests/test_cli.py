@@ -230,3 +230,63 @@ def test_no_text_gives_a_traceback(capsys: pytest.CaptureFixture[str], text: str
     }
     assert main(words[place]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def closed(redirection: str, *words: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command that the shell runs with a closed stream."""
+    shell = f'exec "$@" {redirection}'
+    done = subprocess.run(
+        ["sh", "-c", shell, "sh", sys.executable, "-m", "tbgen", *words], capture_output=True, text=True
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("redirection", "words", "code", "sentence"),
+    [
+        ("<&-", ["probe", "-"], 1, "standard input is closed"),
+        ("0>/dev/null", ["probe", "-"], 1, "standard input cannot be read: Bad file descriptor"),
+        (">&-", ["probe", KBK], 1, "standard output is closed"),
+        (">&-", ["info"], 1, "standard output is closed"),
+        (">&-", ["--help"], 1, "standard output is closed"),
+        (">&-", ["--version"], 1, "standard output is closed"),
+        (">&-", ["nonsense"], 2, "nonsense"),
+        ("2>&-", ["nonsense"], 2, ""),
+        ("2>/dev/full", ["nonsense"], 2, ""),
+        ("<&- >&- 2>&-", ["info"], 1, ""),
+    ],
+)
+def test_closed_streams(redirection: str, words: list[str], code: int, sentence: str) -> None:
+    found, out, err = closed(redirection, *words)
+    assert (found, out) == (code, "")
+    assert err.count("\n") == (1 if sentence else 0)
+    assert sentence in err
+    assert err.startswith("tbgen: " if sentence else "")
+
+
+def test_an_answer_without_stdin_and_stderr() -> None:
+    code, out, err = closed("<&- 2>&-", "probe", KBK)
+    assert (code, err) == (0, "")
+    assert "G1.5" in out
+
+
+def test_a_byte_order_mark_before_the_first_position() -> None:
+    command = [sys.executable, "-m", "tbgen", "probe", "-"]
+    done = subprocess.run(command, input=f"{KBK}\n".encode("utf-8-sig"), capture_output=True)
+    assert (done.returncode, json.loads(done.stdout)["fen"]) == (0, KBK)
+
+
+@pytest.mark.parametrize(("score", "accrued"), [("-G1.5", "-G1.5"), ("-g5.5", "G3.5"), ("mG1.5", "-G1.5")])
+def test_the_seventh_field_of_a_fen_without_quotes(
+    score: str, accrued: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fen = "8/8/8/4KBk1/8/8/8/8 b - - 3 1"
+    for words in (["--json", *fen.split(), score], [*fen.split(), score, "--json"]):
+        document = json.loads(answer(capsys, "probe", *words))
+        assert (document["fen"], document["accrued"]) == (f"{fen} {score}", accrued)
+    assert "not a G-score" in failure(capsys, 2, "probe", *fen.split(), "-G1.7")
+
+
+def test_arguments_that_mean_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    sentence = failure(capsys, 2, "info", "KvK", "--non\nsense", "-G5")
+    assert sentence == "tbgen: '--non\\nsense -G5' means nothing here; see: tbgen info --help\n"

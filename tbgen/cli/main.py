@@ -1,14 +1,15 @@
 """The ``tbgen`` command: picks a subcommand and turns every failure into one sentence and an exit code."""
 
 import argparse
-import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final, NoReturn
 
-from tbgen.errors import TbgenError, UsageError
+from tbgen.cli.streams import check_output, discard, say
+from tbgen.errors import TbgenError, UsageError, quote
 
 COMMANDS: Final = {
     "build": "make tables, missing sub-tables first",
@@ -29,6 +30,10 @@ examples:
   tbgen build KBvK
   tbgen probe "8/8/8/4KBk1/8/8/8/8 b - - 0 1" --line
 """
+
+_SCORE: Final = re.compile("-[Gg]")
+_COUNTER: Final = re.compile("[0-9]+")
+"""The last word before the seventh field of a FEN."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -66,8 +71,7 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return _fail("interrupted", 128 + signal.SIGINT)
     except BrokenPipeError:
-        # The reader of our output has seen enough; the interpreter would complain when it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard(sys.stdout.fileno())  # its reader has seen enough
         return 128 + signal.SIGPIPE
     except OSError as error:
         return _fail(f"{error.filename or 'output'}: {error.strerror or error}", 1)
@@ -85,26 +89,28 @@ def _run(arguments: Sequence[str]) -> int:
         command = subparsers.add_parser(name, help=summary)
         if name == chosen:  # the other modules stay unimported
             import_module(f"tbgen.cli.{name}").configure(command)
-    parsed = parser.parse_args(_with_scores_attached(arguments))
+    parsed, unknown = parser.parse_known_args(_with_scores_attached(arguments))
+    if unknown:
+        raise UsageError(f"{quote(' '.join(unknown))} means nothing here; see: tbgen {parsed.command} --help")
+    check_output()
     code: int = import_module(f"tbgen.cli.{parsed.command}").run(parsed)
     return code
 
 
 def _with_scores_attached(arguments: Sequence[str]) -> list[str]:
-    """Attach Black's scores to their option: argparse would take the score of ``--accrued -G5.5`` for one."""
+    """Attach Black's scores to the word before them, which argparse would take for options: that of
+    ``--accrued -G5.5``, and the seventh field of a FEN without quotes."""
     attached: list[str] = []
     for word in arguments:
         if attached and attached[-1] == "--accrued" and word.startswith("-") and not word.startswith("--"):
             attached[-1] = f"--accrued={word}"
+        elif _SCORE.match(word) and attached[:1] == ["probe"] and _COUNTER.fullmatch(attached[-1]):
+            attached[-1] += f" {word}"
         else:
             attached.append(word)
     return attached
 
 
 def _fail(sentence: str, code: int) -> int:
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    print(f"tbgen: {sentence}", file=sys.stderr)
+    say(f"tbgen: {sentence}")
     return code

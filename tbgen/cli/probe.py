@@ -78,10 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _batch(tables: Tablebase, accrued: GScore | None, line: bool) -> int:
-    if hasattr(sys.stdin, "reconfigure"):
-        sys.stdin.reconfigure(errors="backslashreplace")
     worst = 0
-    for fen in filter(None, map(str.strip, sys.stdin)):
+    for fen in filter(None, map(str.strip, _input())):
         try:
             document = _document(_report(tables, fen, accrued, line))
         except TbgenError as error:
@@ -89,6 +87,21 @@ def _batch(tables: Tablebase, accrued: GScore | None, line: bool) -> int:
             worst = max(worst, error.exit_code)
         print(json.dumps(document), flush=True)
     return worst
+
+
+def _input() -> Iterator[str]:
+    """Yield the lines of standard input, without the mark that some editors put before the first one.
+
+    :raises TbgenError: if it cannot be read.
+    """
+    if sys.stdin is None:
+        raise TbgenError("standard input is closed, so there are no positions to read: redirect it")
+    if hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(encoding="utf-8-sig", errors="backslashreplace")
+    try:
+        yield from sys.stdin
+    except OSError as error:
+        raise TbgenError(f"standard input cannot be read: {error.strerror}") from error
 
 
 def _report(tables: Tablebase, text: str, given: GScore | None, line: bool) -> Report:
