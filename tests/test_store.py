@@ -177,7 +177,7 @@ def refused(path: Path, *words: str) -> None:
         file.check()
     sentence = str(caught.value)
     assert str(path) in sentence
-    assert "tbgen build --force KNvK" in sentence
+    assert f"tbgen build --force KNvK --dir {path.parent}" in sentence
     assert "\n" not in sentence
     for word in words:
         assert word in sentence
@@ -195,9 +195,18 @@ def test_a_foreign_file_is_refused(path: Path) -> None:
     with h5py.File(path, "w") as file:
         file["value"] = np.zeros(10)
     refused(path, "no tbgen table")
-    path.unlink()
-    path.mkdir()
-    refused(path, "directory")
+
+
+@pytest.mark.parametrize(("make", "kind"), [(Path.mkdir, "a directory"), (os.mkfifo, "no ordinary file")])
+def test_what_is_no_file_is_refused_at_once(make: Callable[[Path], None], kind: str, tmp_path: Path) -> None:
+    path = table_path(tmp_path, "KNvK")
+    make(path)
+    with pytest.raises(DamagedTableError) as caught:
+        TableFile(path)
+    assert str(caught.value) == (
+        f"{path} is {kind} and takes the place of a table: remove it, then build the table with: "
+        f"tbgen build KNvK --dir {tmp_path}"
+    )
 
 
 def edit(change: Callable[[h5py.File], None], path: Path) -> None:
@@ -212,7 +221,12 @@ def set_attribute(name: str, value: object) -> Callable[[h5py.File], None]:
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        (set_attribute("format_version", 2), "version 2"),
+        (set_attribute("format_version", 2), "format version 2 and this tbgen reads version 1"),
+        (set_attribute("format_version", 0), "its format version 0 is unknown"),
+        (set_attribute("format_version", 1.5), "damaged"),
+        (set_attribute("complete", 0), "interrupted"),
+        (set_attribute("complete", [1, 1]), "damaged"),
+        (set_attribute("rules", np.bytes_("x")), "its rules 'x' are unknown"),
         (lambda file: file.attrs.__delitem__("complete"), "interrupted"),
         (lambda file: file.attrs.__delitem__("digest"), "damaged"),
         (lambda file: file.__delitem__("ep/value"), "damaged"),
@@ -240,6 +254,12 @@ def test_a_table_under_another_name_is_refused(path: Path) -> None:
     path.rename(other)
     with pytest.raises(DamagedTableError, match="holds KNvK"):
         TableFile(other, material=Material.parse("KBvK"))
+
+
+def test_a_table_under_a_name_of_other_rules_is_refused(path: Path) -> None:
+    other = path.rename(path.with_name("KNvK.wg.h5"))
+    with pytest.raises(DamagedTableError, match="it holds values for the rules 'r'"):
+        TableFile(other)
 
 
 def test_packing_that_was_changed_is_refused(path: Path) -> None:
@@ -306,6 +326,8 @@ def test_the_checksum_is_that_of_hdf5(tmp_path: Path) -> None:
 def test_files_that_cannot_be_opened(tmp_path: Path, path: Path) -> None:
     with pytest.raises(MissingTableError, match="table KRvK is missing"):
         TableFile(table_path(tmp_path, "KRvK"))
+    with pytest.raises(TbgenError, match=f"{path} is not a directory"):
+        TableFile(table_path(path, "KNvK"))
     if os.geteuid() != 0:
         path.chmod(0)
         with pytest.raises(TbgenError, match="no permission to read"):

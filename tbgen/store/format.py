@@ -14,6 +14,9 @@ FORMAT: Final = "tbgen table"
 FORMAT_VERSION: Final = 1
 """Raised by every change that an older reader would misread."""
 
+RULES: Final = ("r",)
+"""Rules that tables can be built for; the name and the attribute ``rules`` of a file say which it was."""
+
 CHUNK_BYTES: Final = 16384
 """Decoded size of a full chunk, the unit of compression and of random access.
 
@@ -38,6 +41,18 @@ def table_path(directory: Path, material: str, rules: str = "r") -> Path:
     'data/KBvK.r.h5'
     """
     return directory / f"{material}.{rules}{SUFFIX}"
+
+
+def rules_of_name(path: Path) -> str | None:
+    """Return the rules in the name of a table, finished or being written; None if it is no such name.
+
+    >>> rules_of_name(Path("data/KBvK.r.h5"))
+    'r'
+    """
+    match path.name.split("."):
+        case [_, rules, ending, *_] if f".{ending}".startswith(SUFFIX):
+            return rules
+    return None
 
 
 def tables_in(directory: Path, rules: str = "r") -> list[Material]:

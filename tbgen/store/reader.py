@@ -1,8 +1,10 @@
 """Reading a table file: single positions through a cache of decoded chunks, or all of it at once."""
 
 import hashlib
+import operator
 import os
 import shlex
+import stat
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,7 +15,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
+from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, quote
 from tbgen.index.layout import layout_of
 from tbgen.index.table import FRESH, LAST_RUN, Table, free_men, pawns
 from tbgen.material import Material
@@ -21,7 +23,7 @@ from tbgen.score import NONE, GScore
 from tbgen.store.cache import ChunkCache
 from tbgen.store.chunks import ChunkedArray, DamagedChunkError
 from tbgen.store.dataset import MASK, manifest_line
-from tbgen.store.format import BLOCK, FORMAT, FORMAT_VERSION
+from tbgen.store.format import BLOCK, FORMAT, FORMAT_VERSION, RULES, rules_of_name
 from tbgen.store.info import TableInfo, manifest_of
 
 CACHE_BYTES: Final = 32 << 20
@@ -196,20 +198,33 @@ class TableFile:
 
     def damaged(self, problem: str) -> DamagedTableError:
         """Return the error that says what is wrong with the file and what to do."""
-        command = shlex.join(["tbgen", "build", "--force", self._name, "--dir", str(self.path.parent)])
-        return DamagedTableError(f"{self.path} cannot be used: {problem}; build it again with: {command}")
+        return DamagedTableError(
+            f"{self.path} cannot be used: {problem}; build it again with: {self._command('--force')}"
+        )
 
     def starts(self) -> NDArray[np.uint64]:
         """Read the number of runs before every block of slots, shape (2, 2, blocks)."""
         return self._guard(self._start.read)
 
+    def _command(self, *options: str) -> str:
+        return shlex.join(["tbgen", "build", *options, self._name, "--dir", str(self.path.parent)])
+
     def _open(self) -> h5py.File:
         try:
+            mode = os.stat(self.path).st_mode
+            if not stat.S_ISREG(mode):  # opening a pipe would wait for somebody to write
+                kind = "a directory" if stat.S_ISDIR(mode) else "no ordinary file"
+                raise DamagedTableError(
+                    f"{self.path} is {kind} and takes the place of a table: remove it, then build the table "
+                    f"with: {self._command()}"
+                )
             return _open_file(self.path)
+        except DamagedTableError:
+            raise
         except FileNotFoundError:
             raise MissingTableError(self._name, self.path.parent) from None
-        except IsADirectoryError:
-            raise self.damaged("it is a directory") from None
+        except NotADirectoryError:
+            raise TbgenError(f"{self.path.parent} is not a directory") from None
         except PermissionError:
             raise TbgenError(f"no permission to read {self.path}") from None
         except (OSError, RuntimeError, ValueError) as error:
@@ -228,15 +243,21 @@ class TableFile:
         attributes = self._file.attrs
         if attributes.get("format") != FORMAT.encode():
             raise self.damaged("it is no tbgen table")
-        version = int(attributes["format_version"])
-        if version != FORMAT_VERSION:
+        version = operator.index(attributes["format_version"])
+        if version > FORMAT_VERSION:
             raise DamagedTableError(
                 f"{self.path} has format version {version} and this tbgen reads version {FORMAT_VERSION}: "
-                f"install a tbgen that reads it, or run: tbgen build --force {self._name}"
+                f"install a newer tbgen, or build it again with: {self._command('--force')}"
             )
-        if "complete" not in attributes:
+        if version < FORMAT_VERSION:
+            raise self.damaged(f"its format version {version} is unknown")
+        if attributes.get("complete") != 1:
             raise self.damaged("its build was interrupted")
         self.info = TableInfo.of_attributes(self.path, attributes, os.path.getsize(self.path))
+        if self.info.rules not in RULES:
+            raise self.damaged(f"its rules {quote(self.info.rules)} are unknown")
+        if rules_of_name(self.path) not in (None, self.info.rules):
+            raise self.damaged(f"it holds values for the rules {quote(self.info.rules)}")
         self._material = Material.parse(self.info.material)
         layout = layout_of(self._material)
         sizes = (free_men(layout), pawns(layout), layout.size, layout.phase_size)
