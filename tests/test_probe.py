@@ -179,6 +179,8 @@ def check_line(tables: Tablebase, board: chess.Board, result: ProbeResult, line:
         ("8/8/8/3K1k2/8/8/8/8 w - e9 0 1", "not a FEN"),
         ("8/8/8/3K1k2/8/8/8/8 w - - x 1", "halfmove clock"),
         ("8/8/8/3K1k2/8/8/8/8 w - - 0 -1", "move number"),
+        ("8/8/8/3K1k2/8/8/8/8 w - - 0 99999999999", "the move number '99999999999' is too large"),
+        ("8/8/8/3K1k2/8/8/8/8 w - - 1234567890 1", "the halfmove clock '1234567890' is too large"),
         ("8/8/8/3K1k2/8/8/8 w - - 0 1", "8 rows"),
         ("8/8/8/3K1k3/8/8/8/8 w - - 0 1", "8 columns"),
         ("8/8/8/3K1x2/8/8/8/8 w - - 0 1", "not a FEN"),

@@ -13,7 +13,8 @@ _EXPECTED: Final = (
     "expected pieces, side to move, castling, en passant square, two move counters and, optionally, "
     "the accrued score"
 )
-_COUNTER: Final = re.compile(r"[0-9]{1,9}")
+_COUNTER: Final = re.compile(r"[0-9]+")
+_MOST_DIGITS: Final = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,8 @@ def parse_fen(text: str) -> Fen:
     for name, counter in zip(("halfmove clock", "move number"), fields[4:6], strict=False):
         if not _COUNTER.fullmatch(counter):
             raise UsageError(f"{quote(text)} is not a FEN: the {name} {quote(counter)} is not a number")
+        if len(counter) > _MOST_DIGITS:
+            raise UsageError(f"{quote(text)} is not a FEN: the {name} {quote(counter)} is too large")
     if len(fields) > 2 and fields[2] != "-" and re.fullmatch(r"[KQkqA-Ha-h]{1,4}", fields[2]):
         raise UsageError(f"{quote(text)} has castling rights, and tables have none: write - in their place")
     try:
