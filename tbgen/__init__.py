@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, UsageError
     from tbgen.material import Material
-    from tbgen.probe.tablebase import Tablebase, open_tablebase
-    from tbgen.score import GScore
+    from tbgen.probe.tablebase import ProbeResult, Tablebase, open_tablebase
+    from tbgen.score import GScore, Points, points
 
     __version__: str
 
@@ -21,11 +21,14 @@ __all__ = [
     "GScore",
     "Material",
     "MissingTableError",
+    "Points",
+    "ProbeResult",
     "Tablebase",
     "TbgenError",
     "UsageError",
     "__version__",
     "open_tablebase",
+    "points",
 ]
 
 _HOME = {
@@ -33,10 +36,13 @@ _HOME = {
     "GScore": "tbgen.score",
     "Material": "tbgen.material",
     "MissingTableError": "tbgen.errors",
+    "Points": "tbgen.score",
+    "ProbeResult": "tbgen.probe.tablebase",
     "Tablebase": "tbgen.probe.tablebase",
     "TbgenError": "tbgen.errors",
     "UsageError": "tbgen.errors",
     "open_tablebase": "tbgen.probe.tablebase",
+    "points": "tbgen.score",
 }
 
 

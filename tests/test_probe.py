@@ -254,6 +254,15 @@ def test_folding(tables: Tablebase) -> None:
             tables.probe(board, bad)
 
 
+@pytest.mark.parametrize("method", ["probe", "get", "moves", "line"])
+def test_arguments_of_another_kind(method: str, tables: Tablebase) -> None:
+    ask = getattr(tables, method)
+    with pytest.raises(TypeError, match="the accrued score is a float: expected a G-score, text such"):
+        ask(chess.Board("8/8/8/3K1k2/8/8/8/8 w - - 0 1"), 3.5)
+    with pytest.raises(TypeError, match=r"the position is a str: expected a chess\.Board"):
+        ask("8/8/8/3K1k2/8/8/8/8 w - - 0 1")
+
+
 def test_mate_and_stalemate_are_what_they_are(tables: Tablebase) -> None:
     for fen, value in (
         ("8/8/8/8/8/1k1b4/8/K7 w", "-G0.5"),
@@ -280,7 +289,9 @@ def test_missing_tables(tmp_path: Path, reference_dir: Path, monkeypatch: pytest
         with pytest.raises(MissingTableError, match="tbgen build KvK "):
             tables.moves(near)
         assert tables.get(chess.Board()) is None
-        assert tables.get(board, "nonsense") is None
+        for bad in ("nonsense", "G0.5"):
+            with pytest.raises(UsageError):
+                tables.get(board, bad)
     monkeypatch.setenv("TBGEN_DIR", str(tmp_path))
     with tbgen.open_tablebase() as tables:
         assert tables.get(board) == tables.probe(board)
@@ -380,6 +391,7 @@ def test_probing_imports_no_solver() -> None:
     code = "import tbgen, sys; tbgen.GScore; print({'numpy', 'h5py', 'chess'} & set(sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"
     assert tbgen.__version__
-    assert "open_tablebase" in dir(tbgen)
+    assert set(tbgen.__all__) <= set(dir(tbgen))
+    assert all(hasattr(tbgen, name) for name in tbgen.__all__)
     with pytest.raises(AttributeError, match="nonsense"):
         tbgen.nonsense  # noqa: B018

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tbgen.index.layout import layout_of
 from tbgen.index.symmetry import IMAGE, TRANSPOSE
 from tbgen.material import Material, all_materials
+from tbgen.probe.position import locate
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
@@ -165,11 +166,10 @@ def test_the_script_finds_wrong_entries(
     summary, *lines = capsys.readouterr().out.splitlines()
     assert summary.startswith("KQvK")
     assert "2 differ" in summary
-    with open_tablebase(tmp_path) as own:
-        named = {
-            own.start(chess.Board(fen.strip()), None)[0].slot: "Syzygy" if "Syzygy" in reason else "Gaviota"
-            for fen, reason in (line.split(":") for line in lines)
-        }
+    named = {
+        locate(chess.Board(fen.strip())).slot: "Syzygy" if "Syzygy" in reason else "Gaviota"
+        for fen, reason in (line.split(":") for line in lines)
+    }
     assert named == {draw: "Syzygy", late: "Gaviota"}
 
 

@@ -1,7 +1,6 @@
 """Best play of both sides until the goal is reached."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import chess
 
@@ -9,10 +8,8 @@ from tbgen.errors import DamagedTableError
 from tbgen.probe.moves import successors
 from tbgen.probe.position import Position
 from tbgen.probe.signed import to_gscore
+from tbgen.probe.values import Values
 from tbgen.score import GScore
-
-if TYPE_CHECKING:
-    from tbgen.probe.tablebase import Tablebase
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +29,21 @@ class LinePly:
         return self.move.uci()
 
 
-def best_line(tables: "Tablebase", board: chess.Board, position: Position, accrued: int) -> list[LinePly]:
+def best_line(values: Values, board: chess.Board, position: Position, accrued: int) -> list[LinePly]:
     """Return the line of a valid board with a folded accrued score.
 
     It has as many plies as the depth, and ends with an accrued score that is the value.
 
     :raises DamagedTableError: if the tables contradict each other on the way.
     """
-    value, depth = tables.evaluate(position, accrued)
+    value, depth = values.of(position, accrued)
     board = board.copy(stack=False)
     line = []
     while depth:
-        best = successors(tables, board, accrued)[0]
+        best = successors(values, board, accrued)[0]
         if (best.value, best.depth) != (value, depth - 1):
             raise DamagedTableError(
-                f"the tables in {tables.directory} contradict each other; find which with: tbgen verify"
+                f"the tables in {values.directory} contradict each other; find which with: tbgen verify"
             )
         san = board.san_and_push(best.move)
         accrued, depth = best.accrued, best.depth

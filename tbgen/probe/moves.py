@@ -1,16 +1,13 @@
 """All legal moves of a position with their values, best first."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import chess
 
 from tbgen.probe.position import Position, locate
 from tbgen.probe.signed import fold, merit, to_gscore
+from tbgen.probe.values import Values
 from tbgen.score import GScore
-
-if TYPE_CHECKING:
-    from tbgen.probe.tablebase import Tablebase
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +40,15 @@ class Successor:
     depth: int
 
 
-def ranked_moves(tables: "Tablebase", board: chess.Board, accrued: int) -> list[RankedMove]:
+def ranked_moves(values: Values, board: chess.Board, accrued: int) -> list[RankedMove]:
     """Return the legal moves of a valid board with a folded accrued score, best for the mover first."""
     return [
         RankedMove(s.move, board.san(s.move), to_gscore(s.value), s.depth, s.zeroing)
-        for s in successors(tables, board, accrued)
+        for s in successors(values, board, accrued)
     ]
 
 
-def successors(tables: "Tablebase", board: chess.Board, accrued: int) -> list[Successor]:
+def successors(values: Values, board: chess.Board, accrued: int) -> list[Successor]:
     """Return the states that the legal moves lead to.
 
     The best value for the mover comes first. Among equal ones, the mover hurries to what is better for him
@@ -64,7 +61,7 @@ def successors(tables: "Tablebase", board: chess.Board, accrued: int) -> list[Su
         after.push(move)
         position = locate(after)
         held = position.score if zeroing else fold(accrued, position.score)
-        found.append(Successor(move, zeroing, position, held, *tables.evaluate(position, held)))
+        found.append(Successor(move, zeroing, position, held, *values.of(position, held)))
         after.pop()
     white = board.turn
     held_merit = merit(accrued, white)

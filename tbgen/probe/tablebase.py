@@ -1,25 +1,22 @@
 """A directory of tables, open for probing."""
 
-from collections import OrderedDict
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from threading import Lock
 from types import TracebackType
 from typing import Final, Self
 
 import chess
 
-from tbgen.errors import MissingTableError, UsageError
+from tbgen.errors import MissingTableError, UsageError, quote
 from tbgen.material import Material
 from tbgen.probe.line import LinePly, best_line
 from tbgen.probe.moves import RankedMove, ranked_moves
 from tbgen.probe.position import Position, locate, validate
-from tbgen.probe.signed import fold, of_code, of_gscore, rank_of, to_gscore
-from tbgen.score import NONE, GScore
-from tbgen.store.cache import ChunkCache
-from tbgen.store.format import default_directory, table_path
-from tbgen.store.reader import TableFile
+from tbgen.probe.signed import fold, of_gscore, to_gscore
+from tbgen.probe.values import Values
+from tbgen.score import GScore
+from tbgen.store.format import RULES
 
 MAX_OPEN_FILES: Final = 64
 CACHE_BYTES: Final = 64 << 20
@@ -56,16 +53,21 @@ class Tablebase:
         max_open_files: int = MAX_OPEN_FILES,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
-        if rules != "r":
-            raise UsageError(f"there are no rules {rules!r}; tables are built for the rules 'r' (r-mobility)")
-        self._given = directory
-        self.directory = default_directory() if directory is None else Path(directory)
-        self.rules = rules
-        self._max_open = max_open_files
-        self._cache = ChunkCache(cache_bytes)
-        self._files: OrderedDict[Material, TableFile] = OrderedDict()
-        self._lock = Lock()
-        self._closed = False
+        if rules not in RULES:
+            raise UsageError(
+                f"there are no rules {quote(rules)}; tables are built for the rules 'r' (r-mobility)"
+            )
+        self._values = Values(directory, rules=rules, max_open=max_open_files, cache_bytes=cache_bytes)
+
+    @property
+    def directory(self) -> Path:
+        """Where the tables lie."""
+        return self._values.directory
+
+    @property
+    def rules(self) -> str:
+        """The rules that the tables are built for."""
+        return self._values.rules
 
     def __enter__(self) -> Self:
         return self
@@ -77,9 +79,7 @@ class Tablebase:
 
     def close(self) -> None:
         """Close all files, each as soon as no other thread reads it."""
-        with self._lock:
-            self._files.clear()
-            self._closed = True
+        self._values.close()
 
     def probe(self, board: chess.Board, accrued: GScore | str | None = None) -> ProbeResult:
         """Return value and depth of a position.
@@ -90,23 +90,30 @@ class Tablebase:
         -G8.5
 
         :raises UsageError: if tables hold no such position, or the accrued score means nothing.
+        :raises TypeError: if the arguments are no board, and no G-score or text.
         :raises MissingTableError: if the table has not been built.
         :raises DamagedTableError: if its file cannot be used.
         """
-        position, held = self.start(board, accrued)
-        value, depth = self.evaluate(position, held)
-        return ProbeResult(
-            position.shape.material, to_gscore(value), depth, to_gscore(position.score), to_gscore(held)
-        )
+        return self._probe(*_start(board, accrued))
 
     def get(self, board: chess.Board, accrued: GScore | str | None = None) -> ProbeResult | None:
-        """Return what :meth:`probe` does, or None if the position or its table is not there.
+        """Return what :meth:`probe` does, or None where there is no value to have.
 
+        These are positions that no table can hold (too many men, castling rights, nothing legal) and those
+        whose table has not been built.
+
+        :raises UsageError: if the accrued score means nothing.
+        :raises TypeError: if the arguments are no board, and no G-score or text.
         :raises DamagedTableError: if the table's file cannot be used.
         """
+        given = _given(board, accrued)
         try:
-            return self.probe(board, accrued)
-        except (MissingTableError, UsageError):
+            validate(board)
+        except UsageError:
+            return None
+        try:
+            return self._probe(*_locate(board, given))
+        except MissingTableError:
             return None
 
     def moves(self, board: chess.Board, accrued: GScore | str | None = None) -> list[RankedMove]:
@@ -114,65 +121,22 @@ class Tablebase:
 
         Raises as :meth:`probe` does, also for a missing table that only some of the moves lead to.
         """
-        position, held = self.start(board, accrued)
-        return ranked_moves(self, board, held) if not position.terminal else []
+        position, held = _start(board, accrued)
+        return ranked_moves(self._values, board, held) if not position.terminal else []
 
     def line(self, board: chess.Board, accrued: GScore | str | None = None) -> list[LinePly]:
         """Return best play of both sides up to the ply at which the accrued score is the value.
 
         Raises as :meth:`probe` does.
         """
-        position, held = self.start(board, accrued)
-        return best_line(self, board, position, held)
+        position, held = _start(board, accrued)
+        return best_line(self._values, board, position, held)
 
-    def start(self, board: chess.Board, accrued: GScore | str | None) -> tuple[Position, int]:
-        """Validate a position and a given accrued score; return its place and the folded score."""
-        validate(board)
-        given = GScore.parse(accrued) if isinstance(accrued, str) else accrued
-        position = locate(board)
-        if given is None or position.terminal or position.ep_square >= 0:
-            return position, position.score
-        if given.rank < 2:
-            raise UsageError(f"the accrued score {given} ends the game, and here it goes on")
-        return position, fold(of_gscore(given), position.score)
-
-    def evaluate(self, position: Position, accrued: int) -> tuple[int, int]:
-        """Return V(P, A) and D(P, A) in plies for a valid position and a folded score (facts F1 and F4)."""
-        score = position.score
-        if position.terminal:
-            return score, 0
-        shape = position.shape
-        table = self._table(shape.material)
-        swapped = -1 if shape.swapped else 0  # x ^ -1 is ~x, the same score with the colours swapped
-        if position.ep_square >= 0:
-            phase, within = divmod(position.slot, shape.layout.phase_size)
-            code, depth = table.en_passant(phase, position.ep_square, within)
-        else:
-            code, depth = table.fresh(position.side, position.slot)
-            if accrued != score and code != NONE and rank_of(accrued) <= rank_of(of_code(code)):
-                code, depth = table.accrued(position.side, position.slot, (accrued ^ swapped) & 255)
-        if code == NONE:
-            raise table.damaged("it has no value for a legal position")
-        return of_code(code) ^ swapped, depth
-
-    def _table(self, material: Material) -> TableFile:
-        with self._lock:
-            if self._closed:
-                raise ValueError("the tablebase is closed")
-            file = self._files.get(material)
-            if file is not None:
-                self._files.move_to_end(material)
-                return file
-            path = table_path(self.directory, material.name, self.rules)
-            try:
-                file = TableFile(path, material=material, cache=self._cache)
-            except MissingTableError:
-                raise MissingTableError(material.name, self._given, self.rules) from None
-            self._files[material] = file
-            # A dropped file closes with its last reference: another thread may be reading it.
-            while len(self._files) > self._max_open:
-                self._files.popitem(last=False)
-            return file
+    def _probe(self, position: Position, held: int) -> ProbeResult:
+        value, depth = self._values.of(position, held)
+        return ProbeResult(
+            position.shape.material, to_gscore(value), depth, to_gscore(position.score), to_gscore(held)
+        )
 
 
 def open_tablebase(directory: str | PathLike[str] | None = None, *, rules: str = "r") -> Tablebase:
@@ -181,3 +145,32 @@ def open_tablebase(directory: str | PathLike[str] | None = None, *, rules: str =
     Files are opened when they are needed. Use it as a context manager.
     """
     return Tablebase(directory, rules=rules)
+
+
+def _start(board: chess.Board, accrued: GScore | str | None) -> tuple[Position, int]:
+    given = _given(board, accrued)
+    validate(board)
+    return _locate(board, given)
+
+
+def _given(board: chess.Board, accrued: GScore | str | None) -> GScore | None:
+    """Return the accrued score that a caller gives, after a look at what kind of arguments they are."""
+    if not isinstance(board, chess.Board):
+        raise TypeError(f"the position is a {type(board).__name__}: expected a chess.Board")
+    if isinstance(accrued, str):
+        return GScore.parse(accrued)
+    if accrued is None or isinstance(accrued, GScore):
+        return accrued
+    raise TypeError(
+        f"the accrued score is a {type(accrued).__name__}: expected a G-score, text such as 'G3.5', or None"
+    )
+
+
+def _locate(board: chess.Board, given: GScore | None) -> tuple[Position, int]:
+    """Return the place of a valid board, and the given accrued score with the board's own folded in."""
+    position = locate(board)
+    if given is None or position.terminal or position.ep_square >= 0:
+        return position, position.score
+    if given.rank < 2:
+        raise UsageError(f"the accrued score {given} ends the game, and here it goes on")
+    return position, fold(of_gscore(given), position.score)

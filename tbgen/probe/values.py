@@ -1,0 +1,83 @@
+"""Values of states from the tables of one directory."""
+
+from collections import OrderedDict
+from os import PathLike
+from pathlib import Path
+from threading import Lock
+
+from tbgen.errors import MissingTableError
+from tbgen.material import Material
+from tbgen.probe.position import Position
+from tbgen.probe.signed import of_code, rank_of
+from tbgen.score import NONE
+from tbgen.store.cache import ChunkCache
+from tbgen.store.format import default_directory, table_path
+from tbgen.store.reader import TableFile
+
+
+class Values:
+    """Looks values up; opens files when they are needed, and keeps the ``max_open`` last used; safe for
+    threads.
+
+    :param given: the directory as the user gave it, None for the default one.
+    """
+
+    def __init__(
+        self, given: str | PathLike[str] | None, *, rules: str, max_open: int, cache_bytes: int
+    ) -> None:
+        self.directory = default_directory() if given is None else Path(given)
+        self.rules = rules
+        self._given = given
+        self._max_open = max_open
+        self._cache = ChunkCache(cache_bytes)
+        self._files: OrderedDict[Material, TableFile] = OrderedDict()
+        self._lock = Lock()
+        self._closed = False
+
+    def close(self) -> None:
+        """Close all files, each as soon as no other thread reads it."""
+        with self._lock:
+            self._files.clear()
+            self._closed = True
+
+    def of(self, position: Position, accrued: int) -> tuple[int, int]:
+        """Return V(P, A) and D(P, A) in plies for a valid position and a folded score (facts F1 and F4).
+
+        :raises MissingTableError: if the table has not been built.
+        :raises DamagedTableError: if its file cannot be used.
+        """
+        score = position.score
+        if position.terminal:
+            return score, 0
+        shape = position.shape
+        table = self._table(shape.material)
+        swapped = -1 if shape.swapped else 0  # x ^ -1 is ~x, the same score with the colours swapped
+        if position.ep_square >= 0:
+            phase, within = divmod(position.slot, shape.layout.phase_size)
+            code, depth = table.en_passant(phase, position.ep_square, within)
+        else:
+            code, depth = table.fresh(position.side, position.slot)
+            if accrued != score and code != NONE and rank_of(accrued) <= rank_of(of_code(code)):
+                code, depth = table.accrued(position.side, position.slot, (accrued ^ swapped) & 255)
+        if code == NONE:
+            raise table.damaged("it has no value for a legal position")
+        return of_code(code) ^ swapped, depth
+
+    def _table(self, material: Material) -> TableFile:
+        with self._lock:
+            if self._closed:
+                raise ValueError("the tablebase is closed")
+            file = self._files.get(material)
+            if file is not None:
+                self._files.move_to_end(material)
+                return file
+            path = table_path(self.directory, material.name, self.rules)
+            try:
+                file = TableFile(path, material=material, cache=self._cache)
+            except MissingTableError:
+                raise MissingTableError(material.name, self._given, self.rules) from None
+            self._files[material] = file
+            # A dropped file closes with its last reference: another thread may be reading it.
+            while len(self._files) > self._max_open:
+                self._files.popitem(last=False)
+            return file
