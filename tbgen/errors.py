@@ -7,7 +7,7 @@ import shlex
 from os import PathLike
 from typing import ClassVar
 
-__all__ = ["DamagedTableError", "MissingTableError", "TbgenError", "UsageError", "quote"]
+__all__ = ["DamagedTableError", "MissingTableError", "NoTablesError", "TbgenError", "UsageError", "quote"]
 
 _QUOTED_LENGTH = 60
 _quoter = reprlib.Repr()
@@ -58,6 +58,28 @@ class MissingTableError(TbgenError, KeyError):
     def __str__(self) -> str:
         place = "" if self.directory is None else f" from {self.directory}"
         return f"table {self.material} is missing{place}; build it with: {self.command}"
+
+
+class NoTablesError(TbgenError):
+    """There is no table at all where some are needed.
+
+    :param directory: where they were looked for.
+    :param given: the directory as the user gave it, None for the default one.
+
+    >>> print(NoTablesError("data"))
+    there are no tables in data: build some, as with: tbgen build KBvK
+    """
+
+    exit_code: ClassVar[int] = 3
+
+    def __init__(self, directory: str | PathLike[str], given: str | PathLike[str] | None = None) -> None:
+        super().__init__(directory, given)
+        self.directory = directory
+        self.given = given
+
+    def __str__(self) -> str:
+        words = ["tbgen", "build", "KBvK", *([] if self.given is None else ["--dir", str(self.given)])]
+        return f"there are no tables in {self.directory}: build some, as with: {shlex.join(words)}"
 
 
 class DamagedTableError(TbgenError, OSError):

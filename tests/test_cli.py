@@ -290,3 +290,12 @@ def test_the_seventh_field_of_a_fen_without_quotes(
 def test_arguments_that_mean_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     sentence = failure(capsys, 2, "info", "KvK", "--non\nsense", "-G5")
     assert sentence == "tbgen: '--non\\nsense -G5' means nothing here; see: tbgen info --help\n"
+
+
+@pytest.mark.parametrize("command", [["probe", KBK], ["info"], ["info", "KvK"], ["verify"]])
+def test_a_file_where_a_directory_should_be(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "file"
+    path.touch()
+    assert failure(capsys, 1, *command, "--dir", str(path)) == f"tbgen: {path} is not a directory\n"

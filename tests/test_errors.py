@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, UsageError, quote
+from tbgen.errors import DamagedTableError, MissingTableError, NoTablesError, TbgenError, UsageError, quote
 
 
 @pytest.mark.parametrize(
@@ -13,6 +13,7 @@ from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, Usage
     [
         (UsageError("no"), ValueError, 2),
         (MissingTableError("KBvK"), KeyError, 3),
+        (NoTablesError("data"), TbgenError, 3),
         (DamagedTableError("no"), OSError, 1),
         (TbgenError("no"), Exception, 1),
     ],

@@ -1,8 +1,11 @@
 """The proof: its verdict on right tables, that it finds and names every error, and its command."""
 
 import json
+import re
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +25,7 @@ from tbgen.score import NONE, GScore
 from tbgen.store import dataset
 from tbgen.store.format import table_path
 from tbgen.store.writer import write_table
+from tbgen.verify.misfit import misfit
 from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult, board_at
 
@@ -222,6 +226,57 @@ def test_command_proves_sub_tables_first(directory: Path, capsys: pytest.Capture
     ]
 
 
+def test_command_says_what_a_sample_covers(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "KBvK", "--sample", "1000", "--dir", str(directory)]) == 0
+    small, large = capsys.readouterr().out.splitlines()
+    assert small.startswith("KvK        proved: all positions, 924 of them, ")
+    assert large.startswith("KBvK       nothing wrong in a sample: 1,000 of 52,234 positions, ")
+
+
+def test_a_depth_without_a_value(
+    directory: Path, reference_tables: Tables, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = reference_tables[Material.parse("KvK")]
+    slot = int(np.flatnonzero(table.value[1] == NONE)[0])
+    table.depth[1, slot] = 1
+    try:
+        write(table, directory)
+    finally:
+        table.depth[1, slot] = 0
+    assert main(["verify", "KvK", "--dir", str(directory)]) == 1
+    summary, finding = capsys.readouterr().out.splitlines()
+    assert summary == "KvK        wrong: 1 state"
+    assert finding.endswith("there is no such position: stored no value in 1 ply")
+    assert main(["verify", "KvK", "--json", "--dir", str(directory)]) == 1
+    (found,) = json.loads(capsys.readouterr().out)["tables"][0]["findings"]
+    assert found["stored"] == {"value": None, "depth": 1}
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (
+            lambda config: config[1:],
+            r"ep/config 0 is a capture on \w\d in phase \d+, but its pawns allow a",
+        ),
+        (lambda config: config[:-1], r"ep/config lacks a capture on \w6 in phase \d+$"),
+        (lambda config: np.vstack([config, [[7, 99]]]), "ep/config holds a capture on square 99 in phase 7$"),
+        (lambda config: config, ""),
+    ],
+)
+def test_wrong_en_passant_rights_are_named(
+    change: Callable[[np.ndarray], np.ndarray], problem: str, pawn_tables: Tables
+) -> None:
+    table = pawn_tables[Material.parse("KPvKP")]
+    config = change(table.ep_config)
+    shape = len(config), table.layout.phase_size
+    other = replace(
+        table, ep_config=config, ep_value=np.zeros(shape, np.uint8), ep_depth=np.zeros(shape, np.uint16)
+    )
+    found = misfit(other)
+    assert re.search(problem, found) if problem and found else found is None
+
+
 def test_command_names_a_wrong_entry_and_what_rests_on_it(
     directory: Path, reference_tables: Tables, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -238,7 +293,7 @@ def test_command_names_a_wrong_entry_and_what_rests_on_it(
     assert board is not None
     assert captured.out.splitlines()[1].strip().startswith(board.fen())
     assert captured.out.count("since its sub-table KvK is not") == 2
-    assert captured.err.endswith("tbgen: 1 of 3 tables are wrong: KvK\n")
+    assert captured.err.endswith("tbgen: 1 of 3 tables is wrong: KvK\n")
 
 
 def test_command_checks_digests_first(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -283,8 +338,12 @@ def test_command_refuses_nonsense(option: list[str], capsys: pytest.CaptureFixtu
 
 
 def test_an_empty_directory_has_nothing_to_prove(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify", "--dir", str(tmp_path)]) == 1
-    assert "no tables" in capsys.readouterr().err
+    for directory in (tmp_path, tmp_path / "absent"):
+        assert main(["verify", "--dir", str(directory)]) == 3
+        assert capsys.readouterr().err == (
+            f"tbgen: there are no tables in {directory}: build some, as with: "
+            f"tbgen build KBvK --dir {directory}\n"
+        )
 
 
 def test_proof_does_not_use_the_solver() -> None:

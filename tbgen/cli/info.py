@@ -8,12 +8,12 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from tbgen.cli.options import add_directory, add_json
-from tbgen.cli.text import size_text
+from tbgen.cli.options import add_directory, add_json, directory_of
+from tbgen.cli.text import counted, size_text
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.material import Material, all_materials
 from tbgen.score import GScore
-from tbgen.store.format import default_directory, table_path, tables_in
+from tbgen.store.format import table_path, tables_in
 from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
 
@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Describe the tables; the worst of what is wrong with them is the exit code."""
-    directory = default_directory() if arguments.dir is None else arguments.dir
+    directory = directory_of(arguments)
     named = [Material.parse(name) for name in arguments.materials]
     entries = [
         _entry(material, arguments.dir, directory, bool(named)) for material in named or _overview(directory)
@@ -89,7 +89,7 @@ def _entry(material: Material, given: Path | None, directory: Path, detailed: bo
 def _list(directory: Path, entries: Sequence[Entry]) -> Iterator[str]:
     found = [entry.info for entry in entries if entry.info]
     size = size_text(sum(info.bytes for info in found))
-    yield f"{directory}: {len(found)} of {len(entries)} tables, {size}"
+    yield f"{directory}: {len(found)} of {counted(len(entries), 'table')}, {size}"
     if found:
         yield ""
         yield f"{'material':10} {'positions':>14} {'depth':>9} {'size':>10} {'built in':>10}  by"
@@ -120,7 +120,7 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
         passing = f", {info.ep_positions:,} en passant" if info.ep_positions else ""
         yield f"positions      {white:,} White to move, {black:,} Black to move{passing}"
         yield f"accrued runs   {info.runs:,}"
-        yield f"longest depth  {info.max_depth} plies"
+        yield f"longest depth  {counted(info.max_depth, 'ply', 'plies')}"
         yield f"built          in {info.build_seconds:.1f} s by tbgen {info.tbgen_version}"
         yield f"format         version {info.format_version}, rules {info.rules}"
         yield f"digest         {info.digest}"

@@ -9,7 +9,8 @@ from typing import Any
 
 import chess
 
-from tbgen.cli.options import add_directory, add_json
+from tbgen.cli.options import add_directory, add_json, directory_of
+from tbgen.cli.text import counted
 from tbgen.errors import TbgenError
 from tbgen.probe.fen import parse_fen
 from tbgen.probe.line import LinePly
@@ -66,6 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Probe one position, or those of standard input."""
     accrued = None if arguments.accrued is None else GScore.parse(arguments.accrued)
     fen = " ".join(arguments.fen)
+    directory_of(arguments)
     with open_tablebase(arguments.dir) as tables:
         if fen == "-":
             return _batch(tables, accrued, arguments.line)
@@ -190,4 +192,4 @@ def _situation(report: Report) -> str:
 
 
 def _plies(number: int) -> str:
-    return f"{number} {'ply' if number == 1 else 'plies'}"
+    return counted(number, "ply", "plies")

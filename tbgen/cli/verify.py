@@ -9,11 +9,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tbgen.cli.options import add_directory, add_json
+from tbgen.cli.options import add_directory, add_json, directory_of
 from tbgen.cli.progress import ProgressLine, duration
-from tbgen.errors import MissingTableError, TbgenError, UsageError
+from tbgen.cli.text import counted
+from tbgen.errors import MissingTableError, NoTablesError, TbgenError, UsageError
 from tbgen.material import Material
-from tbgen.store.format import default_directory, tables_in
+from tbgen.store.format import tables_in
 
 if TYPE_CHECKING:
     from tbgen.verify.report import Finding, Outcome
@@ -60,10 +61,10 @@ def run(arguments: argparse.Namespace) -> int:
     from tbgen.verify.tables import verify  # needs numba, and --help does not
 
     _check_numbers(arguments)
-    directory = default_directory() if arguments.dir is None else arguments.dir
+    directory = directory_of(arguments)
     materials = [Material.parse(name) for name in arguments.materials] or tables_in(directory)
     if not materials:
-        raise TbgenError(f"there are no tables in {directory}: build some, as with: tbgen build KBvK")
+        raise NoTablesError(directory, arguments.dir)
     reporter = _Reporter()
     verdicts = []
     try:
@@ -127,9 +128,14 @@ def _text(verdict: Verdict) -> str:
     result = verdict.result
     assert result is not None
     if not result.ok:
-        return "\n    ".join([f"{name} wrong: {result.wrong:,} states", *map(str, result.findings)])
-    said = "proved" if result.sample is None else "nothing wrong in a sample"
-    return f"{name} {said}: {result.positions:,} positions, {result.states:,} states, {result.seconds:.2f} s"
+        return "\n    ".join([f"{name} wrong: {counted(result.wrong, 'state')}", *map(str, result.findings)])
+    if result.sample is None:
+        said = f"proved: {counted(result.positions, 'position')}"
+    elif result.sample >= result.positions:
+        said = f"proved: all positions, {result.positions:,} of them"
+    else:
+        said = f"nothing wrong in a sample: {result.sample:,} of {counted(result.positions, 'position')}"
+    return f"{name} {said}, {counted(result.states, 'state')}, {result.seconds:.2f} s"
 
 
 def _document(directory: Path, verdicts: list[Verdict]) -> dict[str, Any]:
@@ -165,7 +171,14 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def _outcome(outcome: Outcome | None) -> dict[str, Any] | None:
-    return None if outcome is None else {"value": str(outcome.value), "depth": outcome.depth}
+    return (
+        None
+        if outcome is None
+        else {
+            "value": None if outcome.value is None else str(outcome.value),
+            "depth": outcome.depth,
+        }
+    )
 
 
 def _raise_failure(verdicts: list[Verdict], given: Path | None) -> None:
@@ -175,7 +188,8 @@ def _raise_failure(verdicts: list[Verdict], given: Path | None) -> None:
         return
     wrong = [verdict.material.name for verdict in failed if verdict.result is not None]
     if wrong:
-        raise TbgenError(f"{len(wrong)} of {len(verdicts)} tables are wrong: {', '.join(wrong)}")
+        are = "is" if len(wrong) == 1 else "are"
+        raise TbgenError(f"{len(wrong)} of {counted(len(verdicts), 'table')} {are} wrong: {', '.join(wrong)}")
     errors = [verdict.error for verdict in failed if verdict.error is not None]
     error = min(errors, key=lambda error: isinstance(error, MissingTableError))
     raise MissingTableError(error.material, given) if isinstance(error, MissingTableError) else error

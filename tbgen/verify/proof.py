@@ -18,8 +18,9 @@ from tbgen.verify.best import Game, new_scratch
 from tbgen.verify.crew import Crew, Range
 from tbgen.verify.keys import MIDDLE, WHITE_WORTH
 from tbgen.verify.layers import begin, copy_images, enter_layer
+from tbgen.verify.misfit import misfit
 from tbgen.verify.moves import men_of
-from tbgen.verify.passing import passing_configs, passing_rows
+from tbgen.verify.passing import passing_rows
 from tbgen.verify.report import VerifyResult, describe
 from tbgen.verify.resets import SubTables, resets_of
 from tbgen.verify.runs import Runs, survey_runs
@@ -57,7 +58,9 @@ def verify_table(
     :raises DamagedTableError: if the arrays of the table do not fit together.
     """
     started = time.perf_counter()
-    _check_arrays(table)
+    problem = misfit(table)
+    if problem is not None:
+        raise DamagedTableError(f"table {table.material}: {problem}")
     with Crew(threads) as crew:
         proof = Proof(table, sub_tables, crew, progress or _silent)
         states = proof.run(sample, np.random.default_rng(seed))
@@ -202,18 +205,3 @@ class Proof:
 
 def _silent(step: str, share: float) -> None:
     pass
-
-
-def _check_arrays(table: Table) -> None:
-    """Check what the kernels rely on.
-
-    :raises DamagedTableError: naming what does not fit.
-    """
-    try:
-        table.check_shapes()
-    except ValueError as error:
-        raise DamagedTableError(str(error)) from error
-    if table.run_rank.size and table.run_rank[-1] < LAST_RUN:
-        raise DamagedTableError(f"table {table.material}: its last run is not marked as such")
-    if not np.array_equal(table.ep_config, passing_configs(table.layout)):
-        raise DamagedTableError(f"table {table.material}: its en passant rights are not those of its pawns")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tbgen.index.layout import Layout
 from tbgen.index.table import Table
 from tbgen.material import Material
-from tbgen.score import GScore
+from tbgen.score import MAX_CODED_RANK, GScore
 from tbgen.verify import findings as kinds
 from tbgen.verify.keys import MIDDLE, WHITE_WORTH, read_key
 
@@ -37,11 +37,13 @@ Place = tuple[int, int, int]
 class Outcome:
     """A value and the plies to it."""
 
-    value: GScore
+    value: GScore | None
+    """None if a depth stands where there is no value."""
     depth: int
 
     def __str__(self) -> str:
-        return f"{self.value} in {self.depth} plies"
+        plies = f"{self.depth} {'ply' if self.depth == 1 else 'plies'}"
+        return f"{'no value' if self.value is None else self.value} in {plies}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,4 +187,5 @@ def _score(worth: int) -> GScore:
 
 def _outcome(key: int, level: int) -> Outcome:
     worth, depth = read_key(key, level)
-    return Outcome(_score(worth), depth)
+    score = _score(worth)
+    return Outcome(score if score.rank <= MAX_CODED_RANK else None, depth)

@@ -8,11 +8,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.errors import DamagedTableError, TbgenError
+from tbgen.errors import TbgenError
 from tbgen.index.table import LAST_RUN, Table
 from tbgen.material import Material, closure
 from tbgen.store.format import BLOCK, table_path
 from tbgen.store.reader import TableFile
+from tbgen.verify.misfit import misfit
 from tbgen.verify.report import VerifyResult
 
 Fresh = tuple[NDArray[np.uint8], NDArray[np.uint16]]
@@ -109,11 +110,14 @@ def _read(material: Material, directory: Path, threads: int) -> Table:
     with TableFile(table_path(directory, material.name), material=material) as file:
         file.check(threads)
         table = file.read()
+        problem = misfit(table)
+        if problem is not None:
+            raise file.damaged(problem)
         stated, found = file.info.facts(), table.facts()
+        for name, fact in found.items():
+            if stated[name] != fact:
+                raise file.damaged(f"it says that its {name} is {stated[name]}, but it is {fact}")
         _check_starts(file, table)
-    for name, fact in found.items():
-        if stated[name] != fact:
-            raise DamagedTableError(f"{file.path} says that its {name} is {stated[name]}, but it is {fact}")
     return table
 
 
@@ -132,8 +136,8 @@ def _check_starts(file: TableFile, table: Table) -> None:
             if wrong.size:
                 block = int(wrong[0])
                 whose = f"{('White', 'Black')[holder]}'s scores, {('White', 'Black')[side]} to move"
-                raise DamagedTableError(
-                    f"{file.path} is wrong: accrued/start of block {block} of {whose}: stored "
+                raise file.damaged(
+                    f"accrued/start of block {block} of {whose}: stored "
                     f"{stored[holder, side, block]}, recomputed {starts[block]}"
                 )
             before += int(counts[-1])
