@@ -10,7 +10,7 @@ from typing import Any
 from tbgen.build import Built, Estimate, build, estimate, missing
 from tbgen.cli.options import add_directory, add_json
 from tbgen.cli.progress import ProgressLine, duration
-from tbgen.cli.text import size_text
+from tbgen.cli.text import counted, size_text
 from tbgen.errors import UsageError
 from tbgen.material import Material, all_materials
 from tbgen.store.format import default_directory
@@ -142,9 +142,8 @@ def _print_estimates(estimates: Sequence[Estimate], as_json: bool) -> None:
             f"{entry.material.name:10} {duration(entry.seconds):>10} {size_text(entry.memory):>11} "
             f"{size_text(entry.disk):>11}"
         )
-    count = "1 table" if len(estimates) == 1 else f"{len(estimates)} tables"
     needs = f"at most {size_text(memory)} of memory, {size_text(disk)} of disk"
-    print(f"{count} to build: about {duration(seconds)}, {needs}")
+    print(f"{counted(len(estimates), 'table')} to build: about {duration(seconds)}, {needs}")
 
 
 def _document(built: Built) -> dict[str, Any]:
