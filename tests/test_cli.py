@@ -298,4 +298,7 @@ def test_a_file_where_a_directory_should_be(
 ) -> None:
     path = tmp_path / "file"
     path.touch()
-    assert failure(capsys, 1, *command, "--dir", str(path)) == f"tbgen: {path} is not a directory\n"
+    assert (
+        failure(capsys, 1, *command, "--dir", str(path))
+        == f"tbgen: {path} is not a directory; choose another with --dir\n"
+    )

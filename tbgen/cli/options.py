@@ -21,7 +21,7 @@ def directory_of(arguments: argparse.Namespace) -> Path:
     """
     directory: Path = default_directory() if arguments.dir is None else arguments.dir
     if directory.exists() and not directory.is_dir():
-        raise TbgenError(f"{directory} is not a directory")
+        raise TbgenError(f"{directory} is not a directory; choose another with --dir")
     return directory
 
 

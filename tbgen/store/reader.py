@@ -224,7 +224,7 @@ class TableFile:
         except FileNotFoundError:
             raise MissingTableError(self._name, self.path.parent) from None
         except NotADirectoryError:
-            raise TbgenError(f"{self.path.parent} is not a directory") from None
+            raise TbgenError(f"{self.path.parent} is not a directory; choose another with --dir") from None
         except PermissionError:
             raise TbgenError(f"no permission to read {self.path}") from None
         except (OSError, RuntimeError, ValueError) as error:
