@@ -3,6 +3,7 @@
 import hashlib
 import zlib
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import count
 from math import prod
 from typing import Any, Final
@@ -113,6 +114,19 @@ class ChunkedArray:
             state.update(piece)
         return manifest_line(self.name, self.dtype, self.shape, state.hexdigest())
 
+    @cached_property
+    def _present(self) -> set[tuple[int, ...]] | None:
+        """The corners of the chunks that are there, or None if all are.
+
+        HDF5 takes time in proportion to their number to say whether one is there.
+        """
+        per_row = -(-self.shape[-1] // self._step)
+        if self._id.get_num_chunks() == (1 if self._chunk == self.shape else prod(self.shape[:-1]) * per_row):
+            return None
+        found: set[tuple[int, ...]] = set()
+        self._id.chunk_iter(lambda chunk: found.add(chunk.chunk_offset))
+        return found
+
     def _corner(self, row: int, number: int) -> tuple[int, ...]:
         start = number * self._step
         match len(self.shape):
@@ -127,7 +141,7 @@ class ChunkedArray:
         full = prod(self._chunk) * self._width
         try:
             # Asked first, because reading a chunk that is not there takes garbage for its size.
-            if self._id.get_chunk_info_by_coord(corner).byte_offset is None:
+            if self._present is not None and corner not in self._present:
                 if self._optional:
                     return bytes(full)
                 raise DamagedChunkError(f"{self.name} has no chunk at {corner}")
