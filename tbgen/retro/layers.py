@@ -290,4 +290,4 @@ def next_events(attacker, rank, phase, events, white_nodes, black_nodes, value, 
         merged[length] = entry
         length += 1
     merged[length : length + count - taken] = fresh[taken:]
-    return merged[: length + count - taken].copy()
+    return merged[: length + count - taken]
