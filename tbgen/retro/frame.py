@@ -10,7 +10,7 @@ import numpy as np
 
 from tbgen.accelerate import inlined, jit, kernel
 from tbgen.index.layout import Layout
-from tbgen.retro.bits import ALL, ZERO, lowest, reach
+from tbgen.retro.bits import ALL, ONE, ZERO, lowest, reach
 from tbgen.retro.geometry import (
     BETWEEN,
     BIT,
@@ -99,7 +99,7 @@ def pawn_attacks(colour, pawns):
     attacked = ZERO
     while pawns:
         attacked |= PAWN_ATTACKS[colour, lowest(pawns)]
-        pawns &= pawns - np.uint64(1)
+        pawns &= pawns - ONE
     return attacked
 
 

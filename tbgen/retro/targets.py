@@ -5,6 +5,7 @@ successor tables. Every slot of a table in the pool that stands for a legal posi
 or not.
 """
 
+import functools
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -65,6 +66,7 @@ def _placement_rows(layout: Layout) -> np.ndarray:
     return rows
 
 
+@functools.cache
 def en_passant_configs(layout: Layout) -> np.ndarray:
     """Return int32 (n, 2): (phase, en passant square) wherever a pawn may just have made a double step past a
     square that an enemy pawn attacks, in the order of phases, then squares."""
