@@ -101,6 +101,15 @@ def build(
     return results
 
 
+def build_table(material: Material, directory: Path, reporter: Reporter, threads: int) -> Built:
+    """Build one table whose sub-tables lie in the directory; the caller sees to locks and to room.
+
+    :raises TbgenError: if something cannot be read or written.
+    """
+    _compile(reporter)
+    return _build_one(material, directory, _Sources(directory), reporter, threads)
+
+
 def _is_there(material: Material, directory: Path) -> bool:
     try:
         with TableFile(table_path(directory, material.name), material=material):
