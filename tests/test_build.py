@@ -1,6 +1,8 @@
 """Building: order, skipping, sameness, and every way in which a build can be cut short."""
 
 import contextlib
+import errno
+import fcntl
 import json
 import os
 import resource
@@ -368,6 +370,20 @@ def test_an_interrupted_build(moment: str, three_men: Path, tmp_path: Path) -> N
         assert end(running) == (130, "tbgen: interrupted\n")
     assert set(tables_in(tmp_path)) == {*all_materials(2), *map(Material.parse, ("KQvK", "KRvK"))}
     assert not list(tmp_path.glob("*.tmp-*"))
+
+
+def test_a_file_system_without_locks(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The build says so and goes on; whoever else may be at work, tables appear whole."""
+
+    def without(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", without)
+    table_path(own, "KBvK").unlink()
+    diary = Diary()
+    build([KBVK], own, diary)
+    assert diary.finished == ["KBvK"]
+    assert diary.notes == [f"{own} has no file locks: see to it that no other build is at work there"]
 
 
 def test_two_builds_at_once(three_men: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import errno
 import os
 import resource
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -340,11 +341,24 @@ def test_a_file_that_the_process_has_open_otherwise(path: Path) -> None:
 
 
 def test_tables_in_a_directory(tmp_path: Path, path: Path) -> None:
-    for name in ("KvKN.r.h5", "KQQQQvK.r.h5", "notes.r.h5", "KQvK.wg.h5", "KRvK.r.h5", "KBvK.r.h5.tmp-12"):
+    for name in ("KvKN.r.h5", "KQQQQvK.r.h5", "notes.r.h5", "KQvK.wg.h5", "KRvK.r.h5", "KBvK.r.h5.tmp-a-1-b"):
         (tmp_path / name).touch()
     assert [material.name for material in tables_in(tmp_path)] == ["KRvK", "KNvK"]
-    assert remove_leftovers(tmp_path) == [tmp_path / "KBvK.r.h5.tmp-12"]
-    assert not (tmp_path / "KBvK.r.h5.tmp-12").exists()
+
+
+def test_only_what_killed_writers_have_left_is_removed(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    host = socket.gethostname()
+    gone = tmp_path / f"KBvK.r.h5.tmp-{host}-{ended.pid}-0123abcd"
+    stale = tmp_path / "KNvK.r.h5.tmp-some-other-machine-7-0123abcd"
+    here = tmp_path / f"KQvK.r.h5.tmp-{host}-{os.getpid()}-0123abcd"
+    elsewhere = tmp_path / "KRvK.r.h5.tmp-some-other-machine-7-0123abcd"
+    for path in (gone, stale, here, elsewhere):
+        path.touch()
+    os.utime(stale, times=(0, 0))
+    assert remove_leftovers(tmp_path) == [gone, stale]
+    assert sorted(tmp_path.iterdir()) == [here, elsewhere]
 
 
 def test_a_full_disk_is_reported_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

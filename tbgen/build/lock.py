@@ -13,12 +13,16 @@ from tbgen.errors import TbgenError
 LOCK_NAME: Final = ".tbgen.lock"
 """The lock file; it stays, empty locks cost nothing, and the system releases it when its holder ends."""
 
+_NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
+"""What network file systems without locks answer."""
+
 
 @contextlib.contextmanager
 def build_lock(directory: Path, on_wait: Callable[[str], None]) -> Iterator[None]:
     """Hold the directory's build lock, waiting for another build to end.
 
-    ``on_wait`` is told once, in a sentence, if there is something to wait for.
+    ``on_wait`` is told once, in a sentence, if there is something to wait for, or if the file system has no
+    locks: then two builds would do the same work twice and harm nothing, since tables appear by renaming.
 
     :raises TbgenError: if the directory cannot be written.
     """
@@ -42,6 +46,10 @@ def build_lock(directory: Path, on_wait: Callable[[str], None]) -> Iterator[None
                 f"another build is at work in {directory} (process {holder or 'unknown'}): waiting for it"
             )
             fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
+            on_wait(f"{directory} has no file locks: see to it that no other build is at work there")
         with contextlib.suppress(OSError):
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, str(os.getpid()).encode(), 0)

@@ -31,7 +31,7 @@ BLOCK: Final = 4096
 SUFFIX: Final = ".h5"
 
 TEMPORARY: Final = ".tmp-"
-"""Stands between the final name and the process id in the name of a file that is being written."""
+"""Stands between the final name and the writer (host, process, chance) in the name of an unfinished file."""
 
 
 def table_path(directory: Path, material: str, rules: str = "r") -> Path:

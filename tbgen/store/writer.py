@@ -1,9 +1,13 @@
 """Writing a table file: compressed on all threads, checked by reading it back, and only then put in place."""
 
+import contextlib
 import errno
 import json
 import os
 import re
+import secrets
+import socket
+import time
 import zlib
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -26,6 +30,9 @@ from tbgen.store.reader import TableFile
 _BATCH: Final = 16
 """Chunks per job of a compressing thread: enough to hide the cost of handing it over."""
 
+_ABANDONED: Final = 3600.0
+"""Seconds without a change after which a file of a writer that nobody can ask counts as left behind."""
+
 
 def write_table(
     table: Table,
@@ -43,7 +50,7 @@ def write_table(
     :raises TbgenError: if the directory is not writable or the disk is full; nothing is left behind then.
     :raises ValueError: if arrays of the table contradict each other.
     """
-    temporary = path.with_name(f"{path.name}{TEMPORARY}{os.getpid()}")
+    temporary = _temporary(path)
     attributes = {
         "tbgen_version": version,
         "build_seconds": float(build_seconds),
@@ -67,11 +74,43 @@ def write_table(
 
 
 def remove_leftovers(directory: Path) -> list[Path]:
-    """Remove what writers that were killed have left, and return it; no writer may be at work meanwhile."""
-    leftovers = sorted(directory.glob(f"*{SUFFIX}{TEMPORARY}*"))
-    for path in leftovers:
-        path.unlink(missing_ok=True)
+    """Remove what writers that were killed have left, and return it.
+
+    Writers that are at work keep theirs: those of this machine are asked for by process, those of other
+    machines that share the directory count as at work while their file changes.
+    """
+    leftovers = []
+    for path in sorted(directory.glob(f"*{SUFFIX}{TEMPORARY}*")):
+        with contextlib.suppress(FileNotFoundError):  # its writer, or another build, was faster
+            if _is_left(path):
+                path.unlink()
+                leftovers.append(path)
     return leftovers
+
+
+def _temporary(path: Path) -> Path:
+    """Return a name that no other writer uses, be it on another machine that shares the directory."""
+    return path.with_name(
+        f"{path.name}{TEMPORARY}{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+    )
+
+
+def _is_left(path: Path) -> bool:
+    """Whether the writer of a temporary file is gone."""
+    host, _, process = path.name.partition(TEMPORARY)[2].rpartition("-")[0].rpartition("-")
+    if host == socket.gethostname() and process.isdecimal() and not _is_alive(int(process)):
+        return True
+    return time.time() - path.stat().st_mtime > _ABANDONED
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # somebody else's
+    return True
 
 
 def _write(table: Table, path: Path, attributes: Mapping[str, Any], threads: int) -> None:
