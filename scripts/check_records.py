@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+"""Compare tables with published records: longest mates and numbers of legal positions.
+
+    scripts/check_records.py data
+    scripts/check_records.py data KBNvKN KNNvKP
+
+G0.0 and -G0.0 are mates and their depth is the distance to mate in plies, so the longest ones of a table must
+be the published ones. They, and where they were published, are in tests/data/mate_records.csv, the numbers of
+positions in tests/data/position_totals.csv. Without MATERIAL, all tables in DIR are compared. Tables are read
+piece by piece, in less than a minute each.
+
+Prints a line per table: the longest mate that White and that Black to move can force, the longest of all, the
+legal positions with White and with Black to move, and a position that takes longest. Where a figure differs,
+the published one follows it, and the position is one of that figure. Exit code 0 if all agree, 1 if one
+differs, 3 if a table is missing.
+"""
+
+import argparse
+import csv
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import chess
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.errors import MissingTableError, TbgenError, UsageError
+from tbgen.index.layout import PIECE_ORDER, Layout, layout_of
+from tbgen.index.symmetry import IMAGE, TRANSPOSE, TRIANGLE
+from tbgen.material import Material, all_materials
+from tbgen.score import NONE, GScore
+from tbgen.store.format import table_path
+from tbgen.store.reader import TableFile
+
+PUBLISHED: Final = Path(__file__).resolve().parent.parent / "tests" / "data"
+
+PIECE: Final = 1 << 22
+"""Slots that are read at a time."""
+
+MATES: Final = (GScore.parse("G0.0").code, GScore.parse("-G0.0").code)
+"""Value codes of mates that White and that Black gives."""
+
+DIAGONAL: Final = tuple(square for square in range(64) if IMAGE[TRANSPOSE][square] == square)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is published about one material; None stands for nothing."""
+
+    material: Material
+    mates: tuple[int, int]
+    """Plies of the longest mate that White with White to move, and Black with Black to move, can force."""
+    longest: int | None
+    """Plies of the longest mate of either side, whoever moves."""
+    positions: tuple[int, int]
+    """Legal positions with White and with Black to move."""
+    whole_board: bool
+    """Whether positions that are images of each other are counted one by one."""
+
+
+@dataclass(slots=True)
+class Longest:
+    """The longest mate found so far, and a position that takes it."""
+
+    plies: int = 0
+    fen: str = ""
+
+
+class Mates:
+    """The longest mates of a table."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self.moving = Longest(), Longest()
+        """Of White with White to move, and of Black with Black to move."""
+        self.of_all = Longest()
+
+    def add(
+        self,
+        side: int,
+        first: int,
+        value: NDArray[np.uint8],
+        depth: NDArray[Any],
+        ep_square: int | None = None,
+    ) -> None:
+        """Take in the slots from ``first`` on, with one side to move and maybe an en passant right."""
+        for holder, code in enumerate(MATES):
+            where = np.flatnonzero(value == code)
+            if not where.size:
+                continue
+            at = int(where[np.argmax(depth[where])])
+            plies = int(depth[at])
+            for longest in (self.of_all, self.moving[side]) if side == holder else (self.of_all,):
+                if plies > longest.plies:
+                    longest.plies = plies
+                    longest.fen = fen_of(self._layout, side, first + at, ep_square)
+
+
+def rows_of(name: str) -> dict[str, dict[str, str]]:
+    """Read a file of published figures by material."""
+    with (PUBLISHED / name).open(newline="") as file:
+        lines = [line for line in file if not line.startswith("#")]
+    rows = list(csv.DictReader(lines))
+    by_material = {row["material"]: row for row in rows}
+    if len(by_material) != len(rows):
+        raise ValueError(f"{name} has a material twice")
+    return by_material
+
+
+def published() -> dict[str, Record]:
+    """Return the published records by the canonical name of the material, in build order."""
+    mates, totals = rows_of("mate_records.csv"), rows_of("position_totals.csv")
+    if mates.keys() != totals.keys():
+        raise ValueError("mate_records.csv and position_totals.csv have different materials")
+    records = {}
+    for name, row in mates.items():
+        total = totals[name]
+        records[name] = Record(
+            material=Material.parse(name),
+            mates=(int(row["white"]), int(row["black"])),
+            longest=int(row["longest"]) if row["longest"] else None,
+            positions=(int(total["white"]), int(total["black"])),
+            whole_board={"symmetry": False, "board": True}[total["counted"]],
+        )
+        if total["both"] and int(total["both"]) != sum(records[name].positions):
+            raise ValueError(f"the numbers of positions of {name} contradict each other")
+    return records
+
+
+def fen_of(layout: Layout, side: int, slot: int, ep_square: int | None) -> str:
+    """Return the FEN of a slot with one side to move."""
+    free, pawns = layout.squares(slot)
+    board = chess.Board(None)
+    board.turn = side == 0
+    for square, kind, colour in zip(free, layout.kinds, layout.colours, strict=True):
+        piece = chess.Piece.from_symbol(PIECE_ORDER[kind])
+        board.set_piece_at(square, chess.Piece(piece.piece_type, colour == 0))
+    for number, square in enumerate(pawns):
+        board.set_piece_at(square, chess.Piece(chess.PAWN, number < layout.white_pawns))
+    board.ep_square = ep_square
+    return board.fen()
+
+
+def longest_mates(path: Path, layout: Layout) -> Mates:
+    """Read all fresh values and depths, those of en passant positions too, and return the longest mates."""
+    mates = Mates(layout)
+    with h5py.File(path, "r") as file:
+        value, depth = file["value"], file["depth"]
+        for side in (0, 1):
+            for start in range(0, layout.size, PIECE):
+                piece = slice(start, min(start + PIECE, layout.size))
+                mates.add(side, start, value[side, piece], depth[side, piece])
+        value, depth = file["ep/value"], file["ep/depth"]
+        for row, (phase, square) in enumerate(file["ep/config"][:].tolist()):
+            side = int(chess.square_rank(square) == 2)
+            mates.add(side, phase * layout.phase_size, value[row], depth[row], square)
+    return mates
+
+
+def own_images(path: Path, layout: Layout) -> tuple[int, int]:
+    """Count the positions with White and with Black to move that a symmetry of the board maps to themselves.
+
+    Both kings are on a long diagonal then; slots have White's on a1-d4.
+    """
+    if layout.pawns:
+        return 0, 0
+    found = [0, 0]
+    pieces = layout.free - 2
+    with h5py.File(path, "r") as file:
+        for side, first in blocks_on_diagonal(pieces):
+            slots = np.flatnonzero(file["value"][side, first : first + 64**pieces] != NONE)
+            men = np.array([slots >> 6 * (pieces - 1 - man) & 63 for man in range(pieces)])
+            mirrored = np.array(IMAGE[TRANSPOSE])[men]
+            for start, stop in layout.like_men:
+                men[start - 2 : stop - 2].sort(axis=0)
+                mirrored[start - 2 : stop - 2].sort(axis=0)
+            found[side] += int(np.count_nonzero((men == mirrored).all(axis=0)))
+    return found[0], found[1]
+
+
+def blocks_on_diagonal(pieces: int) -> Iterator[tuple[int, int]]:
+    """Yield the side to move and the first slot of all blocks of slots with both kings on the diagonal."""
+    for side in (0, 1):
+        for coordinate, square in enumerate(TRIANGLE):
+            if square in DIAGONAL:
+                for black_king in DIAGONAL:
+                    yield side, (coordinate * 64 + black_king) * 64**pieces
+
+
+def positions(path: Path, layout: Layout, canonical: tuple[int, int], whole_board: bool) -> tuple[int, int]:
+    """Return the legal positions with White and with Black to move, counted up to symmetry or all."""
+    if not whole_board:
+        return canonical
+    images = 2 if layout.pawns else 8
+    white, black = own_images(path, layout)
+    return images * canonical[0] - images // 2 * white, images * canonical[1] - images // 2 * black
+
+
+def compare(directory: Path, record: Record) -> bool:
+    """Compare one table, print a line, and tell whether it agrees."""
+    path, layout = table_path(directory, record.material.name), layout_of(record.material)
+    with TableFile(path, material=record.material) as file:
+        canonical = file.info.positions
+    mates = longest_mates(path, layout)
+    legal = positions(path, layout, canonical, record.whole_board)
+    longest = (*mates.moving, mates.of_all)
+    known = (*record.mates, record.longest)
+    wrong = [mate for mate, plies in zip(longest, known, strict=True) if plies not in (None, mate.plies)]
+    agrees = not wrong and legal == record.positions
+    white, black, of_all = (_figure(mate.plies, plies) for mate, plies in zip(longest, known, strict=True))
+    numbers = " and ".join(map(_figure, legal, record.positions))
+    print(
+        f"{record.material!s:6} {'agrees' if agrees else 'DIFFERS'}: mates in plies {white} White to move, "
+        f"{black} Black to move, {of_all} of all; {numbers} positions; "
+        f"{(wrong[0] if wrong else mates.of_all).fen or 'no mate'}",
+        flush=True,
+    )
+    return agrees
+
+
+def _figure(found: int, known: int | None) -> str:
+    return f"{found:,}" if known in (None, found) else f"{found:,} (published {known:,})"
+
+
+def run(directory: Path, names: list[str]) -> int:
+    """Compare the tables asked for, or all that are there, and return the exit code."""
+    records = published()
+    materials = [Material.parse(name) for name in names] or [
+        material
+        for material in all_materials(5)
+        if material.name in records and table_path(directory, material.name).exists()
+    ]
+    for material in materials:
+        if material.name not in records:
+            raise UsageError(f"{material} has no published record: its men are fewer than three")
+    if not materials:
+        raise MissingTableError(next(iter(records)), directory)
+    agree = [compare(directory, records[material.name]) for material in materials]
+    return 0 if all(agree) else 1
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("directory", type=Path, metavar="DIR", help="folder of the tables")
+    parser.add_argument("materials", nargs="*", metavar="MATERIAL", help="default: all that are in DIR")
+    args = parser.parse_args()
+    try:
+        return run(args.directory, args.materials)
+    except TbgenError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
