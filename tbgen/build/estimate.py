@@ -80,6 +80,14 @@ def check_room(materials: Iterable[Material], directory: Path, threads: int) -> 
                 f"{needs.material} needs about {needs.memory / _MIB:,.0f} MiB of memory and this machine has "
                 f"{memory / _MIB:,.0f} MiB: build it on a larger one"
             )
+    check_disk(estimates, directory)
+
+
+def check_disk(estimates: Iterable[Estimate], directory: Path) -> None:
+    """Check that the disk has room for tables.
+
+    :raises TbgenError: if it has not.
+    """
     disk = sum(needs.disk for needs in estimates)
     free = shutil.disk_usage(directory).free
     if disk > free:

@@ -4,14 +4,14 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tbgen.build import Built, Estimate, build, estimate, missing
 from tbgen.cli.options import add_directory, add_json
 from tbgen.cli.progress import ProgressLine, duration
 from tbgen.cli.text import counted, size_text
-from tbgen.errors import UsageError
+from tbgen.errors import TbgenError, UsageError
 from tbgen.material import Material, all_materials
 from tbgen.store.format import default_directory
 
@@ -24,6 +24,7 @@ _EPILOG = """\
 examples:
   tbgen build KBvK
   tbgen build --men 4 --estimate
+  tbgen build --men 5 --scheduler tcp://host:8786 --dir /shared/tables
 """
 
 
@@ -35,8 +36,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force", action="store_true", help="build the named materials anew even if their tables are there"
     )
+    parser.add_argument("--threads", type=int, metavar="N", help="threads (default: all cores)")
     parser.add_argument(
-        "--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="threads (default: all cores)"
+        "--scheduler",
+        metavar="ADDRESS",
+        help="build on the workers of this Dask scheduler, such as tcp://host:8786 (docs/cluster.md)",
     )
     parser.add_argument(
         "--estimate", action="store_true", help="print the time, memory and disk needed, and stop"
@@ -48,16 +52,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Build, or say what a build would take."""
     materials = _materials(arguments)
-    if arguments.threads < 1:
+    if arguments.threads is not None and arguments.threads < 1:
         raise UsageError(f"--threads {arguments.threads} is too few: give at least 1")
+    threads = arguments.threads or os.cpu_count() or 1
     directory = default_directory() if arguments.dir is None else arguments.dir
     if arguments.estimate:
         todo = missing(materials, directory, force=materials if arguments.force else ())
-        _print_estimates([estimate(material, arguments.threads) for material in todo], arguments.json)
+        _print_estimates([estimate(material, threads) for material in todo], arguments.json)
         return 0
     reporter = _Reporter(quiet=arguments.json)
     try:
-        built = build(materials, directory, reporter, force=arguments.force, threads=arguments.threads)
+        if arguments.scheduler is None:
+            built = build(materials, directory, reporter, force=arguments.force, threads=threads)
+        else:
+            built = _build_on_cluster()(
+                materials,
+                directory,
+                reporter,
+                arguments.scheduler,
+                force=arguments.force,
+                threads=arguments.threads,
+            )
     finally:
         reporter.line.clear()
     if arguments.json:
@@ -69,6 +84,16 @@ def run(arguments: argparse.Namespace) -> int:
     elif not built:
         print(f"nothing to build: the tables asked for are in {directory}")
     return 0
+
+
+def _build_on_cluster() -> Callable[..., list[Built]]:
+    try:
+        from tbgen.build.cluster import build_on_cluster
+    except ModuleNotFoundError as error:
+        raise TbgenError(
+            f"--scheduler needs Dask ({error}): install it with: pip install distributed"
+        ) from error
+    return build_on_cluster
 
 
 def _materials(arguments: argparse.Namespace) -> list[Material]:
