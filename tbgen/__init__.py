@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, UsageError
     from tbgen.material import Material
-    from tbgen.probe.tablebase import ProbeResult, Tablebase, open_tablebase
+    from tbgen.probe.states import ProbeResult
+    from tbgen.probe.tablebase import Tablebase, open_tablebase
     from tbgen.score import GScore, Points, points
 
     __version__: str
@@ -37,7 +38,7 @@ _HOME = {
     "Material": "tbgen.material",
     "MissingTableError": "tbgen.errors",
     "Points": "tbgen.score",
-    "ProbeResult": "tbgen.probe.tablebase",
+    "ProbeResult": "tbgen.probe.states",
     "Tablebase": "tbgen.probe.tablebase",
     "TbgenError": "tbgen.errors",
     "UsageError": "tbgen.errors",

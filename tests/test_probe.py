@@ -24,7 +24,8 @@ from tbgen.probe.line import LinePly
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.position import locate, validate
 from tbgen.probe.signed import fold, merit, of_code, of_gscore, to_gscore
-from tbgen.probe.tablebase import ProbeResult, Tablebase, open_tablebase
+from tbgen.probe.states import ProbeResult
+from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.score import GScore
 from tbgen.store.format import table_path
 

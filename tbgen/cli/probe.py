@@ -5,17 +5,21 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import chess
 
+from tbgen.cli.lines import batches_of_lines
 from tbgen.cli.options import add_directory, add_json, directory_of
 from tbgen.cli.text import counted
 from tbgen.errors import TbgenError
-from tbgen.probe.fen import parse_fen
+from tbgen.probe.batch import BATCH, MOVES_BATCH
+from tbgen.probe.fen import Fen, parse_fen
 from tbgen.probe.line import LinePly
 from tbgen.probe.moves import RankedMove
-from tbgen.probe.tablebase import ProbeResult, Tablebase, open_tablebase
+from tbgen.probe.states import ProbeResult
+from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.score import GScore, points
 
 _DESCRIPTION = """\
@@ -30,8 +34,24 @@ _EPILOG = """\
 examples:
   tbgen probe "8/8/8/4KBk1/8/8/8/8 b - - 0 1" --line
   tbgen probe "8/8/5k1K/5P2/8/8/8/8 w - - 1 60" --accrued -G2.5
-  tbgen probe --json - < positions.fen
+  tbgen probe - < positions.fen
+  tbgen probe --no-moves - < positions.fen
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be said besides the value."""
+
+    moves: bool
+    line: bool
+
+    @property
+    def most(self) -> int:
+        """How many positions to answer together: what takes long is not held back for others."""
+        if self.line:
+            return 16
+        return MOVES_BATCH if self.moves else BATCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +62,7 @@ class Report:
     board: chess.Board
     rules: str
     result: ProbeResult
-    moves: list[RankedMove]
+    moves: list[RankedMove] | None
     line: list[LinePly] | None
 
 
@@ -59,6 +79,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--accrued", metavar="G", help="accrued score, such as G3.5, -G3.5 or mG3.5 (m for minus)"
     )
     parser.add_argument("--line", action="store_true", help="add best play of both sides to the goal")
+    parser.add_argument(
+        "--no-moves", action="store_true", help="leave the moves out, which take nine tenths of the time"
+    )
     add_json(parser, "one JSON document")
     add_directory(parser)
 
@@ -66,12 +89,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Probe one position, or those of standard input."""
     accrued = None if arguments.accrued is None else GScore.parse(arguments.accrued)
-    fen = " ".join(arguments.fen)
+    text = " ".join(arguments.fen)
+    wanted = Wanted(not arguments.no_moves, arguments.line)
     directory_of(arguments)
     with open_tablebase(arguments.dir) as tables:
-        if fen == "-":
-            return _batch(tables, accrued, arguments.line)
-        report = _report(tables, fen, accrued, arguments.line)
+        if text == "-":
+            return _batch(tables, accrued, wanted)
+        (report,) = _reports(tables, [text], accrued, wanted)
+    if isinstance(report, TbgenError):
+        raise report
     if arguments.json:
         print(json.dumps(_document(report), indent=2))
     else:
@@ -79,40 +105,54 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _batch(tables: Tablebase, accrued: GScore | None, line: bool) -> int:
+def _batch(tables: Tablebase, accrued: GScore | None, wanted: Wanted) -> int:
     worst = 0
-    for fen in filter(None, map(str.strip, _input())):
-        try:
-            document = _document(_report(tables, fen, accrued, line))
-        except TbgenError as error:
-            document = {"fen": fen, "error": str(error)}
-            worst = max(worst, error.exit_code)
-        print(json.dumps(document), flush=True)
+    for arrived in batches_of_lines(wanted.most):
+        texts = [text for line in arrived if (text := line.strip())]
+        for text, report in zip(texts, _reports(tables, texts, accrued, wanted), strict=True):
+            if isinstance(report, TbgenError):
+                document = {"fen": text, "error": str(report)}
+                worst = max(worst, report.exit_code)
+            else:
+                document = _document(report)
+            print(json.dumps(document))
+        sys.stdout.flush()
     return worst
 
 
-def _input() -> Iterator[str]:
-    """Yield the lines of standard input, without the mark that some editors put before the first one.
+def _reports(
+    tables: Tablebase, texts: list[str], given: GScore | None, wanted: Wanted
+) -> Iterator[Report | TbgenError]:
+    """Yield a report on each position, or what is wrong with it."""
+    fens = [_fen(text) for text in texts]
+    valid = [fen for fen in fens if isinstance(fen, Fen)]
+    boards = [fen.board for fen in valid]
+    accrued = [fen.accrued if given is None else given for fen in valid]
+    results = tables.probe_many(boards, accrued)
+    moves = tables.moves_many(boards, accrued) if wanted.moves else repeat(None)
+    answers = zip(boards, accrued, results, moves, strict=False)
+    for text, fen in zip(texts, fens, strict=True):
+        if isinstance(fen, TbgenError):
+            yield fen
+            continue
+        board, score, result, ranked = next(answers)
+        if isinstance(result, TbgenError):
+            yield result
+        elif isinstance(ranked, TbgenError):
+            yield ranked
+        else:
+            try:
+                line = tables.line(board, score) if wanted.line else None
+                yield Report(" ".join(text.split()), board, tables.rules, result, ranked, line)
+            except TbgenError as error:
+                yield error
 
-    :raises TbgenError: if it cannot be read.
-    """
-    if sys.stdin is None:
-        raise TbgenError("standard input is closed, so there are no positions to read: redirect it")
-    if hasattr(sys.stdin, "reconfigure"):
-        sys.stdin.reconfigure(encoding="utf-8-sig", errors="backslashreplace")
+
+def _fen(text: str) -> Fen | TbgenError:
     try:
-        yield from sys.stdin
-    except OSError as error:
-        raise TbgenError(f"standard input cannot be read: {error.strerror}") from error
-
-
-def _report(tables: Tablebase, text: str, given: GScore | None, line: bool) -> Report:
-    fen = parse_fen(text)
-    accrued = fen.accrued if given is None else given
-    result = tables.probe(fen.board, accrued)
-    moves = tables.moves(fen.board, accrued)
-    best = tables.line(fen.board, accrued) if line else None
-    return Report(" ".join(text.split()), fen.board, tables.rules, result, moves, best)
+        return parse_fen(text)
+    except TbgenError as error:
+        return error.with_traceback(None)
 
 
 def _document(report: Report) -> dict[str, Any]:
@@ -128,7 +168,9 @@ def _document(report: Report) -> dict[str, Any]:
         "holder": result.value.holder,
         "depth": result.depth,
         "points": {"white": round(white, 4), "black": round(black, 4)},
-        "moves": [
+    }
+    if report.moves is not None:
+        document["moves"] = [
             {
                 "uci": move.uci,
                 "san": move.san,
@@ -137,8 +179,7 @@ def _document(report: Report) -> dict[str, Any]:
                 "zeroing": move.zeroing,
             }
             for move in report.moves
-        ],
-    }
+        ]
     if report.line is not None:
         document["line"] = [
             {"uci": ply.uci, "san": ply.san, "accrued": str(ply.accrued), "depth": ply.depth}
@@ -186,9 +227,10 @@ def _diagram(board: chess.Board) -> Iterator[str]:
 
 
 def _situation(report: Report) -> str:
-    if report.moves:
+    rank = report.result.position_score.rank
+    if rank > 1:
         return f"{'White' if report.board.turn else 'Black'} to move"
-    return "mate" if report.board.is_check() else "stalemate"
+    return "stalemate" if rank else "mate"
 
 
 def _plies(number: int) -> str:

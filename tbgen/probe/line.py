@@ -45,7 +45,7 @@ def best_line(values: Values, board: chess.Board, position: Position, accrued: i
             raise DamagedTableError(
                 f"the tables in {values.directory} contradict each other; find which with: tbgen verify"
             )
-        san = board.san_and_push(best.move)
-        accrued, depth = best.accrued, best.depth
-        line.append(LinePly(best.move, san, to_gscore(accrued), depth))
+        san = board.san_and_push(best.reached.move)
+        accrued, depth = best.reached.accrued, best.depth
+        line.append(LinePly(best.reached.move, san, to_gscore(accrued), depth))
     return line

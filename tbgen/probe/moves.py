@@ -1,11 +1,13 @@
 """All legal moves of a position with their values, best first."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import chess
 
 from tbgen.probe.position import Position, locate
-from tbgen.probe.signed import fold, merit, to_gscore
+from tbgen.probe.san import sans_without_check
+from tbgen.probe.signed import fold, merit, rank_of, to_gscore
 from tbgen.probe.values import Values
 from tbgen.score import GScore
 
@@ -29,31 +31,47 @@ class RankedMove:
 
 
 @dataclass(frozen=True, slots=True)
-class Successor:
+class Reached:
     """The state that a move leads to; scores as in :mod:`tbgen.probe.signed`."""
 
     move: chess.Move
     zeroing: bool
     position: Position
     accrued: int
+
+
+@dataclass(frozen=True, slots=True)
+class Successor:
+    """A state that a move leads to, with its value as in :mod:`tbgen.probe.signed`."""
+
+    reached: Reached
     value: int
     depth: int
 
 
-def ranked_moves(values: Values, board: chess.Board, accrued: int) -> list[RankedMove]:
-    """Return the legal moves of a valid board with a folded accrued score, best for the mover first."""
+def ranked_moves(board: chess.Board, successors: Sequence[Successor]) -> list[RankedMove]:
+    """Return all successors of a board as moves for a reader, in the same order."""
+    names = sans_without_check(board, [s.reached.move for s in successors])
     return [
-        RankedMove(s.move, board.san(s.move), to_gscore(s.value), s.depth, s.zeroing)
-        for s in successors(values, board, accrued)
+        RankedMove(
+            s.reached.move,
+            name + _check_mark(s.reached.position),
+            to_gscore(s.value),
+            s.depth,
+            s.reached.zeroing,
+        )
+        for name, s in zip(names, successors, strict=True)
     ]
 
 
 def successors(values: Values, board: chess.Board, accrued: int) -> list[Successor]:
-    """Return the states that the legal moves lead to.
+    """Return the states that the legal moves of a valid board lead to, the best for the mover first."""
+    reached = reached_by(board, accrued)
+    return order(board, accrued, reached, [values.of(r.position, r.accrued) for r in reached])
 
-    The best value for the mover comes first. Among equal ones, the mover hurries to what is better for him
-    than the accrued score and puts off what is worse; ties go by UCI.
-    """
+
+def reached_by(board: chess.Board, accrued: int) -> list[Reached]:
+    """Return the states that the legal moves of a valid board with a folded accrued score lead to."""
     after = board.copy(stack=False)
     found = []
     for move in board.legal_moves:
@@ -61,14 +79,31 @@ def successors(values: Values, board: chess.Board, accrued: int) -> list[Success
         after.push(move)
         position = locate(after)
         held = position.score if zeroing else fold(accrued, position.score)
-        found.append(Successor(move, zeroing, position, held, *values.of(position, held)))
+        found.append(Reached(move, zeroing, position, held))
         after.pop()
+    return found
+
+
+def order(
+    board: chess.Board, accrued: int, reached: Sequence[Reached], valued: Sequence[tuple[int, int]]
+) -> list[Successor]:
+    """Return what is reached with its values and depths, the best value for the mover first.
+
+    Among equal ones, the mover hurries to what is better for him than the accrued score and puts off what is
+    worse; ties go by UCI.
+    """
     white = board.turn
     held_merit = merit(accrued, white)
 
-    def order(successor: Successor) -> tuple[int, int, str]:
+    def key(successor: Successor) -> tuple[int, int, str]:
         gain = merit(successor.value, white) - held_merit
         hurry = successor.depth if gain > 0 else -successor.depth if gain < 0 else 0
-        return -gain, hurry, successor.move.uci()
+        return -gain, hurry, successor.reached.move.uci()
 
-    return sorted(found, key=order)
+    return sorted((Successor(r, *v) for r, v in zip(reached, valued, strict=True)), key=key)
+
+
+def _check_mark(position: Position) -> str:
+    if rank_of(position.score) & 1:
+        return ""
+    return "#" if position.terminal else "+"

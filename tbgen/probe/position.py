@@ -9,6 +9,7 @@ from tbgen.errors import UsageError
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.symmetry import MIRROR_FILES, apply, swap_colours
 from tbgen.material import MAX_MEN, Material
+from tbgen.probe.mobility import mobility
 
 _BACK_RANKS: Final = chess.BB_RANK_1 | chess.BB_RANK_8
 _PIECES: Final = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
@@ -102,8 +103,8 @@ def locate(board: chess.Board) -> Position:
                 ep_square = apply(MIRROR_FILES, ep_square)
     else:
         slot = layout.slot(squares)
-    moves = board.legal_moves.count()
-    rank = 2 * moves + (not board.is_check())
+    moves, check = mobility(board)
+    rank = 2 * moves + (not check)
     return Position(
         shape, int(board.turn == swapped), slot, ep_square, ~rank if board.turn else rank, moves == 0
     )

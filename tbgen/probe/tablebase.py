@@ -1,6 +1,6 @@
 """A directory of tables, open for probing."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -8,33 +8,18 @@ from typing import Final, Self
 
 import chess
 
-from tbgen.errors import MissingTableError, UsageError, quote
-from tbgen.material import Material
+from tbgen.errors import MissingTableError, TbgenError, UsageError, quote
+from tbgen.probe.batch import moves_many, probe_many, questions
 from tbgen.probe.line import LinePly, best_line
-from tbgen.probe.moves import RankedMove, ranked_moves
-from tbgen.probe.position import Position, locate, validate
-from tbgen.probe.signed import fold, of_gscore, to_gscore
+from tbgen.probe.moves import RankedMove, ranked_moves, successors
+from tbgen.probe.position import validate
+from tbgen.probe.states import ProbeResult, locate_state, result_of, score_of, state_of
 from tbgen.probe.values import Values
 from tbgen.score import GScore
 from tbgen.store.format import RULES
 
 MAX_OPEN_FILES: Final = 64
 CACHE_BYTES: Final = 64 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeResult:
-    """What the tables say about a position."""
-
-    material: Material
-    value: GScore
-    """The result under optimal play of both sides."""
-    depth: int
-    """Plies until the accrued score is the value; 0 if it already is."""
-    position_score: GScore
-    """The position's own score."""
-    accrued: GScore
-    """The accrued score with the position's own folded in."""
 
 
 class Tablebase:
@@ -94,7 +79,8 @@ class Tablebase:
         :raises MissingTableError: if the table has not been built.
         :raises DamagedTableError: if its file cannot be used.
         """
-        return self._probe(*_start(board, accrued))
+        state = state_of(board, accrued)
+        return result_of(state, *self._values.of(*state))
 
     def get(self, board: chess.Board, accrued: GScore | str | None = None) -> ProbeResult | None:
         """Return what :meth:`probe` does, or None where there is no value to have.
@@ -106,13 +92,14 @@ class Tablebase:
         :raises TypeError: if the arguments are no board, and no G-score or text.
         :raises DamagedTableError: if the table's file cannot be used.
         """
-        given = _given(board, accrued)
+        given = score_of(board, accrued)
         try:
             validate(board)
         except UsageError:
             return None
         try:
-            return self._probe(*_locate(board, given))
+            state = locate_state(board, given)
+            return result_of(state, *self._values.of(*state))
         except MissingTableError:
             return None
 
@@ -121,22 +108,46 @@ class Tablebase:
 
         Raises as :meth:`probe` does, also for a missing table that only some of the moves lead to.
         """
-        position, held = _start(board, accrued)
-        return ranked_moves(self._values, board, held) if not position.terminal else []
+        position, held = state_of(board, accrued)
+        return ranked_moves(board, successors(self._values, board, held)) if not position.terminal else []
 
     def line(self, board: chess.Board, accrued: GScore | str | None = None) -> list[LinePly]:
         """Return best play of both sides up to the ply at which the accrued score is the value.
 
         Raises as :meth:`probe` does.
         """
-        position, held = _start(board, accrued)
+        position, held = state_of(board, accrued)
         return best_line(self._values, board, position, held)
 
-    def _probe(self, position: Position, held: int) -> ProbeResult:
-        value, depth = self._values.of(position, held)
-        return ProbeResult(
-            position.shape.material, to_gscore(value), depth, to_gscore(position.score), to_gscore(held)
-        )
+    def probe_many(
+        self, boards: Iterable[chess.Board], accrued: Iterable[GScore | str | None] | None = None
+    ) -> Iterator[ProbeResult | TbgenError]:
+        """Yield what :meth:`probe` returns for each board, in order; faster, above all where chunks are cold.
+
+        The error that :meth:`probe` would raise about a board is yielded in the place of its result, and the
+        others go on. Boards are read ahead by thousands, so the iterables may be endless, but must not wait
+        for the answers.
+
+        :param accrued: as many accrued scores as boards, each as in :meth:`probe`; None for none.
+
+        >>> import chess, tbgen
+        >>> boards = [chess.Board("8/8/8/2K3k1/8/8/8/8 w - - 0 1"), chess.Board()]
+        >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
+        ...     for result in tables.probe_many(boards):
+        ...         print(result if isinstance(result, tbgen.TbgenError) else result.value)
+        -G8.5
+        the position has 32 men; tables have at most 5, kings included
+
+        :raises TypeError: if an argument is no board, and no G-score or text.
+        :raises ValueError: if there are more boards or more accrued scores.
+        """
+        return probe_many(self._values, questions(boards, accrued))
+
+    def moves_many(
+        self, boards: Iterable[chess.Board], accrued: Iterable[GScore | str | None] | None = None
+    ) -> Iterator[list[RankedMove] | TbgenError]:
+        """Yield what :meth:`moves` returns for each board, or the error, as :meth:`probe_many` does."""
+        return moves_many(self._values, questions(boards, accrued))
 
 
 def open_tablebase(directory: str | PathLike[str] | None = None, *, rules: str = "r") -> Tablebase:
@@ -145,32 +156,3 @@ def open_tablebase(directory: str | PathLike[str] | None = None, *, rules: str =
     Files are opened when they are needed. Use it as a context manager.
     """
     return Tablebase(directory, rules=rules)
-
-
-def _start(board: chess.Board, accrued: GScore | str | None) -> tuple[Position, int]:
-    given = _given(board, accrued)
-    validate(board)
-    return _locate(board, given)
-
-
-def _given(board: chess.Board, accrued: GScore | str | None) -> GScore | None:
-    """Return the accrued score that a caller gives, after a look at what kind of arguments they are."""
-    if not isinstance(board, chess.Board):
-        raise TypeError(f"the position is a {type(board).__name__}: expected a chess.Board")
-    if isinstance(accrued, str):
-        return GScore.parse(accrued)
-    if accrued is None or isinstance(accrued, GScore):
-        return accrued
-    raise TypeError(
-        f"the accrued score is a {type(accrued).__name__}: expected a G-score, text such as 'G3.5', or None"
-    )
-
-
-def _locate(board: chess.Board, given: GScore | None) -> tuple[Position, int]:
-    """Return the place of a valid board, and the given accrued score with the board's own folded in."""
-    position = locate(board)
-    if given is None or position.terminal or position.ep_square >= 0:
-        return position, position.score
-    if given.rank < 2:
-        raise UsageError(f"the accrued score {given} ends the game, and here it goes on")
-    return position, fold(of_gscore(given), position.score)

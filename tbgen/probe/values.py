@@ -1,18 +1,24 @@
 """Values of states from the tables of one directory."""
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from threading import Lock
+from typing import Final
 
-from tbgen.errors import MissingTableError
+from tbgen.errors import MissingTableError, TbgenError
+from tbgen.index.layout import Layout
 from tbgen.material import Material
 from tbgen.probe.position import Position
 from tbgen.probe.signed import of_code, rank_of
+from tbgen.probe.states import State
 from tbgen.score import NONE
 from tbgen.store.cache import ChunkCache
 from tbgen.store.format import default_directory, table_path
 from tbgen.store.reader import TableFile
+
+_SLOT_BITS: Final = 48
 
 
 class Values:
@@ -62,6 +68,31 @@ class Values:
         if code == NONE:
             raise table.damaged("it has no value for a legal position")
         return of_code(code) ^ swapped, depth
+
+    def of_many(self, states: Sequence[State | TbgenError]) -> list[tuple[int, int] | TbgenError]:
+        """Return what :meth:`of` does for each state, or else the error; errors among the states stay.
+
+        States are looked up in the order in which they are stored, so that chunks are decoded once.
+        """
+        tables: dict[Layout, int] = {}
+        found: list[tuple[int, int] | TbgenError] = [(0, 0)] * len(states)
+        keys = []
+        for place, state in enumerate(states):
+            if isinstance(state, TbgenError):
+                found[place] = state
+                continue
+            position = state[0]
+            table = tables.setdefault(position.shape.layout, len(tables))
+            part = table << 2 | (position.ep_square >= 0) << 1 | position.side
+            keys.append((part << _SLOT_BITS | position.slot, place))
+        for _, place in sorted(keys):
+            state = states[place]
+            if not isinstance(state, TbgenError):
+                try:
+                    found[place] = self.of(*state)
+                except TbgenError as error:
+                    found[place] = error.with_traceback(None)
+        return found
 
     def _table(self, material: Material) -> TableFile:
         with self._lock:
