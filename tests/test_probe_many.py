@@ -13,11 +13,14 @@ from pathlib import Path
 
 import chess
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tbgen.cli.main import main
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, UsageError
 from tbgen.material import Material, all_materials
 from tbgen.probe.batch import moves_many, probe_many, questions
+from tbgen.probe.fen import parse_fen
 from tbgen.probe.mobility import mobility
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.position import validate
@@ -255,6 +258,31 @@ def test_notation_of_three_alike() -> None:
         assert names == [board.san(move).rstrip("+#") for move in moves], board.fen()
         longest = max(longest, *(len(name) for name in names), 0)
     assert longest == len("Qa1b2")
+
+
+rows = st.sampled_from(
+    ["8", "kK6", "3P4", "1q2R1b1", "NBn1r1pQ", "71", "P~7", "9", "7", "", "x7", "\u00b27", "08", "k8"]
+)
+fields = st.tuples(
+    st.lists(rows, min_size=7, max_size=9).map("/".join) | st.just("8/8/8/2K3k1/8/8/8/8"),
+    st.sampled_from(["w", "b", "W"]),
+    st.sampled_from(["-", "--", "x"]),
+    st.sampled_from(["-", "e3", "a6", "h8", "e9"]),
+    st.sampled_from(["0", "17", "007"]),
+    st.sampled_from(["0", "1", "999999999"]),
+)
+
+
+@settings(max_examples=500)
+@given(fields.flatmap(lambda six: st.integers(2, 6).map(lambda count: " ".join(six[:count]))))
+def test_fens_are_read_as_python_chess_does(text: str) -> None:
+    try:
+        expected = chess.Board(text)
+    except ValueError:
+        with pytest.raises(UsageError):
+            parse_fen(text)
+    else:
+        assert vars(parse_fen(text).board) == vars(expected)
 
 
 def answers(*words: str, text: str | bytes, tables: Path) -> list[str]:
