@@ -65,7 +65,9 @@ def build_on_cluster(
             task = partial(
                 make_table, directory=str(directory), version=__version__, probe=str(probe), threads=threads
             )
-            return _Run(client, scheduler, reporter, patience, needs, task).run()
+            built = _Run(client, scheduler, reporter, patience, needs, task).run()
+        remove_leftovers(directory)  # of workers that died on the way
+        return built
 
 
 @dataclass
