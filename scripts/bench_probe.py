@@ -6,11 +6,13 @@
 Positions are random and legal, the same in every run. The first pass reads chunks from the file, the second
 finds them in the cache. "mixed" has the materials in turn, more than the cache holds if they are many. The
 last table is `tbgen probe -` from a file of FENs to /dev/null, its start and the opening of tables included.
+"CPU" is the rate per second of CPU time, which a busy machine changes less.
 """
 
 import argparse
 import platform
 import random
+import resource
 import statistics
 import subprocess
 import sys
@@ -50,11 +52,11 @@ def main() -> None:
     if len(materials) > 1:
         sets["mixed"] = random_boards(random.Random(0), materials, MANY)
     print(f"\nprobe_many, {MANY} positions")
-    print(f"{'material':10} {'pass':14} {'probes/s':>9}")
+    print(f"{'material':10} {'pass':14} {'probes/s':>9} {'CPU':>9}")
     for name, boards in sets.items():
         many(directory, name, boards)
     print("\ntbgen probe -")
-    print(f"{'material':10} {'options':14} {'lines':>7} {'s':>7} {'lines/s':>9}")
+    print(f"{'material':10} {'options':14} {'lines':>7} {'lines/s':>9} {'CPU':>9}")
     for name, boards in sets.items():
         command_line(directory, name, boards, "--no-moves")
         command_line(directory, name, boards[:LINES_WITH_MOVES])
@@ -81,10 +83,11 @@ def many(directory: Path, name: str, boards: list[chess.Board]) -> None:
             tables.probe(board)  # opens the file
         for what, given in (("fresh", None), ("accrued", scores)):
             for when in ("first", "warm"):
-                start = time.perf_counter()
+                start, busy = time.perf_counter(), time.process_time()
                 count = sum(isinstance(r, tbgen.ProbeResult) for r in tables.probe_many(boards, given))
-                rate = count / (time.perf_counter() - start)
-                print(f"{name:10} {f'{what}, {when}':14} {rate:9,.0f}", flush=True)
+                seconds, busy = time.perf_counter() - start, time.process_time() - busy
+                row = f"{name:10} {f'{what}, {when}':14} {count / seconds:9,.0f} {count / busy:9,.0f}"
+                print(row, flush=True)
 
 
 def command_line(directory: Path, name: str, boards: list[chess.Board], *options: str) -> None:
@@ -94,11 +97,18 @@ def command_line(directory: Path, name: str, boards: list[chess.Board], *options
         file.writelines(f"{board.fen()}\n" for board in boards)
         file.flush()
         file.seek(0)
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), child_seconds()
         subprocess.run(command, stdin=file, stdout=subprocess.DEVNULL, check=True)
-        seconds = time.perf_counter() - start
-    rate = len(boards) / seconds
-    print(f"{name:10} {' '.join(options):14} {len(boards):7} {seconds:7.2f} {rate:9,.0f}", flush=True)
+        seconds, busy = time.perf_counter() - start, child_seconds() - busy
+    lines = len(boards)
+    row = f"{name:10} {' '.join(options):14} {lines:7} {lines / seconds:9,.0f} {lines / busy:9,.0f}"
+    print(row, flush=True)
+
+
+def child_seconds() -> float:
+    """CPU seconds of the processes that have been run."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def report(
