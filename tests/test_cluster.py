@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -119,6 +119,7 @@ def test_a_cluster_builds_the_same_tables(crew: LocalCluster, three_men: Path, t
     assert all(digest(directory, name) == digest(three_men, name) for name in names)
     assert len([note for note in diary.notes if ": begun by the worker tcp://" in note]) == 6
     assert {count for _, _, count in diary.begun} == {6}
+    assert set(crew.scheduler.task_prefixes) >= set(names)  # what the dashboard shows
     diary = Diary()
     assert build_on_cluster([KBVK], directory, diary, "tcp://nobody:1") == []
     (again,) = build_on_cluster([KBVK], directory, diary, crew.scheduler_address, force=True, threads=1)
@@ -147,7 +148,7 @@ def test_a_table_that_kills_its_workers(
 ) -> None:
     monkeypatch.setattr(crew.scheduler, "allowed_failures", 0)
     killer = Killer(crew, own, "solving")
-    with pytest.raises(TbgenError, match="1 workers died at work on KBvKN, the last one tcp://"):
+    with pytest.raises(TbgenError, match=r"at work on KBvKN died.* \(1 in all, the last one tcp://"):
         build_on_cluster([KBVKN], own, killer, crew.scheduler_address)
     crew.wait_for_workers(2)
 
@@ -181,6 +182,66 @@ def test_the_command(
     assert main([*words, "--json", "--force"]) == 0
     (table,) = json.loads(capsys.readouterr().out)["built"]
     assert table["digest"] == digest(three_men, "KBvK")
+
+
+# Who gets which table
+
+
+@dataclass(frozen=True)
+class PaperFuture:
+    key: str
+
+    def add_done_callback(self, _: object) -> None:
+        pass
+
+
+class PaperClient:
+    """Takes tasks and has nobody to do them."""
+
+    def __init__(self) -> None:
+        self.given: list[tuple[str, str]] = []
+        self.cancelled: list[str] = []
+
+    def submit(self, task: object, name: str, **options: Any) -> Any:
+        self.given.append((name, options["workers"][0]))
+        return PaperFuture(options["key"])
+
+    def cancel(self, futures: list[Any]) -> None:
+        self.cancelled += [future.key.split("-")[0] for future in futures]
+
+
+def test_workers_get_what_they_have_threads_and_memory_for() -> None:
+    """A dead worker's table goes to whoever has room first, and not for ever."""
+    client = PaperClient()
+    needs = {
+        Material.parse(name): replace(estimate(KBVK), memory=memory)
+        for name, memory in (("KvK", 1), ("KQvK", 5), ("KRvK", 5), ("KBvK", 3), ("KNvK", 2), ("KPvK", 1))
+    }
+    run: Any = cluster._Run(client, "tcp://s:1", Diary(), 30.0, needs, print)
+    run.topic = ""
+    small, large = Worker("small", 1, 5, 0), Worker("large", 2, 9, 0)
+    run.fleet = {"small": small, "large": large}
+    run._hand_out()
+    assert client.given == [("KvK", "large")]  # all others rest on it
+    run.built[Material.parse("KvK")] = run.flying.popitem()
+    run._hand_out()
+    assert client.given[1:] == [("KQvK", "large"), ("KRvK", "small"), ("KBvK", "large")]
+    run._hand_out()
+    assert len(client.given) == 4
+    del run.fleet["small"]
+    run._hand_out()
+    assert client.cancelled == []  # as long as nobody has room for it
+    for tries in range(4):
+        run.fleet[f"new{tries}"] = small
+        run._hand_out()
+        assert client.given[-1] == ("KRvK", f"new{tries}")
+        run._begin(Material.parse("KRvK"), f"new{tries}", f"new{tries} on host")
+        del run.fleet[f"new{tries}"]
+    assert client.cancelled == ["KRvK"] * 4
+    run.fleet["last"] = small
+    run._hand_out()
+    assert len(client.given) == 8
+    assert "the worker at work on KRvK died, and so did all others that tried (4 in all" in str(run.failure)
 
 
 # Refusals

@@ -17,7 +17,7 @@ from distributed import Client, Future, KilledWorker
 
 from tbgen import __version__
 from tbgen.build.estimate import Estimate, check_disk, estimate
-from tbgen.build.fleet import check_memory, connected, gone, mib, shared_probe, survey, workers
+from tbgen.build.fleet import Worker, check_memory, connected, gone, mib, shared_probe, survey, workers
 from tbgen.build.lock import build_lock
 from tbgen.build.remote import MEMORY, first_line, make_table
 from tbgen.build.runner import Built, Reporter, missing
@@ -27,6 +27,9 @@ from tbgen.store.writer import remove_leftovers
 
 _TICK: Final = 1.0
 """Seconds between two looks at the workers."""
+
+_TRIES: Final = 4
+"""Workers that may die at work on a table, as with the default of Dask's ``allowed-failures``."""
 
 
 def build_on_cluster(
@@ -72,11 +75,12 @@ def build_on_cluster(
 
 @dataclass
 class _Run:
-    """One build: hands out tables whose sub-tables are finished, as many as the workers can do at once.
+    """One build: gives a table whose sub-tables are finished to a worker with a thread and the memory for it.
 
-    Tables are handed out when they can begin, and not all at the start as a graph of tasks, because Dask does
-    again what a dead worker has finished if others wait for its result, and because it counts a worker's
-    death against all tasks in its queue; here the result is in the directory, and there is no queue.
+    Dask could be given all tables at the start as a graph of tasks. But it does again what a dead worker has
+    finished if others wait for its result, counts a worker's death against all tasks in its queue, and leaves
+    tasks that ask for a resource in the queue of a busy worker while another one has room. Here the result is
+    in the directory, and the queues stay empty.
     """
 
     client: Client
@@ -89,9 +93,14 @@ class _Run:
 
     news: "SimpleQueue[Future | dict[str, Any]]" = field(default_factory=SimpleQueue)
     """Tasks that have ended, and messages of workers."""
+    fleet: dict[str, Worker] = field(default_factory=dict)
+    """The workers by address, as they were a moment ago."""
     flying: dict[Future, Material] = field(default_factory=dict)
-    places: dict[Material, str] = field(default_factory=dict)
-    """Where tables are at work, or were when their worker died."""
+    """The tables handed out."""
+    given: dict[Material, str] = field(default_factory=dict)
+    """The addresses of the workers that have them."""
+    begun: dict[Material, list[str]] = field(default_factory=dict)
+    """Where they were begun: once, unless the worker died."""
     built: dict[Material, Built] = field(default_factory=dict)
     failure: TbgenError | None = None
     stuck_since: float | None = None
@@ -105,17 +114,18 @@ class _Run:
         """
         self.topic = f"tbgen-{secrets.token_hex(8)}"
         self.client.subscribe_topic(self.topic, lambda event: self.news.put(event[1]))
+        looked = -_TICK
         try:
-            slots = self._look()
-            looked = time.monotonic()
             while True:
-                self._hand_out(slots)
-                if not self.flying:
+                if time.monotonic() - looked >= _TICK:
+                    self.fleet = {each.address: each for each in workers(self.client, self.scheduler)}
+                    self._hand_out()
+                    self._check_that_some_go_on()
+                    looked = time.monotonic()
+                if not self.flying and (self.failure or len(self.built) == len(self.needs)):
                     break
                 with contextlib.suppress(Empty):
                     self._hear(self.news.get(timeout=_TICK))
-                if time.monotonic() - looked >= _TICK:
-                    slots, looked = self._look(), time.monotonic()
         finally:
             if self.flying and self.client.status == "running":
                 self.client.cancel(list(self.flying))
@@ -123,80 +133,104 @@ class _Run:
             raise self.failure
         return list(self.built.values())
 
-    def _hand_out(self, slots: int) -> None:
-        for material, need in self.needs.items():
-            if self.failure or len(self.flying) >= slots:
-                return
-            waits = any(sub in self.needs and sub not in self.built for sub in material.successors())
-            if waits or material in self.built or material in self.flying.values():
+    def _hand_out(self) -> None:
+        """Give workers what they can do now, be it what a dead worker had and Dask has put into a queue."""
+        for material in self._ready():
+            if self.failure or self.given.get(material) in self.fleet:
                 continue
+            address = self._room(material)
+            if address is None:
+                continue
+            stale = [future for future, other in self.flying.items() if other == material]
+            if stale:
+                self.client.cancel(stale)
+                del self.flying[stale[0]]
+            tries = self.begun.get(material, [])
+            if len(tries) >= _TRIES:
+                self._fail(material, self._died(material, len(tries), tries[-1]))
+                return
             future = self.client.submit(
                 self.task,
                 material.name,
                 topic=self.topic,
                 key=f"{material}-{secrets.token_hex(4)}",
-                resources={MEMORY: need.memory},
+                workers=[address],
+                allow_other_workers=True,
+                resources={MEMORY: self.needs[material].memory},
                 pure=False,
             )
-            self.flying[future] = material
+            self.flying[future], self.given[material] = material, address
             future.add_done_callback(self.news.put)
 
-    def _look(self) -> int:
-        """Look at the workers; return how many tables they can do at once.
+    def _ready(self) -> list[Material]:
+        """Return the tables that are not finished and whose sub-tables are."""
+        left = self.needs.keys() - self.built.keys()
+        return [material for material in self.needs if material in left and not left & material.successors()]
 
-        :raises TbgenError: if none of the tables handed out has had a worker large enough for a while.
+    def _room(self, material: Material) -> str | None:
+        """Return the worker with most memory left among those that can do a table now."""
+        rooms = {}
+        for address, worker in self.fleet.items():
+            at_work = [other for other in self.flying.values() if self.given[other] == address]
+            memory = worker.memory - sum(self.needs[other].memory for other in at_work)
+            if len(at_work) < worker.threads and memory >= self.needs[material].memory:
+                rooms[address] = memory
+        return max(rooms, key=rooms.__getitem__, default=None)
+
+    def _check_that_some_go_on(self) -> None:
+        """Check that a table is at work.
+
+        :raises TbgenError: if none has had a worker for a while.
         """
-        fleet = workers(self.client, self.scheduler)
-        largest = max((worker.memory for worker in fleet), default=0)
-        waiting = [material for material in self.flying.values() if self.needs[material].memory > largest]
-        if not waiting or len(waiting) < len(self.flying):
+        ready = self._ready()
+        if not ready or any(self.given[material] in self.fleet for material in self.flying.values()):
             self.stuck_since = None
         elif self.stuck_since is None:
             self.stuck_since = time.monotonic()
-            self.reporter.note(f"no worker is left for {waiting[0]}: waiting {self.patience:.0f} s for one")
+            self.reporter.note(f"no worker is left for {ready[0]}: waiting {self.patience:.0f} s for one")
         elif time.monotonic() - self.stuck_since > self.patience:
-            raise TbgenError(
-                f"no worker is left for {waiting[0]}, which needs about "
-                f"{mib(self.needs[waiting[0]].memory)} of memory: start one and build again"
+            raise self.failure or TbgenError(
+                f"no worker is left for {ready[0]}, which needs about {mib(self.needs[ready[0]].memory)} of "
+                "memory: start one and build again"
             )
-        return max(1, sum(worker.threads for worker in fleet if worker.memory))
 
     def _hear(self, news: "Future | dict[str, Any]") -> None:
         if isinstance(news, Future):
             self._end(news)
             return
-        material = Material.parse(news["material"])
-        if material not in self.flying.values():
-            return
+        material = next((self.flying[future] for future in self.flying if future.key == news["key"]), None)
+        if material is None:
+            return  # it was finished, or given to another worker
         match news["kind"]:
             case "begin":
-                again = (
-                    f" again: its worker {self.places[material]} is gone" if material in self.places else ""
-                )
-                self.places[material] = news["place"]
-                self.reporter.note(f"{material}: begun by the worker {news['place']}{again}")
-                self._show(material)
+                self._begin(material, news["worker"], f"{news['worker']} on {news['host']}")
             case "note":
-                self.reporter.note(f"{material}: {news['text']}, on the worker {news['place']}")
+                self.reporter.note(f"{material}: {news['text']}, on the worker {news['worker']}")
             case "progress" if material == self.shown:
                 others = [other.name for other in self.flying.values() if other != material]
-                stage = f"{', '.join(others)} too; {news['stage']}" if others else news["stage"]
+                stage = f"beside {', '.join(others)}, {news['stage']}" if others else news["stage"]
                 self.reporter.progress(stage, news["done"], news["total"])
+
+    def _begin(self, material: Material, address: str, place: str) -> None:
+        before = self.begun.setdefault(material, [])
+        again = f" again: its worker {before[-1]} is gone" if before else ""
+        before.append(place)
+        self.given[material] = address
+        self.reporter.note(f"{material}: begun by the worker {place}{again}")
+        self._show(material)
 
     def _show(self, material: Material) -> None:
         """Let the reporter follow one of the tables at work."""
         self.shown = material
         left = [need.seconds for table, need in self.needs.items() if table not in self.built]
-        self.reporter.begin(
-            material,
-            list(self.needs).index(material) + 1,
-            len(self.needs),
-            max(*left, sum(left) / len(self.flying)),
-        )
+        number = list(self.needs).index(material) + 1
+        self.reporter.begin(material, number, len(self.needs), max(*left, sum(left) / len(self.flying)))
 
     def _end(self, future: Future) -> None:
-        """Take note of a task that is finished, failed, or lost."""
-        material = self.flying[future]
+        """Take note of a task that is finished, failed, or lost, and hand out what can be done now."""
+        material = self.flying.get(future)
+        if material is None:
+            return  # it was given to another worker
         if future.status == "finished":
             try:
                 built = future.result(timeout=self.patience)
@@ -210,23 +244,27 @@ class _Run:
         elif self.failure is None:
             raise gone(self.scheduler)
         del self.flying[future]
-        if self.shown == material and (others := set(self.flying.values()) & set(self.places)):
+        if self.shown == material and (others := set(self.flying.values()) & set(self.begun)):
             self._show(min(others))
+        self._hand_out()
 
     def _fail(self, material: Material, error: BaseException) -> None:
         """Remember why the build fails, and drop what has not begun."""
         if isinstance(error, KilledWorker):
-            error = TbgenError(
-                f"{error.allowed_failures + 1} workers died at work on {material}, the last one "
-                f"{error.last_worker.address}: see their logs; it may need more memory than the estimated "
-                f"{mib(self.needs[material].memory)}"
-            )
+            error = self._died(material, error.allowed_failures + 1, error.last_worker.address)
         if not isinstance(error, TbgenError):
             error = TbgenError(f"{material} could not be built: {first_line(error)}")
         if self.failure is None:
             self.failure = error
-            idle = [future for future, other in self.flying.items() if other not in self.places]
-            self.client.cancel(idle)
-            others = len(self.flying) - len(idle) - 1
-            if others:
-                self.reporter.note(f"{material} has failed; tables at work that will be finished: {others}")
+            others = {future for future, other in self.flying.items() if other != material}
+            working = {future for future in others if self.flying[future] in self.begun}
+            self.client.cancel(list(others - working))
+            if working:
+                self.reporter.note(f"{material} has failed; tables at work, to be finished: {len(working)}")
+
+    def _died(self, material: Material, tries: int, last: str) -> TbgenError:
+        return TbgenError(
+            f"the worker at work on {material} died, and so did all others that tried ({tries} in all, "
+            f"the last one {last}): see their logs; it may need more memory than the estimated "
+            f"{mib(self.needs[material].memory)}"
+        )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from distributed import Client
-from distributed.comm import get_address_host_port
+from distributed.comm import CommClosedError, get_address_host_port
 
 from tbgen import __version__
 from tbgen.build.estimate import Estimate
@@ -22,7 +22,10 @@ _CONNECTING: Final = 10.0
 
 @contextlib.contextmanager
 def connected(scheduler: str) -> Iterator[Client]:
-    """Hold a connection to the scheduler; what Dask would log about it is said by exceptions."""
+    """Hold a connection to the scheduler; what Dask would log about it is said by exceptions.
+
+    :raises TbgenError: if nobody answers at the address, or nobody does any more.
+    """
     loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
@@ -41,6 +44,8 @@ def connected(scheduler: str) -> Iterator[Client]:
             ) from error
         try:
             yield client
+        except CommClosedError as error:
+            raise gone(scheduler) from error
         finally:
             client.close(timeout=2)
     finally:

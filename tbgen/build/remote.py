@@ -60,7 +60,7 @@ def make_table(
     problem = _problem(Path(probe)) if version == __version__ else f"has tbgen {__version__}, not {version}"
     if problem:
         raise TbgenError(f"the worker {relay.place}, which has joined the build, {problem}")
-    relay.send("begin")
+    relay.send("begin", host=socket.gethostname())
     try:
         for sub_table in sorted(material.successors()):
             _await(directory_here, sub_table)
@@ -96,7 +96,7 @@ class _Relay:
 
     def send(self, kind: str, **facts: str | int) -> None:
         """Send the client a message about the table."""
-        message = {"kind": kind, "material": self._name, "place": self.place, **facts}
+        message = {"kind": kind, "key": self._key, "worker": self._worker.address, **facts}
         self._worker.log_event(self._topic, message)
 
     def note(self, text: str) -> None:
