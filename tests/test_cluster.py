@@ -19,6 +19,7 @@ import h5py
 import pytest
 from distributed import LocalCluster
 from test_build import Diary, digest
+from test_store import small_disk
 
 from tbgen.build import build, cluster, estimate, fleet
 from tbgen.build.cluster import build_on_cluster
@@ -167,7 +168,17 @@ def test_a_damaged_sub_table(crew: LocalCluster, own: Path, capsys: pytest.Captu
     assert begun.startswith("KBvKN: begun by the worker tcp://")
     assert sentence.startswith("tbgen: ")
     assert "tbgen build --force KNvK" in sentence
-    assert not list(own.glob(".tbgen-cluster-*"))
+    assert not list(own.glob("*.tmp-*"))
+
+
+def test_a_full_disk(crew: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a worker finds it, where the client did not foresee it."""
+    monkeypatch.setattr(cluster, "check_disk", lambda *_: None)
+    with small_disk(tmp_path, 48):
+        with pytest.raises(TbgenError, match=r"the disk is full: .*KBvK.* was not written") as caught:
+            build_on_cluster([KBVK], tmp_path, Diary(), crew.scheduler_address)
+        assert caught.value.exit_code == 1
+        assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KvK.r.h5"]
 
 
 def test_the_command(
@@ -379,6 +390,19 @@ def test_an_interrupted_build(own: Path, tmp_path_factory: pytest.TempPathFactor
             assert running.communicate(timeout=30) == ("", "tbgen: interrupted\n")
             assert running.returncode == 130
         build_on_cluster([KBVK], own, Diary(), address, force=True)
+    assert sorted(os.listdir(own)) == sorted([LOCK_NAME, *(f"{name}.r.h5" for name in SUBS)])
+
+
+def test_a_killed_client(own: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The worker drops the table as after Ctrl-C, and the next build removes what the client has left."""
+    with small_cluster(tmp_path_factory.mktemp("scratch")) as (address, _, _):
+        with started("tbgen", "build", "KBvKN", "--scheduler", address, "--dir", str(own)) as running:
+            wait_for(running, "KBvKN: begun by the worker ")
+            running.kill()
+        (left,) = own.glob("*.tmp-*")
+        diary = Diary()
+        build_on_cluster([KBVK], own, diary, address, force=True)
+    assert diary.notes[0] == f"removed {left.name}, left by an interrupted build"
     assert sorted(os.listdir(own)) == sorted([LOCK_NAME, *(f"{name}.r.h5" for name in SUBS)])
 
 

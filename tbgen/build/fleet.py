@@ -2,7 +2,6 @@
 
 import contextlib
 import logging
-import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,8 @@ from tbgen import __version__
 from tbgen.build.estimate import Estimate
 from tbgen.build.remote import MEMORY, first_line, look_around
 from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.store.format import SUFFIX
+from tbgen.store.writer import temporary_path
 
 _CONNECTING: Final = 10.0
 """Seconds that the scheduler has to answer."""
@@ -56,7 +57,7 @@ def connected(scheduler: str) -> Iterator[Client]:
 @contextlib.contextmanager
 def shared_probe(directory: Path) -> Iterator[Path]:
     """Keep a file in the directory by which workers know that it is the same one."""
-    probe = directory / f".tbgen-cluster-{secrets.token_hex(8)}"
+    probe = temporary_path(directory / f"cluster{SUFFIX}")  # so that a later build removes it if need be
     probe.touch()
     try:
         yield probe

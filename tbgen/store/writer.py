@@ -50,7 +50,7 @@ def write_table(
     :raises TbgenError: if the directory is not writable or the disk is full; nothing is left behind then.
     :raises ValueError: if arrays of the table contradict each other.
     """
-    temporary = _temporary(path)
+    temporary = temporary_path(path)
     attributes = {
         "tbgen_version": version,
         "build_seconds": float(build_seconds),
@@ -73,6 +73,13 @@ def write_table(
         return file.info
 
 
+def temporary_path(path: Path) -> Path:
+    """Return a name that no other writer uses, be it on another machine that shares the directory."""
+    return path.with_name(
+        f"{path.name}{TEMPORARY}{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+    )
+
+
 def remove_leftovers(directory: Path) -> list[Path]:
     """Remove what writers that were killed have left, and return it.
 
@@ -86,13 +93,6 @@ def remove_leftovers(directory: Path) -> list[Path]:
                 path.unlink()
                 leftovers.append(path)
     return leftovers
-
-
-def _temporary(path: Path) -> Path:
-    """Return a name that no other writer uses, be it on another machine that shares the directory."""
-    return path.with_name(
-        f"{path.name}{TEMPORARY}{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
-    )
 
 
 def _is_left(path: Path) -> bool:
