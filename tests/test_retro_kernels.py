@@ -18,15 +18,15 @@ from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.retro.bits import ONE, image, lowest, reach
 from tbgen.retro.canonical import canonical_words, expand, like_men, mirrors_itself
+from tbgen.retro.events import event, event_key, event_node, is_settled, sort_events
 from tbgen.retro.frame import frame_of, legal_words, place_pawns
-from tbgen.retro.geometry import BISHOP, KING, KNIGHT, QUEEN, ROOK
+from tbgen.retro.geometry import BISHOP, BIT, KING, KNIGHT, QUEEN, ROOK
 from tbgen.retro.mobility import rank_at
 from tbgen.retro.moves import MAX_ORIGINS, origins
 from tbgen.retro.phase import Workspace, count_moves, make_workspace
 from tbgen.retro.resets import NO_EXIT
 from tbgen.retro.runs import Log, weave
 from tbgen.retro.solver import source_of
-from tbgen.retro.sweep import event, event_key, event_node, is_settled, sort_events
 from tbgen.retro.targets import Pool, make_pool
 from tbgen.score import GScore
 from tbgen.store.format import table_path
@@ -60,17 +60,28 @@ def rank_of_slot(slices, slot):
     return rank_at(slices[slot >> 6], slot & 63)
 
 
+def count_of_slot(counts: np.ndarray, slot: int) -> int:
+    """The number that the first seven slices (uint64 (words, 8)) hold for a slot."""
+    return sum((int(counts[slot >> 6, number]) >> (slot & 63) & 1) << number for number in range(7))
+
+
 @jit
 def count_origins(fr, target, mover, each_move, allowed):
     """How often each slot is listed as an origin of the set."""
     out_word, out_bits = np.empty(MAX_ORIGINS, np.int64), np.empty(MAX_ORIGINS, np.uint64)
+    live = np.zeros(fr.words // 64 + 1, np.uint64)  # words with an allowed position
+    for word in range(fr.words):
+        if allowed[word]:
+            live[word >> 6] |= BIT[word & 63]
     squares = np.empty(fr.scalars, np.int64)
     found = np.zeros(64 * fr.words, np.int64)
     for word in range(fr.words):
         if target[word]:
-            count = origins(fr, word, target[word], mover, each_move, allowed, out_word, out_bits, squares)
+            count = origins(
+                fr, word, target[word], mover, each_move, live, out_word, out_bits, np.int64(0), squares
+            )
             for number in range(count):
-                bits = out_bits[number]
+                bits = out_bits[number] & allowed[out_word[number]]
                 while bits:
                     found[64 * out_word[number] + lowest(bits)] += 1
                     bits &= bits - ONE
@@ -240,7 +251,7 @@ def test_legality_ranks_and_exits(name: str, tables: Path, tablebase: Tablebase)
             rank = 2 * len(moves) + (not board.is_check())
             assert rank_of_slot(ws.phase.slices[side], slot) == rank, board.fen()
             quiet = sum(not board.is_zeroing(move) for move in moves)
-            assert ws.phase.quiet[side, slot] == quiet, board.fen()
+            assert count_of_slot(ws.phase.quiet[side], slot) == quiet, board.fen()
             reached = []
             for move in moves:
                 if board.is_zeroing(move):

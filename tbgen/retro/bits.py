@@ -3,6 +3,7 @@
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from tbgen.accelerate import inlined
@@ -40,6 +41,23 @@ def lowest(typingctx, word):
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
 
     return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def prefetch(typingctx, array, index):
+    """Ask the memory for an element of a contiguous array (one index, whatever its dimensions) ahead of its
+    use."""
+
+    def codegen(context, builder, signature, args):
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        bits = ir.IntType(32)
+        pointer = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, bits, bits, bits])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [pointer, bits(1), bits(2), bits(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, index), codegen
 
 
 @inlined

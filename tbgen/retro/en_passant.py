@@ -7,20 +7,11 @@ among its moves: exits (the en passant capture included) and quiet moves into th
 import numpy as np
 
 from tbgen.accelerate import inlined, jit, kernel
-from tbgen.retro.bits import ONE, ZERO, lowest, reach
+from tbgen.retro.bits import ONE, ZERO, lowest
 from tbgen.retro.frame import decode, king_safe
-from tbgen.retro.geometry import (
-    BIT,
-    FIRST_RAY,
-    KING,
-    KING_LEAP,
-    KNIGHT,
-    KNIGHT_LEAP,
-    LAST_RAY,
-    PAWN_ATTACKS,
-    RAY,
-)
+from tbgen.retro.geometry import BIT, PAWN_ATTACKS
 from tbgen.retro.mobility import rank_at
+from tbgen.retro.moves import MAX_ORIGINS, quiet_targets
 from tbgen.retro.resets import NOTHING, NOWHERE, fold, settle_moves
 from tbgen.retro.targets import CAPTURED_PAWN, VARIABLE
 
@@ -106,36 +97,6 @@ def _follow(fr, pool, phase, att, side, own, word, bit, starts, ex, at):
         fold(ex, at, side, own, np.uint16(0))
 
 
-@kernel
-def _quiet_moves(fr, pool, phase, att, side, own, word, bit, squares, occupied, starts, ex, at):
-    """Fold all quiet moves of one position. ``own`` is its own score: the accrued score that they carry."""
-    occupied |= BIT[bit]
-    for man in range(fr.scalars):
-        if fr.colours[man] != side:
-            continue
-        square, kind, shift = squares[man], fr.kinds[man], fr.shifts[man]
-        if kind in (KING, KNIGHT):
-            leaps = KING_LEAP if kind == KING else KNIGHT_LEAP
-            for number in range(1, leaps[square, 0] + 1):
-                target = leaps[square, number]
-                if occupied & BIT[target] == ZERO:
-                    to = word + ((target - square) << shift)
-                    _follow(fr, pool, phase, att, side, own, to, bit, starts, ex, at)
-        else:
-            for ray in range(FIRST_RAY[kind], LAST_RAY[kind]):
-                for step in range(1, RAY[square, ray, 0] + 1):
-                    target = RAY[square, ray, step]
-                    if occupied & BIT[target]:
-                        break
-                    to = word + ((target - square) << shift)
-                    _follow(fr, pool, phase, att, side, own, to, bit, starts, ex, at)
-    if fr.colours[fr.scalars] == side:
-        targets = reach(fr.kinds[fr.scalars], BIT[bit], ~occupied)
-        while targets:
-            _follow(fr, pool, phase, att, side, own, word, lowest(targets), starts, ex, at)
-            targets &= targets - ONE
-
-
 @jit
 def resolve(fr, pool, phase, att, square, low, high, rank, ep_ex, starts, start):
     """Settle the positions with the right on ``square`` whose rank is ``low`` to ``high`` - 1.
@@ -144,7 +105,7 @@ def resolve(fr, pool, phase, att, square, low, high, rank, ep_ex, starts, start)
     alive). Values and depths go to the pool at ``start`` + slot.
     """
     side = side_with_right(square)
-    squares = np.empty(fr.scalars, np.int64)
+    squares, targets = np.empty(fr.scalars, np.int64), np.empty(MAX_ORIGINS, np.int64)
     for word in range(fr.words):
         first = word * 64
         for bit in range(64):
@@ -152,8 +113,9 @@ def resolve(fr, pool, phase, att, square, low, high, rank, ep_ex, starts, start)
             if not low <= rank[at] < high:
                 continue
             own = np.uint8(255 - rank[at] if side == 0 else rank[at])
-            occupied = decode(fr, word, squares)
-            _quiet_moves(fr, pool, phase, att, side, own, word, bit, squares, occupied, starts, ep_ex, at)
+            for number in range(quiet_targets(fr, word, bit, side, targets, squares)):
+                to = targets[number]
+                _follow(fr, pool, phase, att, side, own, to >> 6, to & 63, starts, ep_ex, at)
             value = ep_ex.value[at]
             pool.value[start + at] = value
             if value == own:

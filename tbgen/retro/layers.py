@@ -18,19 +18,16 @@ import numpy as np
 
 from tbgen.accelerate import inlined, jit, kernel
 from tbgen.retro.bits import ONE, ZERO, lowest, popcount
+from tbgen.retro.events import event, event_key, event_node, is_settled, sort_events
 from tbgen.retro.geometry import BIT
 from tbgen.retro.mobility import SLICES, of_rank
 from tbgen.retro.resets import NO_EXIT
 from tbgen.retro.sweep import (
+    READY,
     Scratch,
     Sets,
-    event,
-    event_key,
-    event_node,
-    is_settled,
     make_scratch,
     make_sets,
-    sort_events,
     sweep,
 )
 
@@ -49,7 +46,7 @@ class Phase(NamedTuple):
     canonical: np.ndarray
     """uint64 (words,): canonical slots."""
     quiet: np.ndarray
-    """uint8 (2, 64 * words): number of quiet moves."""
+    """uint64 (2, words, 8): bit-sliced numbers of quiet moves; the attackers' ``lasting.waiting``."""
 
 
 class Attacker(NamedTuple):
@@ -83,15 +80,15 @@ def make_phase(words: int) -> Phase:
         np.zeros((2, words), np.uint64),
         np.zeros((2, words, SLICES), np.uint64),
         np.zeros(words, np.uint64),
-        np.zeros((2, 64 * words), np.uint8),
+        np.zeros((2, words, 8), np.uint64),
     )
 
 
-def make_attacker(words: int) -> Attacker:
+def make_attacker(words: int, waiting: np.ndarray) -> Attacker:
     """Return room for one attacker."""
     return Attacker(
-        make_sets(words),
-        make_sets(words),
+        make_sets(words, waiting),
+        make_sets(words, np.zeros((words, 8), np.uint64)),
         make_scratch(words),
         np.zeros(128 * words, np.uint8),
         np.zeros(128 * words, np.uint16),
@@ -125,8 +122,7 @@ def begin(fr, attacker, phase, att, ex):
             bits &= bits - ONE
             if ex.nearest[first + word * 64 + bit] != NO_EXIT:
                 ready &= ~BIT[bit]
-        att.lasting.ready[word] = ready
-    _copy(att.lasting.left, phase.quiet[defender], 0, fr.words * 64)
+        att.lasting.waiting[word, READY] = ready
 
 
 @kernel
@@ -157,7 +153,7 @@ def retire(phase, white, black):
 def _keep(phase, mover, other, side, word, alive):
     phase.alive[side, word] = alive
     mover.wanted[word] &= alive
-    other.ready[word] &= alive
+    other.waiting[word, READY] &= alive
 
 
 @inlined
@@ -169,43 +165,15 @@ def assigned(attacker, side, word, phase, att):
 
 
 @kernel
-def repeats(attacker, rank, phase, att, value, depth, starts):
-    """Whether the inner sweep of this layer would assign the same values and depths as the last one.
-
-    It does if every position that has left the layers since then is worth to the attacker what it was in the
-    last layer, and no position has the value that is now A itself. ``value`` and ``depth`` at
-    ``starts[side]`` + slot are the fresh ones. Remembers the positions now alive.
-    """
-    words = len(phase.canonical)
-    same = rank > FIRST_LAYER and att.last_key[0] < 255 - rank
-    for side in range(2):
-        for word in range(words):
-            gone = att.seen[side, word] & ~phase.alive[side, word]
-            att.seen[side, word] = phase.alive[side, word]
-            if gone == ZERO or not same:
-                continue
-            known = assigned(attacker, side, word, phase, att)
-            while gone:
-                bit = lowest(gone)
-                gone &= gone - ONE
-                fresh = starts[side] + word * 64 + bit
-                if known & BIT[bit]:
-                    at = (side * words + word) * 64 + bit
-                    same &= att.value[at] == value[fresh] and att.depth[at] == depth[fresh]
-                else:
-                    code = np.int64(value[fresh])
-                    same &= (code if attacker == 0 else 255 - code) >= 255 - rank
-    return same
-
-
-@kernel
 def inner(fr, attacker, rank, phase, att, events):
     """Solve the layer of the opponent's accrued score of this rank; see the module's head."""
     _copy(att.passing.wanted, att.lasting.wanted, 0, fr.words)
-    _copy(att.passing.ready, att.lasting.ready, 0, fr.words)
     for word in range(fr.words):
         if phase.alive[1 - attacker, word]:
-            _copy(att.passing.left, att.lasting.left, word * 64, word * 64 + 64)
+            for number in range(READY + 1):
+                att.passing.waiting[word, number] = att.lasting.waiting[word, number]
+        else:
+            att.passing.waiting[word, READY] = ZERO
     att.passing.caught[:] = ZERO
     att.changed[:] = ZERO
     att.last_key[0] = sweep(

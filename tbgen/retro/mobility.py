@@ -5,10 +5,8 @@ rank is twice the number of legal moves, plus one if the side to move is not in 
 check" and a move is added from slice 1 upwards.
 """
 
-import numpy as np
-
 from tbgen.accelerate import inlined, kernel
-from tbgen.retro.bits import ONE, ZERO, image, shifted
+from tbgen.retro.bits import ZERO, image, shifted
 from tbgen.retro.geometry import (
     BIT,
     FIRST_RAY,
@@ -43,18 +41,6 @@ def add_moves(slices, first, mask):
         slices[first] ^= mask
         mask = carry
         first += 1
-
-
-@inlined
-def unpack_moves(slices, counts):
-    """Write the number of moves of each position of the word to ``counts`` (uint8 (64,))."""
-    for bit in range(64):
-        counts[bit] = 0
-    for number in range(SLICES - 1):
-        mask = slices[ONE_MOVE + number]
-        if mask:
-            for bit in range(64):
-                counts[bit] |= np.uint8((mask >> np.uint64(bit)) & ONE) << number
 
 
 @inlined

@@ -1,7 +1,7 @@
 """Quiet moves on whole words, backwards: where the positions of a word may have come from."""
 
 from tbgen.accelerate import inlined
-from tbgen.retro.bits import ZERO, image, reach, shifted
+from tbgen.retro.bits import ONE, ZERO, image, lowest, reach, shifted
 from tbgen.retro.frame import decode
 from tbgen.retro.geometry import (
     BIT,
@@ -9,6 +9,7 @@ from tbgen.retro.geometry import (
     IMAGES,
     KING,
     KING_BACKWARD,
+    KING_FORWARD,
     KING_LEAP,
     KNIGHT,
     KNIGHT_LANDING,
@@ -36,10 +37,9 @@ def king_word(fr, squares, coord, symmetry):
 
 
 @inlined
-def _offer(word, bits, allowed, out_word, out_bits, count):
-    """Append ``bits & allowed[word]`` unless empty; return the new count."""
-    bits &= allowed[word]
-    if bits:
+def _offer(word, bits, live, out_word, out_bits, count):
+    """Append ``bits`` unless empty or the word is not ``live``; return the new count."""
+    if bits and live[word >> 6] & BIT[word & 63]:
         out_word[count] = word
         out_bits[count] = bits
         count += 1
@@ -47,15 +47,15 @@ def _offer(word, bits, allowed, out_word, out_bits, count):
 
 
 @inlined
-def origins(fr, word, bits, mover, each_move, allowed, out_word, out_bits, squares):
-    """List the positions of ``allowed`` (uint64 (words,)) from which ``mover`` reaches ``bits`` of ``word``
-    quietly; return the number of entries.
+def origins(fr, word, bits, mover, each_move, live, out_word, out_bits, count, squares):
+    """List positions from which ``mover`` reaches ``bits`` of ``word`` quietly, illegal ones among them;
+    return the number of entries.
 
-    ``out_word`` int64 and ``out_bits`` uint64, both (MAX_ORIGINS,), receive words and sets of positions; with
-    ``each_move`` a position stands in as many entries as it has moves into ``bits``, else in one or more.
+    ``out_word`` int64 and ``out_bits`` uint64 receive words and sets of positions from place ``count`` on, at
+    most ``MAX_ORIGINS``; with ``each_move`` a position stands in as many entries as it has moves into
+    ``bits``, else in one or more. Words without their bit in ``live`` (uint64 (words / 64)) are left out.
     ``squares`` is scratch, int64 (scalars,).
     """
-    count = 0
     occupied = decode(fr, word, squares)
     for man in range(fr.scalars):
         if fr.colours[man] != mover:
@@ -66,16 +66,16 @@ def origins(fr, word, bits, mover, each_move, allowed, out_word, out_bits, squar
             for number in range(1, KING_BACKWARD[coord, 0, 0] + 1):
                 symmetry = KING_BACKWARD[coord, number, 1]
                 source = king_word(fr, squares, KING_BACKWARD[coord, number, 0], symmetry)
-                if allowed[source]:
-                    count = _offer(source, image(bits, symmetry), allowed, out_word, out_bits, count)
+                if live[source >> 6] & BIT[source & 63]:
+                    count = _offer(source, image(bits, symmetry), live, out_word, out_bits, count)
         elif kind == KING:
             for number in range(1, KING_LEAP[square, 0] + 1):
                 source = word + ((KING_LEAP[square, number] - square) << shift)
-                count = _offer(source, bits, allowed, out_word, out_bits, count)
+                count = _offer(source, bits, live, out_word, out_bits, count)
         elif kind == KNIGHT:
             for number in range(1, KNIGHT_LEAP[square, 0] + 1):
                 source = word + ((KNIGHT_LEAP[square, number] - square) << shift)
-                count = _offer(source, bits, allowed, out_word, out_bits, count)
+                count = _offer(source, bits, live, out_word, out_bits, count)
         else:
             for ray in range(FIRST_RAY[kind], LAST_RAY[kind]):
                 free = bits
@@ -85,15 +85,15 @@ def origins(fr, word, bits, mover, each_move, allowed, out_word, out_bits, squar
                     if occupied & BIT[origin] or free == ZERO:
                         break
                     source = word + ((origin - square) << shift)
-                    count = _offer(source, free, allowed, out_word, out_bits, count)
+                    count = _offer(source, free, live, out_word, out_bits, count)
     kind = fr.kinds[fr.scalars]
-    if fr.colours[fr.scalars] == mover and allowed[word]:
+    if fr.colours[fr.scalars] == mover and live[word >> 6] & BIT[word & 63]:
         if not each_move:
-            count = _offer(word, reach(kind, bits, ~occupied), allowed, out_word, out_bits, count)
+            count = _offer(word, reach(kind, bits, ~occupied), live, out_word, out_bits, count)
         elif kind == KNIGHT:
             for number in range(8):
                 step = shifted(bits, KNIGHT_SHIFT[number]) & KNIGHT_LANDING[number]
-                count = _offer(word, step, allowed, out_word, out_bits, count)
+                count = _offer(word, step, live, out_word, out_bits, count)
         else:
             for ray in range(FIRST_RAY[kind], LAST_RAY[kind] if kind != KING else 8):
                 step = bits
@@ -101,5 +101,46 @@ def origins(fr, word, bits, mover, each_move, allowed, out_word, out_bits, squar
                     step = shifted(step, RAY_SHIFT[ray]) & RAY_LANDING[ray] & ~occupied
                     if step == ZERO:
                         break
-                    count = _offer(word, step, allowed, out_word, out_bits, count)
+                    count = _offer(word, step, live, out_word, out_bits, count)
+    return count
+
+
+@inlined
+def quiet_targets(fr, word, bit, mover, out, squares):
+    """List the slots that ``mover`` reaches from a position by quiet moves, legal or not; return how many.
+
+    ``out`` int64 (MAX_ORIGINS,) receives the slots, ``squares`` is scratch, int64 (scalars,).
+    """
+    count = 0
+    empty = ~decode(fr, word, squares)
+    for man in range(fr.scalars):
+        if fr.colours[man] != mover:
+            continue
+        square, kind, shift = squares[man], fr.kinds[man], fr.shifts[man]
+        if man == 0 and fr.pawnless:
+            coord = TRIANGLE_OF[square]
+            for number in range(1, KING_FORWARD[coord, 0, 0] + 1):
+                symmetry = KING_FORWARD[coord, number, 1]
+                target = king_word(fr, squares, KING_FORWARD[coord, number, 0], symmetry)
+                out[count] = target << 6 | IMAGES[symmetry, bit]
+                count += 1
+        elif kind in (KING, KNIGHT):
+            leaps = KING_LEAP if kind == KING else KNIGHT_LEAP
+            for number in range(1, leaps[square, 0] + 1):
+                out[count] = (word + ((leaps[square, number] - square) << shift)) << 6 | bit
+                count += 1
+        else:
+            for ray in range(FIRST_RAY[kind], LAST_RAY[kind]):
+                for step in range(1, RAY[square, ray, 0] + 1):
+                    target = RAY[square, ray, step]
+                    if (empty & ~BIT[bit]) & BIT[target] == ZERO:
+                        break
+                    out[count] = (word + ((target - square) << shift)) << 6 | bit
+                    count += 1
+    if fr.colours[fr.scalars] == mover:
+        targets = reach(fr.kinds[fr.scalars], BIT[bit], empty)
+        while targets:
+            out[count] = word << 6 | lowest(targets)
+            targets &= targets - ONE
+            count += 1
     return count

@@ -8,6 +8,7 @@ from tbgen.accelerate import jit
 from tbgen.index.layout import Layout
 from tbgen.retro.canonical import canonical_words, like_men
 from tbgen.retro.en_passant import prepare, resolve, side_with_right
+from tbgen.retro.events import exit_events
 from tbgen.retro.frame import Frame, frame_of
 from tbgen.retro.layers import (
     FIRST_LAYER,
@@ -19,14 +20,13 @@ from tbgen.retro.layers import (
     make_phase,
     next_events,
     outer,
-    repeats,
     retire,
     settle,
     trim,
 )
 from tbgen.retro.resets import Exits, rank_and_exits, room_for_exits
 from tbgen.retro.runs import empty_log, log_changes, weave
-from tbgen.retro.sweep import exit_events
+from tbgen.retro.update import update
 
 
 class Workspace(NamedTuple):
@@ -53,11 +53,12 @@ class EnPassant(NamedTuple):
 def make_workspace(layout: Layout) -> Workspace:
     """Return room to solve any phase of a layout."""
     frame = frame_of(layout)
+    phase = make_phase(frame.words)
     return Workspace(
         frame,
-        make_phase(frame.words),
-        make_attacker(frame.words),
-        make_attacker(frame.words),
+        phase,
+        make_attacker(frame.words, phase.quiet[1]),
+        make_attacker(frame.words, phase.quiet[0]),
         room_for_exits(2 * layout.phase_size),
         like_men(layout),
     )
@@ -92,9 +93,11 @@ def run_inner(ws, pool, attacker, rank, events, log, starts):
     """The inner sweep of one attacker, if it can bring anything new, and its changes logged; returns the
     log."""
     att = ws.white if attacker == 0 else ws.black
-    if repeats(attacker, rank, ws.phase, att, pool.value, pool.depth, starts):
+    updated = update(ws.frame, attacker, rank, ws.phase, att, ws.exits, pool.value, pool.depth, starts)
+    if updated == 0:
         return log
-    inner(ws.frame, attacker, rank, ws.phase, att, events)
+    if updated < 0:
+        inner(ws.frame, attacker, rank, ws.phase, att, events)
     return log_changes(attacker, rank, ws.phase, att, log)
 
 

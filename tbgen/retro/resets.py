@@ -25,7 +25,7 @@ from tbgen.retro.geometry import (
     PAWN_LEAP,
     RAY,
 )
-from tbgen.retro.mobility import FOUR_MOVES, ONE_MOVE, add_moves, count_quiet, unpack_moves
+from tbgen.retro.mobility import FOUR_MOVES, ONE_MOVE, SLICES, add_moves, count_quiet
 from tbgen.retro.targets import CAPTURED_PAWN, PROMOTED, VARIABLE, slots_after
 from tbgen.score import NONE
 
@@ -297,8 +297,8 @@ def rank_and_exits(fr, pool, ex, legal, slices, quiet, start, stop):
     """Count the legal moves of every position of the words ``start`` to ``stop`` - 1 and fold the zeroing
     ones into ``ex``.
 
-    ``legal`` uint64 (2, words); ``slices`` uint64 (2, words, SLICES) receives the ranks, ``quiet`` uint8 (2,
-    64 * words) the numbers of quiet moves.
+    ``legal`` uint64 (2, words); ``slices`` uint64 (2, words, SLICES) receives the ranks, ``quiet`` uint64
+    (2, words, 8) the bit-sliced numbers of quiet moves.
     """
     squares = np.empty(fr.scalars, np.int64)
     men = np.zeros(6, np.int64)
@@ -324,7 +324,8 @@ def rank_and_exits(fr, pool, ex, legal, slices, quiet, start, stop):
                 continue
             counter[0] = own & legal[1 - side, word]
             count_quiet(fr, word, side, own, legal[1 - side], occupied, squares, counter)
-            unpack_moves(counter, quiet[side, word * 64 : word * 64 + 64])
+            for number in range(SLICES - 1):
+                quiet[side, word, number] = counter[ONE_MOVE + number]
             for man in range(fr.scalars):
                 if fr.colours[man] == side:
                     _captures_by_scalar(

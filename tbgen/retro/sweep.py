@@ -18,32 +18,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tbgen.accelerate import inlined, jit, kernel
-from tbgen.retro.bits import ONE, ZERO, lowest
+from tbgen.accelerate import inlined, kernel
+from tbgen.retro.bits import ONE, ZERO, lowest, prefetch
+from tbgen.retro.events import KEY_SHIFT, TIME_MASK, TIME_SHIFT, event_key, event_node, is_settled
 from tbgen.retro.geometry import BIT
 from tbgen.retro.moves import MAX_ORIGINS, origins
-from tbgen.retro.resets import NO_EXIT
 
-_KEY_SHIFT = np.uint64(56)
-_TIME_SHIFT = np.uint64(40)
-_TIME_MASK = np.uint64(0xFFFF)
-_SETTLED = np.uint64(1 << 39)
-_NODE_MASK = np.uint64((1 << 39) - 1)
+READY = 7
+"""Slice of ``Sets.waiting`` after those of the counters."""
+
+BATCH = 384
+"""Origins collected before they are worked off, so that the memory has time to fetch what they need."""
 
 
 class Sets(NamedTuple):
-    """The sets of one attacker as they stand when a sweep begins or ends, uint64 (words,) but for
-    ``left``."""
+    """The sets of one attacker as they stand when a sweep begins or ends."""
 
     wanted: np.ndarray
-    """Attacker to move: positions that may still be assigned in this layer."""
-    ready: np.ndarray
-    """Defender to move: positions that may still be assigned in this layer and have no exit that the sweep
-    has not reached."""
+    """uint64 (words,), attacker to move: positions that may still be assigned in this layer."""
+    waiting: np.ndarray
+    """uint64 (words, 8), defender to move, one cache line per word: the bit-sliced numbers of quiet moves to
+    positions that are not assigned, and (``READY``) the positions that may still be assigned in this layer
+    and have no exit that the sweep has not reached."""
     caught: np.ndarray
-    """Defender to move: positions assigned in this sweep."""
-    left: np.ndarray
-    """uint8 (64 * words,): defender to move: quiet moves to positions that are not assigned."""
+    """uint64 (words,), defender to move: positions assigned in this sweep."""
 
 
 class Scratch(NamedTuple):
@@ -52,12 +50,17 @@ class Scratch(NamedTuple):
     found: np.ndarray
     """uint64 (2, words): candidates of the ply; row 0 attacker to move, row 1 defender; empty between
     plies."""
-    touched: np.ndarray
-    """int32 (2, words): which words of ``found`` are not empty."""
+    marks: np.ndarray
+    """uint64 (2, words / 64): words of ``found`` that may not be empty."""
+    tops: np.ndarray
+    """uint64 (2, words / 4096): words of ``marks`` that are not empty."""
     front_word: np.ndarray
     """int32 (2, 2 * words): words assigned in the last ply."""
     front_bits: np.ndarray
     """uint64 (2, 2 * words)."""
+    live: np.ndarray
+    """uint64 (2, words / 64): words with a position that is still wanted (row 0) or waiting (row 1) when the
+    sweep begins."""
     origin_word: np.ndarray
     """int64 (MAX_ORIGINS,)."""
     origin_bits: np.ndarray
@@ -66,106 +69,25 @@ class Scratch(NamedTuple):
     """int64 (8,)."""
 
 
-def make_sets(words: int) -> Sets:
+def make_sets(words: int, waiting: np.ndarray) -> Sets:
     """Return empty sets for one attacker."""
-    return Sets(
-        np.zeros(words, np.uint64),
-        np.zeros(words, np.uint64),
-        np.zeros(words, np.uint64),
-        np.zeros(64 * words, np.uint8),
-    )
+    return Sets(np.zeros(words, np.uint64), waiting, np.zeros(words, np.uint64))
 
 
 def make_scratch(words: int) -> Scratch:
     """Return working memory for one attacker."""
+    marks = words // 64 + 1
     return Scratch(
         np.zeros((2, words), np.uint64),
-        np.empty((2, words), np.int32),
+        np.zeros((2, marks), np.uint64),
+        np.zeros((2, marks // 64 + 1), np.uint64),
         np.empty((2, 2 * words), np.int32),
         np.empty((2, 2 * words), np.uint64),
-        np.empty(MAX_ORIGINS, np.int64),
-        np.empty(MAX_ORIGINS, np.uint64),
+        np.zeros((2, marks), np.uint64),
+        np.empty(BATCH + MAX_ORIGINS, np.int64),
+        np.empty(BATCH + MAX_ORIGINS, np.uint64),
         np.empty(8, np.int64),
     )
-
-
-@inlined
-def event(attacker, value, time, settled, node):
-    """Pack an event: ``node`` (its slot, plus the phase size if Black is to move) has ``value`` at
-    ``time``."""
-    key = value if attacker == 0 else 255 - value
-    word = np.uint64(key) << _KEY_SHIFT | np.uint64(time) << _TIME_SHIFT | np.uint64(node)
-    return word | _SETTLED if settled else word
-
-
-@inlined
-def event_key(entry):
-    """The key of an event, 0..255."""
-    return np.int64(entry >> _KEY_SHIFT)
-
-
-@inlined
-def event_node(entry):
-    """The node of an event."""
-    return np.int64(entry & _NODE_MASK)
-
-
-@inlined
-def is_settled(entry):
-    """Whether the event is a position settled in an earlier layer (else an exit)."""
-    return entry & _SETTLED != ZERO
-
-
-_FEW = 512
-
-
-@jit
-def sort_events(events):
-    """Return events, given in the order of their nodes, sorted by (key, time, node).
-
-    A stable radix sort on key and time: the library's quicksort is slow on so few distinct keys.
-    """
-    if len(events) < _FEW:
-        events.sort()
-        return events
-    spare = np.empty_like(events)
-    for digit in (40, 48, 56):
-        shift = np.uint64(digit)
-        ends = np.zeros(257, np.int64)
-        for entry in events:
-            ends[np.int64(entry >> shift & np.uint64(0xFF)) + 1] += 1
-        if ends.max() == len(events):
-            continue
-        for number in range(256):
-            ends[number + 1] += ends[number]
-        for entry in events:
-            number = np.int64(entry >> shift & np.uint64(0xFF))
-            spare[ends[number]] = entry
-            ends[number] += 1
-        events, spare = spare, events
-    return events
-
-
-@jit
-def exit_events(attacker, nodes, ex):
-    """Return the sorted events of all exits of the phase: an attacker's exit counts with its smallest depth,
-    a defender's with its largest, one ply after it.
-
-    ``nodes`` is the phase size.
-    """
-    count = 0
-    for node in range(2 * nodes):
-        if ex.nearest[node] != NO_EXIT:
-            count += 1
-    events = np.empty(count, np.uint64)
-    count = 0
-    for node in range(2 * nodes):
-        if ex.nearest[node] != NO_EXIT:
-            side = 0 if node < nodes else 1
-            depth = ex.nearest[node] if side == attacker else ex.farthest[node]
-            events[count] = event(attacker, np.int64(ex.value[node]), np.int64(depth) + 1, False, node)
-            count += 1
-    return sort_events(events)
 
 
 @inlined
@@ -184,54 +106,143 @@ def _record(value, depth, first, bits, code, ply):
     return changed
 
 
+@inlined
+def _prefetch_event(entry, attacker, nodes, sets):
+    node = event_node(entry)
+    side = 0 if node < nodes else 1
+    word = (node - side * nodes) >> 6
+    if side == attacker:
+        prefetch(sets.wanted, word)
+    else:
+        prefetch(sets.waiting, word * (READY + 1))
+
+
+@inlined
+def _prefetch_record(value, depth, start, word):
+    first = start + np.int64(word) * 64
+    prefetch(value, first)
+    prefetch(depth, first)
+    prefetch(depth, first + 32)
+
+
+@inlined
+def _find(scratch, row, word, bits):
+    """Add candidates of the ply."""
+    scratch.found[row, word] |= bits
+    mark = word >> 6
+    if scratch.marks[row, mark] == ZERO:
+        scratch.tops[row, mark >> 6] |= BIT[mark & 63]
+    scratch.marks[row, mark] |= BIT[word & 63]
+
+
 @kernel
 def _reach_back(fr, attacker, sets, scratch, front):
-    """Add to row 0 of ``found`` the wanted positions with a move to the ``front`` positions caught last."""
-    found, touched = scratch.found[0], scratch.touched[0]
-    count = 0
-    for number in range(front):
-        entries = origins(
-            fr, scratch.front_word[1, number], scratch.front_bits[1, number], attacker, False, sets.wanted,
-            scratch.origin_word, scratch.origin_bits, scratch.squares,
-        )  # fmt: skip
+    """Find the wanted positions with a move to the ``front`` positions caught last."""
+    live, words, masks = scratch.live[0], scratch.origin_word, scratch.origin_bits
+    number = np.int64(0)
+    while number < front:
+        entries = np.int64(0)
+        while number < front and entries < BATCH:
+            before = entries
+            entries = origins(
+                fr, scratch.front_word[1, number], scratch.front_bits[1, number], attacker, False, live,
+                words, masks, entries, scratch.squares,
+            )  # fmt: skip
+            for entry in range(before, entries):
+                prefetch(sets.wanted, words[entry])
+            number += 1
+        count = np.int64(0)
         for entry in range(entries):
-            word = scratch.origin_word[entry]
-            if found[word] == ZERO:
-                touched[count] = word
+            word = words[entry]
+            bits = masks[entry] & sets.wanted[word]
+            words[count] = word
+            masks[count] = bits
+            count += bits != ZERO
+        for entry in range(count):
+            _find(scratch, 0, words[entry], masks[entry])
+
+
+@inlined
+def _count_down(waiting, word, bits):
+    """Take one move from every position in ``bits``; return those that are ready and have none left.
+
+    Positions that are not ready may have had none left before: their counters mean nothing.
+    """
+    borrow, left = bits, ZERO
+    for number in range(READY):
+        old = waiting[word, number]
+        new = old ^ borrow
+        waiting[word, number] = new
+        borrow &= ~old
+        left |= new
+    return bits & ~left & waiting[word, READY]
+
+
+@kernel
+def _take_moves(fr, defender, sets, scratch, front):
+    """Count down the moves to the ``front`` positions assigned last; find the ready positions without a move
+    left."""
+    live, words, masks = scratch.live[1], scratch.origin_word, scratch.origin_bits
+    number = np.int64(0)
+    while number < front:
+        entries = np.int64(0)
+        while number < front and entries < BATCH:
+            before = entries
+            entries = origins(
+                fr, scratch.front_word[0, number], scratch.front_bits[0, number], defender, True, live,
+                words, masks, entries, scratch.squares,
+            )  # fmt: skip
+            for entry in range(before, entries):
+                prefetch(sets.waiting, words[entry] * (READY + 1))
+            number += 1
+        for entry in range(entries):
+            word = words[entry]
+            lost = _count_down(sets.waiting, word, masks[entry])
+            if lost:
+                _find(scratch, 1, word, lost)
+
+
+@inlined
+def _is_out(waiting, word, bit):
+    """Whether the position has no move left."""
+    left = ZERO
+    for number in range(READY):
+        left |= waiting[word, number]
+    return left & bit == ZERO
+
+
+@inlined
+def _gather(scratch, row, count):
+    """Move the candidates of a row to the front lists from place ``count`` on; return the new count."""
+    for top in range(scratch.tops.shape[1]):
+        tops = scratch.tops[row, top]
+        if tops == ZERO:
+            continue
+        scratch.tops[row, top] = ZERO
+        while tops:
+            mark = top * 64 + lowest(tops)
+            tops &= tops - ONE
+            marks = scratch.marks[row, mark]
+            scratch.marks[row, mark] = ZERO
+            while marks:
+                word = mark * 64 + lowest(marks)
+                marks &= marks - ONE
+                scratch.front_word[row, count] = word
+                scratch.front_bits[row, count] = scratch.found[row, word]
+                scratch.found[row, word] = ZERO
                 count += 1
-            found[word] |= scratch.origin_bits[entry]
     return count
 
 
 @kernel
-def _take_moves(fr, defender, alive, sets, scratch, front):
-    """Count down the moves to the ``front`` positions assigned last; add to row 1 of ``found`` the ready
-    positions without a move left."""
-    found, touched = scratch.found[1], scratch.touched[1]
-    count = 0
-    for number in range(front):
-        entries = origins(
-            fr, scratch.front_word[0, number], scratch.front_bits[0, number], defender, True, alive,
-            scratch.origin_word, scratch.origin_bits, scratch.squares,
-        )  # fmt: skip
-        for entry in range(entries):
-            word = scratch.origin_word[entry]
-            bits = scratch.origin_bits[entry]
-            first = word * 64
-            lost = ZERO
-            while bits:
-                bit = lowest(bits)
-                sets.left[first + bit] -= 1
-                if sets.left[first + bit] == 0:
-                    lost |= bits & (ZERO - bits)
-                bits &= bits - ONE
-            lost &= sets.ready[word]
-            if lost:
-                if found[word] == ZERO:
-                    touched[count] = word
-                    count += 1
-                found[word] |= lost
-    return count
+def mark_live(sets, alive, live):
+    """Set ``live``; see ``Scratch``."""
+    live[:] = ZERO
+    for word in range(len(alive)):
+        if sets.wanted[word]:
+            live[0, word >> 6] |= BIT[word & 63]
+        if alive[word]:
+            live[1, word >> 6] |= BIT[word & 63]
 
 
 @kernel
@@ -243,27 +254,28 @@ def sweep(fr, attacker, events, low, high, sets, alive, scratch, value, depth, c
     tells where they differ from what was there. Returns the last key that was assigned to a
     position, 0 if none.
     """
-    found, touched = scratch.found, scratch.touched
     front_word, front_bits = scratch.front_word, scratch.front_bits
     nodes = fr.words * 64
     defender = 1 - attacker
-    at = np.searchsorted(events, np.uint64(low) << _KEY_SHIFT)
+    at = np.searchsorted(events, np.uint64(low) << KEY_SHIFT)
     key, ply, last = np.int64(0), np.int64(0), np.int64(0)
     front_wanted, front_caught = np.int64(0), np.int64(0)
+    mark_live(sets, alive, scratch.live)
     while True:
         if front_wanted + front_caught > 0:
             ply += 1
         elif at < len(events) and event_key(events[at]) < high:
             key = event_key(events[at])
-            ply = np.int64(events[at] >> _TIME_SHIFT & _TIME_MASK)
+            ply = np.int64(events[at] >> TIME_SHIFT & TIME_MASK)
         else:
             return last
         code = key if attacker == 0 else 255 - key
-        wins = _reach_back(fr, attacker, sets, scratch, front_caught)
-        losses = _take_moves(fr, defender, alive, sets, scratch, front_wanted)
+        _reach_back(fr, attacker, sets, scratch, front_caught)
+        _take_moves(fr, defender, sets, scratch, front_wanted)
         front_caught = 0
         now = np.uint64(key) << np.uint64(16) | np.uint64(ply)
-        while at < len(events) and events[at] >> _TIME_SHIFT == now:
+        while at < len(events) and events[at] >> TIME_SHIFT == now:
+            _prefetch_event(events[min(at + 12, len(events) - 1)], attacker, nodes, sets)
             entry = events[at]
             at += 1
             node = event_node(entry)
@@ -274,10 +286,7 @@ def sweep(fr, attacker, events, low, high, sets, alive, scratch, value, depth, c
                 if not is_settled(entry):
                     bit &= sets.wanted[word]
                 if bit:
-                    if found[0, word] == ZERO:
-                        touched[0, wins] = word
-                        wins += 1
-                    found[0, word] |= bit
+                    _find(scratch, 0, word, bit)
             elif is_settled(entry):
                 if front_caught > 0 and front_word[1, front_caught - 1] == word:
                     front_bits[1, front_caught - 1] |= bit
@@ -286,30 +295,22 @@ def sweep(fr, attacker, events, low, high, sets, alive, scratch, value, depth, c
                     front_bits[1, front_caught] = bit
                     front_caught += 1
             elif alive[word] & bit:
-                sets.ready[word] |= bit
-                if sets.left[node - side * nodes] == 0:
-                    if found[1, word] == ZERO:
-                        touched[1, losses] = word
-                        losses += 1
-                    found[1, word] |= bit
-        if wins + losses > 0:
+                sets.waiting[word, READY] |= bit
+                if _is_out(sets.waiting, word, bit):
+                    _find(scratch, 1, word, bit)
+        settled = front_caught
+        front_caught = _gather(scratch, 1, front_caught)
+        front_wanted = _gather(scratch, 0, np.int64(0))
+        if front_wanted + front_caught > settled:
             last = key
-        for number in range(losses):
-            word = touched[1, number]
-            bits = found[1, word]
-            found[1, word] = ZERO
-            sets.ready[word] &= ~bits
+        for number in range(settled, front_caught):
+            _prefetch_record(value, depth, starts[defender], front_word[1, min(number + 8, front_caught - 1)])
+            word, bits = front_word[1, number], front_bits[1, number]
+            sets.waiting[word, READY] &= ~bits
             sets.caught[word] |= bits
-            front_word[1, front_caught] = word
-            front_bits[1, front_caught] = bits
-            front_caught += 1
             changed[defender, word] |= _record(value, depth, starts[defender] + word * 64, bits, code, ply)
-        for number in range(wins):
-            word = touched[0, number]
-            bits = found[0, word]
-            found[0, word] = ZERO
+        for number in range(front_wanted):
+            _prefetch_record(value, depth, starts[attacker], front_word[0, min(number + 8, front_wanted - 1)])
+            word, bits = front_word[0, number], front_bits[0, number]
             sets.wanted[word] &= ~bits
-            front_word[0, number] = word
-            front_bits[0, number] = bits
             changed[attacker, word] |= _record(value, depth, starts[attacker] + word * 64, bits, code, ply)
-        front_wanted = wins
