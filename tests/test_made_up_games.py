@@ -18,10 +18,11 @@ from one_ply import folded, one_ply
 from table_states import States, canonical_slots, squares_of
 
 from tbgen.index.layout import Layout, layout_of
+from tbgen.index.source import ArraySource
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.index.table import Table
 from tbgen.material import Material
-from tbgen.retro import targets
+from tbgen.retro import supply, targets
 from tbgen.retro.canonical import mirrors_itself
 from tbgen.retro.frame import legal_words, place_pawns
 from tbgen.retro.phase import EnPassant, count_moves, make_workspace, solve_layers
@@ -47,6 +48,10 @@ def made_up(layout: Layout, seed: int) -> Fresh:
         return value, depth
     canonical = canonical_slots(layout, *squares_of(layout, np.arange(layout.size)))
     return value[:, canonical], depth[:, canonical]
+
+
+def as_sources(fresh: Mapping[Material, Fresh]) -> dict[Material, ArraySource]:
+    return {material: ArraySource(*arrays) for material, arrays in fresh.items()}
 
 
 class Game:
@@ -144,7 +149,7 @@ def test_a_table_with_made_up_sub_tables(name: str, wide: bool) -> None:
     rng = random.Random(name)
     subs = sorted(material.successors())
     around = {sub: made_up(layout_of(sub), number) for number, sub in enumerate(subs)}
-    game = Game(layout_of, around, solve(material, around, wide=wide))
+    game = Game(layout_of, around, solve(material, as_sources(around), wide=wide))
     assert check_states(game, some_boards(game, 300, rng), rng) > 300
 
 
@@ -195,7 +200,8 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
         sub: made_up(layouts(sub), number)
         for number, sub in enumerate(sorted({material, *material.captures()}))
     }
-    pool = targets.make_pool(layout, around)
+    monkeypatch.setattr(supply, "layout_of", layouts)
+    pool = supply.Supply(layout, as_sources(around)).pool
     pool.value[: 2 * layout.size] = around[material][0].reshape(-1)
     pool.depth[: 2 * layout.size] = around[material][1].reshape(-1)
     configs = targets.en_passant_configs(layout)

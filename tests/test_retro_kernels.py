@@ -12,6 +12,7 @@ from table_states import canonical_slots, squares_of
 
 from tbgen.accelerate import jit
 from tbgen.index.layout import Layout, layout_of
+from tbgen.index.source import ArraySource, Source
 from tbgen.index.symmetry import IMAGE
 from tbgen.index.table import FRESH, LAST_RUN
 from tbgen.material import Material
@@ -26,8 +27,7 @@ from tbgen.retro.moves import MAX_ORIGINS, origins
 from tbgen.retro.phase import Workspace, count_moves, make_workspace
 from tbgen.retro.resets import NO_EXIT
 from tbgen.retro.runs import Log, weave
-from tbgen.retro.solver import source_of
-from tbgen.retro.targets import Pool, make_pool
+from tbgen.retro.supply import Supply
 from tbgen.score import GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
@@ -169,7 +169,7 @@ def test_expand(name: str) -> None:
     value = rng.integers(0, 256, (2, layout.size), np.uint8)
     depth = rng.integers(0, 999, (2, layout.size), np.uint16)
     expanded = value.copy(), depth.copy()
-    expand(layout, *expanded)
+    expand_all(layout, *expanded)
     slots = rng.integers(0, layout.size, 100_000)
     canonical = canonical_slots(layout, *squares_of(layout, slots))
     assert np.array_equal(expanded[0][:, slots], value[:, canonical])
@@ -212,33 +212,42 @@ def tablebase(tables: Path) -> Iterator[Tablebase]:
         yield tablebase
 
 
-def full_pool(layout: Layout, tables: Path) -> Pool:
-    """The pool of a table as it is when the table is solved."""
-    sources = {}
+def full_supply(layout: Layout, tables: Path) -> Supply:
+    """The supply of a table, its own slots as they are when the table is solved."""
+    sources: dict[Material, Source] = {}
     for material in [*layout.material.successors(), layout.material]:
         with TableFile(table_path(tables, material.name)) as file:
             table = file.read()
-        sources[material] = source_of(table)
-    pool = make_pool(layout, sources)
+        sources[material] = ArraySource(table.value, table.depth)
+    supply = Supply(layout, sources)
+    pool = supply.pool
     end = pool.targets.ep_offset + table.ep_value.size
     for array, own, passing in zip(
-        (pool.value, pool.depth), sources[layout.material], (table.ep_value, table.ep_depth), strict=True
+        (pool.value, pool.depth), (table.value, table.depth), (table.ep_value, table.ep_depth), strict=True
     ):
         array[: own.size] = own.reshape(-1)
         array[pool.targets.ep_offset : end] = passing.reshape(-1)
-    return pool
+    expand_all(layout, *(array[: own.size].reshape(2, -1) for array in (pool.value, pool.depth)))
+    return supply
+
+
+def expand_all(layout: Layout, value: np.ndarray, depth: np.ndarray) -> None:
+    for phase in range(len(layout.placements)):
+        part = slice(phase * layout.phase_size, (phase + 1) * layout.phase_size)
+        expand(layout, phase, value[:, part], depth[:, part])
 
 
 @pytest.mark.parametrize("name", MATERIALS)
 def test_legality_ranks_and_exits(name: str, tables: Path, tablebase: Tablebase) -> None:
     layout = layout_of(Material.parse(name))
     rng = random.Random(name)
-    pool = full_pool(layout, tables)
+    supply = full_supply(layout, tables)
     look_up = by_probing(tablebase)
     legal = 0
     for phase in rng.sample(range(len(layout.placements)), min(8, len(layout.placements))):
         ws = phase_of(layout, phase)
-        count_moves(ws, pool, mirrors_itself(layout, phase), 0, ws.frame.words)
+        supply.prepare([phase])
+        count_moves(ws, supply.pool, mirrors_itself(layout, phase), 0, ws.frame.words)
         for _ in range(900 // min(8, len(layout.placements))):
             slot, side = rng.randrange(layout.phase_size), rng.randrange(2)
             board = board_at(layout, phase * layout.phase_size + slot, side)

@@ -14,6 +14,7 @@ from reference_game import Game, king_placements, solve_game
 from table_states import canonical_slots, layers_of, ranks_of, runs_of
 
 from tbgen.index.layout import layout_of
+from tbgen.index.source import ArraySource
 from tbgen.index.table import FRESH, LAST_RUN, Table
 from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase, open_tablebase
@@ -25,8 +26,12 @@ from tbgen.score import NONE, GScore
 def solved(name: str, wide: bool | None = None) -> Table:
     """A table and its sub-tables straight from the solver, in memory."""
     material = Material.parse(name)
-    sources = {sub: solver.source_of(solved(sub.name, wide)) for sub in material.successors()}
+    sources = {sub: source_of(solved(sub.name, wide)) for sub in material.successors()}
     return solver.solve(material, sources, wide=wide)
+
+
+def source_of(table: Table) -> ArraySource:
+    return ArraySource(table.value, table.depth)
 
 
 def places(solution: ReferenceTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -111,7 +116,7 @@ def test_every_state_of_three_men(name: str, states: int, wide: bool) -> None:
 @pytest.mark.parametrize(("name", "wide"), [("KPvK", False), ("KPvK", True), ("KBvKN", False)])
 def test_threads_change_nothing(name: str, wide: bool) -> None:
     material = Material.parse(name)
-    sources = {sub: solver.source_of(solved(sub.name)) for sub in material.successors()}
+    sources = {sub: source_of(solved(sub.name)) for sub in material.successors()}
     one = solver.solve(material, sources, threads=1)
     other = solver.solve(material, sources, threads=3, wide=wide)
     for array in ("value", "depth", "run_mask", "run_rank", "run_value", "run_depth"):

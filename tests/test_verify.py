@@ -16,11 +16,10 @@ from reference_table import empty_table, reference_table
 
 from tbgen.cli.main import main
 from tbgen.errors import DamagedTableError
-from tbgen.index.layout import layout_of
+from tbgen.index.source import ArraySource
 from tbgen.index.table import LAST_RUN, Table
 from tbgen.material import Material, all_materials
-from tbgen.retro.canonical import expand
-from tbgen.retro.solver import solve, source_of
+from tbgen.retro.solver import solve
 from tbgen.score import NONE, GScore
 from tbgen.store import dataset
 from tbgen.store.format import table_path
@@ -51,8 +50,7 @@ def pawn_tables() -> Tables:
         shape = tables[sub].value.shape
         tables[sub].value[:] = random.choice(np.array([0, 1, 5, 244, 254, 255], np.uint8), shape)
         tables[sub].depth[:] = random.integers(0, 30, shape)
-        sources[sub] = tables[sub].value, tables[sub].depth
-        expand(layout_of(sub), *sources[sub])
+        sources[sub] = ArraySource(tables[sub].value, tables[sub].depth)
     return tables | {material: solve(material, sources)}
 
 
@@ -190,11 +188,12 @@ def test_wrong_en_passant_entries_are_found_and_named(pawn_tables: Tables, data:
 
 @pytest.mark.slow
 def test_all_tables_up_to_four_men_are_right() -> None:
-    sources = {}
+    sources, fresh = {}, {}
     for material in all_materials(4):
         table = solve(material, sources)
-        sources[material] = source_of(table)
-        assert verify_table(table, sources).findings == [], material
+        fresh[material] = table.value, table.depth
+        sources[material] = ArraySource(*fresh[material])
+        assert verify_table(table, fresh).findings == [], material
 
 
 @pytest.fixture

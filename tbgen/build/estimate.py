@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tbgen.build.sources import KEPT
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.material import Material
@@ -14,10 +15,6 @@ from tbgen.material import Material
 _MIB: Final = 1 << 20
 _BASE_MEMORY: Final = 512 * _MIB
 """The interpreter, numba and its compiler."""
-
-
-KEPT_SOURCES: Final = 256 * _MIB
-"""Bytes of tables that a build keeps in memory for those that rest on them."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ def estimate(material: Material, threads: int = 2) -> Estimate:
     disk = 30_000 + int(slots * _BYTES[balance][pawns])
     pool = 3 * (slots + sum(2 * layout_of(successor).size for successor in material.successors()))
     workspaces = 40 * layout.phase_size * (min(threads, len(layout.placements)) if pawns else 1)
-    memory = _BASE_MEMORY + KEPT_SOURCES + pool + workspaces + 3 * slots + 16 * disk
+    memory = _BASE_MEMORY + KEPT + pool + workspaces + 3 * slots + 16 * disk
     return Estimate(material, seconds, memory, disk)
 
 

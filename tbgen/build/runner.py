@@ -1,27 +1,21 @@
 """Building missing tables in order: solve, write, check, go on."""
 
 import time
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tbgen import __version__
-from tbgen.build.estimate import KEPT_SOURCES, check_room, estimate
+from tbgen.build.estimate import check_room, estimate
 from tbgen.build.lock import build_lock
+from tbgen.build.sources import Sources
 from tbgen.errors import MissingTableError
-from tbgen.index.layout import layout_of
 from tbgen.material import Material, closure
 from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import remove_leftovers, write_table
-
-Source = tuple[NDArray[np.uint8], NDArray[np.uint16]]
 
 
 @dataclass(frozen=True)
@@ -92,12 +86,12 @@ def build(
             return []
         check_room(todo, directory, threads)
         _compile(reporter)
-        sources = _Sources(directory)
-        for number, material in enumerate(todo):
-            left = sum(estimate(m, threads).seconds for m in todo[number:])
-            reporter.begin(material, number + 1, len(todo), left)
-            results.append(_build_one(material, directory, sources, reporter, threads))
-            reporter.done(results[-1])
+        with Sources(directory) as sources:
+            for number, material in enumerate(todo):
+                left = sum(estimate(m, threads).seconds for m in todo[number:])
+                reporter.begin(material, number + 1, len(todo), left)
+                results.append(_build_one(material, directory, sources, reporter, threads))
+                reporter.done(results[-1])
     return results
 
 
@@ -107,7 +101,8 @@ def build_table(material: Material, directory: Path, reporter: Reporter, threads
     :raises TbgenError: if something cannot be read or written.
     """
     _compile(reporter)
-    return _build_one(material, directory, _Sources(directory), reporter, threads)
+    with Sources(directory) as sources:
+        return _build_one(material, directory, sources, reporter, threads)
 
 
 def _is_there(material: Material, directory: Path) -> bool:
@@ -130,14 +125,14 @@ def _compile(reporter: Reporter) -> None:
 
 
 def _build_one(
-    material: Material, directory: Path, sources: "_Sources", reporter: Reporter, threads: int
+    material: Material, directory: Path, sources: Sources, reporter: Reporter, threads: int
 ) -> Built:
     from tbgen.retro.solver import Stages, solve
 
     begun = clock = time.perf_counter()
     stages = Stages()
     needed = {successor: sources.get(successor) for successor in sorted(material.successors())}
-    clock = stages.add("sub-tables", clock)
+    stages.add("sub-tables", clock)
     table = solve(material, needed, threads=threads, progress=reporter.progress, stages=stages)
     clock = time.perf_counter()
     reporter.progress("writing", 0, 0)
@@ -150,38 +145,5 @@ def _build_one(
         threads=threads,
     )
     stages.add("write", clock)
-    sources.put(table.material, (table.value, table.depth))
+    sources.put(table)
     return Built(info, stages.layers, time.perf_counter() - begun, dict(stages.seconds))
-
-
-class _Sources:
-    """Tables by material as the solver reads them: those of this build while they fit, others from their
-    files."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self._kept: OrderedDict[Material, Source] = OrderedDict()
-        self._expanded: set[Material] = set()
-
-    def get(self, material: Material) -> Source:
-        """Return the fresh values and depths of a table, all slots filled."""
-        from tbgen.retro.canonical import expand
-
-        if material not in self._kept:
-            with TableFile(table_path(self._directory, material.name), material=material) as file:
-                self.put(material, file.read_fresh())
-        self._kept.move_to_end(material)
-        source = self._kept[material]
-        if material not in self._expanded:
-            expand(layout_of(material), *source)
-            self._expanded.add(material)
-        return source
-
-    def put(self, material: Material, fresh: Source) -> None:
-        """Keep a table's fresh values and depths, and forget what was not wanted for longest."""
-        self._kept[material] = fresh
-        self._expanded.discard(material)
-        size = sum(value.nbytes + depth.nbytes for value, depth in self._kept.values())
-        while size > KEPT_SOURCES and len(self._kept) > 1:
-            _, (value, depth) = self._kept.popitem(last=False)
-            size -= value.nbytes + depth.nbytes

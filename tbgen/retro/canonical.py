@@ -100,13 +100,11 @@ def _expand_phase(fr, like, mirrored, value, depth):
             depth[slot] = depth[source]
 
 
-def expand(layout: Layout, value: np.ndarray, depth: np.ndarray) -> None:
-    """Copy each canonical slot's value and depth (both (sides, size)) to all slots that stand for the same
-    position."""
-    like, frame = like_men(layout), frame_of(layout)
-    for phase in range(len(layout.placements)):
-        mirrored = mirrors_itself(layout, phase)
-        if len(like) or mirrored or not layout.pawns:
-            part = slice(phase * layout.phase_size, (phase + 1) * layout.phase_size)
-            for side in range(len(value)):
-                _expand_phase(frame, like, mirrored, value[side, part], depth[side, part])
+def expand(layout: Layout, phase: int, value: np.ndarray, depth: np.ndarray) -> None:
+    """Copy the values and depths of a phase's canonical slots (both (sides, phase size)) to all slots that
+    stand for the same position."""
+    like, mirrored = like_men(layout), mirrors_itself(layout, phase)
+    if len(like) or mirrored or not layout.pawns:
+        frame = frame_of(layout)
+        for side in range(len(value)):
+            _expand_phase(frame, like, mirrored, value[side], depth[side])

@@ -26,7 +26,7 @@ from tbgen.retro.geometry import (
     RAY,
 )
 from tbgen.retro.mobility import FOUR_MOVES, ONE_MOVE, SLICES, add_moves, count_quiet
-from tbgen.retro.targets import CAPTURED_PAWN, PROMOTED, VARIABLE, slots_after
+from tbgen.retro.targets import CAPTURED_PAWN, PROMOTED, VARIABLE, pawn_row, slots_after
 from tbgen.score import NONE
 
 NO_EXIT = 65535
@@ -94,11 +94,10 @@ def settle_moves(pool, ex, first, side, mask, captured, promotion, ep_file, men,
     base, step, symmetry, lead = slots_after(tg, target, side, men, pawns, scratch)
     ep_shift = -1
     if ep_file >= 0:
-        own = base - tg.offset[target, 1 - side]
-        phase = own // tg.phase_size[target]
+        phase = pawn_row(tg, target, pawns) >> 1
         row = tg.ep_row[phase, (ep_file ^ 7 if symmetry & 1 else ep_file) + 8 * side]
         if row >= 0:
-            ep_shift = tg.ep_offset + (row - phase) * tg.phase_size[target] - tg.offset[target, 1 - side]
+            ep_shift = tg.ep_offset + row * tg.phase_size[target] - tg.begin[phase, 1 - side]
     while mask:
         bit = lowest(mask)
         mask &= mask - ONE

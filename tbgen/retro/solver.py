@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from itertools import pairwise
 from queue import SimpleQueue
 from typing import Any, Final
 
@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.index.layout import Layout, layout_of
+from tbgen.index.source import Source
 from tbgen.index.table import Table
 from tbgen.material import Material
-from tbgen.retro.canonical import expand, mirrors_itself
+from tbgen.retro.canonical import mirrors_itself
 from tbgen.retro.frame import legal_words, place_pawns
 from tbgen.retro.layers import FIRST_LAYER, next_events, retire
 from tbgen.retro.phase import (
@@ -30,7 +31,8 @@ from tbgen.retro.phase import (
     solve_layers,
 )
 from tbgen.retro.runs import empty_log, weave
-from tbgen.retro.targets import Pool, en_passant_configs, make_pool
+from tbgen.retro.supply import Supply, phase_groups
+from tbgen.retro.targets import en_passant_configs
 from tbgen.score import MAX_CODED_RANK, NONE
 
 WIDE_PHASE: Final = 1 << 19
@@ -60,7 +62,7 @@ class Stages:
 
 def solve(
     material: Material,
-    sources: Mapping[Material, tuple[NDArray[np.uint8], NDArray[np.uint16]]],
+    sources: Mapping[Material, Source],
     *,
     threads: int = 2,
     progress: Progress | None = None,
@@ -69,8 +71,7 @@ def solve(
 ) -> Table:
     """Solve the table of a material.
 
-    ``sources`` maps every successor material to the (value, depth) arrays of its table, both (2, size), with
-    all slots filled (:func:`tbgen.retro.canonical.expand`). ``wide`` says whether to put all threads on one
+    ``sources`` maps every successor material to its table. ``wide`` says whether to put all threads on one
     phase after the other, rather than one thread on each phase; by default that depends on the phases' size.
 
     :raises ValueError: if ``wide`` is asked of a table with en passant positions.
@@ -83,10 +84,11 @@ def solve(
     if wide is None:
         wide = layout.phase_size >= WIDE_PHASE and not passing
     clock = time.perf_counter()
-    pool = make_pool(layout, sources)
-    clock = stages.add("load", clock)
-    solver = _Solver(layout, pool, threads, progress or (lambda *_: None), stages)
+    supply = Supply(layout, sources)
+    stages.add("sub-tables", clock)
+    solver = _Solver(layout, supply, threads, progress or (lambda *_: None), stages)
     solver.run(wide)
+    del supply
     clock = time.perf_counter()
     table = solver.table()
     stages.add("assemble", clock)
@@ -96,8 +98,11 @@ def solve(
 class _Solver:
     """One run over all phases of a table."""
 
-    def __init__(self, layout: Layout, pool: Pool, threads: int, progress: Progress, stages: Stages) -> None:
-        self.layout, self.pool, self.stages, self.progress = layout, pool, stages, progress
+    def __init__(
+        self, layout: Layout, supply: Supply, threads: int, progress: Progress, stages: Stages
+    ) -> None:
+        self.layout, self.supply, self.stages, self.progress = layout, supply, stages, progress
+        self.pool = supply.pool
         self.configs = en_passant_configs(layout)
         self.woven: dict[int, list[Woven]] = {}
         self.canonical = np.empty((len(layout.placements), layout.phase_size // 64), np.uint64)
@@ -109,9 +114,12 @@ class _Solver:
         idle: SimpleQueue[Workspace] = SimpleQueue()
         for _ in range(1 if wide else min(self.width, len(self.layout.placements))):
             idle.put(make_workspace(self.layout))
-        phases, done = range(len(self.layout.placements)), 0
+        phases, done = len(self.layout.placements), 0
         try:
-            for _, group in groupby(phases, lambda row: self.layout.steps_left(self.layout.placements[row])):
+            for group in phase_groups(self.layout):
+                clock = time.perf_counter()
+                self.supply.prepare(group, self.threads.map)
+                self.stages.add("sub-tables", clock)
                 ranks: Iterable[int]
                 if wide:
                     ranks = (self._solve_wide(phase, idle) for phase in group)
@@ -121,10 +129,10 @@ class _Solver:
                 for rank in ranks:
                     self._check_rank(rank)
                     done += 1
-                    self.progress("phases", done, len(phases))
+                    self.progress("phases", done, phases)
         finally:
             # After an interruption nobody wants to wait for the kernels that are still at work.
-            self.threads.shutdown(wait=done == len(phases), cancel_futures=True)
+            self.threads.shutdown(wait=done == phases, cancel_futures=True)
 
     def _check_rank(self, rank: int) -> None:
         """Count the layers of a phase whose first rank without a layer is ``rank``."""
@@ -212,11 +220,13 @@ class _Solver:
         """Put the results together; canonical slots only."""
         layout, pool = self.layout, self.pool
         size, phases, rights = layout.size, len(layout.placements), len(self.configs)
-        value = pool.value[: 2 * size].reshape(2, size).copy()
-        depth = pool.depth[: 2 * size].reshape(2, size).copy()
         ep = slice(pool.targets.ep_offset, pool.targets.ep_offset + rights * layout.phase_size)
         ep_value = pool.value[ep].reshape(rights, layout.phase_size).copy()
         ep_depth = pool.depth[ep].reshape(rights, layout.phase_size).copy()
+        # The table's own slots are the first of the pool; the rest of its memory is given back.
+        pool.value.resize(2 * size, refcheck=False)
+        pool.depth.resize(2 * size, refcheck=False)
+        value, depth = pool.value.reshape(2, size), pool.depth.reshape(2, size)
         others = np.unpackbits(~self.canonical.view(np.uint8), axis=1, bitorder="little").view(bool)
         for side in (0, 1):
             _blank(value[side], depth[side], others.reshape(-1))
@@ -247,10 +257,3 @@ def _results(jobs: Iterable[Future[Any]]) -> list[Any]:
 def _blank(value: NDArray[np.uint8], depth: NDArray[np.uint16], where: NDArray[np.bool_]) -> None:
     value[where] = NONE
     depth[where] = 0
-
-
-def source_of(table: Table) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
-    """Return a table's fresh values and depths with all slots filled, as ``solve`` wants its sources."""
-    value, depth = table.value.copy(), table.depth.copy()
-    expand(layout_of(table.material), value, depth)
-    return value, depth

@@ -1,12 +1,13 @@
-"""Where zeroing moves lead: the tables of the materials reached, laid side by side in one pool of arrays.
+"""Where zeroing moves lead: blocks of the materials reached, laid side by side in one pool of arrays.
 
-The pool starts with the table being solved (pawn moves stay in it), then its en passant positions, then the
-successor tables. Every slot of a table in the pool that stands for a legal position has its value, canonical
-or not.
+A *block* is one phase of one material, White to move and Black to move. The pool starts with the table being
+solved (pawn moves stay in it), then its en passant positions, then blocks of the successors. Every slot of a
+block that stands for a legal position has its value, canonical or not.
 """
 
 import functools
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,6 @@ from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.material import Material
 from tbgen.retro.bits import ONE, image, lowest
 from tbgen.retro.geometry import IMAGES, SYMMETRY_OF, TRIANGLE_OF
-from tbgen.score import NONE
 
 CAPTURED_PAWN = np.int64(6)
 """Row of ``Targets.number`` for the capture of a pawn; row 0 is no capture, row 1 + man that of a free
@@ -42,8 +42,11 @@ class Targets(NamedTuple):
     pawns: np.ndarray
     """int64: number of pawns."""
     phase_size: np.ndarray
-    offset: np.ndarray
-    """int64 (targets, 2): start of the target's slots in the pool by the target's side to move."""
+    block_at: np.ndarray
+    """int64: where the target's blocks, one per phase, start in ``begin``."""
+    begin: np.ndarray
+    """int64 (blocks, 2): start of a block in the pool by the side to move there; -1 where the block
+    is not in the pool."""
     rows_at: np.ndarray
     """int64: start of the target's pawn placements in ``rows``."""
     rows: np.ndarray
@@ -126,66 +129,71 @@ class Pool(NamedTuple):
     targets: Targets
 
 
-def make_pool(layout: Layout, sources: Mapping[Material, tuple[np.ndarray, np.ndarray]]) -> Pool:
-    """Return the pool for solving a table.
+@dataclass(frozen=True)
+class Target:
+    """Where one kind of zeroing move leads."""
 
-    ``sources`` maps each successor material to its expanded (value uint8 (2, size), depth uint16 (2, size)).
-    The table's own slots are NONE at first.
+    material: Material
+    swapped: bool
+    """Whether colours are swapped there."""
+
+
+def targets_of(layout: Layout) -> dict[tuple[int, int, int], Target]:
+    """Return the target of every (side, captured man, promotion) of a table, in the order of their
+    numbers."""
+    found = {}
+    for side, captured, promotion in _moves(layout):
+        white, black, _ = _men_after(layout, captured, promotion, side)
+        found[side, captured, promotion] = Target(*Material.of_sides(white, black))
+    return found
+
+
+def make_directory(layout: Layout, block_at: Mapping[Material, int], blocks: int) -> Targets:
+    """Return the directory of a table's targets, its own blocks and en passant positions in place.
+
+    ``block_at`` says where the blocks of every material begin among all ``blocks``.
     """
     configs = en_passant_configs(layout)
-    materials: list[tuple[Material, bool]] = []
     number = np.full((2, 7, 5), -1, np.int64)
-    free, source = [], []
-    for side, captured, promotion in _moves(layout):
-        white, black, men = _men_after(layout, captured, promotion, side)
-        material, swapped = Material.of_sides(white, black)
-        number[side, captured, promotion] = len(materials)
-        materials.append((material, swapped))
-        if swapped:
+    free, source, found = [], [], targets_of(layout)
+    for place, ((side, captured, promotion), target) in enumerate(found.items()):
+        number[side, captured, promotion] = place
+        _, _, men = _men_after(layout, captured, promotion, side)
+        if target.swapped:
             men = [men[1], men[0], *_swap_pieces(men[2:], layout, side)]
         free.append(len(men))
         source.append(men + [0] * (5 - len(men)))
-    start = {layout.material: 0}
-    ep_offset = length = 2 * layout.size
-    length += len(configs) * layout.phase_size
-    for material, _ in materials:
-        if material not in start:
-            start[material] = length
-            length += 2 * layout_of(material).size
-    value = np.full(length, NONE, np.uint8)
-    depth = np.zeros(length, np.uint16)
-    for material, at in start.items():
-        if material != layout.material:
-            own = slice(at, at + 2 * layout_of(material).size)
-            value[own], depth[own] = (array.reshape(-1) for array in sources[material])
-    layouts = [layout_of(material) for material, _ in materials]
+    layouts = [layout_of(target.material) for target in found.values()]
     rows_of: dict[tuple[int, int], int] = {}
     rows: list[np.ndarray] = [np.zeros(1, np.int32)]
     rows_at, end = [], 1
-    for target in layouts:
-        key = (target.white_pawns, target.black_pawns)
-        if target.pawns and key not in rows_of:
+    for target_layout in layouts:
+        key = (target_layout.white_pawns, target_layout.black_pawns)
+        if target_layout.pawns and key not in rows_of:
             rows_of[key] = end
-            rows.append(_placement_rows(target))
+            rows.append(_placement_rows(target_layout))
             end += len(rows[-1])
         rows_at.append(rows_of.get(key, 0))
+    begin = np.full((blocks, 2), -1, np.int64)
+    own = np.arange(len(layout.placements)) * layout.phase_size
+    begin[: len(own)] = np.column_stack([own, layout.size + own])
     ep_row = np.full((len(layout.placements), 16), -1, np.int32)
     for row, (phase, square) in enumerate(configs):
         ep_row[phase, square % 8 + (8 if square > 31 else 0)] = row
-    targets = Targets(
+    return Targets(
         number,
-        np.array([swapped for _, swapped in materials], np.int64),
+        np.array([target.swapped for target in found.values()], np.int64),
         np.array(free, np.int64),
         np.array(source, np.int64).reshape(-1, 5),
-        np.array([target.pawns for target in layouts], np.int64),
-        np.array([target.phase_size for target in layouts], np.int64),
-        np.array([(start[t.material], start[t.material] + t.size) for t in layouts], np.int64).reshape(-1, 2),
+        np.array([target_layout.pawns for target_layout in layouts], np.int64),
+        np.array([target_layout.phase_size for target_layout in layouts], np.int64),
+        np.array([block_at[target.material] for target in found.values()], np.int64),
+        begin,
         np.array(rows_at, np.int64),
         np.concatenate(rows),
         ep_row,
-        ep_offset,
+        2 * layout.size,
     )
-    return Pool(value, depth, targets)
 
 
 def _swap_pieces(men: list[int], layout: Layout, side: int) -> list[int]:
@@ -246,15 +254,16 @@ def slots_after(tg, target, side, men, pawns, scratch):
             scratch[man] = VARIABLE
         else:
             scratch[man] = square ^ flip
-    base = tg.offset[target, (1 - side) ^ tg.swapped[target]]
+    block = tg.block_at[target]
     if pawnless:
-        if scratch[0] == VARIABLE:
-            return base, step, 0, True
-        symmetry = SYMMETRY_OF[scratch[0]]
+        symmetry = 0 if scratch[0] == VARIABLE else SYMMETRY_OF[scratch[0]]
     else:
         row = pawn_row(tg, target, pawns)
-        base += (row >> 1) * tg.phase_size[target]
+        block += row >> 1
         symmetry = row & 1
+    base = tg.begin[block, (1 - side) ^ tg.swapped[target]]
+    if pawnless and scratch[0] == VARIABLE:
+        return base, step, 0, True
     base += _slot(scratch, free, symmetry, pawnless)
     if flip:
         symmetry ^= 2

@@ -104,6 +104,20 @@ class ChunkedArray:
             at += elements.size
         return data.reshape(self.shape)
 
+    def read_part(self, row: int, start: int, out: NDArray[Any]) -> None:
+        """Copy the elements of a row from ``start`` on to a one-dimensional array, without using the cache.
+
+        :raises DamagedChunkError: if a chunk does not decode.
+        """
+        at, stop = start, start + len(out)
+        while at < stop:
+            number = at // self._step
+            elements = np.frombuffer(self._decode(self._corner(row, number)), self.dtype)
+            first = number * self._step
+            part = elements[at - first : stop - first]
+            out[at - start : at - start + len(part)] = part
+            at += len(part)
+
     def line(self) -> str:
         """Return the line of the manifest that the data give (docs/format.md).
 

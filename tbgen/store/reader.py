@@ -7,6 +7,7 @@ import shlex
 import stat
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
@@ -173,6 +174,18 @@ class TableFile:
         """
         value, depth = self._guard(lambda: (self._checked("value"), self._checked("depth")))
         return value, depth.astype(np.uint16, copy=False)
+
+    def read_phase(self, phase: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Copy the fresh values and depths of one phase to arrays of shape (2, phase size).
+
+        The checksum of every chunk is checked, the digest of the table is not.
+
+        :raises DamagedTableError: if a chunk does not decode.
+        """
+        for side in (0, 1):
+            start = phase * value.shape[1]
+            self._guard(partial(self._value.read_part, side, start, value[side]))
+            self._guard(partial(self._depth.read_part, side, start, depth[side]))
 
     def _checked(self, name: str) -> NDArray[Any]:
         data = self._arrays[name].read()

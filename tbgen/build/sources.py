@@ -1,0 +1,66 @@
+"""Sub-tables as the solver reads them: small ones from memory, large ones straight from their files."""
+
+from collections import OrderedDict
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from tbgen.index.source import BYTES_PER_SLOT, ArraySource, Source
+from tbgen.index.table import Table
+from tbgen.material import Material
+from tbgen.store.format import table_path
+from tbgen.store.reader import TableFile
+
+KEPT: Final = 256 << 20
+"""Bytes of small tables that a build keeps in memory for those that rest on them."""
+
+_SMALL: Final = KEPT // 4
+"""Bytes up to which a table is small."""
+
+
+class Sources:
+    """The tables of a directory as sources; a context, which closes the files."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._kept: OrderedDict[Material, ArraySource] = OrderedDict()
+        self._files: dict[Material, TableFile] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for file in self._files.values():
+            file.close()
+        self._files.clear()
+
+    def get(self, material: Material) -> Source:
+        """Return a table as a source.
+
+        :raises MissingTableError: if it is not there.
+        :raises DamagedTableError: if it cannot be used.
+        """
+        if material in self._kept:
+            self._kept.move_to_end(material)
+            return self._kept[material]
+        if material in self._files:
+            return self._files[material]
+        file = TableFile(table_path(self._directory, material.name), material=material)
+        if 2 * file.info.size * BYTES_PER_SLOT > _SMALL:
+            self._files[material] = file
+            return file
+        with file:
+            return self._keep(material, ArraySource(*file.read_fresh()))
+
+    def put(self, table: Table) -> None:
+        """Keep a table that has just been built, if it is small."""
+        if 2 * table.layout.size * BYTES_PER_SLOT <= _SMALL:
+            self._keep(table.material, ArraySource(table.value, table.depth))
+
+    def _keep(self, material: Material, source: ArraySource) -> ArraySource:
+        self._kept[material] = source
+        while sum(kept.nbytes for kept in self._kept.values()) > KEPT:
+            self._kept.popitem(last=False)  # what was not wanted for longest
+        return source

@@ -1,0 +1,36 @@
+"""Tables as sources: where the solver gets the fresh values of successor materials from."""
+
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+BYTES_PER_SLOT: Final = 3
+"""Bytes of a value and a depth in memory."""
+
+
+class Source(Protocol):
+    """A table whose fresh values and depths can be asked for, phase by phase."""
+
+    def read_phase(self, phase: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Copy those of one phase, at least of its canonical slots, to arrays of shape (2, phase size)."""
+
+
+@dataclass(frozen=True)
+class ArraySource:
+    """A table in memory as a source: arrays of shape (2, size)."""
+
+    value: NDArray[np.uint8]
+    depth: NDArray[np.uint16]
+
+    def read_phase(self, phase: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Copy one phase; see :class:`Source`."""
+        size = value.shape[1]
+        part = slice(phase * size, (phase + 1) * size)
+        value[:], depth[:] = self.value[:, part], self.depth[:, part]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.value.nbytes + self.depth.nbytes
