@@ -215,7 +215,7 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     for start in starts:
         pool.value[start : start + size], pool.depth[start : start + size] = NONE, 0
     rights = EnPassant(np.array([0]), np.array([square], np.int64))
-    *woven, _ = solve_layers(ws, pool, rights, starts, size)
+    *woven, _ = solve_layers(ws, pool, rights, starts, True)
 
     def fresh(array: np.ndarray) -> np.ndarray:
         return np.array([array[start : start + size] for start in starts])

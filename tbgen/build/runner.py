@@ -3,19 +3,41 @@
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from tbgen import __version__
 from tbgen.build.estimate import check_room, estimate
 from tbgen.build.lock import build_lock
+from tbgen.build.memory import keep_memory
 from tbgen.build.sources import Sources
 from tbgen.errors import MissingTableError
+from tbgen.index.layout import layout_of
 from tbgen.material import Material, closure
 from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import remove_leftovers, write_table
+
+_LARGE: Final = 2 << 30
+"""Bytes of memory from which on a table is worth keeping memory for the next."""
+
+
+class Accrued(Enum):
+    """Whether a table stores the values of accrued scores, or leaves them to be worked out on demand."""
+
+    ALL = "all"
+    NONE = "none"
+    AUTO = "auto"
+    """Stored, but for tables of five men with so many changes that they would take more room than the fresh
+    values: more than one for two slots."""
+
+    def max_runs(self, material: Material) -> int | None:
+        """Return how many runs a table may have to be stored with them; None for any number."""
+        if self is Accrued.NONE:
+            return 0
+        return layout_of(material).size // 2 if self is Accrued.AUTO and material.men > 4 else None
 
 
 @dataclass(frozen=True)
@@ -66,12 +88,14 @@ def build(
     *,
     force: bool = False,
     threads: int = 2,
+    accrued: Accrued = Accrued.AUTO,
 ) -> list[Built]:
     """Build tables and whatever sub-tables they need; finished ones are skipped.
 
     An interrupted build loses the table at work and nothing else: the next build goes on from there.
 
     :param force: build the named materials anew even if their tables are there.
+    :param accrued: whether to store the values of accrued scores.
     :raises TbgenError: if something cannot be read or written; tables finished before are kept.
     """
     wanted = list(materials)
@@ -90,19 +114,21 @@ def build(
             for number, material in enumerate(todo):
                 left = sum(estimate(m, threads).seconds for m in todo[number:])
                 reporter.begin(material, number + 1, len(todo), left)
-                results.append(_build_one(material, directory, sources, reporter, threads))
+                results.append(_build_one(material, directory, sources, reporter, threads, accrued))
                 reporter.done(results[-1])
     return results
 
 
-def build_table(material: Material, directory: Path, reporter: Reporter, threads: int) -> Built:
+def build_table(
+    material: Material, directory: Path, reporter: Reporter, threads: int, accrued: Accrued = Accrued.AUTO
+) -> Built:
     """Build one table whose sub-tables lie in the directory; the caller sees to locks and to room.
 
     :raises TbgenError: if something cannot be read or written.
     """
     _compile(reporter)
     with Sources(directory) as sources:
-        return _build_one(material, directory, sources, reporter, threads)
+        return _build_one(material, directory, sources, reporter, threads, accrued)
 
 
 def _is_there(material: Material, directory: Path) -> bool:
@@ -125,15 +151,29 @@ def _compile(reporter: Reporter) -> None:
 
 
 def _build_one(
-    material: Material, directory: Path, sources: Sources, reporter: Reporter, threads: int
+    material: Material,
+    directory: Path,
+    sources: Sources,
+    reporter: Reporter,
+    threads: int,
+    accrued: Accrued,
 ) -> Built:
     from tbgen.retro.solver import Stages, solve
 
     begun = clock = time.perf_counter()
+    if estimate(material, threads).memory > _LARGE:
+        keep_memory()
     stages = Stages()
     needed = {successor: sources.get(successor) for successor in sorted(material.successors())}
     stages.add("sub-tables", clock)
-    table = solve(material, needed, threads=threads, progress=reporter.progress, stages=stages)
+    table = solve(
+        material,
+        needed,
+        threads=threads,
+        progress=reporter.progress,
+        stages=stages,
+        max_runs=accrued.max_runs(material),
+    )
     clock = time.perf_counter()
     reporter.progress("writing", 0, 0)
     info = write_table(

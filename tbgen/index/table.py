@@ -32,7 +32,8 @@ class Table:
     """Shape (2, size): D in plies, 0 where there is no position."""
     run_mask: NDArray[np.uint64]
     """Shape (2, 2, size // 64), holder of A (0 White, 1 Black) first, then side: bit i % 64 of word i // 64
-    is set if slot i has runs; elsewhere V(P, A) = A for all accrued scores of that holder.
+    is set if slot i has runs; elsewhere V(P, A) = A for all accrued scores of that holder. Shape (2, 2, 0) if
+    the accrued scores were left out of the table.
 
     A run says what V(P, A) and D(P, A) are from its rank of A on, until the next run of the position or
     the rank from which the fresh value counts. Before the first run V(P, A) = A.
@@ -55,6 +56,11 @@ class Table:
     def layout(self) -> Layout:
         """The index of the table."""
         return layout_of(self.material)
+
+    @property
+    def accrued(self) -> bool:
+        """Whether the values of accrued scores are part of the table."""
+        return bool(self.run_mask.size)
 
     @property
     def positions(self) -> tuple[int, int]:
@@ -85,6 +91,7 @@ class Table:
             "phase_size": layout.phase_size,
             "positions": self.positions,
             "ep_positions": self.ep_positions,
+            "accrued": int(self.accrued),
             "runs": self.run_rank.size,
             "max_depth": self.max_depth,
         }
@@ -98,7 +105,7 @@ class Table:
         expected: list[tuple[NDArray[Any], tuple[int, ...]]] = [
             (self.value, (2, size)),
             (self.depth, (2, size)),
-            (self.run_mask, (2, 2, size // 64)),
+            (self.run_mask, (2, 2, size // 64 if self.accrued else 0)),
             (self.run_value, self.run_rank.shape),
             (self.run_depth, self.run_rank.shape),
             (self.ep_config, (n_ep, 2)),

@@ -89,16 +89,16 @@ def run_outer(ws, pool, attacker, rank, events, starts):
 
 
 @jit
-def run_inner(ws, pool, attacker, rank, events, log, starts):
-    """The inner sweep of one attacker, if it can bring anything new, and its changes logged; returns the
-    log."""
+def run_inner(ws, pool, attacker, rank, events, log, starts, keep):
+    """The inner sweep of one attacker, if it can bring anything new, and its changes logged if ``keep``;
+    returns the log."""
     att = ws.white if attacker == 0 else ws.black
     updated = update(ws.frame, attacker, rank, ws.phase, att, ws.exits, pool.value, pool.depth, starts)
     if updated == 0:
         return log
     if updated < 0:
         inner(ws.frame, attacker, rank, ws.phase, att, events)
-    return log_changes(attacker, rank, ws.phase, att, log)
+    return log_changes(attacker, rank, ws.phase, att, log) if keep else log
 
 
 @jit
@@ -116,16 +116,17 @@ def settle_rank(ws, pool, rank, starts):
 
 
 @jit
-def solve_layers(ws, pool, ep, starts, log_room):
+def solve_layers(ws, pool, ep, starts, keep):
     """Solve a phase after ``count_moves``, both attackers in turn, its en passant positions included.
 
     Fresh values and depths go to the pool at ``starts[side]`` + slot. Returns (woven, woven, rank): the runs
-    of White's and of Black's accrued scores as ``weave`` gives them, and the first rank without a layer.
+    of White's and of Black's accrued scores as ``weave`` gives them, none unless ``keep``, and the first rank
+    without a layer.
     """
     fr, phase = ws.frame, ws.phase
     nodes = fr.words * 64
     events = [first_events(ws, attacker) for attacker in range(2)]
-    logs = [empty_log(log_room) for _ in range(2)]
+    logs = [empty_log(nodes if keep else np.int64(1)) for _ in range(2)]
     rights = len(ep.rows)
     ep_rank = np.zeros((rights, nodes), np.uint8)
     # numba cannot tell the type of an empty list, so there is one entry more.
@@ -139,7 +140,9 @@ def solve_layers(ws, pool, ep, starts, log_room):
         left = retire(phase, ws.white, ws.black)
         if left and rank >= FIRST_LAYER:
             for attacker in range(2):
-                logs[attacker] = run_inner(ws, pool, attacker, rank, events[attacker], logs[attacker], starts)
+                logs[attacker] = run_inner(
+                    ws, pool, attacker, rank, events[attacker], logs[attacker], starts, keep
+                )
         for number in range(rights):
             square = ep.squares[number]
             resolve(

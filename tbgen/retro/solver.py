@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, product
 from queue import SimpleQueue
 from typing import Any, Final
 
@@ -68,11 +68,13 @@ def solve(
     progress: Progress | None = None,
     stages: Stages | None = None,
     wide: bool | None = None,
+    max_runs: int | None = None,
 ) -> Table:
     """Solve the table of a material.
 
     ``sources`` maps every successor material to its table. ``wide`` says whether to put all threads on one
     phase after the other, rather than one thread on each phase; by default that depends on the phases' size.
+    With more than ``max_runs`` runs of accrued scores the table goes without any.
 
     :raises ValueError: if ``wide`` is asked of a table with en passant positions.
     :raises OverflowError: if a value has no code, which no material of five men comes near.
@@ -86,7 +88,7 @@ def solve(
     clock = time.perf_counter()
     supply = Supply(layout, sources)
     stages.add("sub-tables", clock)
-    solver = _Solver(layout, supply, threads, progress or (lambda *_: None), stages)
+    solver = _Solver(layout, supply, threads, progress or (lambda *_: None), stages, max_runs)
     solver.run(wide)
     del supply
     clock = time.perf_counter()
@@ -99,14 +101,24 @@ class _Solver:
     """One run over all phases of a table."""
 
     def __init__(
-        self, layout: Layout, supply: Supply, threads: int, progress: Progress, stages: Stages
+        self,
+        layout: Layout,
+        supply: Supply,
+        threads: int,
+        progress: Progress,
+        stages: Stages,
+        max_runs: int | None,
     ) -> None:
+        self.max_runs = max_runs
+        self.keep_runs = max_runs != 0
+        self.runs = 0
         self.layout, self.supply, self.stages, self.progress = layout, supply, stages, progress
         self.pool = supply.pool
         self.configs = en_passant_configs(layout)
         self.woven: dict[int, list[Woven]] = {}
         self.canonical = np.empty((len(layout.placements), layout.phase_size // 64), np.uint64)
         self.threads = ThreadPoolExecutor(threads)
+        self._lock = threading.Lock()
         self.width = threads
 
     def run(self, wide: bool) -> None:
@@ -157,7 +169,8 @@ class _Solver:
             clock = self.stages.add("moves", clock)
             rows = np.flatnonzero(self.configs[:, 0] == phase)
             rights = EnPassant(rows, self.configs[rows, 1].astype(np.int64))
-            *self.woven[phase], rank = solve_layers(ws, self.pool, rights, starts, self.layout.phase_size)
+            *woven, rank = solve_layers(ws, self.pool, rights, starts, self.keep_runs)
+            self._keep(phase, woven)
             self.stages.add("layers", clock)
             return int(rank)
         finally:
@@ -178,7 +191,7 @@ class _Solver:
         self.canonical[phase] = ws.phase.canonical
         clock = self.stages.add("moves", clock)
         events = _results(go(first_events, ws, a) for a in both)
-        logs = [empty_log(self.layout.phase_size // 4) for _ in both]
+        logs = [empty_log(self.layout.phase_size // 4 if self.keep_runs else 1) for _ in both]
         clock = self.stages.add("events", clock)
         rank = 0
         while True:
@@ -187,7 +200,11 @@ class _Solver:
             if not retire(ws.phase, ws.white, ws.black):
                 break
             if rank >= FIRST_LAYER:
-                logs = _results(go(run_inner, ws, pool, a, rank, events[a], logs[a], starts) for a in both)
+                logs = _results(
+                    go(run_inner, ws, pool, a, rank, events[a], logs[a], starts, self.keep_runs) for a in both
+                )
+                if not self._room_for(sum(int(log.length[0]) for log in logs)):
+                    logs = [empty_log(1) for _ in both]
             clock = self.stages.add("inner sweeps", clock)
             white_nodes, black_nodes = settle_rank(ws, pool, rank, starts)
             events = _results(
@@ -211,10 +228,25 @@ class _Solver:
         black, white = _results(
             go(weave, log, ws.frame.words, pool.value, pool.depth, starts) for log in logs
         )
-        self.woven[phase] = [white, black]
+        self._keep(phase, [white, black])
         self.stages.add("weaving", clock)
         idle.put(ws)
         return rank
+
+    def _room_for(self, more: int) -> bool:
+        """Whether so many runs more may be kept; if not, all are given up."""
+        if self.max_runs is not None and self.runs + more > self.max_runs:
+            self.keep_runs = False
+            self.woven.clear()
+        return self.keep_runs
+
+    def _keep(self, phase: int, woven: list[Woven]) -> None:
+        """Keep the runs of a phase, if the table has any."""
+        with self._lock:
+            more = sum(len(runs[1]) for runs in woven)
+            if self._room_for(more):
+                self.runs += more
+                self.woven[phase] = woven
 
     def table(self) -> Table:
         """Put the results together; canonical slots only."""
@@ -232,16 +264,18 @@ class _Solver:
             _blank(value[side], depth[side], others.reshape(-1))
         for row, (phase, _) in enumerate(self.configs):
             _blank(ep_value[row], ep_depth[row], others[phase])
-        mask = np.empty((2, 2, phases, layout.phase_size // 64), np.uint64)
-        runs: list[list[NDArray[Any]]] = [[], [], []]
-        for holder in (0, 1):
-            for side in (0, 1):
-                for phase in range(phases):
-                    found = self.woven[phase][holder]
-                    mask[holder, side, phase] = found[0][side]
-                    part = slice(found[4]) if side == 0 else slice(found[4], None)
-                    for column, array in zip(runs, found[1:4], strict=True):
-                        column.append(array[part])
+        mask = np.zeros((2, 2, phases, layout.phase_size // 64 if self.keep_runs else 0), np.uint64)
+        runs: list[list[NDArray[Any]]] = [
+            [np.empty(0, np.uint8)],
+            [np.empty(0, np.uint8)],
+            [np.empty(0, np.uint16)],
+        ]
+        for holder, side, phase in product((0, 1), (0, 1), sorted(self.woven)):
+            found = self.woven[phase][holder]
+            mask[holder, side, phase] = found[0][side]
+            part = slice(found[4]) if side == 0 else slice(found[4], None)
+            for column, array in zip(runs, found[1:4], strict=True):
+                column.append(array[part])
         rank, run_value, run_depth = (np.concatenate(column) for column in runs)
         return Table(
             layout.material, "r", value, depth, mask.reshape(2, 2, -1), rank, run_value, run_depth,

@@ -1,7 +1,6 @@
 """One dataset of an open file, decoded chunk by chunk."""
 
 import hashlib
-import zlib
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import count
@@ -11,6 +10,7 @@ from typing import Any, Final
 import h5py
 import numpy as np
 from numpy.typing import NDArray
+from zlib_ng import zlib_ng
 
 from tbgen.store.cache import ChunkCache
 from tbgen.store.checksum import CHECKSUM_BYTES, fletcher32
@@ -165,8 +165,8 @@ class ChunkedArray:
         if fletcher32(packed[:-CHECKSUM_BYTES]) != packed[-CHECKSUM_BYTES:]:
             raise DamagedChunkError(f"{self.name} has flipped bits in the chunk at {corner}")
         try:
-            chunk = zlib.decompress(packed[:-CHECKSUM_BYTES])
-        except zlib.error as error:
+            chunk = zlib_ng.decompress(packed[:-CHECKSUM_BYTES])
+        except zlib_ng.error as error:  # type: ignore[misc]  # its stub says instance, not class
             raise DamagedChunkError(f"{self.name} does not decode at {corner}") from error
         if len(chunk) != full:
             raise DamagedChunkError(f"{self.name} has a chunk of the wrong size at {corner}")

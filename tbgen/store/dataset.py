@@ -76,16 +76,17 @@ def datasets(table: Table) -> list[Dataset]:
     table.check_shapes()
     layout, n_ep, runs = table.layout, len(table.ep_config), table.run_rank.size
     size, phases, phase_size = layout.size, len(layout.placements), layout.phase_size
+    masked = size if table.accrued else 0
     u1, u8, i4 = np.dtype("u1"), np.dtype("<u8"), np.dtype("<i4")
     depth = u1 if table.max_depth < 256 else np.dtype("<u2")
     placements = np.array(layout.placements, u1).reshape(phases * layout.pawns)
     masks = list(table.run_mask.reshape(4, -1))
-    blocks = -(-size // BLOCK)
+    blocks = -(-masked // BLOCK)
     return [
         Dataset("placements", u1, (phases, layout.pawns), [placements], whole=True),
         Dataset("value", u1, (2, size), list(table.value)),
         Dataset("depth", depth, (2, size), list(table.depth)),
-        Dataset(MASK, u1, (2, 2, size // 8), [m.astype("<u8", copy=False).view(u1) for m in masks]),
+        Dataset(MASK, u1, (2, 2, masked // 8), [m.astype("<u8", copy=False).view(u1) for m in masks]),
         Dataset("accrued/start", u8, (2, 2, blocks), _starts(masks, table.run_rank)),
         Dataset("accrued/rank", u1, (runs,), [table.run_rank]),
         Dataset("accrued/value", u1, (runs,), [table.run_value]),
@@ -102,6 +103,9 @@ def _starts(masks: Sequence[NDArray[np.uint64]], ranks: NDArray[np.uint8]) -> li
     rows, before = [], 0
     for mask in masks:
         edges = np.arange(0, mask.size, BLOCK // 64)
+        if not mask.size:
+            rows.append(np.empty(0, np.uint64))
+            continue
         ends = np.cumsum(np.add.reduceat(np.bitwise_count(mask), edges, dtype=np.int64))
         rows.append(firsts[np.concatenate([np.zeros(1, np.int64), ends[:-1]]) + before].astype(np.uint64))
         before += int(ends[-1])

@@ -11,7 +11,7 @@ from tbgen.material import Material
 FORMAT: Final = "tbgen table"
 """Attribute ``format`` of every table file."""
 
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 """Raised by every change that an older reader would misread."""
 
 RULES: Final = ("r",)
@@ -22,7 +22,7 @@ CHUNK_BYTES: Final = 16384
 
 A multiple of ``BLOCK // 8``, so that a block of a mask lies in one chunk."""
 
-GZIP_LEVEL: Final = 6
+GZIP_LEVEL: Final = 4
 """Level of the gzip filter."""
 
 BLOCK: Final = 4096

@@ -18,6 +18,7 @@ FACTS = (
     "phase_size",
     "positions",
     "ep_positions",
+    "accrued",
     "runs",
     "max_depth",
 )
@@ -68,6 +69,8 @@ class TableInfo:
     """Legal positions up to symmetry, White and Black to move, without en passant rights."""
     ep_positions: int
     """Positions with an en passant right up to symmetry."""
+    accrued: int
+    """1 if the values of accrued scores are stored, 0 if they were left out."""
     runs: int
     """Runs of accrued values."""
     max_depth: int
@@ -104,6 +107,7 @@ class TableInfo:
             phase_size=int(attributes["phase_size"]),
             positions=(int(white), int(black)),
             ep_positions=int(attributes["ep_positions"]),
+            accrued=int(attributes["accrued"]),
             runs=int(attributes["runs"]),
             max_depth=int(attributes["max_depth"]),
             digest=text("digest"),

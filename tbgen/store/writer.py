@@ -8,7 +8,6 @@ import re
 import secrets
 import socket
 import time
-import zlib
 from collections import deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,6 +17,7 @@ from typing import Any, Final
 
 import h5py
 import numpy as np
+from zlib_ng import zlib_ng
 
 from tbgen.errors import TbgenError
 from tbgen.index.table import Table
@@ -158,7 +158,7 @@ def _compressed(pool: ThreadPoolExecutor, threads: int, dataset: Dataset) -> Ite
         for corner, piece in batch:
             if not optional or piece.any():
                 data = piece.astype(dataset.dtype, copy=False).tobytes().ljust(full, b"\0")
-                packed = zlib.compress(data, GZIP_LEVEL)
+                packed = zlib_ng.compress(data, GZIP_LEVEL)
                 chunks.append((corner, packed + fletcher32(packed)))
         return chunks
 
