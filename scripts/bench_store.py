@@ -10,20 +10,21 @@ of W and D whose chunks have to be decoded (cold) and one whose are not (warm), 
 import argparse
 import tempfile
 import time
-import zlib
 from pathlib import Path
 
 import h5py
 import numpy as np
 from numpy.typing import NDArray
+from zlib_ng import zlib_ng
 
 from tbgen.index.table import Table
 from tbgen.score import NONE
 from tbgen.store import dataset, writer
 from tbgen.store.cache import ChunkCache
+from tbgen.store.format import GZIP_LEVEL
 from tbgen.store.reader import TableFile
 
-SETTINGS = [(kib, 6) for kib in (4, 8, 16, 32, 64, 256)] + [(16, level) for level in (1, 4, 9)]
+SETTINGS = [(kib, GZIP_LEVEL) for kib in (4, 8, 16, 32, 64, 256)] + [(16, level) for level in (1, 6, 9)]
 LOOKUPS = 2000
 
 
@@ -75,7 +76,7 @@ def per_lookup(file: TableFile, asked: list[tuple[int, int]]) -> float:
 def checksums(value: NDArray[np.uint8], path: Path, flips: int = 200) -> None:
     """Flip bits in the chunks of one array, stored with and without fletcher32, and print what is noticed."""
     rng = np.random.default_rng(1)
-    for compression, fletcher in ((None, True), (6, False), (6, True)):
+    for compression, fletcher in ((None, True), (GZIP_LEVEL, False), (GZIP_LEVEL, True)):
         options = {"compression": compression, "fletcher32": fletcher, "chunks": (1, 16384)}
         with h5py.File(path, "w", libver="latest") as file:
             stored = file.create_dataset("value", data=value[:, : 16 * 16384], **options)
@@ -108,8 +109,9 @@ def filling(table: Table) -> None:
     for name, array in (("value", table.value.ravel()), ("depth", table.depth.astype(np.uint8).ravel())):
         empty = table.value.ravel() == NONE
         last = np.maximum.accumulate(np.where(empty, 0, np.arange(empty.size)))
+        steps = range(16384, array.size, 16384)
         sizes = [
-            sum(len(zlib.compress(part.tobytes(), 6)) for part in np.split(a, range(16384, a.size, 16384)))
+            sum(len(zlib_ng.compress(part.tobytes(), GZIP_LEVEL)) for part in np.split(a, steps))
             for a in (array, array[last])
         ]
         print(

@@ -16,11 +16,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from conftest import Silent
 from test_store import small_disk
 
-from tbgen.build import Built, build, estimate, missing
+from tbgen.build import Accrued, Built, build, estimate, missing
 from tbgen.build.lock import LOCK_NAME
 from tbgen.cli.main import main
 from tbgen.errors import DamagedTableError, TbgenError
@@ -120,6 +121,32 @@ def test_two_builds_give_the_same_digest(name: str, own: Path) -> None:
     for threads in (1, 3):
         build([Material.parse(name)], own, Diary(), force=True, threads=threads)
         assert digest(own, name) == before
+
+
+def test_accrued_scores_left_out(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All else stays as it is."""
+    with TableFile(table_path(own, "KBvK")) as file:
+        assert (file.info.accrued, file.info.runs) == (1, 56_507)
+        value, depth = file.read_fresh()
+    words = ["build", "KBvK", "--force", "--accrued", "none", "--json", "--dir", str(own)]
+    (document,) = json.loads(answer(capsys, *words))["built"]
+    assert document["accrued"] is False
+    with TableFile(table_path(own, "KBvK")) as file:
+        file.check()
+        assert (file.info.accrued, file.info.runs) == (0, 0)
+        assert np.array_equal((value, depth), file.read_fresh())
+    (table,) = json.loads(answer(capsys, "info", "KBvK", "--json", "--dir", str(own)))["tables"]
+    assert (table["accrued"], table["runs"]) == (False, 0)
+    assert "accrued runs   left out" in answer(capsys, "info", "KBvK", "--dir", str(own))
+    listed = [line.split() for line in answer(capsys, "info", "--dir", str(own)).splitlines()]
+    assert ["left", "out"] in [words[4:6] for words in listed if words[:1] == ["KBvK"]]
+    assert ["stored"] in [words[4:5] for words in listed if words[:1] == ["KNvK"]]
+
+
+def test_which_tables_store_accrued_scores() -> None:
+    large, small = Material.parse("KBNvKR"), Material.parse("KBNvK")
+    assert [choice.max_runs(small) for choice in Accrued] == [None, 0, None]
+    assert [choice.max_runs(large) for choice in Accrued] == [None, 0, 5 * 64**4]
 
 
 @pytest.mark.slow
@@ -255,6 +282,7 @@ def test_an_estimate_builds_nothing(own: Path, capsys: pytest.CaptureFixture[str
         (["--men", "1"], "2 to 5 men"),
         (["--men", "x"], "--men"),
         (["KBvK", "--threads", "0"], "at least 1"),
+        (["KBvK", "--accrued", "some"], "choose from"),
         ([], "nothing to build"),
         (["KBvK", "--nonsense"], "--nonsense"),
     ],

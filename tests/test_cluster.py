@@ -193,6 +193,9 @@ def test_the_command(
     assert main([*words, "--json", "--force"]) == 0
     (table,) = json.loads(capsys.readouterr().out)["built"]
     assert table["digest"] == digest(three_men, "KBvK")
+    assert main([*words, "--json", "--force", "--accrued", "none"]) == 0
+    (table,) = json.loads(capsys.readouterr().out)["built"]
+    assert not table["accrued"]
 
 
 # Who gets which table

@@ -202,8 +202,8 @@ def test_the_manifest_and_the_digest(reference_dir: Path) -> None:
     names += ["accrued/value", "accrued/depth", "ep/config", "ep/value", "ep/depth"]
     with h5py.File(table_path(reference_dir, "KNvK"), locking=False) as file:
         assert file.attrs["complete"] == 1
-        lines = ["tbgen table 1"]
-        for name in [*facts, "runs", "max_depth"]:
+        lines = ["tbgen table 2"]
+        for name in [*facts, "accrued", "runs", "max_depth"]:
             fact = file.attrs[name]
             if isinstance(fact, bytes):
                 fact = fact.decode()

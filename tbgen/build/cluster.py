@@ -20,7 +20,7 @@ from tbgen.build.estimate import Estimate, check_disk, estimate
 from tbgen.build.fleet import Worker, check_memory, connected, gone, mib, shared_probe, survey, workers
 from tbgen.build.lock import build_lock
 from tbgen.build.remote import MEMORY, first_line, make_table
-from tbgen.build.runner import Built, Reporter, missing
+from tbgen.build.runner import Accrued, Built, Reporter, missing
 from tbgen.errors import TbgenError
 from tbgen.material import Material
 from tbgen.store.writer import remove_leftovers
@@ -40,6 +40,7 @@ def build_on_cluster(
     *,
     force: bool = False,
     threads: int | None = None,
+    accrued: Accrued = Accrued.AUTO,
     patience: float = 30.0,
 ) -> list[Built]:
     """Build tables like :func:`tbgen.build.build`, on the workers of a Dask scheduler.
@@ -47,6 +48,7 @@ def build_on_cluster(
     :param directory: where all workers see it, under the same path.
     :param scheduler: its address, such as ``tcp://host:8786``.
     :param threads: of each table; None for the worker's processors shared among the tables it does at once.
+    :param accrued: whether to store the values of accrued scores.
     :param patience: seconds to wait for a worker, before the build and whenever none can go on with it.
     :raises TbgenError: if the cluster cannot do the build, or a table cannot be built; tables finished before
         are kept.
@@ -66,7 +68,12 @@ def build_on_cluster(
             check_memory(workers(client, scheduler), needs.values())
             check_disk(needs.values(), directory)
             task = partial(
-                make_table, directory=str(directory), version=__version__, probe=str(probe), threads=threads
+                make_table,
+                directory=str(directory),
+                version=__version__,
+                probe=str(probe),
+                threads=threads,
+                accrued=accrued.value,
             )
             built = _Run(client, scheduler, reporter, patience, needs, task).run()
         remove_leftovers(directory)  # of workers that died on the way

@@ -10,7 +10,7 @@ from typing import Any, Final
 from distributed import Worker, get_worker
 
 from tbgen import __version__
-from tbgen.build.runner import Built, build_table
+from tbgen.build.runner import Accrued, Built, build_table
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.material import Material
 from tbgen.store.format import table_path
@@ -46,9 +46,10 @@ def look_around(probe: str, dask_worker: Worker) -> dict[str, Any]:
 
 
 def make_table(
-    name: str, directory: str, *, version: str, probe: str, topic: str, threads: int | None
+    name: str, directory: str, *, version: str, probe: str, topic: str, threads: int | None, accrued: str
 ) -> Built:
-    """Build one table in the shared directory, as a task of Dask; ``threads`` None for this worker's share.
+    """Build one table in the shared directory, as a task of Dask; ``threads`` None for this worker's share,
+    ``accrued`` the value of an :class:`Accrued`.
 
     What happens on the way is told under ``topic``, in dictionaries of the kinds begin, note and progress.
 
@@ -64,7 +65,8 @@ def make_table(
     try:
         for sub_table in sorted(material.successors()):
             _await(directory_here, sub_table)
-        return build_table(material, directory_here, relay, threads or _threads(get_worker()))
+        share = threads or _threads(get_worker())
+        return build_table(material, directory_here, relay, share, Accrued(accrued))
     except TbgenError:
         raise
     except MemoryError as error:

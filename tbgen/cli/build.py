@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tbgen.build import Built, Estimate, build, estimate, missing
+from tbgen.build import Accrued, Built, Estimate, build, estimate, missing
 from tbgen.cli.options import add_directory, add_json
 from tbgen.cli.progress import ProgressLine, duration
 from tbgen.cli.text import counted, size_text
@@ -24,6 +24,7 @@ _EPILOG = """\
 examples:
   tbgen build KBvK
   tbgen build --men 4 --estimate
+  tbgen build --men 5 --accrued none
   tbgen build --men 5 --scheduler tcp://host:8786 --dir /shared/tables
 """
 
@@ -37,6 +38,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--force", action="store_true", help="build the named materials anew even if their tables are there"
     )
     parser.add_argument("--threads", type=int, metavar="N", help="threads (default: all cores)")
+    parser.add_argument(
+        "--accrued",
+        choices=[choice.value for choice in Accrued],
+        default=Accrued.AUTO.value,
+        help="whether tables store the values of accrued scores: all, none, or auto (default), which leaves "
+        "them out of those tables of five men where they would take more room than the fresh values; what is "
+        "left out is worked out on demand; tables that are there stay as they are",
+    )
     parser.add_argument(
         "--scheduler",
         metavar="ADDRESS",
@@ -63,7 +72,14 @@ def run(arguments: argparse.Namespace) -> int:
     reporter = _Reporter(quiet=arguments.json)
     try:
         if arguments.scheduler is None:
-            built = build(materials, directory, reporter, force=arguments.force, threads=threads)
+            built = build(
+                materials,
+                directory,
+                reporter,
+                force=arguments.force,
+                threads=threads,
+                accrued=Accrued(arguments.accrued),
+            )
         else:
             built = _build_on_cluster()(
                 materials,
@@ -72,6 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments.scheduler,
                 force=arguments.force,
                 threads=arguments.threads,
+                accrued=Accrued(arguments.accrued),
             )
     finally:
         reporter.line.clear()
@@ -181,5 +198,6 @@ def _document(built: Built) -> dict[str, Any]:
         "seconds": built.seconds,
         "stages": dict(built.stages),
         "bytes": info.bytes,
+        "accrued": bool(info.accrued),
         "digest": info.digest,
     }

@@ -92,11 +92,15 @@ def _list(directory: Path, entries: Sequence[Entry]) -> Iterator[str]:
     yield f"{directory}: {len(found)} of {counted(len(entries), 'table')}, {size}"
     if found:
         yield ""
-        yield f"{'material':10} {'positions':>14} {'depth':>9} {'size':>10} {'built in':>10}  by"
+        yield (
+            f"{'material':10} {'positions':>14} {'depth':>9}  {'accrued':8} {'size':>10} {'built in':>10}  by"
+        )
     for info in found:
+        accrued = "stored" if info.accrued else "left out"
         yield (
             f"{info.material:10} {sum(info.positions) + info.ep_positions:14,} {info.max_depth:3} plies"
-            f" {size_text(info.bytes):>10} {info.build_seconds:8.1f} s  tbgen {info.tbgen_version}"
+            f"  {accrued:8} {size_text(info.bytes):>10} {info.build_seconds:8.1f} s"
+            f"  tbgen {info.tbgen_version}"
         )
     missing = [entry.material.name for entry in entries if entry.missing]
     if missing:
@@ -119,7 +123,8 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
         yield f"{info.material}  ({info.path}, {size_text(info.bytes)})"
         passing = f", {info.ep_positions:,} en passant" if info.ep_positions else ""
         yield f"positions      {white:,} White to move, {black:,} Black to move{passing}"
-        yield f"accrued runs   {info.runs:,}"
+        runs = f"{info.runs:,}" if info.accrued else "left out, worked out on demand"
+        yield f"accrued runs   {runs}"
         yield f"longest depth  {counted(info.max_depth, 'ply', 'plies')}"
         yield f"built          in {info.build_seconds:.1f} s by tbgen {info.tbgen_version}"
         yield f"format         version {info.format_version}, rules {info.rules}"
@@ -149,6 +154,7 @@ def _table(info: TableInfo, counts: Counts | None) -> dict[str, Any]:
             "black": info.positions[1],
             "en_passant": info.ep_positions,
         },
+        "accrued": bool(info.accrued),
         "runs": info.runs,
         "max_depth": info.max_depth,
         "bytes": info.bytes,

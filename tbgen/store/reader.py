@@ -263,7 +263,7 @@ class TableFile:
                 f"install a newer tbgen, or build it again with: {self._command('--force')}"
             )
         if version < FORMAT_VERSION:
-            raise self.damaged(f"its format version {version} is unknown")
+            raise self.damaged(f"its format version {version} is that of an older tbgen")
         if attributes.get("complete") != 1:
             raise self.damaged("its build was interrupted")
         self.info = TableInfo.of_attributes(self.path, attributes, os.path.getsize(self.path))
