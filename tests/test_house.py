@@ -17,7 +17,7 @@ ABOVE = {
     "index": {"errors", "score", "material"},
     "retro": {"errors", "score", "material", "accelerate", "index"},
     "store": {"errors", "score", "material", "index"},
-    "probe": {"errors", "score", "material", "index", "store"},
+    "probe": {"errors", "score", "material", "index", "retro", "store"},
     "verify": {"errors", "score", "material", "accelerate", "index", "store"},
     "build": {"errors", "score", "material", "accelerate", "index", "store", "retro", "tbgen"},
     "cli": {"errors", "score", "material", "index", "store", "probe", "build", "verify", "tbgen"},

@@ -17,6 +17,13 @@ class Source(Protocol):
         """Copy those of one phase, at least of its canonical slots, to arrays of shape (2, phase size)."""
 
 
+class StoredTable(Source, Protocol):
+    """A whole table, as those need it that continue work on a table solved before."""
+
+    def read_en_passant(self, row: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Copy the values and depths of one en passant configuration to arrays of one phase's size."""
+
+
 @dataclass(frozen=True)
 class ArraySource:
     """A table in memory as a source: arrays of shape (2, size)."""

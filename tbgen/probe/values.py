@@ -10,10 +10,11 @@ from typing import Final
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.layout import Layout
 from tbgen.material import Material
+from tbgen.probe.layers import Layers
 from tbgen.probe.position import Position
 from tbgen.probe.signed import of_code, rank_of
 from tbgen.probe.states import State
-from tbgen.score import NONE
+from tbgen.score import NONE, GScore
 from tbgen.store.cache import ChunkCache
 from tbgen.store.format import default_directory, table_path
 from tbgen.store.reader import TableFile
@@ -36,6 +37,7 @@ class Values:
         self._given = given
         self._max_open = max_open
         self._cache = ChunkCache(cache_bytes)
+        self._layers = Layers(self.directory, self._cache)
         self._files: OrderedDict[Material, TableFile] = OrderedDict()
         self._lock = Lock()
         self._closed = False
@@ -64,7 +66,13 @@ class Values:
         else:
             code, depth = table.fresh(position.side, position.slot)
             if accrued != score and code != NONE and rank_of(accrued) <= rank_of(of_code(code)):
-                code, depth = table.accrued(position.side, position.slot, (accrued ^ swapped) & 255)
+                held = (accrued ^ swapped) & 255
+                if table.info.accrued:
+                    code, depth = table.accrued(position.side, position.slot, held)
+                else:
+                    code, depth = self._layers.get(
+                        table, position.side, position.slot, GScore.from_code(held)
+                    )
         if code == NONE:
             raise table.damaged("it has no value for a legal position")
         return of_code(code) ^ swapped, depth

@@ -1,6 +1,6 @@
 """Supplying the pool: which blocks of the successor tables a group of phases needs, and getting them."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.index.layout import Layout, layout_of
-from tbgen.index.source import Source
+from tbgen.index.source import Source, StoredTable
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES, swap_colours
 from tbgen.material import Material
 from tbgen.retro.canonical import expand
@@ -28,7 +28,9 @@ class Supply:
     not fit all at once: only the phases that can be reached from those being solved are there.
     """
 
-    def __init__(self, layout: Layout, sources: Mapping[Material, Source]) -> None:
+    def __init__(
+        self, layout: Layout, sources: Mapping[Material, Source], table: StoredTable | None = None
+    ) -> None:
         self._layout, self._sources = layout, sources
         found = targets_of(layout)
         materials = sorted({target.material for target in found.values()} - {layout.material})
@@ -55,9 +57,27 @@ class Supply:
             np.empty(self._room_at + room, np.uint16),
             make_directory(layout, block_at, blocks),
         )
-        self.pool.value[:own] = NONE
-        self.pool.depth[:own] = 0
+        if table is None:
+            self.pool.value[:own] = NONE
+            self.pool.depth[:own] = 0
+        self._table = table
         self._load(kept, own, map)
+
+    def recall(self, phase: int) -> None:
+        """Bring what pawn moves from a phase reach into the pool, and the phase itself, from the table that
+        was solved before."""
+        assert self._table is not None
+        size, configs = self._layout.phase_size, en_passant_configs(self._layout).tolist()
+        own = [array[: 2 * self._layout.size].reshape(2, -1) for array in (self.pool.value, self.pool.depth)]
+        for reached in _by_pawn_steps(self._layout, phase):
+            part = slice(reached * size, (reached + 1) * size)
+            self._table.read_phase(reached, *(array[:, part] for array in own))
+            expand(self._layout, reached, *(array[:, part] for array in own))
+            for row, config in enumerate(configs):
+                if config[0] == reached:
+                    at = self.pool.targets.ep_offset + row * size
+                    part = slice(at, at + size)
+                    self._table.read_en_passant(row, self.pool.value[part], self.pool.depth[part])
 
     def prepare(self, phases: Iterable[int], run: Map = map) -> None:
         """Bring whatever zeroing moves from some phases of equally many pawn steps reach into the pool.
@@ -111,18 +131,40 @@ def phase_groups(layout: Layout) -> list[list[int]]:
     ]
 
 
+def _by_pawn_steps(layout: Layout, phase: int) -> set[int]:
+    """A phase, and those that pawn moves of the table lead to."""
+    found = {phase}
+    placement = layout.placements[phase]
+    for number, square in enumerate(placement):
+        step = 8 if number < layout.white_pawns else -8
+        for target in (square + step, square + 2 * step):
+            if not 0 <= target < 64:
+                continue
+            moved = [*placement[:number], target, *placement[number + 1 :]]
+            row = phase_of(layout, moved[: layout.white_pawns], moved[layout.white_pawns :])
+            if row is not None:
+                found.add(row)
+    return found
+
+
 def _slots(block: Block) -> int:
     return 2 * layout_of(block[0]).phase_size
 
 
-def _block(target: Target, white: list[int], black: list[int]) -> Block:
-    """The block of a target with these pawns left."""
-    rows = layout_of(target.material).rows
-    if target.swapped:
-        white, black = ([swap_colours(square) for square in squares] for squares in (black, white))
+def phase_of(layout: Layout, white: Sequence[int], black: Sequence[int]) -> int | None:
+    """Return the phase of some pawns, be it by their mirror image; None if they cannot stand so."""
     for symmetry in (0, MIRROR_FILES):
         image = IMAGE[symmetry]
         placement = (*sorted(image[q] for q in white), *sorted(image[q] for q in black))
-        if placement in rows:
-            return target.material, rows[placement]
-    raise AssertionError(f"{target.material} has no pawn placement {white} {black}")
+        if placement in layout.rows:
+            return layout.rows[placement]
+    return None
+
+
+def _block(target: Target, white: list[int], black: list[int]) -> Block:
+    """The block of a target with these pawns left."""
+    if target.swapped:
+        white, black = ([swap_colours(square) for square in squares] for squares in (black, white))
+    phase = phase_of(layout_of(target.material), white, black)
+    assert phase is not None
+    return target.material, phase

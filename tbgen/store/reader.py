@@ -187,6 +187,14 @@ class TableFile:
             self._guard(partial(self._value.read_part, side, start, value[side]))
             self._guard(partial(self._depth.read_part, side, start, depth[side]))
 
+    def read_en_passant(self, row: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Copy the values and depths of one en passant configuration to arrays of one phase's size.
+
+        :raises DamagedTableError: if a chunk does not decode.
+        """
+        self._guard(partial(self._ep_value.read_part, row, 0, value))
+        self._guard(partial(self._ep_depth.read_part, row, 0, depth))
+
     def _checked(self, name: str) -> NDArray[Any]:
         data = self._arrays[name].read()
         state = hashlib.sha256(data.data)
@@ -231,7 +239,7 @@ class TableFile:
                     f"{self.path} is {kind} and takes the place of a table: remove it, then build the table "
                     f"with: {self._command()}"
                 )
-            return _open_file(self.path)
+            return open_file(self.path)
         except DamagedTableError:
             raise
         except FileNotFoundError:
@@ -317,7 +325,8 @@ class TableFile:
             raise self.damaged("it is damaged") from error
 
 
-def _open_file(path: Path) -> h5py.File:
+def open_file(path: Path) -> h5py.File:
+    """Open an HDF5 file for reading, whoever else reads it."""
     try:
         return h5py.File(path, "r", locking=False)
     except OSError as error:

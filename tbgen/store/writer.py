@@ -9,7 +9,7 @@ import secrets
 import socket
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -24,7 +24,7 @@ from tbgen.index.table import Table
 from tbgen.store.checksum import fletcher32
 from tbgen.store.dataset import MASK, AnyArray, Corner, Dataset, datasets
 from tbgen.store.format import FORMAT, FORMAT_VERSION, GZIP_LEVEL, SUFFIX, TEMPORARY
-from tbgen.store.info import TableInfo, manifest_of
+from tbgen.store.info import Manifest, TableInfo, manifest_of
 from tbgen.store.reader import TableFile
 
 _BATCH: Final = 16
@@ -50,16 +50,47 @@ def write_table(
     :raises TbgenError: if the directory is not writable or the disk is full; nothing is left behind then.
     :raises ValueError: if arrays of the table contradict each other.
     """
-    temporary = temporary_path(path)
     attributes = {
         "tbgen_version": version,
         "build_seconds": float(build_seconds),
         "parameters": json.dumps(dict(parameters or {}), sort_keys=True),
     }
-    try:
-        _write(table, temporary, attributes, threads)
+
+    def check(temporary: Path) -> None:
         with TableFile(temporary, material=table.material) as written:
             written.check(threads)
+
+    facts = table.facts()
+    write_datasets(
+        path,
+        datasets(table),
+        {"format": FORMAT, "format_version": FORMAT_VERSION, **facts, **attributes},
+        lambda lines: manifest_of(facts, lines),
+        check,
+        threads,
+    )
+    with TableFile(path) as file:
+        return file.info
+
+
+def write_datasets(
+    path: Path,
+    stored: Sequence[Dataset],
+    attributes: Mapping[str, Any],
+    manifest_of_lines: Callable[[Iterable[str]], Manifest],
+    check: Callable[[Path], None],
+    threads: int,
+) -> None:
+    """Write a file under its final name, which exists only once the file is complete and checked.
+
+    :param manifest_of_lines: makes the manifest from the lines of the datasets.
+    :param check: reads the file back under its temporary name.
+    :raises TbgenError: if the directory is not writable or the disk is full; nothing is left behind then.
+    """
+    temporary = temporary_path(path)
+    try:
+        _write(temporary, stored, attributes, manifest_of_lines, threads)
+        check(temporary)
         _sync(temporary)
         os.replace(temporary, path)
         _sync(path.parent)
@@ -69,8 +100,6 @@ def write_table(
         raise TbgenError(_explain(error, path)) from error
     finally:
         temporary.unlink(missing_ok=True)
-    with TableFile(path) as file:
-        return file.info
 
 
 def temporary_path(path: Path) -> Path:
@@ -113,18 +142,23 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-def _write(table: Table, path: Path, attributes: Mapping[str, Any], threads: int) -> None:
-    stored, facts = datasets(table), table.facts()
+def _write(
+    path: Path,
+    stored: Sequence[Dataset],
+    attributes: Mapping[str, Any],
+    manifest_of_lines: Callable[[Iterable[str]], Manifest],
+    threads: int,
+) -> None:
     with ThreadPoolExecutor(threads) as pool:
         lines = pool.map(Dataset.line, stored)
         # Only libver="latest" marks a file as being written, so that no reader takes half a file for a whole.
         with h5py.File(path, "w", libver="latest", locking=False) as file:
-            _set_attributes(file, {"format": FORMAT, "format_version": FORMAT_VERSION, **facts, **attributes})
+            _set_attributes(file, attributes)
             for dataset in stored:
                 target = _create(file, dataset)
                 for corner, data in _compressed(pool, threads, dataset):
                     target.id.write_direct_chunk(corner, data)
-            manifest = manifest_of(facts, lines)
+            manifest = manifest_of_lines(lines)
             _set_attributes(file, {"manifest": manifest.text, "digest": manifest.digest, "complete": 1})
 
 

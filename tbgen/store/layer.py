@@ -1,0 +1,131 @@
+"""A layer file: the values of one accrued score in one phase of a table that was built without them."""
+
+import operator
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.errors import DamagedTableError
+from tbgen.index.layout import layout_of
+from tbgen.material import Material
+from tbgen.score import GScore
+from tbgen.store.cache import ChunkCache
+from tbgen.store.chunks import ChunkedArray, DamagedChunkError
+from tbgen.store.dataset import Dataset
+from tbgen.store.format import SUFFIX
+from tbgen.store.info import Manifest
+from tbgen.store.reader import TableFile, open_file
+from tbgen.store.writer import write_datasets
+
+FORMAT: Final = "tbgen layer"
+FORMAT_VERSION: Final = 1
+
+
+def layer_path(table: TableFile, accrued: GScore, phase: int) -> Path:
+    """Return where a layer of a table is kept: beside it.
+
+    Without pawns ``KBNvKR.r.-G3.5.layer.h5``, else with the phase too: ``KRPvKR.r.G2.0.17.layer.h5``.
+    """
+    phases = len(layout_of(Material.parse(table.info.material)).placements)
+    part = f".{phase}" if phases > 1 else ""
+    return table.path.with_name(f"{table.path.name.removesuffix(SUFFIX)}.{accrued}{part}.layer{SUFFIX}")
+
+
+def write_layer(
+    table: TableFile,
+    accrued: GScore,
+    phase: int,
+    value: NDArray[np.uint8],
+    depth: NDArray[np.uint16],
+    threads: int = 2,
+) -> None:
+    """Write a layer beside its table; ``value`` (codes) and ``depth`` (plies) have shape (2, phase size).
+
+    :raises TbgenError: if it cannot be written; nothing is left behind then.
+    """
+    depth_type = np.dtype("u1") if depth.max(initial=0) < 256 else np.dtype("<u2")
+    stored = [
+        Dataset("value", np.dtype("u1"), value.shape, list(value)),
+        Dataset("depth", depth_type, depth.shape, list(depth)),
+    ]
+    attributes = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "table": table.info.digest,
+        "accrued": str(accrued),
+        "phase": phase,
+    }
+
+    def manifest(lines: Iterable[str]) -> Manifest:
+        return Manifest("\n".join([f"{FORMAT} {FORMAT_VERSION}", table.info.digest, *lines]) + "\n")
+
+    def check(path: Path) -> None:
+        with LayerFile(path, table) as written:
+            written.check()
+
+    write_datasets(layer_path(table, accrued, phase), stored, attributes, manifest, check, threads)
+
+
+class LayerFile:
+    """An open layer file.
+
+    :raises FileNotFoundError: if there is none.
+    :raises DamagedTableError: if it cannot be used, or belongs to another table than ``table``.
+    """
+
+    def __init__(self, path: Path, table: TableFile, cache: ChunkCache | None = None) -> None:
+        self.path = path
+        try:
+            self._file = open_file(path)
+            attributes = self._file.attrs
+            right = (FORMAT.encode(), FORMAT_VERSION, table.info.digest.encode(), 1)
+            if right != (
+                attributes["format"],
+                operator.index(attributes["format_version"]),
+                attributes["table"],
+                operator.index(attributes["complete"]),
+            ):
+                raise ValueError("another format, another table or an interrupted build")
+            self._manifest = Manifest(bytes(attributes["manifest"]).decode())
+            arrays = [
+                ChunkedArray(self._file[name], cache or ChunkCache(1 << 20)) for name in ("value", "depth")
+            ]
+        except FileNotFoundError:
+            raise
+        except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
+            raise self._damaged() from error
+        self._value, self._depth = arrays
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def get(self, side: int, within: int) -> tuple[int, int]:
+        """Return code of V(P, A) and D(P, A) of a slot within the phase.
+
+        :raises DamagedTableError: if its chunk does not decode.
+        """
+        try:
+            return self._value.item(side, within), self._depth.item(side, within)
+        except DamagedChunkError as error:
+            raise self._damaged() from error
+
+    def check(self) -> None:
+        """Decode everything and compare it with the digests.
+
+        :raises DamagedTableError: if anything differs.
+        """
+        try:
+            lines = [self._value.line(), self._depth.line()]
+        except DamagedChunkError as error:
+            raise self._damaged() from error
+        if self._manifest.lines[2:] != lines:
+            raise self._damaged()
+
+    def _damaged(self) -> DamagedTableError:
+        return DamagedTableError(f"{self.path} is damaged, or belongs to another table: remove it")
