@@ -193,9 +193,49 @@ def test_tables_finished_before_a_failure_are_kept(own: Path, monkeypatch: pytes
 def test_too_little_room_is_noticed_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(100, 90, 10))
-    with pytest.raises(TbgenError, match="the disk is full: the tables need about"):
+    with pytest.raises(TbgenError, match="the disk is full: the 2 tables need about"):
         build([KBVK], tmp_path, Diary())
     assert os.listdir(tmp_path) == [LOCK_NAME]
+
+
+def test_a_disk_that_others_fill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has room for all tables at the start, and none when the second is to begin."""
+    usage = namedtuple("usage", "total used free")
+    free = iter([10**9, 10**9, 10_000])
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 0, next(free)))
+    diary = Diary()
+    with pytest.raises(TbgenError, match=r"the disk is full: KBvK needs about .* make room and build again"):
+        build([KBVK], tmp_path, diary)
+    assert (diary.begun, diary.finished) == ([("KvK", 1, 2)], ["KvK"])
+    assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KvK.r.h5"]
+
+
+def test_a_cap_on_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["build", "KBNvK", "--dir", str(tmp_path), "--memory"]
+    assert main([*words, "512M"]) == 1
+    sentence = capsys.readouterr().err
+    assert sentence.startswith("tbgen: KvK needs about ")
+    assert sentence.endswith(
+        " MiB of memory and --memory allows 512 MiB, and 3 more of the tables to build exceed it: "
+        "allow more, build with fewer --threads, or on a larger machine\n"
+    )
+    assert main([*words, "512M", "--estimate"]) == 1
+    output = capsys.readouterr()
+    assert "4 tables to build" in output.out
+    assert output.err == sentence
+    assert os.listdir(tmp_path) == [LOCK_NAME]
+    assert "4 tables to build" in answer(capsys, *words, "1T", "--estimate")
+    need = estimate(KBVK, threads=1).memory
+    with pytest.raises(TbgenError, match=r"^KBvK needs about [\d,]+ MiB of memory and --memory allows"):
+        build([KBVK], tmp_path, Diary(), threads=1, memory=need - 1)
+    built = build([KBVK], tmp_path, Diary(), threads=1, memory=need)
+    assert [table.info.material for table in built] == ["KvK", "KBvK"]
+
+
+def test_a_machine_that_is_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sysconf", lambda _: 1 << 14)
+    with pytest.raises(TbgenError, match=r"this machine has 256 MiB, and 1 more .*: build on a larger one"):
+        build([KBVK], tmp_path, Diary())
 
 
 def test_directories_that_cannot_be_written(tmp_path: Path) -> None:
@@ -283,6 +323,10 @@ def test_an_estimate_builds_nothing(own: Path, capsys: pytest.CaptureFixture[str
         (["--men", "x"], "--men"),
         (["KBvK", "--threads", "0"], "at least 1"),
         (["KBvK", "--accrued", "some"], "choose from"),
+        *(
+            (["KBvK", f"--memory={size}"], "is not a size")
+            for size in ("12", "0G", "-1G", "G", "1e3M", "12Gi B")
+        ),
         ([], "nothing to build"),
         (["KBvK", "--nonsense"], "--nonsense"),
     ],
@@ -449,7 +493,7 @@ def test_a_file_size_limit(three_men: Path, tmp_path: Path) -> None:
 
 def test_a_full_disk(three_men: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It fills up after the build has found it roomy enough."""
-    monkeypatch.setattr("tbgen.build.runner.check_room", lambda *_: None)
+    monkeypatch.setattr("tbgen.build.runner.check_disk", lambda *_: None)
     disk = tmp_path / "disk"
     disk.mkdir()
     with small_disk(disk, 48):

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import namedtuple
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from test_store import small_disk
 
 from tbgen.build import build, cluster, estimate, fleet
 from tbgen.build.cluster import build_on_cluster
-from tbgen.build.fleet import Worker, check_memory
+from tbgen.build.fleet import Worker, check_workers
 from tbgen.build.lock import LOCK_NAME
 from tbgen.cli.main import main
 from tbgen.errors import DamagedTableError, TbgenError
@@ -181,6 +182,16 @@ def test_a_full_disk(crew: LocalCluster, tmp_path: Path, monkeypatch: pytest.Mon
         assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KvK.r.h5"]
 
 
+def test_a_disk_that_others_fill(crew: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has room for all tables at the start, and none when the second is to begin."""
+    usage = namedtuple("usage", "total used free")
+    free = iter([10**9, 10**9, 10_000])
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 0, next(free)))
+    with pytest.raises(TbgenError, match=r"the disk is full: KBvK needs about .* make room and build again"):
+        build_on_cluster([KBVK], tmp_path, Diary(), crew.scheduler_address)
+    assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KvK.r.h5"]
+
+
 def test_the_command(
     crew: LocalCluster, three_men: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -231,7 +242,7 @@ def test_workers_get_what_they_have_threads_and_memory_for() -> None:
         Material.parse(name): replace(estimate(KBVK), memory=memory)
         for name, memory in (("KvK", 1), ("KQvK", 5), ("KRvK", 5), ("KBvK", 3), ("KNvK", 2), ("KPvK", 1))
     }
-    run: Any = cluster._Run(client, "tcp://s:1", Diary(), 30.0, needs, print)
+    run: Any = cluster._Run(client, "tcp://s:1", Path(), Diary(), 30.0, needs, print)
     run.topic = ""
     small, large = Worker("small", 1, 5, 0), Worker("large", 2, 9, 0)
     run.fleet = {"small": small, "large": large}
@@ -278,6 +289,7 @@ def test_clusters_that_cannot_do_the_build(
         patch.setattr(cluster, "estimate", lambda *rest: replace(estimate(*rest), memory=10**15))
         sentence = "KvK needs about 953,674,316 MiB of memory and no worker offers more than 7,629 MiB"
         assert sentence in refused(crew, tmp_path)
+    assert "MiB of memory and --memory allows 1 MiB, and 1 more" in refused(crew, tmp_path, memory=1 << 20)
     with monkeypatch.context() as patch:
         patch.setattr(fleet, "__version__", "9.9")
         assert "install that there" in refused(crew, tmp_path)
@@ -300,11 +312,11 @@ def test_clusters_that_cannot_do_the_build(
 def test_workers_must_say_how_much_memory_they_have() -> None:
     needs = [estimate(KBVK)]
     worker = Worker("tcp://a:1", threads=1, memory=8e9, limit=0)
-    check_memory([worker, replace(worker, memory=0)], needs)
+    check_workers([worker, replace(worker, memory=0)], needs)
     with pytest.raises(TbgenError, match="no worker says how much memory it has for tables"):
-        check_memory([replace(worker, memory=0)], needs)
+        check_workers([replace(worker, memory=0)], needs)
     with pytest.raises(TbgenError, match="Dask ends it beyond 3,815 MiB: start it with --memory-limit 0"):
-        check_memory([worker, replace(worker, limit=4e9)], needs)
+        check_workers([worker, replace(worker, limit=4e9)], needs)
 
 
 def test_a_scheduler_without_workers(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from typing import Any, Final
 from distributed import Client, Future, KilledWorker
 
 from tbgen import __version__
-from tbgen.build.estimate import Estimate, check_disk, estimate
-from tbgen.build.fleet import Worker, check_memory, connected, gone, mib, shared_probe, survey, workers
+from tbgen.build.estimate import Estimate, check_disk, check_memory, estimate
+from tbgen.build.fleet import Worker, check_workers, connected, gone, mib, shared_probe, survey, workers
 from tbgen.build.lock import build_lock
 from tbgen.build.remote import MEMORY, first_line, make_table
 from tbgen.build.runner import Accrued, Built, Reporter, missing
@@ -41,6 +41,7 @@ def build_on_cluster(
     force: bool = False,
     threads: int | None = None,
     accrued: Accrued = Accrued.AUTO,
+    memory: int | None = None,
     patience: float = 30.0,
 ) -> list[Built]:
     """Build tables like :func:`tbgen.build.build`, on the workers of a Dask scheduler.
@@ -49,6 +50,7 @@ def build_on_cluster(
     :param scheduler: its address, such as ``tcp://host:8786``.
     :param threads: of each table; None for the worker's processors shared among the tables it does at once.
     :param accrued: whether to store the values of accrued scores.
+    :param memory: bytes that a table may need; None for all that a worker offers.
     :param patience: seconds to wait for a worker, before the build and whenever none can go on with it.
     :raises TbgenError: if the cluster cannot do the build, or a table cannot be built; tables finished before
         are kept.
@@ -65,7 +67,9 @@ def build_on_cluster(
         with shared_probe(directory) as probe:
             share = survey(client, probe, patience)
             needs = {material: estimate(material, threads or share) for material in todo}
-            check_memory(workers(client, scheduler), needs.values())
+            check_workers(workers(client, scheduler), needs.values())
+            if memory is not None:
+                check_memory(needs.values(), memory)
             check_disk(needs.values(), directory)
             task = partial(
                 make_table,
@@ -75,7 +79,7 @@ def build_on_cluster(
                 threads=threads,
                 accrued=accrued.value,
             )
-            built = _Run(client, scheduler, reporter, patience, needs, task).run()
+            built = _Run(client, scheduler, directory, reporter, patience, needs, task).run()
         remove_leftovers(directory)  # of workers that died on the way
         return built
 
@@ -92,6 +96,7 @@ class _Run:
 
     client: Client
     scheduler: str
+    directory: Path
     reporter: Reporter
     patience: float
     needs: dict[Material, Estimate]
@@ -155,6 +160,11 @@ class _Run:
             tries = self.begun.get(material, [])
             if len(tries) >= _TRIES:
                 self._fail(material, self._died(material, len(tries), tries[-1]))
+                return
+            try:
+                check_disk([self.needs[material]], self.directory)
+            except TbgenError as error:
+                self._fail(material, error)
                 return
             future = self.client.submit(
                 self.task,

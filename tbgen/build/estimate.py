@@ -2,15 +2,15 @@
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tbgen.build.sources import KEPT
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.material import Material
+from tbgen.store.sources import KEPT
 
 _MIB: Final = 1 << 20
 _BASE_MEMORY: Final = 512 * _MIB
@@ -64,23 +64,27 @@ def _strength(men: str) -> float:
     return sum({"Q": 9.5, "R": 5, "B": 3.25, "N": 3.25, "P": 1}.get(man, 0) for man in men)
 
 
-def check_room(materials: Iterable[Material], directory: Path, threads: int) -> None:
-    """Check that the machine has the memory for each table, and the disk room for all of them.
+def check_memory(estimates: Iterable[Estimate], cap: int | None = None) -> None:
+    """Check that no table needs more memory than it may have: ``cap`` bytes, else what the machine has.
 
-    :raises TbgenError: if it has not.
+    :raises TbgenError: if one does.
     """
-    estimates = [estimate(material, threads) for material in materials]
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    for needs in estimates:
-        if needs.memory > memory:
-            raise TbgenError(
-                f"{needs.material} needs about {needs.memory / _MIB:,.0f} MiB of memory and this machine has "
-                f"{memory / _MIB:,.0f} MiB: build it on a larger one"
-            )
-    check_disk(estimates, directory)
+    limit = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if cap is None else cap
+    too_large = [needs for needs in estimates if needs.memory > limit]
+    if not too_large:
+        return
+    first, others = too_large[0], len(too_large) - 1
+    more = f", and {others} more of the tables to build exceed it" if others else ""
+    whose, remedy = "this machine has", "build on a larger one"
+    if cap is not None:
+        whose, remedy = "--memory allows", "allow more, build with fewer --threads, or on a larger machine"
+    raise TbgenError(
+        f"{first.material} needs about {first.memory / _MIB:,.0f} MiB of memory and {whose} "
+        f"{limit / _MIB:,.0f} MiB{more}: {remedy}"
+    )
 
 
-def check_disk(estimates: Iterable[Estimate], directory: Path) -> None:
+def check_disk(estimates: Collection[Estimate], directory: Path) -> None:
     """Check that the disk has room for tables.
 
     :raises TbgenError: if it has not.
@@ -88,7 +92,9 @@ def check_disk(estimates: Iterable[Estimate], directory: Path) -> None:
     disk = sum(needs.disk for needs in estimates)
     free = shutil.disk_usage(directory).free
     if disk > free:
+        names = [needs.material.name for needs in estimates]
+        who = f"{names[0]} needs" if len(names) == 1 else f"the {len(names)} tables need"
         raise TbgenError(
-            f"the disk is full: the tables need about {disk / _MIB:,.1f} MiB and {directory} has "
-            f"{free / _MIB:,.1f} MiB left; make room or choose another directory with --dir"
+            f"the disk is full: {who} about {disk / _MIB:,.1f} MiB and {directory} has "
+            f"{free / _MIB:,.1f} MiB left; make room and build again, or choose another directory with --dir"
         )

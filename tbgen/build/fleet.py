@@ -137,7 +137,7 @@ def gone(scheduler: str) -> TbgenError:
     )
 
 
-def check_memory(workers: list[Worker], needs: Iterable[Estimate]) -> None:
+def check_workers(workers: list[Worker], needs: Iterable[Estimate]) -> None:
     """Check that every table fits some worker: Dask would leave it waiting without a word.
 
     :raises TbgenError: if one does not.

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from tbgen import __version__
-from tbgen.build.estimate import check_room, estimate
+from tbgen.build.estimate import check_disk, check_memory, estimate
 from tbgen.build.lock import build_lock
 from tbgen.build.memory import keep_memory
-from tbgen.build.sources import Sources
 from tbgen.errors import MissingTableError
 from tbgen.index.layout import layout_of
 from tbgen.material import Material, closure
 from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
+from tbgen.store.sources import Sources
 from tbgen.store.writer import remove_leftovers, write_table
 
 _LARGE: Final = 2 << 30
@@ -89,6 +89,7 @@ def build(
     force: bool = False,
     threads: int = 2,
     accrued: Accrued = Accrued.AUTO,
+    memory: int | None = None,
 ) -> list[Built]:
     """Build tables and whatever sub-tables they need; finished ones are skipped.
 
@@ -96,7 +97,9 @@ def build(
 
     :param force: build the named materials anew even if their tables are there.
     :param accrued: whether to store the values of accrued scores.
-    :raises TbgenError: if something cannot be read or written; tables finished before are kept.
+    :param memory: bytes that a table may need; None for all that the machine has.
+    :raises TbgenError: if there is too little memory or room on the disk, or something cannot be read or
+        written; tables finished before are kept.
     """
     wanted = list(materials)
     if not force and not missing(wanted, directory):
@@ -108,11 +111,14 @@ def build(
         todo = missing(wanted, directory, force=wanted if force else ())
         if not todo:
             return []
-        check_room(todo, directory, threads)
+        needs = [estimate(material, threads) for material in todo]
+        check_memory(needs, memory)
+        check_disk(needs, directory)
         _compile(reporter)
         with Sources(directory) as sources:
             for number, material in enumerate(todo):
-                left = sum(estimate(m, threads).seconds for m in todo[number:])
+                check_disk([needs[number]], directory)  # others use it too
+                left = sum(table.seconds for table in needs[number:])
                 reporter.begin(material, number + 1, len(todo), left)
                 results.append(_build_one(material, directory, sources, reporter, threads, accrued))
                 reporter.done(results[-1])

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tbgen.build import Accrued, Built, Estimate, build, estimate, missing
+from tbgen.build import Accrued, Built, Estimate, build, check_memory, estimate, missing
 from tbgen.cli.options import add_directory, add_json
 from tbgen.cli.progress import ProgressLine, duration
-from tbgen.cli.text import counted, size_text
+from tbgen.cli.text import counted, parse_size, size_text
 from tbgen.errors import TbgenError, UsageError
 from tbgen.material import Material, all_materials
 from tbgen.store.format import default_directory
@@ -24,7 +24,7 @@ _EPILOG = """\
 examples:
   tbgen build KBvK
   tbgen build --men 4 --estimate
-  tbgen build --men 5 --accrued none
+  tbgen build --men 5 --accrued none --memory 12G
   tbgen build --men 5 --scheduler tcp://host:8786 --dir /shared/tables
 """
 
@@ -54,6 +54,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--estimate", action="store_true", help="print the time, memory and disk needed, and stop"
     )
+    parser.add_argument(
+        "--memory",
+        metavar="SIZE",
+        help="build nothing if a table would need more memory than this, such as 12G, 8GiB or 4096M "
+        "(default: what the machine has; with --scheduler, what its workers offer)",
+    )
     add_json(parser, "one JSON document about the tables built (or to build)")
     add_directory(parser)
 
@@ -64,10 +70,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.threads is not None and arguments.threads < 1:
         raise UsageError(f"--threads {arguments.threads} is too few: give at least 1")
     threads = arguments.threads or os.cpu_count() or 1
+    memory = None if arguments.memory is None else parse_size(arguments.memory)
     directory = default_directory() if arguments.dir is None else arguments.dir
     if arguments.estimate:
         todo = missing(materials, directory, force=materials if arguments.force else ())
-        _print_estimates([estimate(material, threads) for material in todo], arguments.json)
+        estimates = [estimate(material, threads) for material in todo]
+        _print_estimates(estimates, arguments.json)
+        if memory is not None:
+            check_memory(estimates, memory)
         return 0
     reporter = _Reporter(quiet=arguments.json)
     try:
@@ -79,6 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
                 force=arguments.force,
                 threads=threads,
                 accrued=Accrued(arguments.accrued),
+                memory=memory,
             )
         else:
             built = _build_on_cluster()(
@@ -89,6 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
                 force=arguments.force,
                 threads=arguments.threads,
                 accrued=Accrued(arguments.accrued),
+                memory=memory,
             )
     finally:
         reporter.line.clear()
