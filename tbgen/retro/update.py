@@ -20,6 +20,10 @@ from tbgen.retro.sweep import mark_live
 
 _NEVER = np.int64(1 << 24)
 """Level of what is not assigned."""
+_ROOM_SHARE = 16
+_STEPS_SHARE = 100
+"""What part of the positions alive may have left or be looked at before a new sweep is less work (measured: a
+step costs some twenty to thirty times as much as a position in a sweep)."""
 _NODE_BITS = np.int64(38)
 _NODES = np.int64((1 << 38) - 1)
 
@@ -280,7 +284,7 @@ def update(fr, attacker, rank, phase, att, ex, value, depth, starts):
     for side in range(2):
         for word in range(len(phase.canonical)):
             alive += popcount(phase.alive[side, word])
-    room = alive // 8 + 64
+    room = alive // _ROOM_SHARE + 64
     seeds, levels = np.empty(room, np.int64), np.empty(room, np.int64)
     found = _departed(attacker, high, phase, att, value, depth, starts, seeds, levels)
     dropped = att.last_key[0] >= high
@@ -303,7 +307,20 @@ def update(fr, attacker, rank, phase, att, ex, value, depth, starts):
             return -1
     old_node, old_level = np.empty(room, np.int64), np.empty(room, np.int64)
     changes = _settle_down(
-        fr, attacker, high, phase, att, ex, value, depth, starts, heap, count, old_node, old_level, room
+        fr,
+        attacker,
+        high,
+        phase,
+        att,
+        ex,
+        value,
+        depth,
+        starts,
+        heap,
+        count,
+        old_node,
+        old_level,
+        alive // _STEPS_SHARE + 64,
     )
     _see(phase, att)
     if changes < 0:
