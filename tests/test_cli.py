@@ -1,13 +1,16 @@
 """The command line: answers, exit codes, one sentence per failure."""
 
+import hashlib
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -15,6 +18,8 @@ from hypothesis import strategies as st
 import tbgen
 from tbgen.cli.main import main
 from tbgen.store.format import table_path
+from tbgen.store.reader import TableFile
+from tbgen.store.writer import write_table
 
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 KEYS = [
@@ -167,6 +172,55 @@ def test_info(capsys: pytest.CaptureFixture[str], reference_dir: Path) -> None:
     assert table["positions"] == {"white": 462, "black": 462, "en_passant": 0}
     assert main(["info", "KQvK"]) == 3
     assert "tbgen build KQvK" in capsys.readouterr().out
+
+
+def manifest(capsys: pytest.CaptureFixture[str], *words: str) -> list[list[str]]:
+    return [line.split(" ") for line in answer(capsys, "info", "--manifest", *words).splitlines()]
+
+
+def test_the_manifest(capsys: pytest.CaptureFixture[str], reference_dir: Path, tmp_path: Path) -> None:
+    """Two directories are compared line by line, or by the last line, with and without accrued scores."""
+    title, *tables, last = manifest(capsys)
+    assert " ".join(title) == "# material rules fresh accrued digest"
+    assert [table[:2] + table[3:4] for table in tables] == [
+        [name, "r", "stored"] for name in ("KvK", "KBvK", "KNvK")
+    ]
+    for column, at in ((2, 2), (4, 4)):
+        text = "".join(f"{line[0]} {line[1]} {line[column]}\n" for line in tables)
+        assert last[at] == hashlib.sha256(text.encode()).hexdigest()
+    assert last[:2] + last[3:4] == ["set", "r", "3"]
+    document = json.loads(answer(capsys, "info", "--manifest", "--json"))
+    assert [[table["material"], table["fresh"], table["digest"]] for table in document["tables"]] == [
+        [line[0], line[2], line[4]] for line in tables
+    ]
+    assert (document["fresh"], document["digest"]) == (last[2], last[4])
+    for name in ("KvK", "KNvK"):
+        shutil.copy(table_path(reference_dir, name), tmp_path)
+    with TableFile(table_path(reference_dir, "KBvK")) as file:
+        table = file.read()
+    table.run_mask, table.run_rank = np.zeros((2, 2, 0), np.uint64), table.run_rank[:0]
+    table.run_value, table.run_depth = table.run_value[:0], table.run_depth[:0]
+    write_table(table, table_path(tmp_path, "KBvK"), version="9.9", build_seconds=2.0)
+    _, changed, alone = manifest(capsys, "KBvK", "--dir", str(tmp_path))
+    assert (changed[2:4], alone[3]) == ([tables[1][2], "left-out"], "1")
+    others = manifest(capsys, "--dir", str(tmp_path))
+    assert [line == other for line, other in zip(tables, others[1:], strict=False)] == [True, False, True]
+    assert others[-1][2] == last[2]
+    assert others[-1][4] != last[4]
+
+
+def test_the_manifest_of_what_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    table_path(tmp_path, "KBvK").write_bytes(b"something else")
+    for words, code in ((["KvK"], 3), ([], 1), (["KvK", "KBvK"], 3)):
+        assert main(["info", "--manifest", *words, "--dir", str(tmp_path)]) == code
+        output = capsys.readouterr()
+        expected = ["KvK r missing"] * ("KvK" in words) + ["KBvK r damaged"] * (words != ["KvK"])
+        assert output.out.splitlines()[1:] == expected
+        assert [line.startswith("tbgen: ") for line in output.err.splitlines()] == [True] * len(expected)
+    assert main(["info", "--manifest", "KvK", "KBvK", "--json", "--dir", str(tmp_path)]) == 3
+    document = json.loads(capsys.readouterr().out)
+    assert (document["missing"], list(document["damaged"])) == (["KvK"], ["KBvK"])
+    assert (document["tables"], document["digest"]) == ([], None)
 
 
 @pytest.mark.parametrize("words", [["--help"], ["probe", "--help"], ["info", "--help"], ["--version"]])

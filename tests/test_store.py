@@ -160,6 +160,33 @@ def test_the_digest_depends_on_the_data_alone(tmp_path: Path, monkeypatch: pytes
         assert other.digest != first.digest, field
 
 
+@pytest.mark.parametrize("name", ["KNvK", "KPvKP"])
+def test_the_fresh_digest_is_the_same_without_accrued_scores(name: str, tmp_path: Path) -> None:
+    """Also where accrued scores have greater depths than a byte holds, and the fresh values have not."""
+    table = random_table(name, density=0.001)
+    table.run_depth += 300
+    path = table_path(tmp_path, name)
+    stored = write(table, path)
+    left_out = write(
+        replace(
+            table,
+            run_mask=np.zeros((2, 2, 0), np.uint64),
+            run_rank=table.run_rank[:0],
+            run_value=table.run_value[:0],
+            run_depth=table.run_depth[:0],
+        ),
+        path,
+    )
+    assert (stored.accrued, left_out.accrued) == (1, 0)
+    assert stored.max_depth > 256 > left_out.max_depth
+    assert stored.manifest.fresh == left_out.manifest.fresh
+    assert stored.digest != left_out.digest
+    for field in ("value", "depth", *(("ep_config", "ep_value", "ep_depth") if name == "KPvKP" else ())):
+        array = getattr(table, field).copy()
+        array.flat[-1] ^= 1
+        assert write(replace(table, **{field: array}), path).manifest.fresh != stored.manifest.fresh, field
+
+
 def test_arrays_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
     table = random_table("KNvK")
     for bad in (

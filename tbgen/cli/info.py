@@ -8,6 +8,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
+from tbgen.cli.manifest import print_manifest
 from tbgen.cli.options import add_directory, add_json, directory_of
 from tbgen.cli.text import counted, size_text
 from tbgen.errors import MissingTableError, TbgenError
@@ -21,11 +22,17 @@ _OVERVIEW_MEN = 4
 _DESCRIPTION = """\
 Without materials, list the tables of the directory and name those of up to four men that are missing.
 With materials, describe each and count its values: positions up to symmetry, per side to move.
+
+--manifest prints, for each table that is there or is named, what two people need to compare theirs: the
+digest of the fresh values (the same whether or not accrued scores are stored), whether accrued scores are
+stored, and the digest of everything; the last line has both digests of all lines. It repeats what the files
+say; tbgen verify checks it.
 """
 _EPILOG = """\
 examples:
   tbgen info
   tbgen info KBvK KBNvK --json
+  tbgen info --manifest --dir mine > mine.txt; tbgen info --manifest --dir yours | diff mine.txt -
 """
 
 Counts = list[dict[GScore, int]]
@@ -52,6 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description, parser.epilog = _DESCRIPTION, _EPILOG
     parser.add_argument("materials", nargs="*", metavar="MATERIAL", help="material such as KBvK")
+    parser.add_argument("--manifest", action="store_true", help="print the digests of the tables")
     add_json(parser, "one JSON document")
     add_directory(parser)
 
@@ -60,6 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Describe the tables; the worst of what is wrong with them is the exit code."""
     directory = directory_of(arguments)
     named = [Material.parse(name) for name in arguments.materials]
+    if arguments.manifest:
+        return print_manifest(
+            sorted({*named}) or tables_in(directory), directory, arguments.dir, arguments.json
+        )
     entries = [
         _entry(material, arguments.dir, directory, bool(named)) for material in named or _overview(directory)
     ]
@@ -163,6 +175,7 @@ def _table(info: TableInfo, counts: Counts | None) -> dict[str, Any]:
         "build_seconds": info.build_seconds,
         "parameters": info.parameters,
         "digest": info.digest,
+        "fresh_digest": info.manifest.fresh,
     }
     if counts is not None:
         table["values"] = {

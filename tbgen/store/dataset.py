@@ -78,7 +78,8 @@ def datasets(table: Table) -> list[Dataset]:
     size, phases, phase_size = layout.size, len(layout.placements), layout.phase_size
     masked = size if table.accrued else 0
     u1, u8, i4 = np.dtype("u1"), np.dtype("<u8"), np.dtype("<i4")
-    depth = u1 if table.max_depth < 256 else np.dtype("<u2")
+    # Chosen apart, so that the fresh depths look alike with and without values of accrued scores.
+    depth, run_depth = _depth_type(table.depth, table.ep_depth), _depth_type(table.run_depth)
     placements = np.array(layout.placements, u1).reshape(phases * layout.pawns)
     masks = list(table.run_mask.reshape(4, -1))
     blocks = -(-masked // BLOCK)
@@ -90,11 +91,15 @@ def datasets(table: Table) -> list[Dataset]:
         Dataset("accrued/start", u8, (2, 2, blocks), _starts(masks, table.run_rank)),
         Dataset("accrued/rank", u1, (runs,), [table.run_rank]),
         Dataset("accrued/value", u1, (runs,), [table.run_value]),
-        Dataset("accrued/depth", depth, (runs,), [table.run_depth]),
+        Dataset("accrued/depth", run_depth, (runs,), [table.run_depth]),
         Dataset("ep/config", i4, (n_ep, 2), [table.ep_config.ravel()], whole=True),
         Dataset("ep/value", u1, (n_ep, phase_size), list(table.ep_value)),
         Dataset("ep/depth", depth, (n_ep, phase_size), list(table.ep_depth)),
     ]
+
+
+def _depth_type(*depths: NDArray[np.uint16]) -> np.dtype[Any]:
+    return np.dtype("u1" if all(part.max(initial=0) < 256 for part in depths) else "<u2")
 
 
 def _starts(masks: Sequence[NDArray[np.uint64]], ranks: NDArray[np.uint8]) -> list[NDArray[np.uint64]]:

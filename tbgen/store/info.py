@@ -25,6 +25,10 @@ FACTS = (
 """The attributes that the manifest repeats, in its order."""
 
 
+_NOT_FRESH = ("accrued", "runs ", "max_depth ")
+"""Beginnings of the manifest's lines that depend on stored values of accrued scores."""
+
+
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """A text with one line per fact and per dataset; two tables are the same if their manifests are."""
@@ -35,6 +39,12 @@ class Manifest:
     def digest(self) -> str:
         """SHA-256 of the text in hexadecimal."""
         return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def fresh(self) -> str:
+        """SHA-256 of what does not depend on whether the values of accrued scores are stored."""
+        kept = [line for line in self.lines if not line.startswith(_NOT_FRESH)]
+        return hashlib.sha256("".join(f"{line}\n" for line in kept).encode()).hexdigest()
 
     @property
     def lines(self) -> list[str]:
