@@ -18,7 +18,7 @@ ABOVE = {
     "retro": {"errors", "score", "material", "accelerate", "index"},
     "store": {"errors", "score", "material", "index"},
     "probe": {"errors", "score", "material", "index", "retro", "store"},
-    "verify": {"errors", "score", "material", "accelerate", "index", "store"},
+    "verify": {"errors", "score", "material", "accelerate", "index", "retro", "store"},
     "build": {"errors", "score", "material", "accelerate", "index", "store", "retro", "tbgen"},
     "cli": {"errors", "score", "material", "index", "store", "probe", "build", "verify", "tbgen"},
 }

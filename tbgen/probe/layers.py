@@ -73,7 +73,7 @@ class Layers:
         return None
 
     def _make(self, path: Path, table: TableFile, accrued: GScore, phase: int) -> _Layer:
-        from tbgen.retro.layer import solve_layer
+        from tbgen.retro.layer import LayerSolver
 
         material = Material.parse(table.info.material)
         layout = layout_of(material)
@@ -86,7 +86,7 @@ class Layers:
         threads = os.cpu_count() or 1
         with Sources(self._directory) as sources:
             needed = {successor: sources.get(successor) for successor in material.successors()}
-            value, depth = solve_layer(table, layout, phase, accrued, needed, threads=threads)
+            value, depth = LayerSolver(table, layout, phase, needed, threads=threads).solve(accrued)
         try:
             write_layer(table, accrued, phase, value, depth, threads)
             return LayerFile(path, table, self._cache)

@@ -84,13 +84,15 @@ def _solve(ws, attacker, rank, value, depth, starts, out_value, out_depth):
     high = 255 - rank
     _revive(ws, rank, value, starts)
     begin(ws.frame, attacker, ws.phase, att, ws.exits)
+    att.passing.caught[:] = ZERO
     for word in range(words):
-        att.lasting.wanted[word] &= ws.phase.alive[attacker, word]
-        att.lasting.waiting[word, READY] &= ws.phase.alive[defender, word]
-    att.lasting.caught[:] = ZERO
+        att.passing.wanted[word] = att.lasting.wanted[word] & ws.phase.alive[attacker, word]
+        for number in range(READY):
+            att.passing.waiting[word, number] = att.lasting.waiting[word, number]
+        att.passing.waiting[word, READY] = att.lasting.waiting[word, READY] & ws.phase.alive[defender, word]
     events = _layer_events(ws, attacker, high, value, depth, starts)
     sweep(
-        ws.frame, attacker, events, 0, high, att.lasting, ws.phase.alive[defender], att.scratch, att.value,
+        ws.frame, attacker, events, 0, high, att.passing, ws.phase.alive[defender], att.scratch, att.value,
         att.depth, att.changed, att.starts,
     )  # fmt: skip
     own = np.uint8(high if attacker == 0 else 255 - high)
@@ -98,9 +100,9 @@ def _solve(ws, attacker, rank, value, depth, starts, out_value, out_depth):
         for word in range(words):
             bits = ws.phase.alive[side, word] & ws.phase.canonical[word]
             if side == attacker:
-                found = ~att.lasting.wanted[word]
+                found = ~att.passing.wanted[word]
             else:
-                found = att.lasting.caught[word]
+                found = att.passing.caught[word]
             while bits:
                 bit = lowest(bits)
                 bits &= bits - ONE
@@ -112,36 +114,45 @@ def _solve(ws, attacker, rank, value, depth, starts, out_value, out_depth):
                     out_value[side, slot] = own
 
 
-def solve_layer(
-    table: StoredTable,
-    layout: Layout,
-    phase: int,
-    accrued: GScore,
-    sources: Mapping[Material, Source],
-    *,
-    threads: int = 2,
-) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
-    """Return codes of V(P, A) and depths D(P, A) of one phase, shape (2, phase size) each.
+class LayerSolver:
+    """Solves layers of one phase of a table, one after the other, from its fresh values.
 
-    They stand at the canonical slots of the positions that A and the position's own score, and A and the
-    fresh value, leave undecided: both have at least the rank of A. Elsewhere the code is ``NONE``.
-
+    :param table: the table that was built without accrued scores.
     :param sources: every successor's table.
+    :raises DamagedTableError: if one of them does not decode.
     """
-    supply = Supply(layout, sources, table)
-    supply.prepare([phase])
-    supply.recall(phase)
-    ws = make_workspace(layout)
-    place_pawns(ws.frame, layout, phase)
-    edges = np.linspace(0, ws.frame.words, 4 * threads + 1).astype(int).tolist()
-    with ThreadPoolExecutor(threads) as pool:
-        parts = list(pairwise(edges))
-        list(pool.map(lambda part: legal_words(ws.frame, ws.phase.legal, *part), parts))
+
+    def __init__(
+        self,
+        table: StoredTable,
+        layout: Layout,
+        phase: int,
+        sources: Mapping[Material, Source],
+        *,
+        threads: int = 2,
+    ) -> None:
+        supply = Supply(layout, sources, table)
+        supply.prepare([phase])
+        supply.recall(phase)
+        self._pool, self._phase_size = supply.pool, layout.phase_size
+        self._starts = supply.pool.targets.begin[phase].copy()
+        self._ws = ws = make_workspace(layout)
+        place_pawns(ws.frame, layout, phase)
         mirrored = mirrors_itself(layout, phase)
-        list(pool.map(lambda part: count_moves(ws, supply.pool, mirrored, *part), parts))
-    value = np.full((2, layout.phase_size), NONE, np.uint8)
-    depth = np.zeros((2, layout.phase_size), np.uint16)
-    attacker = 1 if accrued.white else 0
-    starts = supply.pool.targets.begin[phase].copy()
-    _solve(ws, attacker, np.int64(accrued.rank), supply.pool.value, supply.pool.depth, starts, value, depth)
-    return value, depth
+        parts = list(pairwise(np.linspace(0, ws.frame.words, 4 * threads + 1).astype(int).tolist()))
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(lambda part: legal_words(ws.frame, ws.phase.legal, *part), parts))
+            list(pool.map(lambda part: count_moves(ws, supply.pool, mirrored, *part), parts))
+
+    def solve(self, accrued: GScore) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        """Return codes of V(P, A) and depths D(P, A), shape (2, phase size) each.
+
+        They stand at the canonical slots of the positions that A, their own score and their fresh value leave
+        undecided: both scores have at least the rank of A. Elsewhere the code is ``NONE``.
+        """
+        value = np.full((2, self._phase_size), NONE, np.uint8)
+        depth = np.zeros((2, self._phase_size), np.uint16)
+        fresh = self._pool.value, self._pool.depth
+        attacker = 1 if accrued.white else 0
+        _solve(self._ws, attacker, np.int64(accrued.rank), *fresh, self._starts, value, depth)
+        return value, depth

@@ -6,7 +6,8 @@ from tbgen.accelerate import kernel
 from tbgen.index.table import FRESH
 from tbgen.score import NONE
 from tbgen.verify.best import canonical_slot_of
-from tbgen.verify.keys import MIDDLE, code_rank, inherits, key_of
+from tbgen.verify.findings import BETWEEN, note
+from tbgen.verify.keys import MIDDLE, code_rank, inherits, key_of, worth_of
 from tbgen.verify.moves import place
 from tbgen.verify.runs import last_run, next_slot
 from tbgen.verify.words import ONE, ZERO
@@ -64,6 +65,33 @@ def enter_layer(game, rank, step, level, side, start, stop, runs, entry):
             elif runs.value[run] != FRESH:
                 key = key_of(np.int64(runs.value[run]), np.int64(runs.depth[run]), level)
         game.key[side, index] = key
+
+
+@kernel
+def enter_claims(game, rank, step, level, side, start, stop, value, depth, scratch, found):
+    """The same where the table has no runs and the layer is given: ``value`` uint8 (2, window) codes and
+    ``depth`` uint16 plies.
+
+    Values outside the range from the accrued score to the fresh value are noted in ``found``. Return the
+    number of states and of findings.
+    """
+    states = findings = 0
+    for index in range(start, stop):
+        slot = game.base + index
+        code = np.int64(game.value[side, slot])
+        if code == NONE or code_rank(code) < step - 1:
+            continue
+        key = key_of(code, np.int64(game.depth[side, slot]), level if code_rank(code) >= step else MIDDLE)
+        if inherits(np.int64(rank[side, slot]), code, step, level, side):
+            states += 1
+            claim = np.int64(value[side, index])
+            key = key_of(claim, np.int64(depth[side, index]), level)
+            worth, fresh = worth_of(claim), worth_of(code)
+            if claim == NONE or worth < min(level, fresh) or worth > max(level, fresh):
+                note(found, findings, BETWEEN, False, side, slot, level, key, 0)
+                findings += 1
+        game.key[side, index] = key
+    return states, findings
 
 
 @kernel

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from tbgen.errors import DamagedTableError
 from tbgen.index.table import LAST_RUN, Table
-from tbgen.score import NONE
+from tbgen.score import NONE, GScore
 from tbgen.verify.best import Game, new_scratch
 from tbgen.verify.crew import Crew, Range
 from tbgen.verify.keys import MIDDLE, WHITE_WORTH
-from tbgen.verify.layers import begin, copy_images, enter_layer
+from tbgen.verify.layers import begin, copy_images, enter_claims, enter_layer
 from tbgen.verify.misfit import misfit
 from tbgen.verify.moves import men_of
 from tbgen.verify.passing import passing_rows
@@ -26,6 +26,12 @@ from tbgen.verify.resets import SubTables, resets_of
 from tbgen.verify.runs import Runs, survey_runs
 from tbgen.verify.states import prove, prove_passing
 from tbgen.verify.survey import NO_RANK, survey, survey_passing
+
+Layer = Callable[[GScore], tuple[NDArray[np.uint8], NDArray[np.uint16]]]
+"""Codes and depths of one accrued score in one phase, shape (2, phase size) each."""
+
+Claims = Callable[[int], Layer]
+"""Makes what makes the layers of a phase."""
 
 Progress = Callable[[str, float], None]
 """Called with the name of a step and the share of it that is done, 0 to 1."""
@@ -46,6 +52,7 @@ def verify_table(
     threads: int = 2,
     limit: int = 10,
     progress: Progress | None = None,
+    claims: Claims | None = None,
 ) -> VerifyResult:
     """Prove a table from its sub-tables, which must have been proved before.
 
@@ -54,6 +61,8 @@ def verify_table(
     :param sample: prove the states of that many random positions only; legality is checked everywhere.
     :param seed: of the random choice.
     :param limit: describe that many wrong states at most; all are counted.
+    :param claims: makes the layers of a phase, of a table without accrued scores; what it says is proved
+        like what is stored.
     :raises KeyError: if a sub-table is missing.
     :raises DamagedTableError: if the arrays of the table do not fit together.
     """
@@ -62,7 +71,7 @@ def verify_table(
     if problem is not None:
         raise DamagedTableError(f"table {table.material}: {problem}")
     with Crew(threads) as crew:
-        proof = Proof(table, sub_tables, crew, progress or _silent)
+        proof = Proof(table, sub_tables, crew, progress or _silent, claims)
         states = proof.run(sample, np.random.default_rng(seed))
     return VerifyResult(
         table.material,
@@ -78,7 +87,17 @@ def verify_table(
 class Proof:
     """One proof at work; :func:`verify_table` is what runs it."""
 
-    def __init__(self, table: Table, sub_tables: SubTables, crew: Crew, progress: Progress) -> None:
+    def __init__(
+        self,
+        table: Table,
+        sub_tables: SubTables,
+        crew: Crew,
+        progress: Progress,
+        claims: Claims | None = None,
+    ) -> None:
+        if not table.accrued and claims is None:
+            raise ValueError(f"{table.material} has no accrued scores, and nobody makes any")
+        self.claims = claims
         layout = table.layout
         men = men_of(layout)
         self.table, self.layout, self.crew, self.progress = table, layout, crew, progress
@@ -103,11 +122,12 @@ class Proof:
         self.survey(self.layout.size)
         if self.crew.wrong:
             return 0
-        self.survey_runs(self.layout.size)
+        if self.table.accrued:
+            self.survey_runs(self.layout.size)
         if sample is not None:
             self._choose(sample, random)
         every = len(self.layout.placements)
-        phases = max(1, _WINDOW_SLOTS // self.layout.phase_size)
+        phases = max(1, _WINDOW_SLOTS // self.layout.phase_size) if self.table.accrued else 1
         return sum(self.prove(first, min(first + phases, every)) for first in range(0, every, phases))
 
     def survey(self, stop: int) -> None:
@@ -148,10 +168,14 @@ class Proof:
         images = self.crew.each(self._begin, ranges)
         lengths = [len(originals) for _, originals in images]
         top, states = self._top_rank(base, stop), 0
+        layer = self.claims(first) if self.claims is not None and not self.table.accrued else None
         for step in range(_FIRST_RANK, top + 2):
             # Beyond the greatest rank of a value no state keeps an inherited score, and all keys are alike.
             for level in (WHITE_WORTH - step, step) if step <= top else (MIDDLE,):
-                self._enter(ranges, step, level)
+                if layer is None:
+                    self._enter(ranges, step, level)
+                else:
+                    self.enter_claims(ranges, step, level, layer)
                 copies = zip(images, lengths, strict=True)
                 lengths = self.crew.each(copy_images, ((self.game, step, *pair, n) for pair, n in copies))
                 states += self._prove_layer(ranges, step, level)
@@ -182,6 +206,16 @@ class Proof:
                     (self.game, self.rank, step, level, side, *part, runs, entry)
                     for part, entry in zip(ranges, entries, strict=True)
                 ),
+            )
+
+    def enter_claims(self, ranges: list[Range], step: int, level: int, layer: Layer) -> None:
+        """The same where the layers are made on the way."""
+        empty = np.full(self.game.key.shape, NONE, np.uint8), np.zeros(self.game.key.shape, np.uint16)
+        arrays = layer(GScore(step, level > MIDDLE)) if level != MIDDLE else empty
+        for side in range(2):
+            self.crew.inspect(
+                enter_claims,
+                ((self.game, self.rank, step, level, side, *part, *arrays) for part in ranges),
             )
 
     def _prove_layer(self, ranges: list[Range], step: int, level: int) -> int:

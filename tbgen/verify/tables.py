@@ -1,20 +1,24 @@
 """Proving the tables of a directory: digests first, then each table after all that it can turn into."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.errors import TbgenError
+from tbgen.index.source import ArraySource
 from tbgen.index.table import LAST_RUN, Table
 from tbgen.material import Material, closure
 from tbgen.store.format import BLOCK, table_path
 from tbgen.store.reader import TableFile
 from tbgen.verify.misfit import misfit
 from tbgen.verify.report import VerifyResult
+
+if TYPE_CHECKING:
+    from tbgen.verify.proof import Claims, Layer
 
 Fresh = tuple[NDArray[np.uint8], NDArray[np.uint16]]
 
@@ -77,16 +81,18 @@ def verify(
         verdict = _obstacle(material, failed)
         if verdict is None:
             try:
-                table = _read(material, directory, threads)
-                result = verify_table(
-                    table,
-                    proved,
-                    sample=sample,
-                    seed=seed,
-                    threads=threads,
-                    limit=limit,
-                    progress=reporter.progress,
-                )
+                with TableFile(table_path(directory, material.name), material=material) as file:
+                    table = _read(file, threads)
+                    result = verify_table(
+                        table,
+                        proved,
+                        sample=sample,
+                        seed=seed,
+                        threads=threads,
+                        limit=limit,
+                        progress=reporter.progress,
+                        claims=_claims(file, table, proved, threads),
+                    )
                 verdict = Verdict(material, result=result)
                 if result.ok:
                     proved[material] = table.value, table.depth
@@ -105,20 +111,32 @@ def _obstacle(material: Material, failed: set[Material]) -> Verdict | None:
     return Verdict(material, waits_for=obstacles[0]) if obstacles else None
 
 
-def _read(material: Material, directory: Path, threads: int) -> Table:
+def _read(file: TableFile, threads: int) -> Table:
     """Return a whole table after checking its digest and what it says about itself."""
-    with TableFile(table_path(directory, material.name), material=material) as file:
-        file.check(threads)
-        table = file.read()
-        problem = misfit(table)
-        if problem is not None:
-            raise file.damaged(problem)
-        stated, found = file.info.facts(), table.facts()
-        for name, fact in found.items():
-            if stated[name] != fact:
-                raise file.damaged(f"it says that its {name} is {stated[name]}, but it is {fact}")
+    file.check(threads)
+    table = file.read()
+    problem = misfit(table)
+    if problem is not None:
+        raise file.damaged(problem)
+    stated, found = file.info.facts(), table.facts()
+    for name, fact in found.items():
+        if stated[name] != fact:
+            raise file.damaged(f"it says that its {name} is {stated[name]}, but it is {fact}")
+    if table.accrued:
         _check_starts(file, table)
     return table
+
+
+def _claims(file: TableFile, table: Table, proved: Mapping[Material, Fresh], threads: int) -> "Claims":
+    """Make the layers of a table without accrued scores; whatever they say still has to be proved."""
+
+    def layers_of_phase(phase: int) -> "Layer":
+        from tbgen.retro.layer import LayerSolver
+
+        sources = {material: ArraySource(*proved[material]) for material in table.material.successors()}
+        return LayerSolver(file, table.layout, phase, sources, threads=threads).solve
+
+    return layers_of_phase
 
 
 def _check_starts(file: TableFile, table: Table) -> None:

@@ -23,6 +23,8 @@ def compile_kernels() -> None:
         proof.survey(0)
         proof.survey_runs(0)
         proof.prove(0, 0)
+        no_layer = np.empty((2, 0), np.uint8), np.empty((2, 0), np.uint16)
+        proof.enter_claims([(0, 0)], 2, 2, lambda accrued: no_layer)
     mark_compiled(FAMILY)
 
 
