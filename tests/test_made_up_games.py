@@ -27,6 +27,7 @@ from tbgen.retro.canonical import mirrors_itself
 from tbgen.retro.frame import legal_words, place_pawns
 from tbgen.retro.phase import EnPassant, count_moves, make_workspace, solve_layers
 from tbgen.retro.solver import solve
+from tbgen.retro.sweep import MAX_DEPTH
 from tbgen.score import NONE, GScore
 
 TYPES = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
@@ -37,12 +38,12 @@ Fresh = tuple[np.ndarray, np.ndarray]
 """Values and depths of a table, all slots filled."""
 
 
-def made_up(layout: Layout, seed: int) -> Fresh:
-    """Random values and depths, the same for all slots of a position."""
+def made_up(layout: Layout, seed: int, deepest: int = 60) -> Fresh:
+    """Random values and depths below ``deepest`` plies, the same for all slots of a position."""
     rng = np.random.default_rng(seed)
     ranks = rng.integers(0, 26, (2, layout.size))
     value = np.where(rng.random((2, layout.size)) < 0.5, ranks, 255 - ranks).astype(np.uint8)
-    depth = rng.integers(0, 60, (2, layout.size)).astype(np.uint16)
+    depth = rng.integers(0, deepest, (2, layout.size)).astype(np.uint16)
     if layout.white_pawns + layout.black_pawns and max(layout.white_pawns, layout.black_pawns) < 2:
         assert not layout.like_men  # then every position has one slot only
         return value, depth
@@ -151,6 +152,27 @@ def test_a_table_with_made_up_sub_tables(name: str, wide: bool) -> None:
     around = {sub: made_up(layout_of(sub), number) for number, sub in enumerate(subs)}
     game = Game(layout_of, around, solve(material, as_sources(around), wide=wide))
     assert check_states(game, some_boards(game, 300, rng), rng) > 300
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_depths_far_beyond_a_byte(wide: bool) -> None:
+    """Depths add up across resets: nothing saturates or wraps."""
+    material = Material.parse("KNvK")
+    rng = random.Random(5)
+    around = {sub: made_up(layout_of(sub), 5, 50_000) for sub in material.successors()}
+    game = Game(layout_of, around, solve(material, as_sources(around), wide=wide))
+    assert game.table.max_depth > 49_000
+    assert check_states(game, some_boards(game, 300, rng), rng) > 300
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_depths_without_room_are_refused(wide: bool) -> None:
+    material = Material.parse("KNvK")
+    sub = Material.parse("KvK")
+    value, depth = made_up(layout_of(sub), 5)
+    depth[:] = MAX_DEPTH
+    with pytest.raises(OverflowError, match="KNvK: depths beyond 65000 plies"):
+        solve(material, {sub: ArraySource(value, depth)}, wide=wide)
 
 
 # One phase, of five men too

@@ -32,6 +32,7 @@ from tbgen.retro.phase import (
 )
 from tbgen.retro.runs import empty_log, weave
 from tbgen.retro.supply import Supply, phase_groups
+from tbgen.retro.sweep import MAX_DEPTH
 from tbgen.retro.targets import en_passant_configs
 from tbgen.score import MAX_CODED_RANK, NONE
 
@@ -77,7 +78,7 @@ def solve(
     With more than ``max_runs`` runs of accrued scores the table goes without any.
 
     :raises ValueError: if ``wide`` is asked of a table with en passant positions.
-    :raises OverflowError: if a value has no code, which no material of five men comes near.
+    :raises OverflowError: if a value has no code or a depth no room; no material of five men comes near.
     """
     layout, stages = layout_of(material), stages or Stages()
     passing = len(en_passant_configs(layout)) > 0
@@ -132,33 +133,34 @@ class _Solver:
                 clock = time.perf_counter()
                 self.supply.prepare(group, self.threads.map)
                 self.stages.add("sub-tables", clock)
-                ranks: Iterable[int]
-                if wide:
-                    ranks = (self._solve_wide(phase, idle) for phase in group)
-                else:
-                    jobs = [self.threads.submit(self._solve, phase, idle) for phase in group]
-                    ranks = (job.result() for job in jobs)
-                for rank in ranks:
-                    self._check_rank(rank)
+                jobs = [] if wide else [self.threads.submit(self._solve, phase, idle) for phase in group]
+                for number, phase in enumerate(group):
+                    if wide:
+                        self._solve_wide(phase, idle)
+                    else:
+                        jobs[number].result()
                     done += 1
                     self.progress("phases", done, phases)
         finally:
             # After an interruption nobody wants to wait for the kernels that are still at work.
             self.threads.shutdown(wait=done == phases, cancel_futures=True)
 
-    def _check_rank(self, rank: int) -> None:
-        """Count the layers of a phase whose first rank without a layer is ``rank``."""
+    def _check(self, ws: Workspace, rank: int) -> None:
+        """Count the layers of a phase whose first rank without a layer is ``rank``; check that all fits."""
+        if max(att.scratch.deepest[0] for att in (ws.white, ws.black)) > MAX_DEPTH:
+            raise OverflowError(f"{self.layout.material}: depths beyond {MAX_DEPTH} plies have no room")
         if rank > MAX_CODED_RANK + 1:
             raise OverflowError(f"{self.layout.material}: scores of rank {rank - 1} have no code in a table")
-        self.stages.layers = max(self.stages.layers, 2 * (rank - FIRST_LAYER))
+        with self._lock:
+            self.stages.layers = max(self.stages.layers, 2 * (rank - FIRST_LAYER))
 
     def _begin(self, phase: int, ws: Workspace) -> tuple[NDArray[np.int64], bool]:
         place_pawns(ws.frame, self.layout, phase)
         at = phase * self.layout.phase_size
         return np.array([at, self.layout.size + at]), mirrors_itself(self.layout, phase)
 
-    def _solve(self, phase: int, idle: "SimpleQueue[Workspace]") -> int:
-        """Solve one phase on one thread; return the first rank without a layer."""
+    def _solve(self, phase: int, idle: "SimpleQueue[Workspace]") -> None:
+        """Solve one phase on one thread."""
         ws = idle.get()
         try:
             starts, mirrored = self._begin(phase, ws)
@@ -172,12 +174,12 @@ class _Solver:
             *woven, rank = solve_layers(ws, self.pool, rights, starts, self.keep_runs)
             self._keep(phase, woven)
             self.stages.add("layers", clock)
-            return int(rank)
+            self._check(ws, int(rank))
         finally:
             idle.put(ws)
 
-    def _solve_wide(self, phase: int, idle: "SimpleQueue[Workspace]") -> int:
-        """Solve one phase on all threads, one attacker each in the layers; return the first rank without one.
+    def _solve_wide(self, phase: int, idle: "SimpleQueue[Workspace]") -> None:
+        """Solve one phase on all threads, one attacker each in the layers.
 
         The same steps as ``solve_layers``, which does them for small phases in one compiled call.
         """
@@ -230,8 +232,8 @@ class _Solver:
         )
         self._keep(phase, [white, black])
         self.stages.add("weaving", clock)
+        self._check(ws, rank)
         idle.put(ws)
-        return rank
 
     def _room_for(self, more: int) -> bool:
         """Whether so many runs more may be kept; if not, all are given up."""

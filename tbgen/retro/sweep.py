@@ -27,6 +27,9 @@ from tbgen.retro.moves import MAX_ORIGINS, origins
 READY = 7
 """Slice of ``Sets.waiting`` after those of the counters."""
 
+MAX_DEPTH = 65000
+"""Greatest depth in plies that the solver can tell from NO_EXIT and keep in 16 bits, with room to spare."""
+
 BATCH = 384
 """Origins collected before they are worked off, so that the memory has time to fetch what they need."""
 
@@ -67,6 +70,8 @@ class Scratch(NamedTuple):
     """uint64 (MAX_ORIGINS,)."""
     squares: np.ndarray
     """int64 (8,)."""
+    deepest: np.ndarray
+    """int64 (1,): greatest depth ever assigned; more than ``MAX_DEPTH`` if depths do not fit."""
 
 
 def make_sets(words: int, waiting: np.ndarray) -> Sets:
@@ -87,6 +92,7 @@ def make_scratch(words: int) -> Scratch:
         np.empty(BATCH + MAX_ORIGINS, np.int64),
         np.empty(BATCH + MAX_ORIGINS, np.uint64),
         np.empty(8, np.int64),
+        np.zeros(1, np.int64),
     )
 
 
@@ -270,6 +276,9 @@ def sweep(fr, attacker, events, low, high, sets, alive, scratch, value, depth, c
         else:
             return last
         code = key if attacker == 0 else 255 - key
+        scratch.deepest[0] = max(scratch.deepest[0], ply)
+        if ply > MAX_DEPTH:
+            return last
         _reach_back(fr, attacker, sets, scratch, front_caught)
         _take_moves(fr, defender, sets, scratch, front_wanted)
         front_caught = 0

@@ -165,6 +165,7 @@ def _set_level(attacker, phase, att, node, level):
         key = level >> 16
         att.value[node] = key if attacker == 0 else 255 - key
         att.depth[node] = level & 0xFFFF
+        att.scratch.deepest[0] = max(att.scratch.deepest[0], level & 0xFFFF)
         att.last_key[0] = max(att.last_key[0], key)
         if side == attacker:
             att.passing.wanted[word] &= ~bit
