@@ -86,7 +86,7 @@ class Report:
     def progress(self, stage: str, done: int, total: int) -> None:
         pass
 
-    def done(self, built: Built) -> None:
+    def done(self, built: Built, seconds_left: float) -> None:
         info, peak = built.info, peak_mib()
         if Material.parse(info.material) not in self.wanted:
             return

@@ -33,7 +33,7 @@ class Silent:
     def progress(self, stage: str, done: int, total: int) -> None:
         pass
 
-    def done(self, built: Built) -> None:
+    def done(self, built: Built, seconds_left: float) -> None:
         pass
 
 

@@ -3,8 +3,10 @@
 import contextlib
 import errno
 import fcntl
+import io
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -23,6 +25,7 @@ from test_store import small_disk
 
 from tbgen.build import Accrued, Built, build, estimate, missing
 from tbgen.build.lock import LOCK_NAME
+from tbgen.cli import progress
 from tbgen.cli.main import main
 from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.material import Material, all_materials
@@ -53,7 +56,8 @@ class Diary(Silent):
     def progress(self, stage: str, done: int, total: int) -> None:
         self.stages.add(stage)
 
-    def done(self, built: Built) -> None:
+    def done(self, built: Built, seconds_left: float) -> None:
+        assert seconds_left >= 0
         self.finished.append(built.info.material)
 
 
@@ -263,12 +267,79 @@ def test_estimates_grow_with_the_table() -> None:
 # The command
 
 
+LOGGED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (.*)\n")
+
+
+def logged(error: str) -> list[str]:
+    """What a log says, all lines of which have date and time."""
+    found = [LOGGED.fullmatch(line) for line in error.splitlines(keepends=True)]
+    assert all(found), error
+    return [line[1] for line in found if line]
+
+
 def answer(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    """Standard output of a command that succeeds and says nothing else."""
+    """Standard output of a command that succeeds and says nothing else but what belongs in a log."""
     assert main(words) == 0
     output = capsys.readouterr()
-    assert output.err == ""
+    logged(output.err)
     return output.out
+
+
+def test_the_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whole lines with date and time; how far the build is, what it has taken and what is left."""
+    assert main(["build", "KBvK", "--accrued", "none", "--dir", str(tmp_path)]) == 0
+    left, size, took = r"about [\d.]+ s left", r"[\d.]+ [KMG]iB", r"[\d.]+ s"
+    done = rf"done in {took}, {size} without accrued scores, peak memory {size}"
+    expected = [
+        rf"2 tables to build in {re.escape(str(tmp_path))}: {left}",
+        rf"KvK: 1 of 2, begun; {left}",
+        rf"KvK: 1 of 2, {done}; ({left}|taking longer than estimated)",
+        rf"KBvK: 2 of 2, begun; {left}",
+        rf"KBvK: 2 of 2, {done}",
+        rf"2 tables built in {took}, {size}, peak memory {size}",
+    ]
+    lines = logged(capsys.readouterr().err)
+    assert len(lines) == len(expected)
+    for line, pattern in zip(lines, expected, strict=True):
+        assert re.fullmatch(pattern, line), line
+
+
+def test_the_log_of_a_table_that_takes_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "_ELSEWHERE", 0.0)
+    assert main(["build", "KvK", "--dir", str(tmp_path)]) == 0
+    lines = logged(capsys.readouterr().err)
+    stage = (
+        r"KvK: 1 of 1, (reading sub-tables|phases 1 of 1|writing|layer( \d+)?), at work for [\d.]+ s; .* left"
+    )
+    assert len([line for line in lines if re.fullmatch(stage, line)]) > 1
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line that is rewritten and removed, and the sum at the end."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert main(["build", "KvK", "--dir", str(tmp_path)]) == 0
+    shown = terminal.getvalue().split("\r")
+    assert shown[0] == ""
+    assert shown[1].startswith("KvK: 1 of 1, ")
+    assert shown[-2].strip() == ""
+    assert re.fullmatch(r"1 table built in .*, peak memory .*\n", shown[-1])
+
+
+def test_a_log_that_cannot_be_written(tmp_path: Path) -> None:
+    """The build goes on without it."""
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "tbgen", "build", "KvK", "--dir", str(tmp_path)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, text=True, cwd="/")
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 2)
+    assert tables_in(tmp_path) == all_materials(2)
 
 
 def test_the_command(tmp_path: Path, three_men: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -291,6 +362,7 @@ def test_the_command_in_json(tmp_path: Path, three_men: Path, capsys: pytest.Cap
     assert table["digest"] == digest(three_men, "KNvK")
     assert table["bytes"] == table_path(tmp_path, "KNvK").stat().st_size
     assert (table["positions"], table["max_depth"]) == (53_806, 44)
+    assert table["peak_memory"] > 10 << 20
     assert set(table["stages"]) >= {"sub-tables", "write"}
     assert json.loads(answer(capsys, *words)) == {"directory": str(tmp_path), "built": []}
 
@@ -416,7 +488,9 @@ def test_a_killed_build_leaves_no_half_table(moment: str, three_men: Path, tmp_p
     """Whenever it is killed: the leftover is no table, and the next build removes it and goes on."""
     script = stopping("KBvK", moment, "os.kill(os.getpid(), signal.SIGKILL)")
     with process("KBvK", "--dir", str(tmp_path), script=script) as running:
-        assert end(running) == (-signal.SIGKILL, "")
+        code, error = end(running)
+    assert code == -signal.SIGKILL
+    assert logged(error)[-1].startswith("KBvK: 2 of 2, begun; ")
     (leftover,) = tmp_path.glob("*.tmp-*")
     assert leftover.name.startswith("KBvK.r.h5.tmp-")
     assert tables_in(tmp_path) == [Material.parse("KvK")]
@@ -439,7 +513,10 @@ def test_an_interrupted_build(moment: str, three_men: Path, tmp_path: Path) -> N
         wait_for(running, "KRvK" if moment == "solving" else "stopped")
         time.sleep(0.3)
         running.send_signal(signal.SIGINT)
-        assert end(running) == (130, "tbgen: interrupted\n")
+        code, error = end(running)
+    assert (code, error.splitlines()[-1]) == (130, "tbgen: interrupted")
+    sums = logged(error.removesuffix("tbgen: interrupted\n"))[-1]
+    assert re.fullmatch(r"stopped: 3 of 4 tables built in .*; the same command goes on from there", sums)
     assert set(tables_in(tmp_path)) == {*all_materials(2), *map(Material.parse, ("KQvK", "KRvK"))}
     assert not list(tmp_path.glob("*.tmp-*"))
 
@@ -468,12 +545,13 @@ def test_two_builds_at_once(three_men: Path, tmp_path: Path) -> None:
         second = stack.enter_context(process(*words))
         assert second.stderr
         sentence = second.stderr.readline()
-        assert sentence == f"another build is at work in {tmp_path} (process {first.pid}): waiting for it\n"
+        waiting = f"another build is at work in {tmp_path} (process {first.pid}): waiting for it"
+        assert logged(sentence) == [waiting]
         assert second.poll() is None
         assert first.stdin
         first.stdin.write("\n")
         first.stdin.flush()
-        assert end(first) == (0, "")
+        assert end(first)[0] == 0
         output, error = second.communicate(timeout=60)
         assert (second.returncode, error) == (0, "")
         assert output == f"nothing to build: the tables asked for are in {tmp_path}\n"
@@ -486,8 +564,10 @@ def test_a_file_size_limit(three_men: Path, tmp_path: Path) -> None:
 
     with process("KBvK", "--dir", str(tmp_path), preexec_fn=limit) as running:
         code, error = end(running)
-    assert (code, error.count("\n")) == (1, 1)
-    assert error.startswith(f"tbgen: {table_path(tmp_path, 'KBvK')} could not be written: File too large")
+    assert code == 1
+    *log, sentence = error.splitlines(keepends=True)
+    assert logged("".join(log))[-1].startswith("stopped: 1 of 2 tables built in ")
+    assert sentence.startswith(f"tbgen: {table_path(tmp_path, 'KBvK')} could not be written: File too large")
     assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KvK.r.h5"]
 
 

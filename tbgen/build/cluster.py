@@ -16,7 +16,7 @@ from typing import Any, Final
 from distributed import Client, Future, KilledWorker
 
 from tbgen import __version__
-from tbgen.build.estimate import Estimate, check_disk, check_memory, estimate
+from tbgen.build.estimate import Estimate, check_disk, check_memory, estimate, pace
 from tbgen.build.fleet import Worker, check_workers, connected, gone, mib, shared_probe, survey, workers
 from tbgen.build.lock import build_lock
 from tbgen.build.remote import MEMORY, first_line, make_table
@@ -239,9 +239,14 @@ class _Run:
     def _show(self, material: Material) -> None:
         """Let the reporter follow one of the tables at work."""
         self.shown = material
-        left = [need.seconds for table, need in self.needs.items() if table not in self.built]
         number = list(self.needs).index(material) + 1
-        self.reporter.begin(material, number, len(self.needs), max(*left, sum(left) / len(self.flying)))
+        self.reporter.begin(material, number, len(self.needs), self._seconds_left())
+
+    def _seconds_left(self) -> float:
+        """Return about how long the rest takes, with as many tables at once as are at work now."""
+        left = [need.seconds for table, need in self.needs.items() if table not in self.built]
+        seconds = max([sum(left) / max(len(self.flying), 1), *left])
+        return seconds * pace((self.needs[table], built.seconds) for table, built in self.built.items())
 
     def _end(self, future: Future) -> None:
         """Take note of a task that is finished, failed, or lost, and hand out what can be done now."""
@@ -255,7 +260,7 @@ class _Run:
                 future.add_done_callback(self.news.put)
                 return
             self.built[material] = built
-            self.reporter.done(built)
+            self.reporter.done(built, self._seconds_left())
         elif future.status == "error":
             self._fail(material, future.exception())
         elif self.failure is None:

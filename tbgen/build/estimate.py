@@ -4,11 +4,14 @@ import os
 import shutil
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 from tbgen.errors import TbgenError
-from tbgen.index.layout import layout_of
+from tbgen.index.layout import Layout, layout_of
+from tbgen.index.source import BYTES_PER_SLOT
+from tbgen.index.zeroing import en_passant_configs, most_promoted_slots
 from tbgen.material import Material
 from tbgen.store.sources import KEPT
 
@@ -30,25 +33,40 @@ class Estimate:
     """Size of the file in bytes."""
 
 
+@cache
 def estimate(material: Material, threads: int = 2) -> Estimate:
     """Estimate one table from its size and kind; rates measured with ``scripts/bench_build.py`` on two
     cores."""
     layout = layout_of(material)
-    slots = 2 * layout.size
-    pawns = min(material.pawns, 2)
-    balance = _balance(material)
+    slots, pawns, balance = 2 * layout.size, min(material.pawns, 2), _balance(material)
     seconds = 0.02 + slots * 1e-9 * _NANOSECONDS[balance][pawns] * 2 / min(threads, 2)
     disk = 30_000 + int(slots * _BYTES[balance][pawns])
-    pool = 3 * (slots + sum(2 * layout_of(successor).size for successor in material.successors()))
-    workspaces = 40 * layout.phase_size * (min(threads, len(layout.placements)) if pawns else 1)
-    memory = _BASE_MEMORY + KEPT + pool + workspaces + 3 * slots + 16 * disk
-    return Estimate(material, seconds, memory, disk)
+    return Estimate(material, seconds, _memory(layout, threads), disk)
 
 
-_NANOSECONDS: Final = {"lone king": (60, 90, 180), "decisive": (105, 110, 150), "even": (230, 320, 250)}
+def _memory(layout: Layout, threads: int) -> int:
+    """Return the peak of memory in bytes: the pool, the room to solve phases in, the runs."""
+    rights = len(en_passant_configs(layout)) * layout.phase_size
+    smaller = [m for m in layout.material.successors() if m.men < layout.material.men]
+    around = sum(2 * layout_of(m).size for m in smaller) + most_promoted_slots(layout)
+    pool = BYTES_PER_SLOT * (2 * layout.size + rights + around)
+    at_once = 1 if not layout.pawns else min(threads, len(layout.placements))
+    runs = int(layout.size * _RUNS[_balance(layout.material)])
+    return _BASE_MEMORY + KEPT + pool + at_once * layout.phase_size * _WORKSPACE + runs * _BYTES_PER_RUN
+
+
+_WORKSPACE: Final = 54
+"""Bytes that solving takes per slot (of one side to move) of every phase at work."""
+
+_RUNS: Final = {"lone king": 0.2, "decisive": 0.3, "even": 0.5}
+"""Most runs of accrued scores per slot of a side, before a table of five men goes without them."""
+
+_BYTES_PER_RUN: Final = 8
+
+_NANOSECONDS: Final = {"lone king": (60, 90, 180), "decisive": (105, 110, 150), "even": (230, 220, 250)}
 """Wall time per slot by balance and number of pawns (0, 1, 2 or more)."""
 
-_BYTES: Final = {"lone king": (0.22, 0.33, 0.3), "decisive": (0.33, 0.42, 0.5), "even": (0.75, 1.2, 0.9)}
+_BYTES: Final = {"lone king": (0.22, 0.33, 0.3), "decisive": (0.33, 0.42, 0.5), "even": (0.6, 0.5, 0.9)}
 """Bytes in the file per slot, likewise."""
 
 
@@ -62,6 +80,19 @@ def _balance(material: Material) -> str:
 
 def _strength(men: str) -> float:
     return sum({"Q": 9.5, "R": 5, "B": 3.25, "N": 3.25, "P": 1}.get(man, 0) for man in men)
+
+
+def pace(done: Iterable[tuple[Estimate, float]]) -> float:
+    """Return how many times its estimate a table takes on this machine, by those that are done and the
+    seconds they took; nearly 1 until they are worth more than a minute."""
+    foreseen = taken = _SURE
+    for needs, seconds in done:
+        foreseen += needs.seconds
+        taken += seconds
+    return taken / foreseen
+
+
+_SURE: Final = 60.0
 
 
 def check_memory(estimates: Iterable[Estimate], cap: int | None = None) -> None:

@@ -121,7 +121,7 @@ class _Relay:
             self._sent = now
             self.send("progress", stage=stage, done=done, total=total)
 
-    def done(self, built: Built) -> None:
+    def done(self, built: Built, seconds_left: float) -> None:
         """Do nothing: the result of the task says it."""
 
 

@@ -1,5 +1,6 @@
 """Building missing tables in order: solve, write, check, go on."""
 
+import resource
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from tbgen import __version__
-from tbgen.build.estimate import check_disk, check_memory, estimate
+from tbgen.build.estimate import check_disk, check_memory, estimate, pace
 from tbgen.build.lock import build_lock
 from tbgen.build.memory import keep_memory
 from tbgen.errors import MissingTableError
@@ -51,6 +52,8 @@ class Built:
     """Wall time, reading of sub-tables and writing included."""
     stages: Mapping[str, float]
     """Seconds per stage; stages of several threads overlap."""
+    peak: int
+    """Most memory that the process has had at once up to the end of the table, in bytes."""
 
 
 class Reporter(Protocol):
@@ -65,8 +68,8 @@ class Reporter(Protocol):
     def progress(self, stage: str, done: int, total: int) -> None:
         """A stage of the table has got this far; ``total`` 0 if nobody knows how far it has to go."""
 
-    def done(self, built: Built) -> None:
-        """The table is in place."""
+    def done(self, built: Built, seconds_left: float) -> None:
+        """The table is in place; the others should take about ``seconds_left``."""
 
 
 def missing(
@@ -104,7 +107,7 @@ def build(
     wanted = list(materials)
     if not force and not missing(wanted, directory):
         return []  # even where nothing can be written
-    results = []
+    results: list[Built] = []
     with build_lock(directory, reporter.note):
         for path in remove_leftovers(directory):
             reporter.note(f"removed {path.name}, left by an interrupted build")
@@ -115,13 +118,18 @@ def build(
         check_memory(needs, memory)
         check_disk(needs, directory)
         _compile(reporter)
+
+        def seconds_left() -> float:
+            done = [built.seconds for built in results]
+            left = sum(table.seconds for table in needs[len(done) :])
+            return left * pace(zip(needs, done, strict=False))
+
         with Sources(directory) as sources:
             for number, material in enumerate(todo):
                 check_disk([needs[number]], directory)  # others use it too
-                left = sum(table.seconds for table in needs[number:])
-                reporter.begin(material, number + 1, len(todo), left)
+                reporter.begin(material, number + 1, len(todo), seconds_left())
                 results.append(_build_one(material, directory, sources, reporter, threads, accrued))
-                reporter.done(results[-1])
+                reporter.done(results[-1], seconds_left())
     return results
 
 
@@ -192,4 +200,5 @@ def _build_one(
     )
     stages.add("write", clock)
     sources.put(table)
-    return Built(info, stages.layers, time.perf_counter() - begun, dict(stages.seconds))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    return Built(info, stages.layers, time.perf_counter() - begun, dict(stages.seconds), peak)

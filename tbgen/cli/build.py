@@ -3,13 +3,13 @@
 import argparse
 import json
 import os
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tbgen.build import Accrued, Built, Estimate, build, check_memory, estimate, missing
+from tbgen.cli.journal import Journal
 from tbgen.cli.options import add_directory, add_json
-from tbgen.cli.progress import ProgressLine, duration
+from tbgen.cli.progress import duration
 from tbgen.cli.text import counted, parse_size, size_text
 from tbgen.errors import TbgenError, UsageError
 from tbgen.material import Material, all_materials
@@ -18,12 +18,14 @@ from tbgen.store.format import default_directory
 _DESCRIPTION = """\
 Build the tables of the named materials, or of all with up to N men, and before them whatever sub-tables
 captures and promotions lead to. Tables that are there are skipped, so an interrupted build goes on where it
-was; the table at work is lost and nothing else. Progress goes to stderr, a line per finished table to stdout.
+was; the table at work is lost and nothing else. A line per finished table goes to stdout, progress to stderr:
+if that is no terminal, in lines with date and time, for a log.
 """
 _EPILOG = """\
 examples:
   tbgen build KBvK
   tbgen build --men 4 --estimate
+  nohup tbgen build --men 5 > tables.txt 2> build.log &
   tbgen build --men 5 --accrued none --memory 12G
   tbgen build --men 5 --scheduler tcp://host:8786 --dir /shared/tables
 """
@@ -79,13 +81,13 @@ def run(arguments: argparse.Namespace) -> int:
         if memory is not None:
             check_memory(estimates, memory)
         return 0
-    reporter = _Reporter(quiet=arguments.json)
+    journal = Journal(directory, quiet=arguments.json)
     try:
         if arguments.scheduler is None:
             built = build(
                 materials,
                 directory,
-                reporter,
+                journal,
                 force=arguments.force,
                 threads=threads,
                 accrued=Accrued(arguments.accrued),
@@ -95,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
             built = _build_on_cluster()(
                 materials,
                 directory,
-                reporter,
+                journal,
                 arguments.scheduler,
                 force=arguments.force,
                 threads=arguments.threads,
@@ -103,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
                 memory=memory,
             )
     finally:
-        reporter.line.clear()
+        journal.close()
     if arguments.json:
         print(
             json.dumps(
@@ -130,52 +132,6 @@ def _materials(arguments: argparse.Namespace) -> list[Material]:
     if arguments.men is None and not named:
         raise UsageError("nothing to build: name materials such as KBvK, or give --men N")
     return named + (all_materials(arguments.men) if arguments.men is not None else [])
-
-
-class _Reporter:
-    """Tells the terminal what the build is doing."""
-
-    def __init__(self, quiet: bool) -> None:
-        self.line = ProgressLine()
-        self._quiet = quiet
-        self._begun = 0.0
-        self._table = ""
-        self._expected = 0.0
-        self._titled = False
-
-    def note(self, text: str) -> None:
-        """Print a sentence on stderr."""
-        self.line.note(text)
-
-    def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        """Remember what to show."""
-        self._begun = self._begun or time.monotonic()
-        self._table = f"{material} ({number} of {count})"
-        self._expected = time.monotonic() + seconds_left
-        self.progress("reading sub-tables", 0, 0)
-
-    def progress(self, stage: str, done: int, total: int) -> None:
-        """Show table, stage, time spent and time left."""
-        now = time.monotonic()
-        how_far = f" {done} of {total}" if total else f" {done}" if done else ""
-        left = max(0.0, self._expected - now)
-        times = f"{duration(now - self._begun)} gone, about {duration(left)} left"
-        self.line.show(f"{self._table}: {stage}{how_far}, {times}")
-
-    def done(self, built: Built) -> None:
-        """Print the table's summary on stdout."""
-        self.line.clear()
-        if self._quiet:
-            return
-        info = built.info
-        if not self._titled:
-            print(f"{'material':10} {'positions':>12} {'layers':>6} {'longest':>11} {'time':>9} {'size':>11}")
-            self._titled = True
-        print(
-            f"{info.material:10} {sum(info.positions) + info.ep_positions:12,} {built.layers:6} "
-            f"{info.max_depth:5} plies {built.seconds:7.2f} s {size_text(info.bytes):>11}",
-            flush=True,
-        )
 
 
 def _print_estimates(estimates: Sequence[Estimate], as_json: bool) -> None:
@@ -209,6 +165,7 @@ def _document(built: Built) -> dict[str, Any]:
         "max_depth": info.max_depth,
         "seconds": built.seconds,
         "stages": dict(built.stages),
+        "peak_memory": built.peak,
         "bytes": info.bytes,
         "accrued": bool(info.accrued),
         "digest": info.digest,

@@ -1,15 +1,21 @@
-"""Progress of long work on stderr: one line rewritten on a terminal, now and then a line elsewhere."""
+"""Progress of long work on stderr: one line rewritten on a terminal, dated lines for a log elsewhere."""
 
 import sys
 import time
 from typing import Final
 
+from tbgen.cli.streams import discard
+
 _ON_TERMINAL: Final = 0.1
-_ELSEWHERE: Final = 10.0
+_ELSEWHERE: Final = 60.0
+"""Seconds without a line after which a passing state is worth one."""
 
 
 class ProgressLine:
-    """Shows the latest text, no more often than a reader can follow."""
+    """Shows the latest text, no more often than a reader can follow.
+
+    A stderr that cannot be written does not stop the work.
+    """
 
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()
@@ -18,26 +24,39 @@ class ProgressLine:
 
     def show(self, text: str) -> None:
         """Show a passing state."""
-        now = time.monotonic()
-        if now - self._last < (_ON_TERMINAL if self._terminal else _ELSEWHERE):
+        if time.monotonic() - self._last < (_ON_TERMINAL if self._terminal else _ELSEWHERE):
             return
-        self._last = now
         if self._terminal:
-            print("\r" + text.ljust(self._shown), end="", file=sys.stderr, flush=True)
+            self._last = time.monotonic()
+            self._print("\r" + text.ljust(self._shown), end="")
             self._shown = len(text)
         else:
-            print(text, file=sys.stderr, flush=True)
+            self.log(text)
+
+    def log(self, text: str) -> None:
+        """Print a line with date and time, but not on a terminal."""
+        if not self._terminal:
+            self._last = time.monotonic()
+            self._print(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}")
 
     def note(self, text: str) -> None:
         """Print a line that stays."""
         self.clear()
-        print(text, file=sys.stderr, flush=True)
+        if self._terminal:
+            self._print(text)
+        self.log(text)
 
     def clear(self) -> None:
         """Remove the passing line from a terminal."""
         if self._shown:
-            print("\r" + " " * self._shown + "\r", end="", file=sys.stderr, flush=True)
+            self._print("\r" + " " * self._shown + "\r", end="")
             self._shown = 0
+
+    def _print(self, text: str, end: str = "\n") -> None:
+        try:
+            print(text, end=end, file=sys.stderr, flush=True)
+        except OSError:
+            discard(sys.stderr.fileno())
 
 
 def duration(seconds: float) -> str:

@@ -20,9 +20,11 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 def size_text(size: int) -> str:
     """Return a number of bytes for a reader.
 
-    >>> size_text(40_000), size_text(3 << 20)
-    ('39.1 KiB', '3.00 MiB')
+    >>> size_text(40_000), size_text(3 << 20), size_text(5 << 29)
+    ('39.1 KiB', '3.00 MiB', '2.50 GiB')
     """
+    if size >= 2**30:
+        return f"{size / 2**30:.2f} GiB"
     return f"{size / 2**20:.2f} MiB" if size >= 2**20 else f"{size / 2**10:.1f} KiB"
 
 

@@ -1,0 +1,93 @@
+"""The journal of a build: a row per finished table on stdout, progress or a dated log on stderr."""
+
+import time
+from pathlib import Path
+
+from tbgen.build import Built
+from tbgen.cli.progress import ProgressLine, duration
+from tbgen.cli.text import counted, size_text
+from tbgen.material import Material
+
+
+class Journal:
+    """A reporter of builds that tells whoever reads along, and whoever reads the log the next morning."""
+
+    def __init__(self, directory: Path, quiet: bool) -> None:
+        """``quiet`` leaves stdout alone."""
+        self._line = ProgressLine()
+        self._directory = directory
+        self._quiet = quiet
+        self._begun = self._table_begun = self._expected = 0.0
+        self._table = ""
+        self._logged: set[Material] = set()
+        self._count = self._finished = self._bytes = self._peak = 0
+
+    def note(self, text: str) -> None:
+        """Print a sentence on stderr."""
+        self._line.note(text)
+
+    def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
+        """Log that the table begins, and remember what to show."""
+        self._table_begun = time.monotonic()
+        self._expected = self._table_begun + seconds_left
+        if not self._count:
+            self._begun, self._count = self._table_begun, count
+            self._line.log(f"{counted(count, 'table')} to build in {self._directory}: {self._left()}")
+        self._table = f"{material}: {number} of {count}"
+        if material not in self._logged:
+            self._logged.add(material)
+            self._line.log(f"{self._table}, begun; {self._left()}")
+        self.progress("reading sub-tables", 0, 0)
+
+    def progress(self, stage: str, done: int, total: int) -> None:
+        """Show table, stage, time spent on the table and time left for all."""
+        how_far = f" {done} of {total}" if total else f" {done}" if done else ""
+        spent = duration(time.monotonic() - self._table_begun)
+        self._line.show(f"{self._table}, {stage}{how_far}, at work for {spent}; {self._left()}")
+
+    def done(self, built: Built, seconds_left: float) -> None:
+        """Print the table's row on stdout, and log it."""
+        self._line.clear()
+        info = built.info
+        self._expected = time.monotonic() + seconds_left
+        self._finished += 1
+        self._bytes += info.bytes
+        self._peak = max(self._peak, built.peak)
+        if not self._quiet:
+            self._print_row(built)
+        left = f"; {self._left()}" if self._finished < self._count else ""
+        without = "" if info.accrued else " without accrued scores"
+        self._line.log(
+            f"{info.material}: {self._finished} of {self._count}, done in {duration(built.seconds)}, "
+            f"{size_text(info.bytes)}{without}, peak memory {size_text(built.peak)}{left}"
+        )
+
+    def close(self) -> None:
+        """End the journal with a sum, if anything was begun."""
+        self._line.clear()
+        if not self._count:
+            return
+        tables = counted(self._count, "table")
+        sums = f"built in {duration(time.monotonic() - self._begun)}"
+        if self._finished:
+            sums += f", {size_text(self._bytes)}, peak memory {size_text(self._peak)}"
+        if self._finished == self._count:
+            self._line.note(f"{tables} {sums}")
+        else:
+            self._line.note(
+                f"stopped: {self._finished} of {tables} {sums}; the same command goes on from there"
+            )
+
+    def _print_row(self, built: Built) -> None:
+        info = built.info
+        if self._finished == 1:
+            print(f"{'material':10} {'positions':>12} {'layers':>6} {'longest':>11} {'time':>9} {'size':>11}")
+        print(
+            f"{info.material:10} {sum(info.positions) + info.ep_positions:12,} {built.layers:6} "
+            f"{info.max_depth:5} plies {built.seconds:7.2f} s {size_text(info.bytes):>11}",
+            flush=True,
+        )
+
+    def _left(self) -> str:
+        left = self._expected - time.monotonic()
+        return f"about {duration(left)} left" if left > 0 else "taking longer than estimated"
