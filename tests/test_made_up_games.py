@@ -17,6 +17,7 @@ import pytest
 from one_ply import folded, one_ply
 from table_states import States, canonical_slots, squares_of
 
+from tbgen.index import zeroing
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import ArraySource
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
@@ -215,9 +216,10 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     layouts = near("e5 e6 d6", "d5 d4 c4 e4") if turn else near("e4 e5", "d4 d3 c3 e3")
     layout = layouts(material)
     # No pawn of this placement can promote, and the tables it would lead to are large.
-    moves = targets._moves
-    monkeypatch.setattr(targets, "_moves", lambda layout: [move for move in moves(layout) if not move[2]])
-    monkeypatch.setattr(targets, "layout_of", layouts)
+    moves = zeroing._moves
+    monkeypatch.setattr(zeroing, "_moves", lambda layout: [move for move in moves(layout) if not move[2]])
+    for module in (targets, zeroing):
+        monkeypatch.setattr(module, "layout_of", layouts)
     around = {
         sub: made_up(layouts(sub), number)
         for number, sub in enumerate(sorted({material, *material.captures()}))
@@ -226,7 +228,7 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     pool = supply.Supply(layout, as_sources(around)).pool
     pool.value[: 2 * layout.size] = around[material][0].reshape(-1)
     pool.depth[: 2 * layout.size] = around[material][1].reshape(-1)
-    configs = targets.en_passant_configs(layout)
+    configs = zeroing.en_passant_configs(layout)
     ((phase, square),) = configs.tolist()
     ws = make_workspace(layout)
     place_pawns(ws.frame, layout, phase)

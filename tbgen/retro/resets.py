@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tbgen.accelerate import inlined, jit, kernel
+from tbgen.index.zeroing import PROMOTED
 from tbgen.retro.bits import ONE, ZERO, lowest, reach
 from tbgen.retro.frame import decode, king_safe
 from tbgen.retro.geometry import (
@@ -26,7 +27,7 @@ from tbgen.retro.geometry import (
     RAY,
 )
 from tbgen.retro.mobility import FOUR_MOVES, ONE_MOVE, SLICES, add_moves, count_quiet
-from tbgen.retro.targets import CAPTURED_PAWN, PROMOTED, VARIABLE, pawn_row, slots_after
+from tbgen.retro.targets import CAPTURED_PAWN, VARIABLE, pawn_row, slots_after
 from tbgen.score import NONE
 
 NO_EXIT = 65535

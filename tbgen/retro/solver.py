@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import Source
 from tbgen.index.table import Table
+from tbgen.index.zeroing import en_passant_configs, phase_groups
 from tbgen.material import Material
 from tbgen.retro.canonical import mirrors_itself
 from tbgen.retro.frame import legal_words, place_pawns
@@ -31,9 +32,8 @@ from tbgen.retro.phase import (
     solve_layers,
 )
 from tbgen.retro.runs import empty_log, weave
-from tbgen.retro.supply import Supply, phase_groups
+from tbgen.retro.supply import Supply
 from tbgen.retro.sweep import MAX_DEPTH
-from tbgen.retro.targets import en_passant_configs
 from tbgen.score import MAX_CODED_RANK, NONE
 
 WIDE_PHASE: Final = 1 << 19

@@ -5,25 +5,22 @@ solved (pawn moves stay in it), then its en passant positions, then blocks of th
 block that stands for a legal position has its value, canonical or not.
 """
 
-import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from tbgen.accelerate import inlined, kernel
-from tbgen.index.layout import PIECE_ORDER, Layout, layout_of
+from tbgen.index import zeroing
+from tbgen.index.layout import Layout, layout_of
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
+from tbgen.index.zeroing import en_passant_configs, targets_of
 from tbgen.material import Material
 from tbgen.retro.bits import ONE, image, lowest
 from tbgen.retro.geometry import IMAGES, SYMMETRY_OF, TRIANGLE_OF
 
-CAPTURED_PAWN = np.int64(6)
-"""Row of ``Targets.number`` for the capture of a pawn; row 0 is no capture, row 1 + man that of a free
-man."""
-PROMOTED = 5
-"""Place of the promoted piece among the men after a move; free men keep theirs."""
+CAPTURED_PAWN = np.int64(zeroing.CAPTURED_PAWN)
+"""As numpy's type, since numba compiles a kernel anew for every plain constant."""
 VARIABLE = -1
 """Square of the one man after a move whose square is the bit of the word."""
 
@@ -69,56 +66,6 @@ def _placement_rows(layout: Layout) -> np.ndarray:
     return rows
 
 
-@functools.cache
-def en_passant_configs(layout: Layout) -> np.ndarray:
-    """Return int32 (n, 2): (phase, en passant square) wherever a pawn may just have made a double step past a
-    square that an enemy pawn attacks, in the order of phases, then squares."""
-    configs = []
-    for phase, placement in enumerate(layout.placements):
-        white, black = set(placement[: layout.white_pawns]), set(placement[layout.white_pawns :])
-        for movers, others, home, step in ((white, black, 8, 8), (black, white, 48, -8)):
-            for file in range(8):
-                start, passed, stop = home + file, home + file + step, home + file + 2 * step
-                beside = {stop + side for side in (-1, 1) if 0 <= file + side < 8}
-                if stop in movers and others & beside and not {start, passed} & (white | black):
-                    configs.append((phase, passed))
-    return np.array(sorted(configs), np.int32).reshape(-1, 2)
-
-
-def _men_after(layout: Layout, captured: int, promotion: int, side: int) -> tuple[str, str, list[int]]:
-    """Men of each colour after a move, and where each free man (by colour and kind) is found."""
-    men = [(layout.colours[man], layout.kinds[man], man) for man in range(layout.free) if man + 1 != captured]
-    pawns = [layout.white_pawns, layout.black_pawns]
-    if captured == CAPTURED_PAWN:
-        pawns[1 - side] -= 1
-    if promotion:
-        pawns[side] -= 1
-        men.append((side, promotion, PROMOTED))
-    men.sort(key=lambda man: (man[1] != 0, man[0], man[1]))
-    names = tuple(
-        "".join(PIECE_ORDER[kind] for _, kind, _ in sorted(m for m in men if m[0] == colour))
-        + "P" * pawns[colour]
-        for colour in (0, 1)
-    )
-    return names[0], names[1], [man for _, _, man in men]
-
-
-def _moves(layout: Layout) -> list[tuple[int, int, int]]:
-    """Every (side, captured, promotion) that changes the material or moves a pawn."""
-    moves = []
-    for side in (0, 1):
-        own_pawns = (layout.white_pawns, layout.black_pawns)[side]
-        pieces = [man + 1 for man in range(2, layout.free) if layout.colours[man] != side]
-        moves += [(side, man, 0) for man in pieces]
-        if (layout.white_pawns, layout.black_pawns)[1 - side]:
-            moves.append((side, int(CAPTURED_PAWN), 0))
-        if own_pawns:
-            moves.append((side, 0, 0))
-            # No pawn stands on a last rank to be captured there.
-            moves += [(side, man, kind) for man in [0, *pieces] for kind in range(1, 5)]
-    return moves
-
-
 class Pool(NamedTuple):
     """Values and depths of all targets, with their directory."""
 
@@ -129,25 +76,6 @@ class Pool(NamedTuple):
     targets: Targets
 
 
-@dataclass(frozen=True)
-class Target:
-    """Where one kind of zeroing move leads."""
-
-    material: Material
-    swapped: bool
-    """Whether colours are swapped there."""
-
-
-def targets_of(layout: Layout) -> dict[tuple[int, int, int], Target]:
-    """Return the target of every (side, captured man, promotion) of a table, in the order of their
-    numbers."""
-    found = {}
-    for side, captured, promotion in _moves(layout):
-        white, black, _ = _men_after(layout, captured, promotion, side)
-        found[side, captured, promotion] = Target(*Material.of_sides(white, black))
-    return found
-
-
 def make_directory(layout: Layout, block_at: Mapping[Material, int], blocks: int) -> Targets:
     """Return the directory of a table's targets, its own blocks and en passant positions in place.
 
@@ -155,14 +83,10 @@ def make_directory(layout: Layout, block_at: Mapping[Material, int], blocks: int
     """
     configs = en_passant_configs(layout)
     number = np.full((2, 7, 5), -1, np.int64)
-    free, source, found = [], [], targets_of(layout)
-    for place, ((side, captured, promotion), target) in enumerate(found.items()):
-        number[side, captured, promotion] = place
-        _, _, men = _men_after(layout, captured, promotion, side)
-        if target.swapped:
-            men = [men[1], men[0], *_swap_pieces(men[2:], layout, side)]
-        free.append(len(men))
-        source.append(men + [0] * (5 - len(men)))
+    found = targets_of(layout)
+    for place, move in enumerate(found):
+        number[move] = place
+    source = [[*target.source, *(0 for _ in range(5 - len(target.source)))] for target in found.values()]
     layouts = [layout_of(target.material) for target in found.values()]
     rows_of: dict[tuple[int, int], int] = {}
     rows: list[np.ndarray] = [np.zeros(1, np.int32)]
@@ -183,7 +107,7 @@ def make_directory(layout: Layout, block_at: Mapping[Material, int], blocks: int
     return Targets(
         number,
         np.array([target.swapped for target in found.values()], np.int64),
-        np.array(free, np.int64),
+        np.array([len(target.source) for target in found.values()], np.int64),
         np.array(source, np.int64).reshape(-1, 5),
         np.array([target_layout.pawns for target_layout in layouts], np.int64),
         np.array([target_layout.phase_size for target_layout in layouts], np.int64),
@@ -194,15 +118,6 @@ def make_directory(layout: Layout, block_at: Mapping[Material, int], blocks: int
         ep_row,
         2 * layout.size,
     )
-
-
-def _swap_pieces(men: list[int], layout: Layout, side: int) -> list[int]:
-    """Reorder the pieces (kings apart) of a swapped target: Black's come first."""
-
-    def is_black(man: int) -> bool:
-        return (side if man == PROMOTED else layout.colours[man]) == 1
-
-    return [man for man in men if is_black(man)] + [man for man in men if not is_black(man)]
 
 
 @inlined

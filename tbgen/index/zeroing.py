@@ -1,0 +1,180 @@
+"""Where zeroing moves lead: which materials, and which of their pawn placements.
+
+A *block* is one phase of one material. Captures and promotions lead to blocks of other materials, pawn moves
+to other blocks of the same one.
+"""
+
+import functools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+import numpy as np
+
+from tbgen.index.layout import PIECE_ORDER, Layout, layout_of
+from tbgen.index.symmetry import IMAGE, MIRROR_FILES, swap_colours
+from tbgen.material import Material
+
+CAPTURED_PAWN: Final = 6
+"""Number of the capture of a pawn; 0 is no capture, 1 + man that of a free man."""
+PROMOTED: Final = 5
+"""Place of the promoted piece among the men after a move; free men keep theirs."""
+
+Block = tuple[Material, int]
+"""A phase of a material."""
+
+
+@functools.cache
+def en_passant_configs(layout: Layout) -> np.ndarray:
+    """Return int32 (n, 2): (phase, en passant square) wherever a pawn may just have made a double step past a
+    square that an enemy pawn attacks, in the order of phases, then squares."""
+    configs = []
+    for phase, placement in enumerate(layout.placements):
+        white, black = set(placement[: layout.white_pawns]), set(placement[layout.white_pawns :])
+        for movers, others, home, step in ((white, black, 8, 8), (black, white, 48, -8)):
+            for file in range(8):
+                start, passed, stop = home + file, home + file + step, home + file + 2 * step
+                beside = {stop + side for side in (-1, 1) if 0 <= file + side < 8}
+                if stop in movers and others & beside and not {start, passed} & (white | black):
+                    configs.append((phase, passed))
+    return np.array(sorted(configs), np.int32).reshape(-1, 2)
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where one kind of zeroing move leads."""
+
+    material: Material
+    swapped: bool
+    """Whether colours are swapped there."""
+    source: tuple[int, ...]
+    """Which man after the move each free man of the target is: free men keep their numbers, the promoted one
+    is ``PROMOTED``."""
+
+
+def targets_of(layout: Layout) -> dict[tuple[int, int, int], Target]:
+    """Return the target of every (side, captured man, promotion) of a table, in the order of their
+    numbers."""
+    found = {}
+    for side, captured, promotion in _moves(layout):
+        white, black, men = _men_after(layout, captured, promotion, side)
+        material, swapped = Material.of_sides(white, black)
+        if swapped:
+            men = [men[1], men[0], *_swap_pieces(men[2:], layout, side)]
+        found[side, captured, promotion] = Target(material, swapped, tuple(men))
+    return found
+
+
+def _men_after(layout: Layout, captured: int, promotion: int, side: int) -> tuple[str, str, list[int]]:
+    """Men of each colour after a move, and where each free man (by colour and kind) is found."""
+    men = [(layout.colours[man], layout.kinds[man], man) for man in range(layout.free) if man + 1 != captured]
+    pawns = [layout.white_pawns, layout.black_pawns]
+    if captured == CAPTURED_PAWN:
+        pawns[1 - side] -= 1
+    if promotion:
+        pawns[side] -= 1
+        men.append((side, promotion, PROMOTED))
+    men.sort(key=lambda man: (man[1] != 0, man[0], man[1]))
+    names = tuple(
+        "".join(PIECE_ORDER[kind] for _, kind, _ in sorted(m for m in men if m[0] == colour))
+        + "P" * pawns[colour]
+        for colour in (0, 1)
+    )
+    return names[0], names[1], [man for _, _, man in men]
+
+
+def _moves(layout: Layout) -> list[tuple[int, int, int]]:
+    """Every (side, captured, promotion) that changes the material or moves a pawn."""
+    moves = []
+    for side in (0, 1):
+        own_pawns = (layout.white_pawns, layout.black_pawns)[side]
+        pieces = [man + 1 for man in range(2, layout.free) if layout.colours[man] != side]
+        moves += [(side, man, 0) for man in pieces]
+        if (layout.white_pawns, layout.black_pawns)[1 - side]:
+            moves.append((side, CAPTURED_PAWN, 0))
+        if own_pawns:
+            moves.append((side, 0, 0))
+            # No pawn stands on a last rank to be captured there.
+            moves += [(side, man, kind) for man in [0, *pieces] for kind in range(1, 5)]
+    return moves
+
+
+def _swap_pieces(men: list[int], layout: Layout, side: int) -> list[int]:
+    """Reorder the pieces (kings apart) of a swapped target: Black's come first."""
+
+    def is_black(man: int) -> bool:
+        return (side if man == PROMOTED else layout.colours[man]) == 1
+
+    return [man for man in men if is_black(man)] + [man for man in men if not is_black(man)]
+
+
+def phase_groups(layout: Layout) -> list[list[int]]:
+    """Return the phases in the order of solving; those of one group do not depend on each other."""
+    phases = range(len(layout.placements))
+    return [
+        list(group) for _, group in groupby(phases, lambda row: layout.steps_left(layout.placements[row]))
+    ]
+
+
+def phase_of(layout: Layout, white: Sequence[int], black: Sequence[int]) -> int | None:
+    """Return the phase of some pawns, be it by their mirror image; None if they cannot stand so."""
+    for symmetry in (0, MIRROR_FILES):
+        image = IMAGE[symmetry]
+        placement = (*sorted(image[q] for q in white), *sorted(image[q] for q in black))
+        if placement in layout.rows:
+            return layout.rows[placement]
+    return None
+
+
+def reached_by_pawn_steps(layout: Layout, phase: int) -> set[int]:
+    """Return the phases that pawn moves lead to from a phase, men of the material kept."""
+    found = set()
+    placement = layout.placements[phase]
+    for number, square in enumerate(placement):
+        step = 8 if number < layout.white_pawns else -8
+        for target in (square + step, square + 2 * step):
+            if 0 <= target < 64:
+                moved = [*placement[:number], target, *placement[number + 1 :]]
+                row = phase_of(layout, moved[: layout.white_pawns], moved[layout.white_pawns :])
+                if row is not None:
+                    found.add(row)
+    return found
+
+
+def reached_by_promotion(layout: Layout, phases: Iterable[int]) -> list[Block]:
+    """Return the blocks of materials with as many men that promotions lead to from some phases."""
+    targets = targets_of(layout)
+    found = set()
+    for phase in phases:
+        placement = layout.placements[phase]
+        for number, square in enumerate(placement):
+            side = 0 if number < layout.white_pawns else 1
+            if square >> 3 == (6, 1)[side]:
+                left = [q for other, q in enumerate(placement) if other != number]
+                whites = layout.white_pawns - (side == 0)
+                found |= {
+                    _block(target, left[:whites], left[whites:])
+                    for (mover, captured, kind), target in targets.items()
+                    if mover == side and not captured and kind
+                }
+    return sorted(found)
+
+
+def block_slots(block: Block) -> int:
+    """Return the number of slots of a block, both sides to move."""
+    return 2 * layout_of(block[0]).phase_size
+
+
+def most_promoted_slots(layout: Layout) -> int:
+    """Return how many slots of other materials with as many men one group of phases reaches at most."""
+    return max(sum(map(block_slots, reached_by_promotion(layout, group))) for group in phase_groups(layout))
+
+
+def _block(target: Target, white: list[int], black: list[int]) -> Block:
+    """The block of a target with these pawns left."""
+    if target.swapped:
+        white, black = ([swap_colours(square) for square in squares] for squares in (black, white))
+    phase = phase_of(layout_of(target.material), white, black)
+    assert phase is not None
+    return target.material, phase
