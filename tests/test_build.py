@@ -6,6 +6,7 @@ import fcntl
 import io
 import json
 import os
+import random
 import re
 import resource
 import shutil
@@ -483,11 +484,16 @@ def end(running: subprocess.Popen[str]) -> tuple[int, str]:
     return running.returncode, error
 
 
-@pytest.mark.parametrize("moment", ["value", "accrued/rank", "replace"])
-def test_a_killed_build_leaves_no_half_table(moment: str, three_men: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("moment", "accrued"),
+    [("value", "all"), ("accrued/rank", "all"), ("ep/depth", "none"), ("replace", "all")],
+)
+def test_a_killed_build_leaves_no_half_table(
+    moment: str, accrued: str, three_men: Path, tmp_path: Path
+) -> None:
     """Whenever it is killed: the leftover is no table, and the next build removes it and goes on."""
     script = stopping("KBvK", moment, "os.kill(os.getpid(), signal.SIGKILL)")
-    with process("KBvK", "--dir", str(tmp_path), script=script) as running:
+    with process("KBvK", "--accrued", accrued, "--dir", str(tmp_path), script=script) as running:
         code, error = end(running)
     assert code == -signal.SIGKILL
     assert logged(error)[-1].startswith("KBvK: 2 of 2, begun; ")
@@ -503,6 +509,49 @@ def test_a_killed_build_leaves_no_half_table(moment: str, three_men: Path, tmp_p
     assert [note for note in diary.notes if leftover.name in note and note.startswith("removed ")]
     assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KBvK.r.h5", "KvK.r.h5"]
     assert digest(tmp_path, "KBvK") == digest(three_men, "KBvK")
+
+
+def test_builds_killed_again_and_again(three_men: Path, tmp_path: Path) -> None:
+    """At whatever moment: finished tables stay, and in the end all are there and right."""
+    rng, finished = random.Random(0), 0
+    for _ in range(6):
+        with process("--men", "3", "--dir", str(tmp_path)) as running:
+            assert running.stderr
+            next((line for line in running.stderr if "begun" in line), "")
+            time.sleep(rng.uniform(0, 0.15))
+            running.kill()
+            output, _ = running.communicate()
+        there = [material.name for material in tables_in(tmp_path)]
+        assert all(digest(tmp_path, name) == digest(three_men, name) for name in there)
+        assert len(there) >= finished
+        finished = len(there)
+        assert {line.split()[0] for line in output.splitlines() if "plies" in line} <= {*there}
+    diary = Diary()
+    build(all_materials(3), tmp_path, diary)
+    assert len(diary.finished) == 6 - finished
+    assert sorted(os.listdir(tmp_path)) == sorted(
+        [LOCK_NAME, *(f"{material}.r.h5" for material in all_materials(3))]
+    )
+    assert all(digest(tmp_path, m.name) == digest(three_men, m.name) for m in all_materials(3))
+
+
+def test_a_build_killed_while_its_file_grows(own: Path) -> None:
+    """From outside, with most of the file still to be written."""
+    material = Material.parse("KBvKN")
+    with process("KBvKN", "--dir", str(own)) as running:
+        while not any(path.stat().st_size for path in own.glob("*.tmp-*")):
+            assert running.poll() is None
+            time.sleep(0.002)
+        running.kill()
+        assert end(running)[0] == -signal.SIGKILL
+    (leftover,) = own.glob("KBvKN.r.h5.tmp-*")
+    assert 0 < leftover.stat().st_size < estimate(material).disk
+    assert material not in tables_in(own)
+    diary = Diary()
+    (built,) = build([material], own, diary)
+    assert [note for note in diary.notes if leftover.name in note]
+    assert digest(own, "KBvKN") == built.info.digest
+    assert not list(own.glob("*.tmp-*"))
 
 
 @pytest.mark.parametrize("moment", ["solving", "value", "replace"])
