@@ -67,37 +67,97 @@ def canonical_slot(fr, slot, like, mirrored, squares):
 
 
 @inlined
-def _all_canonical(fr, like, mirrored, word):
-    """Whether every slot of a word is canonical for want of anything it could be exchanged with."""
-    on_diagonal = fr.pawnless and TRIANGLE_SQUARE[word >> fr.shifts[0]] % 9 == 0
-    return len(like) == 0 and not mirrored and not on_diagonal
+def _symmetry(fr, mirrored, word):
+    """The symmetry, other than none, that leaves the place of White's king or the pawns as they are; else
+    0."""
+    if fr.pawnless:
+        return TRANSPOSE if TRIANGLE_SQUARE[word >> fr.shifts[0]] % 9 == 0 else 0
+    return MIRROR_FILES if mirrored else 0
+
+
+@inlined
+def _scalars_word(fr, squares):
+    """Number of the word with the scalars on these squares."""
+    word = TRIANGLE_OF[squares[0]] if fr.pawnless else squares[0]
+    for man in range(1, fr.scalars):
+        word = word << 6 | squares[man]
+    return word
+
+
+@kernel
+def _source(fr, like, symmetry, word, squares):
+    """The word that holds the canonical slots of a word's positions, where the bit man has no like man.
+
+    Returns it, and what becomes of the bits: 0 nothing, 1 they are carried along by the symmetry, 2 the
+    smaller of the bit and its image counts.
+    """
+    for man in range(fr.scalars):
+        squares[man] = (word >> fr.shifts[man]) & 63
+    if fr.pawnless:
+        squares[0] = TRIANGLE_SQUARE[word >> fr.shifts[0]]
+    _sort_like(squares, like)
+    sorted_word = _scalars_word(fr, squares)
+    if symmetry == 0:
+        return sorted_word, 0
+    for man in range(fr.scalars):
+        squares[man] = IMAGES[symmetry, squares[man]]
+    _sort_like(squares, like)
+    image_word = _scalars_word(fr, squares)
+    if image_word < sorted_word:
+        return image_word, 1
+    return sorted_word, 2 if image_word == sorted_word else 0
+
+
+@inlined
+def _bit_man_alone(fr, like):
+    """Whether no other man is like the bit man."""
+    return len(like) == 0 or like[len(like) - 1, 1] <= fr.scalars
 
 
 @jit
 def canonical_words(fr, like, mirrored, words, start, stop):
     """Set ``words[start:stop]`` (uint64) to the phase's canonical slots, legal or not."""
     squares = np.empty(fr.scalars + 1, np.int64)
+    alone = _bit_man_alone(fr, like)
     for word in range(start, stop):
-        if _all_canonical(fr, like, mirrored, word):
-            words[word] = ALL
-            continue
+        symmetry = _symmetry(fr, mirrored, word)
         bits = ZERO
-        for bit in range(64):
-            if canonical_slot(fr, word * 64 + bit, like, mirrored, squares) == word * 64 + bit:
-                bits |= BIT[bit]
+        if alone:
+            source, how = _source(fr, like, symmetry, word, squares)
+            if source == word:
+                bits = ALL
+                if how == 2:
+                    for bit in range(64):
+                        if IMAGES[symmetry, bit] < bit:
+                            bits &= ~BIT[bit]
+        else:
+            for bit in range(64):
+                if canonical_slot(fr, word * 64 + bit, like, mirrored, squares) == word * 64 + bit:
+                    bits |= BIT[bit]
         words[word] = bits
 
 
 @jit
-def _expand_phase(fr, like, mirrored, value, depth):
+def _expand_words(fr, like, mirrored, value, depth, start, stop):
     squares = np.empty(fr.scalars + 1, np.int64)
-    for word in range(fr.words):
-        if _all_canonical(fr, like, mirrored, word):
+    alone = _bit_man_alone(fr, like)
+    for word in range(start, stop):
+        symmetry = _symmetry(fr, mirrored, word)
+        if len(like) == 0 and symmetry == 0:
             continue
-        for slot in range(word * 64, word * 64 + 64):
-            source = canonical_slot(fr, slot, like, mirrored, squares)
-            value[slot] = value[source]
-            depth[slot] = depth[source]
+        if alone:
+            source, how = _source(fr, like, symmetry, word, squares)
+            if source == word and how == 0:
+                continue
+        for bit in range(64):
+            slot = word * 64 + bit
+            if alone:
+                image = IMAGES[symmetry, bit]
+                origin = source * 64 + (bit if how == 0 else image if how == 1 else min(bit, image))
+            else:
+                origin = canonical_slot(fr, slot, like, mirrored, squares)
+            value[slot] = value[origin]
+            depth[slot] = depth[origin]
 
 
 def expand(layout: Layout, phase: int, value: np.ndarray, depth: np.ndarray) -> None:
@@ -107,4 +167,4 @@ def expand(layout: Layout, phase: int, value: np.ndarray, depth: np.ndarray) -> 
     if len(like) or mirrored or not layout.pawns:
         frame = frame_of(layout)
         for side in range(len(value)):
-            _expand_phase(frame, like, mirrored, value[side], depth[side])
+            _expand_words(frame, like, mirrored, value[side], depth[side], 0, frame.words)
