@@ -1,0 +1,86 @@
+"""One table of five men from beginning to end: the one that rests on the fewest others."""
+
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import chess
+import pytest
+from one_ply import by_probing, one_ply
+
+from tbgen import open_tablebase
+from tbgen.cli.main import main
+from tbgen.probe.tablebase import Tablebase
+from tbgen.score import GScore
+from tbgen.store.format import table_path
+from tbgen.store.reader import TableFile
+
+pytestmark = pytest.mark.slow
+
+NAME = "KQQQvK"
+
+
+@pytest.fixture(scope="module")
+def five(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    directory = tmp_path_factory.mktemp("five")
+    for path in tables.glob("*vK.r.h5"):
+        shutil.copy(path, directory)
+    # A process of its own gives its memory back.
+    run = [sys.executable, "-m", "tbgen", "build", NAME, "--memory", "12G", "--dir", directory]
+    subprocess.run(run, check=True, capture_output=True)
+    yield directory
+    shutil.rmtree(directory)
+
+
+def some_boards(tablebase: Tablebase, number: int, rng: random.Random) -> list[chess.Board]:
+    """Random legal positions."""
+    boards = []
+    while len(boards) < number:
+        board = chess.Board(None)
+        men = [chess.Piece.from_symbol(symbol) for symbol in "KQQQk"]
+        board.set_piece_map(dict(zip(rng.sample(range(64), 5), men, strict=True)))
+        board.turn = rng.random() < 0.5
+        if tablebase.get(board) is not None:
+            boards.append(board)
+    return boards
+
+
+def test_published_figures(five: Path) -> None:
+    script = Path(__file__).parent.parent / "scripts" / "check_records.py"
+    run = subprocess.run([sys.executable, script, five, NAME], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "agrees" in run.stdout
+    with TableFile(table_path(five, NAME)) as file:
+        assert sum(file.info.positions) == 21_590_981
+        assert file.info.accrued == 1
+
+
+def test_a_sample_is_proved(five: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", NAME, "--sample", "20000", "--dir", str(five)]) == 0
+    assert "nothing wrong in a sample: 20,000 of 21,590,981 positions" in capsys.readouterr().out
+
+
+def test_states_follow_from_their_moves(five: Path) -> None:
+    """Each state is what python-chess's moves make of it."""
+    rng = random.Random(NAME)
+    with open_tablebase(five) as tablebase:
+        look_up = by_probing(tablebase)
+        for board in some_boards(tablebase, 300, rng):
+            for accrued in (None, GScore(rng.randrange(2, 30), rng.random() < 0.5)):
+                result = tablebase.probe(board, accrued)
+                assert (result.value, result.depth) == one_ply(look_up, board, accrued), board.fen()
+
+
+def test_colours_and_symmetries(five: Path) -> None:
+    rng = random.Random(NAME)
+    with open_tablebase(five) as tablebase:
+        for board in some_boards(tablebase, 200, rng):
+            expected = tablebase.probe(board)
+            swapped = tablebase.probe(board.mirror())
+            assert (-swapped.value, swapped.depth) == (expected.value, expected.depth)
+            for turn in (chess.flip_horizontal, chess.flip_vertical, chess.flip_diagonal):
+                image = tablebase.probe(board.transform(turn))
+                assert (image.value, image.depth) == (expected.value, expected.depth)
