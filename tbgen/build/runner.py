@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from math import factorial, prod
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -25,20 +26,27 @@ _LARGE: Final = 2 << 30
 """Bytes of memory from which on a table is worth keeping memory for the next."""
 
 
+_MOST_RUNS: Final = 200_000_000
+
+
 class Accrued(Enum):
     """Whether a table stores the values of accrued scores, or leaves them to be worked out on demand."""
 
     ALL = "all"
     NONE = "none"
     AUTO = "auto"
-    """Stored, but for tables of five men with so many changes that they would take more room than the fresh
-    values: more than one for two slots."""
+    """Stored, but for tables of five men with so many runs that they would take about as much room as the
+    fresh values, or too much memory while they are gathered: more than positions, or than 200 million."""
 
     def max_runs(self, material: Material) -> int | None:
         """Return how many runs a table may have to be stored with them; None for any number."""
         if self is Accrued.NONE:
             return 0
-        return layout_of(material).size // 2 if self is Accrued.AUTO and material.men > 4 else None
+        if self is Accrued.ALL or material.men < 5:
+            return None
+        layout = layout_of(material)
+        orders = prod(factorial(stop - start) for start, stop in layout.like_men)
+        return min(layout.size // orders, _MOST_RUNS)
 
 
 @dataclass(frozen=True)

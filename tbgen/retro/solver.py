@@ -193,7 +193,8 @@ class _Solver:
         self.canonical[phase] = ws.phase.canonical
         clock = self.stages.add("moves", clock)
         events = _results(go(first_events, ws, a) for a in both)
-        logs = [empty_log(self.layout.phase_size // 4 if self.keep_runs else 1) for _ in both]
+        # Memory that is never written to is never taken from the system.
+        logs = [empty_log(self.layout.phase_size if self.keep_runs else 1) for _ in both]
         clock = self.stages.add("events", clock)
         rank = 0
         while True:
