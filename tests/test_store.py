@@ -23,7 +23,7 @@ from tbgen.score import NONE
 from tbgen.store import writer
 from tbgen.store.cache import ChunkCache
 from tbgen.store.checksum import fletcher32
-from tbgen.store.format import BLOCK, CHUNK_BYTES, table_path, tables_in
+from tbgen.store.format import BLOCK, CHUNK_BYTES, layers_beside, table_path, tables_in
 from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import remove_leftovers, write_table
@@ -386,6 +386,42 @@ def test_only_what_killed_writers_have_left_is_removed(tmp_path: Path) -> None:
     os.utime(stale, times=(0, 0))
     assert remove_leftovers(tmp_path) == [gone, stale]
     assert sorted(tmp_path.iterdir()) == [here, elsewhere]
+
+
+def test_what_may_not_be_removed_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = tmp_path / "KBvK.r.h5.tmp-some-other-machine-7-0123abcd"
+    left.touch()
+    os.utime(left, times=(0, 0))
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    assert remove_leftovers(tmp_path) == []
+
+
+def test_a_new_table_does_away_with_the_layers_of_the_old_one(tmp_path: Path, path: Path) -> None:
+    """Its own layers alone, and only once it is in place."""
+    own = [path.with_name(f"KNvK.r.{part}.layer.h5") for part in ("-G3.5", "G12.0", "G2.0.17")]
+    others = [
+        path.with_name(name)
+        for name in (
+            "KNNvK.r.G3.5.layer.h5",
+            "KBvKN.r.G3.5.layer.h5",
+            "KNvK.x.G3.5.layer.h5",
+            "KNvK.r.G3.5.layer.h5.tmp-host-7-0123abcd",
+        )
+    ]
+    for layer in (*own, *others):
+        layer.touch()
+    assert layers_beside(path) == sorted(own)
+    bad = replace(random_table("KNvK"), depth=np.zeros((2, 1), np.uint16))
+    with pytest.raises(ValueError, match="table KNvK"):
+        write(bad, path)
+    assert layers_beside(path) == sorted(own)
+    write(random_table("KNvK", seed=1), path)
+    assert layers_beside(path) == []
+    assert all(layer.exists() for layer in others)
 
 
 def test_a_full_disk_is_reported_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

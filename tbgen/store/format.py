@@ -2,6 +2,7 @@
 
 import os
 from contextlib import suppress
+from glob import escape
 from pathlib import Path
 from typing import Final
 
@@ -65,6 +66,15 @@ def tables_in(directory: Path, rules: str = "r") -> list[Material]:
             if table_path(directory, material.name, rules) == path:
                 found.append(material)
     return sorted(found)
+
+
+def layers_beside(table: Path) -> list[Path]:
+    """Return the layer files kept beside a table (docs/format.md), be they of this or of an older one.
+
+    >>> layers_beside(Path("nowhere/KBvK.r.h5"))
+    []
+    """
+    return sorted(table.parent.glob(f"{escape(table.name.removesuffix(SUFFIX))}.*.layer{SUFFIX}"))
 
 
 def default_directory() -> Path:

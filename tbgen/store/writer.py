@@ -23,7 +23,7 @@ from tbgen.errors import TbgenError
 from tbgen.index.table import Table
 from tbgen.store.checksum import fletcher32
 from tbgen.store.dataset import MASK, AnyArray, Corner, Dataset, datasets
-from tbgen.store.format import FORMAT, FORMAT_VERSION, GZIP_LEVEL, SUFFIX, TEMPORARY
+from tbgen.store.format import FORMAT, FORMAT_VERSION, GZIP_LEVEL, SUFFIX, TEMPORARY, layers_beside
 from tbgen.store.info import Manifest, TableInfo, manifest_of
 from tbgen.store.reader import TableFile
 
@@ -45,7 +45,8 @@ def write_table(
 ) -> TableInfo:
     """Write a table under its final name, which exists only once the file is complete and checked.
 
-    ``version`` is that of tbgen, ``parameters`` whatever JSON can hold about the build.
+    ``version`` is that of tbgen, ``parameters`` whatever JSON can hold about the build. Layers kept beside an
+    older table of this name are removed.
 
     :raises TbgenError: if the directory is not writable or the disk is full; nothing is left behind then.
     :raises ValueError: if arrays of the table contradict each other.
@@ -69,6 +70,9 @@ def write_table(
         check,
         threads,
     )
+    for layer in layers_beside(path):
+        with contextlib.suppress(OSError):  # nobody reads what belongs to another table
+            layer.unlink()
     with TableFile(path) as file:
         return file.info
 
@@ -113,11 +117,12 @@ def remove_leftovers(directory: Path) -> list[Path]:
     """Remove what writers that were killed have left, and return it.
 
     Writers that are at work keep theirs: those of this machine are asked for by process, those of other
-    machines that share the directory count as at work while their file changes.
+    machines that share the directory count as at work while their file changes. What may not be removed
+    stays.
     """
     leftovers = []
     for path in sorted(directory.glob(f"*{SUFFIX}{TEMPORARY}*")):
-        with contextlib.suppress(FileNotFoundError):  # its writer, or another build, was faster
+        with contextlib.suppress(OSError):  # its writer, or another build, was faster; or it is another's
             if _is_left(path):
                 path.unlink()
                 leftovers.append(path)
