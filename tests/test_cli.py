@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 import tbgen
 from tbgen.cli.main import main
+from tbgen.cli.text import size_text
+from tbgen.material import all_materials
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
@@ -172,6 +174,55 @@ def test_info(capsys: pytest.CaptureFixture[str], reference_dir: Path) -> None:
     assert table["positions"] == {"white": 462, "black": 462, "en_passant": 0}
     assert main(["info", "KQvK"]) == 3
     assert "tbgen build KQvK" in capsys.readouterr().out
+
+
+def test_layers_beside_a_table(
+    reference_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are named with their table and in the sums, and nowhere if there are none."""
+    assert "layer" not in answer(capsys, "info") + answer(capsys, "info", "KNvK")
+    for name in ("KvK", "KNvK"):
+        shutil.copy(table_path(reference_dir, name), tmp_path)
+    kvk, knvk = (table_path(tmp_path, name).stat().st_size for name in ("KvK", "KNvK"))
+    (tmp_path / "KNvK.r.G3.5.layer.h5").write_bytes(bytes(1 << 20))
+    (tmp_path / "KNvK.r.-G3.5.layer.h5").write_bytes(bytes(2 << 20))
+    (tmp_path / "KNNvK.r.G3.5.layer.h5").write_bytes(bytes(5 << 20))
+    words = ["info", "--dir", str(tmp_path)]
+    title, *lines = answer(capsys, *words).splitlines()
+    size, together = size_text(kvk + knvk), size_text(kvk + knvk + (3 << 20))
+    assert title == (f"{tmp_path}: 2 of 36 tables, {size}, and 2 layers of 3.00 MiB beside them: {together}")
+    assert [line.split()[0] for line in lines if line.endswith("tbgen 0.1.0, 2 layers of 3.00 MiB")] == [
+        "KNvK"
+    ]
+    assert "kept beside    2 layers of 3.00 MiB" in answer(capsys, *words, "KNvK").splitlines()
+    document = json.loads(answer(capsys, *words, "--json"))
+    assert (document["bytes"], document["layer_bytes"]) == (kvk + knvk, 3 << 20)
+    assert [(table["layers"], table["layer_bytes"]) for table in document["tables"]] == [(0, 0), (2, 3 << 20)]
+
+
+def test_what_is_missing_of_five_men(
+    reference_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is said of five men until there is such a table; then they are named once they are few."""
+    for path in reference_dir.glob("*.r.h5"):
+        shutil.copy(path, tmp_path)
+    words = ["info", "--dir", str(tmp_path)]
+    assert "men" not in answer(capsys, *words)
+    five = [material for material in all_materials(5) if material.men == 5]
+    table_path(tmp_path, five[0].name).touch()
+    assert main(words) == 1  # the file is empty
+    title, *_, last, _ = capsys.readouterr().out.splitlines()
+    assert title.startswith(f"{tmp_path}: 3 of 146 tables")
+    assert last.endswith(" 109 of 110 with 5 men")
+    assert main([*words, "--json"]) == 1
+    assert len(json.loads(capsys.readouterr().out)["missing"]) == 33 + 109
+    for material in five[10:]:
+        table_path(tmp_path, material.name).touch()
+    assert main(words) == 1
+    text = capsys.readouterr().out
+    missing = text[text.index("missing: ") : text.index(f"{five[0]}: ")].split()
+    assert missing[-9:] == [material.name for material in five[1:10]]
+    assert len(missing) == 1 + 33 + 9
 
 
 def manifest(capsys: pytest.CaptureFixture[str], *words: str) -> list[list[str]]:

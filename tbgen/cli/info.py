@@ -2,8 +2,10 @@
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -14,14 +16,21 @@ from tbgen.cli.text import counted, size_text
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.material import Material, all_materials
 from tbgen.score import GScore
-from tbgen.store.format import table_path, tables_in
+from tbgen.store.format import layers_beside, table_path, tables_in
 from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
 
 _OVERVIEW_MEN = 4
+"""Men up to which all tables are expected."""
+
+_MOST_NAMED = 24
+"""Missing tables of one larger number of men that are named; more are counted."""
+
 _DESCRIPTION = """\
-Without materials, list the tables of the directory and name those of up to four men that are missing.
-With materials, describe each and count its values: positions up to symmetry, per side to move.
+Without materials, list the tables of the directory and name those of up to four men that are missing; once
+there is one of five men, those of five men too, or count them while they are many. With materials, describe
+each and count its values: positions up to symmetry, per side to move. Layers are what probes of tables
+without accrued scores have worked out and kept beside them.
 
 --manifest prints, for each table that is there or is named, what two people need to compare theirs: the
 digest of the fresh values (the same whether or not accrued scores are stored), whether accrued scores are
@@ -48,6 +57,9 @@ class Entry:
     """Positions per value, White and Black to move; None in the overview."""
     error: TbgenError | None = None
     """Why there is no ``info``."""
+    layers: int = 0
+    """Layers kept beside the table."""
+    layer_bytes: int = 0
 
     @property
     def missing(self) -> bool:
@@ -85,42 +97,71 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _overview(directory: Path) -> list[Material]:
-    return sorted({*all_materials(_OVERVIEW_MEN), *tables_in(directory)})
+    found = tables_in(directory)
+    men = max([_OVERVIEW_MEN, *(material.men for material in found)])
+    return sorted({*all_materials(men), *found})
 
 
 def _entry(material: Material, given: Path | None, directory: Path, detailed: bool) -> Entry:
+    path = table_path(directory, material.name)
     try:
-        with TableFile(table_path(directory, material.name), material=material) as file:
-            return Entry(material, file.info, file.counts() if detailed else None)
+        with TableFile(path, material=material) as file:
+            sizes = list(_sizes(layers_beside(path)))
+            counts = file.counts() if detailed else None
+            return Entry(material, file.info, counts, layers=len(sizes), layer_bytes=sum(sizes))
     except MissingTableError:
         return Entry(material, error=MissingTableError(material.name, given))
     except TbgenError as error:
         return Entry(material, error=error)
 
 
+def _sizes(paths: Iterable[Path]) -> Iterator[int]:
+    for path in paths:
+        with suppress(FileNotFoundError):  # removed a moment ago
+            yield path.stat().st_size
+
+
+def _layers_text(number: int, size: int) -> str:
+    return f"{counted(number, 'layer')} of {size_text(size)}" if number else ""
+
+
 def _list(directory: Path, entries: Sequence[Entry]) -> Iterator[str]:
-    found = [entry.info for entry in entries if entry.info]
-    size = size_text(sum(info.bytes for info in found))
-    yield f"{directory}: {len(found)} of {counted(len(entries), 'table')}, {size}"
+    found = [(entry.info, entry) for entry in entries if entry.info]
+    tables, layers = sum(info.bytes for info, _ in found), sum(entry.layer_bytes for entry in entries)
+    beside = _layers_text(sum(entry.layers for entry in entries), layers)
+    together = f", and {beside} beside them: {size_text(tables + layers)}" if beside else ""
+    yield f"{directory}: {len(found)} of {counted(len(entries), 'table')}, {size_text(tables)}{together}"
     if found:
         yield ""
         yield (
             f"{'material':10} {'positions':>14} {'depth':>9}  {'accrued':8} {'size':>10} {'built in':>10}  by"
         )
-    for info in found:
+    for info, entry in found:
+        beside = _layers_text(entry.layers, entry.layer_bytes)
         accrued = "stored" if info.accrued else "left out"
         yield (
             f"{info.material:10} {sum(info.positions) + info.ep_positions:14,} {info.max_depth:3} plies"
             f"  {accrued:8} {size_text(info.bytes):>10} {info.build_seconds:8.1f} s"
-            f"  tbgen {info.tbgen_version}"
+            f"  tbgen {info.tbgen_version}{beside and f', {beside}'}"
         )
-    missing = [entry.material.name for entry in entries if entry.missing]
+    missing = " ".join(_missing([entry.material for entry in entries if entry.missing]))
     if missing:
         yield ""
-        yield from wrap(f"missing: {' '.join(missing)}", 100, subsequent_indent=" " * 9)
+        yield from wrap(f"missing: {missing}", 100, subsequent_indent=" " * 9)
     for entry in entries:
         if entry.error and not entry.missing:
             yield f"{entry.material}: {entry.error}"
+
+
+def _missing(materials: Sequence[Material]) -> Iterator[str]:
+    """Yield names of tables that are missing, and how many more of each number of men there are."""
+    for men, group in groupby(materials, lambda material: material.men):
+        names = [material.name for material in group]
+        if men <= _OVERVIEW_MEN or len(names) <= _MOST_NAMED:
+            yield from names
+        else:
+            of = sum(material.men == men for material in all_materials(men))
+            yield f"{len(names)} of {of} with {men} men"
 
 
 def _details(entries: Sequence[Entry]) -> Iterator[str]:
@@ -137,6 +178,8 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
         yield f"positions      {white:,} White to move, {black:,} Black to move{passing}"
         runs = f"{info.runs:,}" if info.accrued else "left out, worked out on demand"
         yield f"accrued runs   {runs}"
+        if entry.layers:
+            yield f"kept beside    {_layers_text(entry.layers, entry.layer_bytes)}"
         yield f"longest depth  {counted(info.max_depth, 'ply', 'plies')}"
         yield f"built          in {info.build_seconds:.1f} s by tbgen {info.tbgen_version}"
         yield f"format         version {info.format_version}, rules {info.rules}"
@@ -149,7 +192,9 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
 def _document(directory: Path, entries: Sequence[Entry]) -> dict[str, Any]:
     return {
         "directory": str(directory),
-        "tables": [_table(entry.info, entry.counts) for entry in entries if entry.info],
+        "tables": [_table(entry.info, entry) for entry in entries if entry.info],
+        "bytes": sum(entry.info.bytes for entry in entries if entry.info),
+        "layer_bytes": sum(entry.layer_bytes for entry in entries),
         "missing": [entry.material.name for entry in entries if entry.missing],
         "damaged": {
             entry.material.name: str(entry.error) for entry in entries if entry.error and not entry.missing
@@ -157,7 +202,7 @@ def _document(directory: Path, entries: Sequence[Entry]) -> dict[str, Any]:
     }
 
 
-def _table(info: TableInfo, counts: Counts | None) -> dict[str, Any]:
+def _table(info: TableInfo, entry: Entry) -> dict[str, Any]:
     table = {
         "material": info.material,
         "rules": info.rules,
@@ -170,6 +215,8 @@ def _table(info: TableInfo, counts: Counts | None) -> dict[str, Any]:
         "runs": info.runs,
         "max_depth": info.max_depth,
         "bytes": info.bytes,
+        "layers": entry.layers,
+        "layer_bytes": entry.layer_bytes,
         "format_version": info.format_version,
         "tbgen_version": info.tbgen_version,
         "build_seconds": info.build_seconds,
@@ -177,9 +224,9 @@ def _table(info: TableInfo, counts: Counts | None) -> dict[str, Any]:
         "digest": info.digest,
         "fresh_digest": info.manifest.fresh,
     }
-    if counts is not None:
+    if entry.counts is not None:
         table["values"] = {
             side: {str(score): count for score, count in sorted(values.items(), reverse=True)}
-            for side, values in zip(("white", "black"), counts, strict=True)
+            for side, values in zip(("white", "black"), entry.counts, strict=True)
         }
     return table
