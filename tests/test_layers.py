@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from conftest import Silent
 
-from tbgen import TbgenError, open_tablebase
+from tbgen import DamagedTableError, MissingTableError, TbgenError, open_tablebase
 from tbgen.build import Accrued, build
 from tbgen.index.layout import Layout, layout_of
 from tbgen.material import Material
@@ -93,6 +93,7 @@ def bare(three_men: Path, tmp_path: Path) -> Path:
     return without_accrued(three_men, "KNvK", tmp_path / "bare")
 
 
+G15 = GScore(3, white=True)
 BOARD = chess.Board("8/8/8/3k4/8/8/2N5/K7 w - - 0 1")
 
 
@@ -113,16 +114,65 @@ def test_a_damaged_layer_is_made_again(bare: Path, caplog: pytest.LogCaptureFixt
     with open_tablebase(bare) as tables:
         assert tables.probe(BOARD, "G1.5") == expected
     assert caplog.text.count("making the layer") == 2
-    with TableFile(table_path(bare, "KNvK")) as table, LayerFile(path, table) as layer:
+    with TableFile(table_path(bare, "KNvK")) as table, LayerFile(path, table, G15, 0) as layer:
         layer.check()
 
 
-def test_a_layer_of_another_table_is_not_used(bare: Path, three_men: Path) -> None:
+def test_flipped_bits_are_found_while_probing(bare: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with open_tablebase(bare) as tables:
+        expected = tables.probe(BOARD, "G1.5")
+    (path,) = bare.glob("*.layer.h5")
+    content = path.read_bytes()
+    with open_tablebase(bare) as tables:
+        # From the first chunk to the last: one of them is the one that is asked for.
+        path.write_bytes(content[:4000] + bytes(byte ^ 1 for byte in content[4000:-4000]) + content[-4000:])
+        assert tables.probe(BOARD, "G1.5") == expected
+    assert caplog.text.count("making the layer") == 2
+
+
+def test_another_layer_is_not_used(bare: Path, three_men: Path) -> None:
+    """Not that of another table, nor of another score or phase, whatever the name says."""
     with open_tablebase(bare) as tables:
         tables.probe(BOARD, "G1.5")
-    (path,) = bare.glob("*.layer.h5")
-    with TableFile(table_path(three_men, "KNvK")) as full, pytest.raises(TbgenError, match="another table"):
-        LayerFile(path, full)
+        expected = tables.probe(BOARD, "G2.5")
+    (path,) = bare.glob("*G1.5.layer.h5")
+    with TableFile(table_path(three_men, "KNvK")) as full, TableFile(table_path(bare, "KNvK")) as table:
+        LayerFile(path, table, G15, 0)
+        for owner, accrued, phase in ((full, G15, 0), (table, -G15, 0), (table, G15, 1)):
+            with pytest.raises(DamagedTableError, match="another layer"):
+                LayerFile(path, owner, accrued, phase)
+    shutil.copy(path, path.with_name("KNvK.r.G2.5.layer.h5"))
+    with open_tablebase(bare) as tables:
+        assert tables.probe(BOARD, "G2.5") == expected
+
+
+def test_a_table_built_anew_does_not_use_old_layers(bare: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Not even in a tablebase that has one of them open."""
+    with open_tablebase(bare) as tables:
+        expected = tables.probe(BOARD, "G1.5")
+        layers = tables._values._layers
+        (key,) = layers._open
+        layers._open[key[0], "the digest before"] = layers._open.pop(key)
+        assert tables.probe(BOARD, "G1.5") == expected
+        assert len(layers._open) == 2
+    assert not layers._open  # closed
+
+
+def test_what_a_layer_needs_is_missing(bare: Path) -> None:
+    table_path(bare, "KvK").unlink()
+    with open_tablebase(bare) as tables:
+        with pytest.raises(MissingTableError, match="KvK"):
+            tables.get(BOARD, "G1.5")
+        assert tables.get(chess.Board("8/8/8/3k4/8/8/2B5/K7 w - - 0 1")) is None
+
+
+def test_a_layer_that_does_not_fit_is_refused(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tbgen.retro.layer._BYTES_PER_SLOT", 1 << 40)
+    with (
+        open_tablebase(bare) as tables,
+        pytest.raises(TbgenError, match=r"needs about .* GiB of memory, but"),
+    ):
+        tables.probe(BOARD, "G1.5")
 
 
 def test_a_layer_that_cannot_be_kept_still_answers(
@@ -153,6 +203,6 @@ def test_deep_layers_are_kept_exactly(bare: Path) -> None:
         write_layer(table, GScore(7, white=False), 0, value, depth)
         path = layer_path(table, GScore(7, white=False), 0)
         assert path.name == "KNvK.r.-G3.5.layer.h5"
-        with LayerFile(path, table) as layer:
+        with LayerFile(path, table, GScore(7, white=False), 0) as layer:
             for side, slot in ((0, 0), (1, 77), (1, shape[1] - 1)):
                 assert layer.get(side, slot) == (value[side, slot], depth[side, slot])

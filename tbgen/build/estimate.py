@@ -11,7 +11,7 @@ from typing import Final
 from tbgen.errors import TbgenError
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import BYTES_PER_SLOT
-from tbgen.index.zeroing import en_passant_configs, most_promoted_slots
+from tbgen.index.zeroing import en_passant_configs, is_wide, most_promoted_slots
 from tbgen.material import Material
 from tbgen.store.sources import KEPT
 
@@ -50,7 +50,7 @@ def _memory(layout: Layout, threads: int) -> int:
     smaller = [m for m in layout.material.successors() if m.men < layout.material.men]
     around = sum(2 * layout_of(m).size for m in smaller) + most_promoted_slots(layout)
     pool = BYTES_PER_SLOT * (2 * layout.size + rights + around)
-    at_once = 1 if not layout.pawns else min(threads, len(layout.placements))
+    at_once = 1 if is_wide(layout) else min(threads, len(layout.placements))
     runs = int(layout.size * _RUNS[_balance(layout.material)])
     return _BASE_MEMORY + KEPT + pool + at_once * layout.phase_size * _WORKSPACE + runs * _BYTES_PER_RUN
 

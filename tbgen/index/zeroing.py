@@ -109,6 +109,15 @@ def _swap_pieces(men: list[int], layout: Layout, side: int) -> list[int]:
     return [man for man in men if is_black(man)] + [man for man in men if not is_black(man)]
 
 
+_WIDE_PHASE: Final = 1 << 19
+"""Slots from which on a phase is worth several threads of its own."""
+
+
+def is_wide(layout: Layout) -> bool:
+    """Return whether all threads solve one phase after the other, and not each a phase of its own."""
+    return layout.phase_size >= _WIDE_PHASE and not len(en_passant_configs(layout))
+
+
 def phase_groups(layout: Layout) -> list[list[int]]:
     """Return the phases in the order of solving; those of one group do not depend on each other."""
     phases = range(len(layout.placements))

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -25,6 +25,9 @@ _OPEN: Final = 8
 
 _logger = logging.getLogger(__name__)
 
+_Key = tuple[Path, str]
+"""Where a layer is kept, and the digest of its table."""
+
 
 class _Layer(Protocol):
     def get(self, side: int, within: int) -> tuple[int, int]:
@@ -46,8 +49,14 @@ class Layers:
 
     def __init__(self, directory: Path, cache: ChunkCache) -> None:
         self._directory, self._cache = directory, cache
-        self._open: OrderedDict[Path, _Layer] = OrderedDict()
+        self._open: OrderedDict[_Key, _Layer] = OrderedDict()
         self._lock = Lock()
+        self._making: defaultdict[_Key, Lock] = defaultdict(Lock)
+
+    def close(self) -> None:
+        """Close all layers."""
+        with self._lock:
+            self._open.clear()
 
     def get(self, table: TableFile, side: int, slot: int, accrued: GScore) -> tuple[int, int]:
         """Return code of V(P, A) and D(P, A), as :meth:`TableFile.accrued` does, for a table without them.
@@ -55,41 +64,67 @@ class Layers:
         :raises TbgenError: if the layer cannot be made.
         """
         phase, within = divmod(slot, table.info.phase_size)
-        path = layer_path(table, accrued, phase)
+        key = layer_path(table, accrued, phase), table.info.digest
+        try:
+            return self._layer(key, table, accrued, phase).get(side, within)
+        except DamagedTableError:  # found out only now: it is made again
+            with self._lock:
+                self._open.pop(key, None)
+            key[0].unlink(missing_ok=True)
+        return self._layer(key, table, accrued, phase).get(side, within)
+
+    def _layer(self, key: _Key, table: TableFile, accrued: GScore, phase: int) -> _Layer:
         with self._lock:
-            layer = self._open.get(path)
-            if layer is None:
-                layer = self._kept(path, table) or self._make(path, table, accrued, phase)
-                self._open[path] = layer
+            making = self._making[key]
+        with making:  # only who wants the same layer waits while it is made
+            with self._lock:
+                if key in self._open:
+                    self._open.move_to_end(key)
+                    return self._open[key]
+            layer = self._kept(key[0], table, accrued, phase) or self._make(key[0], table, accrued, phase)
+            with self._lock:
+                if isinstance(layer, _LayerInMemory):  # one of them at a time: they are large
+                    for other in [k for k, found in self._open.items() if isinstance(found, _LayerInMemory)]:
+                        del self._open[other]
+                self._open[key] = layer
                 if len(self._open) > _OPEN:
                     self._open.popitem(last=False)
-            self._open.move_to_end(path)
-        return layer.get(side, within)
+        return layer
 
-    def _kept(self, path: Path, table: TableFile) -> _Layer | None:
+    def _kept(self, path: Path, table: TableFile, accrued: GScore, phase: int) -> _Layer | None:
         # A layer of a table built anew since then, or a damaged one, is as good as none.
         with suppress(FileNotFoundError, DamagedTableError):
-            return LayerFile(path, table, self._cache)
+            return LayerFile(path, table, accrued, phase, self._cache)
         return None
 
     def _make(self, path: Path, table: TableFile, accrued: GScore, phase: int) -> _Layer:
-        from tbgen.retro.layer import LayerSolver
+        from tbgen.retro.layer import LayerSolver, memory_needed
 
         material = Material.parse(table.info.material)
         layout = layout_of(material)
-        _logger.warning(
-            "%s was built without accrued scores: making the layer of %s, which is kept in %s",
-            material,
-            accrued,
-            path,
-        )
+        needed = memory_needed(layout)
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        if needed > there:
+            raise TbgenError(
+                f"{material} was built without accrued scores, and making the layer of {accrued} needs about "
+                f"{needed / 2**30:.1f} GiB of memory, but this machine has {there / 2**30:.1f} GiB: probe it "
+                f"on a larger one, or use a table built with --accrued all"
+            )
         threads = os.cpu_count() or 1
         with Sources(self._directory) as sources:
-            needed = {successor: sources.get(successor) for successor in material.successors()}
-            value, depth = LayerSolver(table, layout, phase, needed, threads=threads).solve(accrued)
+            around = {successor: sources.get(successor) for successor in material.successors()}
+            _logger.warning(
+                "%s was built without accrued scores: making the layer of %s, with about %.1f GiB of memory, "
+                "to be kept in %s",
+                material,
+                accrued,
+                needed / 2**30,
+                path,
+            )
+            value, depth = LayerSolver(table, layout, phase, around, threads=threads).solve(accrued)
         try:
             write_layer(table, accrued, phase, value, depth, threads)
-            return LayerFile(path, table, self._cache)
+            return LayerFile(path, table, accrued, phase, self._cache)
         except TbgenError as error:
             _logger.warning("the layer is not kept: %s", error)
             return _LayerInMemory(value, depth)

@@ -97,10 +97,12 @@ class Tablebase:
             validate(board)
         except UsageError:
             return None
+        state = locate_state(board, given)
         try:
-            state = locate_state(board, given)
             return result_of(state, *self._values.of(*state))
-        except MissingTableError:
+        except MissingTableError as error:
+            if error.material != state[0].shape.material.name:
+                raise  # the table is there, but not what a layer of it rests on
             return None
 
     def moves(self, board: chess.Board, accrued: GScore | str | None = None) -> list[RankedMove]:

@@ -47,6 +47,7 @@ class Values:
         with self._lock:
             self._files.clear()
             self._closed = True
+        self._layers.close()
 
     def of(self, position: Position, accrued: int) -> tuple[int, int]:
         """Return V(P, A) and D(P, A) in plies for a valid position and a folded score (facts F1 and F4).
@@ -83,15 +84,21 @@ class Values:
         States are looked up in the order in which they are stored, so that chunks are decoded once.
         """
         tables: dict[Layout, int] = {}
+        layered: dict[Layout, bool] = {}
         found: list[tuple[int, int] | TbgenError] = [(0, 0)] * len(states)
         keys = []
         for place, state in enumerate(states):
             if isinstance(state, TbgenError):
                 found[place] = state
                 continue
-            position = state[0]
-            table = tables.setdefault(position.shape.layout, len(tables))
-            part = table << 2 | (position.ep_square >= 0) << 1 | position.side
+            position, accrued = state
+            layout = position.shape.layout
+            if layout not in tables:
+                tables[layout] = len(tables)
+                layered[layout] = self._is_layered(layout.material)
+            # Layers are files of their own: those of one accrued score belong together.
+            part = tables[layout] << 8 | (accrued & 255 if layered[layout] else 0)
+            part = part << 2 | (position.ep_square >= 0) << 1 | position.side
             keys.append((part << _SLOT_BITS | position.slot, place))
         for _, place in sorted(keys):
             state = states[place]
@@ -101,6 +108,13 @@ class Values:
                 except TbgenError as error:
                     found[place] = error.with_traceback(None)
         return found
+
+    def _is_layered(self, material: Material) -> bool:
+        """Whether a table is there and was built without accrued scores."""
+        try:
+            return not self._table(material).info.accrued
+        except TbgenError:
+            return False
 
     def _table(self, material: Material) -> TableFile:
         with self._lock:

@@ -9,13 +9,15 @@ rest.
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.accelerate import jit, kernel
-from tbgen.index.layout import Layout
-from tbgen.index.source import Source, StoredTable
+from tbgen.index.layout import Layout, layout_of
+from tbgen.index.source import BYTES_PER_SLOT, Source, StoredTable
+from tbgen.index.zeroing import most_promoted_slots
 from tbgen.material import Material
 from tbgen.retro.bits import ONE, ZERO, lowest
 from tbgen.retro.canonical import mirrors_itself
@@ -112,6 +114,17 @@ def _solve(ws, attacker, rank, value, depth, starts, out_value, out_depth):
                     out_depth[side, slot] = att.depth[side * words * 64 + slot]
                 else:
                     out_value[side, slot] = own
+
+
+_BYTES_PER_SLOT: Final = 54
+"""Of a workspace, events and results, per slot of the phase for one side to move."""
+
+
+def memory_needed(layout: Layout) -> int:
+    """Return about how many bytes it takes to solve one layer."""
+    smaller = [other for other in layout.material.successors() if other.men < layout.material.men]
+    around = sum(2 * layout_of(other).size for other in smaller) + most_promoted_slots(layout)
+    return _BYTES_PER_SLOT * layout.phase_size + BYTES_PER_SLOT * (6 * layout.phase_size + around)
 
 
 class LayerSolver:

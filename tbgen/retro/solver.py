@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 from queue import SimpleQueue
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import Source
 from tbgen.index.table import Table
-from tbgen.index.zeroing import en_passant_configs, phase_groups
+from tbgen.index.zeroing import en_passant_configs, is_wide, phase_groups
 from tbgen.material import Material
 from tbgen.retro.canonical import mirrors_itself
 from tbgen.retro.frame import legal_words, place_pawns
@@ -35,9 +35,6 @@ from tbgen.retro.runs import empty_log, weave
 from tbgen.retro.supply import Supply
 from tbgen.retro.sweep import MAX_DEPTH
 from tbgen.score import MAX_CODED_RANK, NONE
-
-WIDE_PHASE: Final = 1 << 19
-"""Slots from which on a phase is worth several threads of its own."""
 
 Woven = tuple[Any, ...]
 Progress = Callable[[str, int, int], None]
@@ -85,13 +82,12 @@ def solve(
     if wide and passing:
         raise ValueError(f"{material} has en passant positions: it cannot be solved wide")
     if wide is None:
-        wide = layout.phase_size >= WIDE_PHASE and not passing
+        wide = is_wide(layout)
     clock = time.perf_counter()
     supply = Supply(layout, sources)
     stages.add("sub-tables", clock)
     solver = _Solver(layout, supply, threads, progress or (lambda *_: None), stages, max_runs)
     solver.run(wide)
-    del supply
     clock = time.perf_counter()
     table = solver.table()
     stages.add("assemble", clock)

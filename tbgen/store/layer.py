@@ -60,42 +60,57 @@ def write_layer(
     }
 
     def manifest(lines: Iterable[str]) -> Manifest:
-        return Manifest("\n".join([f"{FORMAT} {FORMAT_VERSION}", table.info.digest, *lines]) + "\n")
+        return Manifest("\n".join([*_head(table, accrued, phase), *lines]) + "\n")
 
     def check(path: Path) -> None:
-        with LayerFile(path, table) as written:
+        with LayerFile(path, table, accrued, phase) as written:
             written.check()
 
     write_datasets(layer_path(table, accrued, phase), stored, attributes, manifest, check, threads)
 
 
+def _head(table: TableFile, accrued: GScore, phase: int) -> list[str]:
+    """The lines of the manifest that say what the layer is."""
+    return [
+        f"{FORMAT} {FORMAT_VERSION}",
+        f"table {table.info.digest}",
+        f"accrued {accrued}",
+        f"phase {phase}",
+    ]
+
+
 class LayerFile:
-    """An open layer file.
+    """An open layer file, which must be that of the given accrued score and phase of ``table``.
 
     :raises FileNotFoundError: if there is none.
-    :raises DamagedTableError: if it cannot be used, or belongs to another table than ``table``.
+    :raises DamagedTableError: if it cannot be used, or is another layer.
     """
 
-    def __init__(self, path: Path, table: TableFile, cache: ChunkCache | None = None) -> None:
+    def __init__(
+        self, path: Path, table: TableFile, accrued: GScore, phase: int, cache: ChunkCache | None = None
+    ) -> None:
         self.path = path
         try:
             self._file = open_file(path)
+        except FileNotFoundError:
+            raise
+        except (OSError, RuntimeError) as error:
+            raise self._damaged() from error
+        try:
             attributes = self._file.attrs
-            right = (FORMAT.encode(), FORMAT_VERSION, table.info.digest.encode(), 1)
-            if right != (
-                attributes["format"],
-                operator.index(attributes["format_version"]),
-                attributes["table"],
-                operator.index(attributes["complete"]),
-            ):
-                raise ValueError("another format, another table or an interrupted build")
+            if operator.index(attributes["complete"]) != 1:
+                raise ValueError("its writing was interrupted")
             self._manifest = Manifest(bytes(attributes["manifest"]).decode())
+            head = _head(table, accrued, phase)
+            if self._manifest.lines[: len(head)] != head:
+                raise ValueError("it is another layer")
             arrays = [
                 ChunkedArray(self._file[name], cache or ChunkCache(1 << 20)) for name in ("value", "depth")
             ]
-        except FileNotFoundError:
-            raise
+            if any(array.shape != (2, table.info.phase_size) for array in arrays):
+                raise ValueError("it has another shape")
         except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
+            self._file.close()
             raise self._damaged() from error
         self._value, self._depth = arrays
 
@@ -124,8 +139,8 @@ class LayerFile:
             lines = [self._value.line(), self._depth.line()]
         except DamagedChunkError as error:
             raise self._damaged() from error
-        if self._manifest.lines[2:] != lines:
+        if self._manifest.lines[-len(lines) :] != lines:
             raise self._damaged()
 
     def _damaged(self) -> DamagedTableError:
-        return DamagedTableError(f"{self.path} is damaged, or belongs to another table: remove it")
+        return DamagedTableError(f"{self.path} is damaged, or another layer than its name says: remove it")
