@@ -114,11 +114,10 @@ class Layers:
         with Sources(self._directory) as sources:
             around = {successor: sources.get(successor) for successor in material.successors()}
             _logger.warning(
-                "%s was built without accrued scores: making the layer of %s, with about %.1f GiB of memory, "
-                "to be kept in %s",
+                "%s was built without accrued scores: making the layer of %s%s, to be kept in %s",
                 material,
                 accrued,
-                needed / 2**30,
+                f" with about {needed / 2**30:.1f} GiB of memory" if needed > 2**30 else "",
                 path,
             )
             value, depth = LayerSolver(table, layout, phase, around, threads=threads).solve(accrued)
