@@ -11,6 +11,7 @@ import re
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -24,8 +25,9 @@ import pytest
 from conftest import Silent
 from test_store import small_disk
 
-from tbgen.build import Accrued, Built, build, estimate, missing
+from tbgen.build import Accrued, Built, build, estimate, memory, missing
 from tbgen.build.lock import LOCK_NAME
+from tbgen.build.runner import build_table
 from tbgen.cli import progress
 from tbgen.cli.main import main
 from tbgen.errors import DamagedTableError, TbgenError
@@ -235,6 +237,43 @@ def test_a_cap_on_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         build([KBVK], tmp_path, Diary(), threads=1, memory=need - 1)
     built = build([KBVK], tmp_path, Diary(), threads=1, memory=need)
     assert [table.info.material for table in built] == ["KvK", "KBvK"]
+
+
+def test_leftovers_are_removed_even_if_nothing_is_missing(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of layers too; where that is not allowed, they stay and nothing is said."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    left = own / f"KBvK.r.G3.5.layer.h5.tmp-{socket.gethostname()}-{ended.pid}-0123abcd"
+    left.touch()
+    diary = Diary()
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", refuse)
+        assert build([KBVK], own, diary) == []
+    assert (diary.notes, left.exists()) == ([], True)
+    assert build([KBVK], own, diary) == []
+    assert (diary.notes, left.exists()) == ([f"removed {left.name}, left by an interrupted build"], False)
+    assert not (own / LOCK_NAME).exists()
+
+
+def test_only_the_command_keeps_memory(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other programs that build have their own mind on memory, and small tables are not worth it."""
+    calls = []
+    monkeypatch.setattr(memory, "keep_memory", lambda: calls.append("kept"))
+    words = ["build", "KBvK", "--force", "--json", "--dir", str(own)]
+    assert main(words) == 0
+    monkeypatch.setattr(memory, "_LARGE", 1 << 20)
+    build([KBVK], own, Diary(), force=True)
+    build_table(KBVK, own, Diary(), 1)
+    assert calls == []
+    assert main([*words, "--estimate"]) == 0
+    assert main(["build", "KBvK", "--dir", str(own)]) == 0
+    assert calls == []
+    assert main(words) == 0
+    assert calls == ["kept"]
 
 
 def test_a_machine_that_is_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

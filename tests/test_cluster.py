@@ -23,7 +23,8 @@ from distributed import LocalCluster
 from test_build import Diary, digest, logged
 from test_store import small_disk
 
-from tbgen.build import build, cluster, estimate, fleet
+from tbgen import __version__
+from tbgen.build import build, cluster, estimate, fleet, memory, remote
 from tbgen.build.cluster import build_on_cluster
 from tbgen.build.fleet import Worker, check_workers
 from tbgen.build.lock import LOCK_NAME
@@ -208,6 +209,27 @@ def test_the_command(
     assert main([*words, "--json", "--force", "--accrued", "none"]) == 0
     (table,) = json.loads(capsys.readouterr().out)["built"]
     assert not table["accrued"]
+
+
+def test_workers_keep_memory_for_large_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = []
+    relay = SimpleNamespace(place="here", send=lambda *_, **__: None)
+    monkeypatch.setattr(remote, "_Relay", lambda *_: relay)
+    monkeypatch.setattr(remote, "build_table", lambda material, *_: done.append(material.name))
+    monkeypatch.setattr(memory, "keep_memory", lambda: done.append("kept"))
+    for name in ("KvK", "KBvK", "KQvK", "KQQvK", "KQQQvK"):
+        table_path(tmp_path, name).touch()
+    for name in ("KBvK", "KQQQvK"):
+        remote.make_table(
+            name,
+            str(tmp_path),
+            version=__version__,
+            probe=str(table_path(tmp_path, "KvK")),
+            topic="",
+            threads=1,
+            accrued="auto",
+        )
+    assert done == ["KBvK", "kept", "KQQQvK"]
 
 
 # Who gets which table

@@ -20,7 +20,7 @@ from tbgen.build.estimate import Estimate, check_disk, check_memory, estimate, p
 from tbgen.build.fleet import Worker, check_workers, connected, gone, mib, shared_probe, survey, workers
 from tbgen.build.lock import build_lock
 from tbgen.build.remote import MEMORY, first_line, make_table
-from tbgen.build.runner import Accrued, Built, Reporter, missing
+from tbgen.build.runner import Accrued, Built, Reporter, missing, tidy
 from tbgen.errors import TbgenError
 from tbgen.material import Material
 from tbgen.store.writer import remove_leftovers
@@ -57,10 +57,10 @@ def build_on_cluster(
     """
     wanted, directory = list(materials), directory.absolute()
     if not force and not missing(wanted, directory):
+        tidy(directory, reporter)
         return []
     with connected(scheduler) as client, build_lock(directory, reporter.note):
-        for path in remove_leftovers(directory):
-            reporter.note(f"removed {path.name}, left by an interrupted build")
+        tidy(directory, reporter)
         todo = missing(wanted, directory, force=wanted if force else ())
         if not todo:
             return []

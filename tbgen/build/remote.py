@@ -10,6 +10,7 @@ from typing import Any, Final
 from distributed import Worker, get_worker
 
 from tbgen import __version__
+from tbgen.build.memory import keep_memory_for
 from tbgen.build.runner import Accrued, Built, build_table
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.material import Material
@@ -66,6 +67,7 @@ def make_table(
         for sub_table in sorted(material.successors()):
             _await(directory_here, sub_table)
         share = threads or _threads(get_worker())
+        keep_memory_for([material], share)
         return build_table(material, directory_here, relay, share, Accrued(accrued))
     except TbgenError:
         raise

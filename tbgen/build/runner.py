@@ -12,7 +12,6 @@ from typing import Final, Protocol
 from tbgen import __version__
 from tbgen.build.estimate import check_disk, check_memory, estimate, pace
 from tbgen.build.lock import build_lock
-from tbgen.build.memory import keep_memory
 from tbgen.errors import MissingTableError
 from tbgen.index.layout import layout_of
 from tbgen.material import Material, closure
@@ -21,10 +20,6 @@ from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
 from tbgen.store.sources import Sources
 from tbgen.store.writer import remove_leftovers, write_table
-
-_LARGE: Final = 2 << 30
-"""Bytes of memory from which on a table is worth keeping memory for the next."""
-
 
 _MOST_RUNS: Final = 200_000_000
 
@@ -114,11 +109,11 @@ def build(
     """
     wanted = list(materials)
     if not force and not missing(wanted, directory):
+        tidy(directory, reporter)
         return []  # even where nothing can be written
     results: list[Built] = []
     with build_lock(directory, reporter.note):
-        for path in remove_leftovers(directory):
-            reporter.note(f"removed {path.name}, left by an interrupted build")
+        tidy(directory, reporter)
         todo = missing(wanted, directory, force=wanted if force else ())
         if not todo:
             return []
@@ -139,6 +134,12 @@ def build(
                 results.append(_build_one(material, directory, sources, reporter, threads, accrued))
                 reporter.done(results[-1], seconds_left())
     return results
+
+
+def tidy(directory: Path, reporter: Reporter) -> None:
+    """Remove what killed writers of tables and layers have left, as far as that is allowed."""
+    for path in remove_leftovers(directory):
+        reporter.note(f"removed {path.name}, left by an interrupted build")
 
 
 def build_table(
@@ -183,8 +184,6 @@ def _build_one(
     from tbgen.retro.solver import Stages, solve
 
     begun = clock = time.perf_counter()
-    if estimate(material, threads).memory > _LARGE:
-        keep_memory()
     stages = Stages()
     needed = {successor: sources.get(successor) for successor in sorted(material.successors())}
     stages.add("sub-tables", clock)

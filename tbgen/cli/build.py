@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tbgen.build import Accrued, Built, Estimate, build, check_memory, estimate, missing
+from tbgen.build.memory import keep_memory_for
 from tbgen.cli.journal import Journal
 from tbgen.cli.options import add_directory, add_json
 from tbgen.cli.progress import duration
@@ -74,8 +75,9 @@ def run(arguments: argparse.Namespace) -> int:
     threads = arguments.threads or os.cpu_count() or 1
     memory = None if arguments.memory is None else parse_size(arguments.memory)
     directory = default_directory() if arguments.dir is None else arguments.dir
+    forced = materials if arguments.force else []
     if arguments.estimate:
-        todo = missing(materials, directory, force=materials if arguments.force else ())
+        todo = missing(materials, directory, force=forced)
         estimates = [estimate(material, threads) for material in todo]
         _print_estimates(estimates, arguments.json)
         if memory is not None:
@@ -84,6 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     journal = Journal(directory, quiet=arguments.json)
     try:
         if arguments.scheduler is None:
+            keep_memory_for(missing(materials, directory, force=forced), threads)
             built = build(
                 materials,
                 directory,
