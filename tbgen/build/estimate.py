@@ -22,7 +22,7 @@ _BASE_MEMORY: Final = 512 * _MIB
 
 @dataclass(frozen=True)
 class Estimate:
-    """What one table needs; measured rates per slot, good to about a factor of two."""
+    """What one table needs, from measured rates per slot; for whole sets good to about 30 %."""
 
     material: Material
     seconds: float
@@ -37,45 +37,56 @@ class Estimate:
 def estimate(material: Material, threads: int = 2) -> Estimate:
     """Estimate one table from its size and kind; rates measured with ``scripts/bench_build.py`` on two
     cores."""
-    layout = layout_of(material)
-    slots, pawns, balance = 2 * layout.size, min(material.pawns, 2), _balance(material)
-    seconds = 0.02 + slots * 1e-9 * _NANOSECONDS[balance][pawns] * 2 / min(threads, 2)
-    disk = 30_000 + int(slots * _BYTES[balance][pawns])
-    return Estimate(material, seconds, _memory(layout, threads), disk)
+    layout, kind = layout_of(material), _kind(material)
+    slots, pawns = 2 * layout.size, min(material.pawns, 2)
+    seconds = 0.02 + slots * 1e-9 * kind.nanoseconds[pawns] * 2 / min(threads, 2)
+    bytes_per_slot = kind.bytes_stored[pawns] if material.men < 5 else kind.bytes_auto[pawns]
+    disk = 30_000 + int(slots * bytes_per_slot / layout.orders)
+    return Estimate(material, seconds, _memory(layout, kind, threads), disk)
 
 
-def _memory(layout: Layout, threads: int) -> int:
+def _memory(layout: Layout, kind: "_Kind", threads: int) -> int:
     """Return the peak of memory in bytes: the pool, the room to solve phases in, the runs."""
     rights = len(en_passant_configs(layout)) * layout.phase_size
     smaller = [m for m in layout.material.successors() if m.men < layout.material.men]
     around = sum(2 * layout_of(m).size for m in smaller) + most_promoted_slots(layout)
     pool = BYTES_PER_SLOT * (2 * layout.size + rights + around)
     at_once = 1 if is_wide(layout) else min(threads, len(layout.placements))
-    runs = int(layout.size * _RUNS[_balance(layout.material)])
-    return _BASE_MEMORY + KEPT + pool + at_once * layout.phase_size * _WORKSPACE + runs * _BYTES_PER_RUN
+    runs = int(layout.size * kind.runs)
+    return _BASE_MEMORY + KEPT + pool + at_once * layout.phase_size * kind.workspace + runs * _BYTES_PER_RUN
 
-
-_WORKSPACE: Final = 54
-"""Bytes that solving takes per slot (of one side to move) of every phase at work."""
-
-_RUNS: Final = {"lone king": 0.2, "decisive": 0.3, "even": 0.5}
-"""Most runs of accrued scores per slot of a side, before a table of five men goes without them."""
 
 _BYTES_PER_RUN: Final = 8
 
-_NANOSECONDS: Final = {"lone king": (60, 90, 180), "decisive": (105, 110, 150), "even": (230, 220, 250)}
-"""Wall time per slot by balance and number of pawns (0, 1, 2 or more)."""
 
-_BYTES: Final = {"lone king": (0.22, 0.33, 0.3), "decisive": (0.33, 0.42, 0.5), "even": (0.6, 0.5, 0.9)}
-"""Bytes in the file per slot, likewise."""
+@dataclass(frozen=True)
+class _Kind:
+    """What materials of one balance take, each by the number of pawns: 0, 1, 2 or more."""
+
+    nanoseconds: tuple[float, float, float]
+    """Wall time per slot."""
+    bytes_stored: tuple[float, float, float]
+    """In the file per slot, over the orders of like men, accrued scores stored."""
+    bytes_auto: tuple[float, float, float]
+    """The same of tables of five men, which leave accrued scores out where there are many."""
+    runs: float
+    """Most runs of accrued scores per slot of a side, before a table of five men goes without them."""
+    workspace: int
+    """Bytes that solving takes per slot (of one side to move) of every phase at work."""
 
 
-def _balance(material: Material) -> str:
-    """Whether one side is alone, clearly stronger, or neither: the more even, the more layers stay alive."""
+_LONE_KING: Final = _Kind((42, 54, 110), (0.22, 0.35, 0.33), (0.2, 0.24, 0.3), 0.2, 40)
+_DECISIVE: Final = _Kind((85, 90, 130), (0.36, 0.44, 0.5), (0.35, 0.45, 0.5), 0.3, 54)
+_CLEAR: Final = _Kind((130, 120, 140), (0.36, 0.46, 0.6), (0.42, 0.5, 0.55), 0.5, 54)
+_EVEN: Final = _Kind((240, 215, 160), (0.85, 1.25, 0.92), (0.55, 0.6, 0.6), 0.5, 54)
+
+
+def _kind(material: Material) -> _Kind:
+    """How one-sided a material is: the more even, the more layers stay alive."""
     if material.black == "K":
-        return "lone king"
-    lead = _strength(material.white) - _strength(material.black)
-    return "decisive" if lead >= 4 else "even"
+        return _LONE_KING
+    lead = abs(_strength(material.white) - _strength(material.black))
+    return _DECISIVE if lead >= 6 else _CLEAR if lead >= 4 else _EVEN
 
 
 def _strength(men: str) -> float:

@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from math import factorial, prod
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -40,8 +39,7 @@ class Accrued(Enum):
         if self is Accrued.ALL or material.men < 5:
             return None
         layout = layout_of(material)
-        orders = prod(factorial(stop - start) for start, stop in layout.like_men)
-        return min(layout.size // orders, _MOST_RUNS)
+        return min(layout.size // layout.orders, _MOST_RUNS)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
+from math import factorial, prod
 from typing import Final
 
 from tbgen.index.symmetry import IMAGE, INTO_TRIANGLE, MIRROR_FILES, TRIANGLE, TRIANGLE_COORD
@@ -70,6 +71,11 @@ class Layout:
     def size(self) -> int:
         """Number of slots of the whole table, for one side to move."""
         return self.phase_size * len(self.placements)
+
+    @property
+    def orders(self) -> int:
+        """Number of orders in which like free men may stand: so many slots mean the same position."""
+        return prod(factorial(stop - start) for start, stop in self.like_men)
 
     def slot(self, free: Sequence[int], pawns: Sequence[int] = ()) -> int:
         """Return the canonical slot of a position.
