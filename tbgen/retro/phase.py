@@ -26,7 +26,7 @@ from tbgen.retro.layers import (
 )
 from tbgen.retro.resets import Exits, rank_and_exits, room_for_exits
 from tbgen.retro.runs import empty_log, log_changes, weave
-from tbgen.retro.update import update
+from tbgen.retro.update import limits, update
 
 
 class Workspace(NamedTuple):
@@ -93,7 +93,10 @@ def run_inner(ws, pool, attacker, rank, events, log, starts, keep):
     """The inner sweep of one attacker, if it can bring anything new, and its changes logged if ``keep``;
     returns the log."""
     att = ws.white if attacker == 0 else ws.black
-    updated = update(ws.frame, attacker, rank, ws.phase, att, ws.exits, pool.value, pool.depth, starts)
+    room, steps = limits(ws.phase)
+    updated = update(
+        ws.frame, attacker, rank, ws.phase, att, ws.exits, pool.value, pool.depth, starts, room, steps
+    )
     if updated == 0:
         return log
     if updated < 0:

@@ -1,6 +1,6 @@
 """Supplying the pool: which blocks of the successor tables a group of phases needs, and getting them."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -87,7 +87,7 @@ class Supply:
                 self.pool.targets.begin[self._number[block]] = -1
         self._load(needed, self._room_at, run)
 
-    def _load(self, blocks: Iterable[Block], at: int, run: Map) -> None:
+    def _load(self, blocks: Sequence[Block], at: int, run: Map) -> None:
         for block in blocks:
             size = block_slots(block) // 2
             self.pool.targets.begin[self._number[block]] = at, at + size

@@ -273,19 +273,25 @@ def _note_changes(attacker, high, phase, att, old_node, old_level, changes):
             att.changed[side, word] &= ~BIT[node & 63]
 
 
-@jit
-def update(fr, attacker, rank, phase, att, ex, value, depth, starts):
-    """Bring the last inner sweep to the layer of this rank, if that is less work than a new one.
-
-    Returns -1 if not (nothing is touched then), 0 if nothing has changed, else 1: value, depth, ``changed``
-    and the sets are those of an inner sweep.
-    """
-    high = 255 - rank
+@kernel
+def limits(phase):
+    """Return how many positions may have left or change, and how many may be looked at, before a new sweep is
+    less work than an update."""
     alive = np.int64(0)
     for side in range(2):
         for word in range(len(phase.canonical)):
             alive += popcount(phase.alive[side, word])
-    room = alive // _ROOM_SHARE + 64
+    return alive // _ROOM_SHARE + 64, alive // _STEPS_SHARE + 64
+
+
+@jit
+def update(fr, attacker, rank, phase, att, ex, value, depth, starts, room, steps):
+    """Bring the last inner sweep to the layer of this rank, if ``limits`` (``room`` and ``steps``) allow it.
+
+    Returns -1 less the number of changes made and taken back if not (everything is as before then), 0 if
+    nothing has changed, else 1: value, depth, ``changed`` and the sets are those of an inner sweep.
+    """
+    high = 255 - rank
     seeds, levels = np.empty(room, np.int64), np.empty(room, np.int64)
     found = _departed(attacker, high, phase, att, value, depth, starts, seeds, levels)
     dropped = att.last_key[0] >= high
@@ -321,13 +327,13 @@ def update(fr, attacker, rank, phase, att, ex, value, depth, starts):
         count,
         old_node,
         old_level,
-        alive // _STEPS_SHARE + 64,
+        steps,
     )
     _see(phase, att)
     if changes < 0:
         for number in range(-2 - changes, -1, -1):
             _set_level(attacker, phase, att, old_node[number], old_level[number])
-        return -1
+        return changes
     att.changed[:] = ZERO
     _note_changes(attacker, high, phase, att, old_node, old_level, changes)
     if dropped:
