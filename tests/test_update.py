@@ -104,7 +104,7 @@ class Solver:
         assigned[number] = phase.legal[number] & ~att.passing.wanted
         assigned[1 - number] = att.passing.caught
         there = np.unpackbits((assigned & phase.alive).view(np.uint8), bitorder="little").astype(bool)
-        return np.where(there, [att.value, att.depth], -1)
+        return np.where(there, np.array([att.value, att.depth], np.int64), -1)
 
 
 def solvers(name: str, phase: int) -> list[Solver]:
