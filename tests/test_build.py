@@ -150,10 +150,21 @@ def test_accrued_scores_left_out(own: Path, capsys: pytest.CaptureFixture[str]) 
     assert ["stored"] in [words[4:5] for words in listed if words[:1] == ["KNvK"]]
 
 
+def test_accrued_scores_that_are_too_many(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default they are left out where a table has more runs than it may."""
+    with TableFile(table_path(own, "KBvK")) as file:
+        runs, fresh = file.info.runs, file.info.manifest.fresh
+    for most, stored in ((runs - 1, 0), (2 * runs, 1)):
+        monkeypatch.setattr(Accrued, "max_runs", lambda *_, most=most: most)
+        (built,) = build([KBVK], own, Diary(), force=True)
+        assert built.info.accrued == stored
+        assert built.info.manifest.fresh == fresh
+
+
 def test_which_tables_store_accrued_scores() -> None:
     large, small = Material.parse("KBNvKR"), Material.parse("KBNvK")
     assert [choice.max_runs(small) for choice in Accrued] == [None, 0, None]
-    assert [choice.max_runs(large) for choice in Accrued] == [None, 0, 5 * 64**4]
+    assert [choice.max_runs(large) for choice in Accrued] == [None, 0, 10 * 64**4]
 
 
 @pytest.mark.slow

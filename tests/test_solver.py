@@ -123,6 +123,27 @@ def test_threads_change_nothing(name: str, wide: bool) -> None:
         assert np.array_equal(getattr(one, array), getattr(other, array)), array
 
 
+@pytest.mark.parametrize(("name", "wide"), [("KNvK", True), ("KNvK", False), ("KPvK", True), ("KPvK", False)])
+def test_tables_with_too_many_runs_have_none(name: str, wide: bool) -> None:
+    """All else is as in a table that has them, wherever on the way the runs are given up."""
+    material = Material.parse(name)
+    sources = {sub: source_of(solved(sub.name)) for sub in material.successors()}
+    full = solved(name)
+    runs = len(full.run_rank)
+    for most in (0, 1, runs // 3, runs - 1):
+        table = solver.solve(material, sources, wide=wide, max_runs=most)
+        assert not table.accrued
+        assert table.run_mask.shape == (2, 2, 0)
+        assert len(table.run_rank) == len(table.run_value) == len(table.run_depth) == 0
+        assert np.array_equal(table.value, full.value)
+        assert np.array_equal(table.depth, full.depth)
+        table.check_shapes()
+    # Solved wide, a phase may log more changes than it has runs in the end.
+    table = solver.solve(material, sources, wide=wide, max_runs=3 * runs if wide else runs)
+    for array in ("value", "depth", "run_mask", "run_rank", "run_value", "run_depth"):
+        assert np.array_equal(getattr(table, array), getattr(full, array)), array
+
+
 def test_en_passant_positions_are_never_lost() -> None:
     with pytest.raises(ValueError, match="KPvKP has en passant positions"):
         solver.solve(Material.parse("KPvKP"), {}, wide=True)
