@@ -9,6 +9,7 @@ import chess
 import h5py
 import numpy as np
 import pytest
+from test_layers import without_accrued
 from test_store import random_table, write
 
 from tbgen.probe.tablebase import Tablebase, open_tablebase
@@ -99,6 +100,8 @@ def look_up(
     fresh = int(file["value"][side, slot]), int(file["depth"][side, slot])
     if accrued == own or rank(accrued) > rank(fresh[0]):
         return fresh
+    if file.attrs["accrued"] == 0:
+        return look_up_in_layer(file, side, slot, accrued)
     holder = 0 if accrued < 127 else 1
     block = slot // 4096
     mask = file["accrued/mask"][holder, side, block * 512 : (slot // 8) + 1]
@@ -116,6 +119,18 @@ def look_up(
     if file["accrued/value"][runs[-1]] == FRESH:
         return fresh
     return int(file["accrued/value"][runs[-1]]), int(file["accrued/depth"][runs[-1]])
+
+
+def look_up_in_layer(file: h5py.File, side: int, slot: int, accrued: int) -> tuple[int, int]:
+    """What the file beside a table without accrued scores says, after a look at its head."""
+    phase, within = divmod(slot, int(file.attrs["phase_size"]))
+    score = f"{'' if accrued < 127 else '-'}G{rank(accrued) / 2}"
+    part = f".{phase}" if len(file["placements"]) > 1 else ""
+    digest = bytes(file.attrs["digest"]).decode()
+    with h5py.File(f"{file.filename.removesuffix('.h5')}.{score}{part}.layer.h5", locking=False) as layer:
+        head = ["tbgen layer 1", f"table {digest}", f"accrued {score}", f"phase {phase}"]
+        assert bytes(layer.attrs["manifest"]).decode().splitlines()[:4] == head
+        return int(layer["value"][side, within]), int(layer["depth"][side, within])
 
 
 def agree(tables: Tablebase, file: h5py.File, board: chess.Board, accrued: GScore | None) -> None:
@@ -154,6 +169,43 @@ def test_positions_of_real_tables(name: str, reference_dir: Path) -> None:
             scores = [None, *(GScore(rng.randrange(2, 18), rng.random() < 0.5) for _ in range(6))]
             for accrued in scores:
                 agree(tables, file, board, accrued)
+
+
+@pytest.mark.parametrize("name", ["KNvK", "KPvK"])
+def test_layers(name: str, three_men: Path, tmp_path: Path) -> None:
+    """What is looked up in them is what the table would hold."""
+    rng = random.Random(name)
+    bare = without_accrued(three_men, name, tmp_path / "bare")
+    white, black = name.split("v")
+    with (
+        h5py.File(table_path(bare, name), locking=False) as file,
+        open_tablebase(bare) as makes,
+        open_tablebase(three_men) as tables,
+    ):
+        for number in range(60):
+            board = random_board(rng, *((white, black) if number % 2 else (black, white)))
+            for accrued in (None, *(GScore(rng.choice([2, 3, 7]), rng.random() < 0.5) for _ in range(3))):
+                makes.probe(board, accrued)
+                agree(tables, file, board, accrued)
+        made = sorted(bare.glob("*.layer.h5"))
+        assert len(made) > 5
+        for path in made:
+            with h5py.File(path, locking=False) as layer:
+                assert bytes(layer.attrs["format"]) == b"tbgen layer"
+                assert (layer.attrs["format_version"], layer.attrs["complete"]) == (1, 1)
+                lines = [
+                    "tbgen layer 1",
+                    *(f"{key} {bytes(layer.attrs[key]).decode()}" for key in ("table", "accrued")),
+                    f"phase {layer.attrs['phase']}",
+                ]
+                for key in ("value", "depth"):
+                    data = layer[key][...]
+                    assert data.shape == (2, file.attrs["phase_size"])
+                    shape = "x".join(map(str, data.shape))
+                    lines.append(f"{key} {data.dtype.name} {shape} {hashlib.sha256(data).hexdigest()}")
+                manifest = "\n".join(lines) + "\n"
+                assert bytes(layer.attrs["manifest"]).decode() == manifest
+                assert bytes(layer.attrs["digest"]).decode() == hashlib.sha256(manifest.encode()).hexdigest()
 
 
 @pytest.mark.parametrize("name", ["KNNvK", "KRPvK", "KPvKP"])
