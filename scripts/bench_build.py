@@ -3,6 +3,7 @@
 
     scripts/bench_build.py --men 4
     scripts/bench_build.py KRvKR KPvKP --threads 1
+    scripts/bench_build.py KNNvKP --sub-tables data
 
 Per table: positions, layers, wall seconds in all and per stage, peak memory of the process while it was
 built, bytes of the file. The stages of a table with pawns are summed over the threads that solve its phases
@@ -20,12 +21,12 @@ from pathlib import Path
 
 from tbgen.accelerate import is_compiled
 from tbgen.build import Built, build
+from tbgen.build.memory import keep_memory_for
 from tbgen.material import Material, all_materials, closure
 from tbgen.retro.warmup import FAMILY, compile_kernels
 
 STAGES = (
     "sub-tables",
-    "load",
     "moves",
     "events",
     "outer sweeps",
@@ -43,6 +44,9 @@ def main() -> None:
     parser.add_argument("materials", nargs="*", metavar="MATERIAL")
     parser.add_argument("--men", type=int, metavar="N", help="all materials of 2 to N men")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N")
+    parser.add_argument(
+        "--sub-tables", type=Path, metavar="DIR", help="take sub-tables from here, rather than build them too"
+    )
     arguments = parser.parse_args()
     wanted = [Material.parse(name) for name in arguments.materials]
     if arguments.men:
@@ -54,7 +58,11 @@ def main() -> None:
         compile_kernels()
         print(f"compiling the kernels, once: {time.perf_counter() - begun:.1f} s")
     report = Report(set(wanted))
+    keep_memory_for(wanted, arguments.threads)
     with tempfile.TemporaryDirectory() as folder:
+        for path in arguments.sub_tables.glob("*.r.h5") if arguments.sub_tables else ():
+            if Material.parse(path.name.removesuffix(".r.h5")) not in wanted:
+                Path(folder, path.name).symlink_to(path.resolve())
         build(closure(wanted), Path(folder), report, threads=arguments.threads)
     print(
         f"{'all':8} {report.positions:>11,}        {report.seconds:8.2f} "
