@@ -102,7 +102,7 @@ class Layers:
 
         material = Material.parse(table.info.material)
         layout = layout_of(material)
-        needed = memory_needed(layout)
+        needed = memory_needed(layout, phase)
         there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         if needed > there:
             raise TbgenError(

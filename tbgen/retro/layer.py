@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tbgen.accelerate import jit, kernel
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import BYTES_PER_SLOT, Source, StoredTable
-from tbgen.index.zeroing import most_promoted_slots
+from tbgen.index.zeroing import block_slots, reached_by_promotion
 from tbgen.material import Material
 from tbgen.retro.bits import ONE, ZERO, lowest
 from tbgen.retro.canonical import mirrors_itself
@@ -120,10 +120,11 @@ _BYTES_PER_SLOT: Final = 54
 """Of a workspace, events and results, per slot of the phase for one side to move."""
 
 
-def memory_needed(layout: Layout) -> int:
-    """Return about how many bytes it takes to solve one layer."""
+def memory_needed(layout: Layout, phase: int) -> int:
+    """Return about how many bytes it takes to solve one layer of a phase."""
     smaller = [other for other in layout.material.successors() if other.men < layout.material.men]
-    around = sum(2 * layout_of(other).size for other in smaller) + most_promoted_slots(layout)
+    around = sum(2 * layout_of(other).size for other in smaller)
+    around += sum(map(block_slots, reached_by_promotion(layout, [phase])))
     return _BYTES_PER_SLOT * layout.phase_size + BYTES_PER_SLOT * (6 * layout.phase_size + around)
 
 
