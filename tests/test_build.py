@@ -315,6 +315,30 @@ def test_estimates_grow_with_the_table() -> None:
     assert estimate(Material.parse("KBNvK"), threads=1).seconds > large.seconds
 
 
+def test_estimates_know_whether_accrued_scores_are_stored(
+    own: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By default only some tables of five men leave them out."""
+    for material in all_materials(5):
+        stored, auto, left_out = (
+            estimate(material, 2, choice).disk for choice in (Accrued.ALL, Accrued.AUTO, Accrued.NONE)
+        )
+        assert stored >= auto >= left_out
+        assert stored > left_out
+        assert material.men == 5 or stored == auto
+    words = ["build", "KBvKN", "--dir", str(own), "--accrued"]
+    stored, left_out = (
+        json.loads(answer(capsys, *words, choice, "--estimate", "--json"))["disk"]
+        for choice in ("all", "none")
+    )
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 0, (stored + left_out) // 2))
+    assert main([*words, "all"]) == 1
+    assert "tbgen: the disk is full: KBvKN needs about" in capsys.readouterr().err
+    assert main([*words, "none"]) == 0
+    assert table_path(own, "KBvKN").stat().st_size == pytest.approx(left_out, rel=0.4)
+
+
 # The command
 
 

@@ -16,11 +16,12 @@ from typing import Any, Final
 from distributed import Client, Future, KilledWorker
 
 from tbgen import __version__
+from tbgen.build.accrued import Accrued
 from tbgen.build.estimate import Estimate, check_disk, check_memory, estimate, pace
 from tbgen.build.fleet import Worker, check_workers, connected, gone, mib, shared_probe, survey, workers
 from tbgen.build.lock import build_lock
 from tbgen.build.remote import MEMORY, first_line, make_table
-from tbgen.build.runner import Accrued, Built, Reporter, missing, tidy
+from tbgen.build.runner import Built, Reporter, missing, tidy
 from tbgen.errors import TbgenError
 from tbgen.material import Material
 from tbgen.store.writer import remove_leftovers
@@ -66,7 +67,7 @@ def build_on_cluster(
             return []
         with shared_probe(directory) as probe:
             share = survey(client, probe, patience)
-            needs = {material: estimate(material, threads or share) for material in todo}
+            needs = {material: estimate(material, threads or share, accrued) for material in todo}
             check_workers(workers(client, scheduler), needs.values())
             if memory is not None:
                 check_memory(needs.values(), memory)

@@ -10,8 +10,9 @@ from typing import Any, Final
 from distributed import Worker, get_worker
 
 from tbgen import __version__
+from tbgen.build.accrued import Accrued
 from tbgen.build.memory import keep_memory_for
-from tbgen.build.runner import Accrued, Built, build_table
+from tbgen.build.runner import Built, build_table
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.material import Material
 from tbgen.store.format import table_path

@@ -4,42 +4,20 @@ import resource
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Protocol
 
 from tbgen import __version__
+from tbgen.build.accrued import Accrued
 from tbgen.build.estimate import check_disk, check_memory, estimate, pace
 from tbgen.build.lock import build_lock
 from tbgen.errors import MissingTableError
-from tbgen.index.layout import layout_of
 from tbgen.material import Material, closure
 from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
 from tbgen.store.sources import Sources
 from tbgen.store.writer import remove_leftovers, write_table
-
-_MOST_RUNS: Final = 200_000_000
-
-
-class Accrued(Enum):
-    """Whether a table stores the values of accrued scores, or leaves them to be worked out on demand."""
-
-    ALL = "all"
-    NONE = "none"
-    AUTO = "auto"
-    """Stored, but for tables of five men with so many runs that they would take about as much room as the
-    fresh values, or too much memory while they are gathered: more than positions, or than 200 million."""
-
-    def max_runs(self, material: Material) -> int | None:
-        """Return how many runs a table may have to be stored with them; None for any number."""
-        if self is Accrued.NONE:
-            return 0
-        if self is Accrued.ALL or material.men < 5:
-            return None
-        layout = layout_of(material)
-        return min(layout.size // layout.orders, _MOST_RUNS)
 
 
 @dataclass(frozen=True)
@@ -115,7 +93,7 @@ def build(
         todo = missing(wanted, directory, force=wanted if force else ())
         if not todo:
             return []
-        needs = [estimate(material, threads) for material in todo]
+        needs = [estimate(material, threads, accrued) for material in todo]
         check_memory(needs, memory)
         check_disk(needs, directory)
         _compile(reporter)

@@ -76,9 +76,10 @@ def run(arguments: argparse.Namespace) -> int:
     memory = None if arguments.memory is None else parse_size(arguments.memory)
     directory = default_directory() if arguments.dir is None else arguments.dir
     forced = materials if arguments.force else []
+    accrued = Accrued(arguments.accrued)
     if arguments.estimate:
         todo = missing(materials, directory, force=forced)
-        estimates = [estimate(material, threads) for material in todo]
+        estimates = [estimate(material, threads, accrued) for material in todo]
         _print_estimates(estimates, arguments.json)
         if memory is not None:
             check_memory(estimates, memory)
@@ -93,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
                 journal,
                 force=arguments.force,
                 threads=threads,
-                accrued=Accrued(arguments.accrued),
+                accrued=accrued,
                 memory=memory,
             )
         else:
@@ -104,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments.scheduler,
                 force=arguments.force,
                 threads=arguments.threads,
-                accrued=Accrued(arguments.accrued),
+                accrued=accrued,
                 memory=memory,
             )
     finally:

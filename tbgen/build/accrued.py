@@ -1,0 +1,28 @@
+"""The choice of storing the values of accrued scores."""
+
+from enum import Enum
+from typing import Final
+
+from tbgen.index.layout import layout_of
+from tbgen.material import Material
+
+_MOST_RUNS: Final = 200_000_000
+
+
+class Accrued(Enum):
+    """Whether a table stores the values of accrued scores, or leaves them to be worked out on demand."""
+
+    ALL = "all"
+    NONE = "none"
+    AUTO = "auto"
+    """Stored, but for tables of five men with so many runs that they would take about as much room as the
+    fresh values, or too much memory while they are gathered: more than positions, or than 200 million."""
+
+    def max_runs(self, material: Material) -> int | None:
+        """Return how many runs a table may have to be stored with them; None for any number."""
+        if self is Accrued.NONE:
+            return 0
+        if self is Accrued.ALL or material.men < 5:
+            return None
+        layout = layout_of(material)
+        return min(layout.size // layout.orders, _MOST_RUNS)
