@@ -112,6 +112,7 @@ def test_the_option_counts_whatever_the_fen_says(capsys: pytest.CaptureFixture[s
 
 
 def test_many_positions(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line has its answer, but blank ones, as the help says."""
     lines = [KBK, "", "junk", "8/8/8/2K3k1/8/8/8/7Q w - - 0 1", f"  {KBK}\t", "\udcff"]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
     assert main(["probe", "-"]) == 3
@@ -281,6 +282,12 @@ def test_help(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert not caught.value.code
     text = capsys.readouterr().out
     assert f"tbgen {tbgen.__version__}\n" == text if words == ["--version"] else "example" in text
+
+
+def test_the_help_says_that_blank_lines_are_skipped(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["probe", "--help"])
+    assert "blank lines, which are skipped without an answer" in " ".join(capsys.readouterr().out.split())
 
 
 def run(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
