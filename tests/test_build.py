@@ -495,7 +495,7 @@ def test_bad_input(
 SCRIPT = """
 import os, signal, sys, time
 import h5py
-from tbgen.cli.main import main
+from tbgen.cli import entry_point
 
 def stop():
     print("stopped", flush=True)
@@ -514,7 +514,7 @@ def creating(group, name, *rest, **options):
     return create(group, name, *rest, **options)
 
 os.replace, h5py.Group.create_dataset = replacing, creating
-sys.exit(main(sys.argv[1:]))
+entry_point()
 """
 
 
@@ -628,17 +628,28 @@ def test_a_build_killed_while_its_file_grows(own: Path) -> None:
     assert not list(own.glob("*.tmp-*"))
 
 
-@pytest.mark.parametrize("moment", ["solving", "value", "replace"])
-def test_an_interrupted_build(moment: str, three_men: Path, tmp_path: Path) -> None:
-    """Ctrl-C while layers are being solved or a file is being written."""
+@pytest.mark.parametrize(
+    ("moment", "number", "said"),
+    [
+        ("solving", signal.SIGINT, "interrupted"),
+        ("value", signal.SIGINT, "interrupted"),
+        ("replace", signal.SIGINT, "interrupted"),
+        ("solving", signal.SIGTERM, "terminated"),
+        ("replace", signal.SIGTERM, "terminated"),
+    ],
+)
+def test_an_interrupted_build(
+    moment: str, number: signal.Signals, said: str, three_men: Path, tmp_path: Path
+) -> None:
+    """Ctrl-C, or SIGTERM, while layers are being solved or a file is being written."""
     script = "" if moment == "solving" else stopping("KQvKR", moment, "time.sleep(60)")
     with process("KQvKR", "--dir", str(tmp_path), script=script) as running:
         wait_for(running, "KRvK" if moment == "solving" else "stopped")
         time.sleep(0.3)
-        running.send_signal(signal.SIGINT)
+        running.send_signal(number)
         code, error = end(running)
-    assert (code, error.splitlines()[-1]) == (130, "tbgen: interrupted")
-    sums = logged(error.removesuffix("tbgen: interrupted\n"))[-1]
+    assert (code, error.splitlines()[-1]) == (128 + number, f"tbgen: {said}")
+    sums = logged(error.removesuffix(f"tbgen: {said}\n"))[-1]
     assert re.fullmatch(r"stopped: 3 of 4 tables built in .*; the same command goes on from there", sums)
     assert set(tables_in(tmp_path)) == {*all_materials(2), *map(Material.parse, ("KQvK", "KRvK"))}
     assert not list(tmp_path.glob("*.tmp-*"))

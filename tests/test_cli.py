@@ -304,7 +304,10 @@ def test_the_process() -> None:
     assert json.loads(done.stdout)["error"]
 
 
-def test_an_interrupt() -> None:
+@pytest.mark.parametrize(
+    ("number", "said"), [(signal.SIGINT, b"interrupted"), (signal.SIGTERM, b"terminated")]
+)
+def test_an_interrupt(number: signal.Signals, said: bytes) -> None:
     command = [sys.executable, "-m", "tbgen", "probe", "-"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -315,9 +318,9 @@ def test_an_interrupt() -> None:
         process.stdin.write(f"{KBK}\n".encode())
         process.stdin.flush()
         assert process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 130
-        assert process.stderr.read() == b"tbgen: interrupted\n"
+        process.send_signal(number)
+        assert process.wait(10) == 128 + number
+        assert process.stderr.read() == b"tbgen: %b\n" % said
 
 
 def test_output_that_nobody_reads() -> None:

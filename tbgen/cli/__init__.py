@@ -9,10 +9,12 @@ def entry_point() -> None:
     """Run the command line and leave the process with its exit code."""
     from tbgen.cli.main import main
     from tbgen.cli.streams import replace_closed
+    from tbgen.cli.termination import raise_terminations
 
     replace_closed()
+    raise_terminations()
     code = main(sys.argv[1:])
-    if code == 128 + signal.SIGINT:
+    if code in (128 + signal.SIGINT, 128 + signal.SIGTERM):
         # Kernels cannot be interrupted, and a plain exit would wait for those at work in other threads.
         os._exit(code)
     sys.exit(code)

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any, Final, NoReturn
 
 from tbgen.cli.streams import check_output, discard, say
+from tbgen.cli.termination import Termination
 from tbgen.errors import TbgenError, UsageError, quote
 
 COMMANDS: Final = {
@@ -24,7 +25,7 @@ _EPILOG: Final = """\
 Tables lie in the directory of --dir, else of the environment variable TBGEN_DIR, else in ./data.
 
 Exit codes: 0 done, 1 failed (a damaged file, a full disk), 2 bad input, 3 a table is missing,
-130 interrupted.
+130 interrupted (Ctrl-C), 143 terminated (SIGTERM).
 
 examples:
   tbgen build KBvK
@@ -68,6 +69,8 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except TbgenError as error:
         return _fail(str(error), error.exit_code)
+    except Termination:
+        return _fail("terminated", 128 + signal.SIGTERM)
     except KeyboardInterrupt:
         return _fail("interrupted", 128 + signal.SIGINT)
     except BrokenPipeError:

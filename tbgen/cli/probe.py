@@ -73,8 +73,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "fen",
         nargs="+",
         metavar="FEN",
-        help="the position; - reads one FEN per line and answers each in a JSON line, except blank lines, which "
-        "are skipped without an answer",
+        help="the position; - reads one FEN per line and answers each in a JSON line, except blank lines, "
+        "which are skipped without an answer",
     )
     parser.add_argument(
         "--accrued", metavar="G", help="accrued score, such as G3.5, -G3.5 or mG3.5 (m for minus)"
