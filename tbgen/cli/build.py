@@ -18,9 +18,9 @@ from tbgen.store.format import default_directory
 
 _DESCRIPTION = """\
 Build the tables of the named materials, or of all with up to N men, and before them whatever sub-tables
-captures and promotions lead to. Tables that are there are skipped, so a build that was interrupted, by
-Ctrl-C or SIGTERM, goes on where it was; the table at work is lost and nothing else. A line per finished table goes to stdout, progress to stderr:
-if that is no terminal, in lines with date and time, for a log.
+captures and promotions lead to. Tables that are there are skipped, so a build that was interrupted (by
+Ctrl-C or SIGTERM) goes on where it was; the table at work is lost and nothing else. A line per finished table
+goes to stdout, progress to stderr: if that is no terminal, in lines with date and time, for a log.
 """
 _EPILOG = """\
 examples:

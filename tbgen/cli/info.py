@@ -12,6 +12,7 @@ from typing import Any
 
 from tbgen.cli.manifest import print_manifest
 from tbgen.cli.options import add_directory, add_json, directory_of
+from tbgen.cli.streams import say
 from tbgen.cli.text import counted, size_text
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.material import Material, all_materials
@@ -87,12 +88,15 @@ def run(arguments: argparse.Namespace) -> int:
     entries = [
         _entry(material, arguments.dir, directory, bool(named)) for material in named or _overview(directory)
     ]
+    # That tables are missing is what an overview says, not a failure.
+    errors = [entry.error for entry in entries if entry.error and (named or not entry.missing)]
     if arguments.json:
         print(json.dumps(_document(directory, entries), indent=2))
     else:
-        print("\n".join(_details(entries) if named else _list(directory, entries)))
-    # That tables are missing is what an overview says, not a failure.
-    errors = [entry.error for entry in entries if entry.error and (named or not entry.missing)]
+        for text in _details(entries) if named else _list(directory, entries):
+            print(text)
+        for error in errors:
+            say(f"tbgen: {error}")
     return max((error.exit_code for error in errors), default=0)
 
 
@@ -148,9 +152,6 @@ def _list(directory: Path, entries: Sequence[Entry]) -> Iterator[str]:
     if missing:
         yield ""
         yield from wrap(f"missing: {missing}", 100, subsequent_indent=" " * 9)
-    for entry in entries:
-        if entry.error and not entry.missing:
-            yield f"{entry.material}: {entry.error}"
 
 
 def _missing(materials: Sequence[Material]) -> Iterator[str]:
@@ -165,13 +166,10 @@ def _missing(materials: Sequence[Material]) -> Iterator[str]:
 
 
 def _details(entries: Sequence[Entry]) -> Iterator[str]:
-    for number, entry in enumerate(entries):
+    found = [(entry.info, entry.counts, entry) for entry in entries if entry.info and entry.counts]
+    for number, (info, counts, entry) in enumerate(found):
         if number:
             yield ""
-        if entry.info is None or entry.counts is None:
-            yield f"{entry.material}: {entry.error}"
-            continue
-        info = entry.info
         white, black = info.positions
         yield f"{info.material}  ({info.path}, {size_text(info.bytes)})"
         passing = f", {info.ep_positions:,} en passant" if info.ep_positions else ""
@@ -185,8 +183,8 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
         yield f"format         version {info.format_version}, rules {info.rules}"
         yield f"digest         {info.digest}"
         yield f"{'value':>10} {'White to move':>16} {'Black to move':>16}"
-        for score in sorted({*entry.counts[0], *entry.counts[1]}, reverse=True):
-            yield f"{score!s:>10} {entry.counts[0].get(score, 0):16,} {entry.counts[1].get(score, 0):16,}"
+        for score in sorted({*counts[0], *counts[1]}, reverse=True):
+            yield f"{score!s:>10} {counts[0].get(score, 0):16,} {counts[1].get(score, 0):16,}"
 
 
 def _document(directory: Path, entries: Sequence[Entry]) -> dict[str, Any]:
