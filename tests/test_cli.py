@@ -293,10 +293,17 @@ def test_help(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert f"tbgen {tbgen.__version__}\n" == text if words == ["--version"] else "example" in text
 
 
-def test_the_help_says_that_blank_lines_are_skipped(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("probe", "blank lines, which are skipped without an answer"),
+        ("info", "the longest of the table, those of accrued scores included where it stores them"),
+    ],
+)
+def test_what_the_help_says(command: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["probe", "--help"])
-    assert "blank lines, which are skipped without an answer" in " ".join(capsys.readouterr().out.split())
+        main([command, "--help"])
+    assert sentence in " ".join(capsys.readouterr().out.split())
 
 
 def run(*words: str, **options: object) -> subprocess.CompletedProcess[str]:

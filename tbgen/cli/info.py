@@ -30,8 +30,9 @@ _MOST_NAMED = 24
 _DESCRIPTION = """\
 Without materials, list the tables of the directory and name those of up to four men that are missing; once
 there is one of five men, those of five men too, or count them while they are many. With materials, describe
-each and count its values: positions up to symmetry, per side to move. Layers are what probes of tables
-without accrued scores have worked out and kept beside them.
+each and count its values: positions up to symmetry, per side to move. Depths are the longest of the table,
+those of accrued scores included where it stores them. Layers are what probes of tables without accrued scores
+have worked out and kept beside them.
 
 --manifest prints, for each table that is there or is named, what two people need to compare theirs: the
 digest of the fresh values (the same whether or not accrued scores are stored), whether accrued scores are
