@@ -144,7 +144,9 @@ def test_accrued_scores_left_out(own: Path, capsys: pytest.CaptureFixture[str]) 
         assert np.array_equal((value, depth), file.read_fresh())
     (table,) = json.loads(answer(capsys, "info", "KBvK", "--json", "--dir", str(own)))["tables"]
     assert (table["accrued"], table["runs"]) == (False, 0)
-    assert "accrued runs   left out" in answer(capsys, "info", "KBvK", "--dir", str(own))
+    text = answer(capsys, "info", "KBvK", "--dir", str(own))
+    assert "accrued runs   left out" in text
+    assert f"longest depth  {table['max_depth']} plies" in text.splitlines()
     listed = [line.split() for line in answer(capsys, "info", "--dir", str(own)).splitlines()]
     assert ["left", "out"] in [words[4:6] for words in listed if words[:1] == ["KBvK"]]
     assert ["stored"] in [words[4:5] for words in listed if words[:1] == ["KNvK"]]

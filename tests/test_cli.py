@@ -170,7 +170,10 @@ def test_info(capsys: pytest.CaptureFixture[str], reference_dir: Path) -> None:
     assert text.startswith(f"{reference_dir}: 3 of 36 tables")
     assert "missing: KQvK KRvK KPvK " in text
     text = answer(capsys, "info", "kvkb", "KvK")
-    for line in ("longest depth  46 plies", "      G1.5           23,254           25,023"):
+    for line in (
+        "longest depth  46 plies, accrued scores included",
+        "      G1.5           23,254           25,023",
+    ):
         assert line in text.splitlines()
     document = json.loads(answer(capsys, "info", "KvK", "--json"))
     (table,) = document["tables"]

@@ -179,7 +179,8 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
         yield f"accrued runs   {runs}"
         if entry.layers:
             yield f"kept beside    {_layers_text(entry.layers, entry.layer_bytes)}"
-        yield f"longest depth  {counted(info.max_depth, 'ply', 'plies')}"
+        included = ", accrued scores included" if info.accrued else ""
+        yield f"longest depth  {counted(info.max_depth, 'ply', 'plies')}{included}"
         yield f"built          in {info.build_seconds:.1f} s by tbgen {info.tbgen_version}"
         yield f"format         version {info.format_version}, rules {info.rules}"
         yield f"digest         {info.digest}"
