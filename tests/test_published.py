@@ -1,6 +1,5 @@
 """Tables against what others have published: Syzygy, Gaviota, counts, records, and the rules' own wiki."""
 
-import importlib.util
 import os
 import random
 import sys
@@ -8,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 
 import chess
 import chess.syzygy
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from script_modules import load_script
 
 from tbgen.index.layout import layout_of
 from tbgen.index.symmetry import IMAGE, TRANSPOSE
@@ -30,17 +29,7 @@ NAMES = [material.name for material in all_materials(4)]
 THREE_MEN, FOUR_MEN = NAMES[1:6], NAMES[6:]
 
 
-def _script() -> ModuleType:
-    path = Path(__file__).parent.parent / "scripts" / "compare_tablebases.py"
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-compare_tablebases = _script()
+compare_tablebases = load_script("compare_tablebases")
 
 
 @pytest.fixture(scope="session")

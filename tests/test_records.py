@@ -1,13 +1,12 @@
 """The published longest mates and numbers of positions, and the script that compares tables with them."""
 
-import importlib.util
 import re
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
+from script_modules import load_script
 
 from tbgen.material import Material, all_materials
 from tbgen.score import NONE, GScore
@@ -15,18 +14,7 @@ from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
 
-
-def _script() -> ModuleType:
-    path = Path(__file__).parent.parent / "scripts" / "check_records.py"
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-check_records = _script()
+check_records = load_script("check_records")
 
 
 def test_every_material_has_a_record() -> None:
