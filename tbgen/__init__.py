@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from tbgen.material import Material
     from tbgen.probe.states import ProbeResult
     from tbgen.probe.tablebase import Tablebase, open_tablebase
-    from tbgen.score import GScore, Points, points
+    from tbgen.score import GScore
+    from tbgen.scoring import Points, points
 
     __version__: str
 
@@ -37,13 +38,13 @@ _HOME = {
     "GScore": "tbgen.score",
     "Material": "tbgen.material",
     "MissingTableError": "tbgen.errors",
-    "Points": "tbgen.score",
+    "Points": "tbgen.scoring",
     "ProbeResult": "tbgen.probe.states",
     "Tablebase": "tbgen.probe.tablebase",
     "TbgenError": "tbgen.errors",
     "UsageError": "tbgen.errors",
     "open_tablebase": "tbgen.probe.tablebase",
-    "points": "tbgen.score",
+    "points": "tbgen.scoring",
 }
 
 

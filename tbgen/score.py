@@ -1,18 +1,18 @@
-"""G-scores: the values of r-mobility chess, their order, text, table codes and points."""
+"""G-scores: the values of r-mobility chess, their order, text and table codes."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from functools import total_ordering
-from typing import TYPE_CHECKING, Final, NamedTuple, SupportsIndex
+from typing import TYPE_CHECKING, Final, SupportsIndex
 
 from tbgen.errors import UsageError, quote
 
 if TYPE_CHECKING:
     import chess
 
-__all__ = ["MAX_CODED_RANK", "MAX_RANK", "NONE", "GScore", "Points", "points"]
+__all__ = ["MAX_CODED_RANK", "MAX_RANK", "NONE", "GScore"]
 
 MAX_RANK: Final = 1999
 """Largest rank of a score, G999.5: more moves than any arrangement of chessmen allows."""
@@ -144,30 +144,6 @@ class GScore:
 
     def __str__(self) -> str:
         return f"{'' if self.white else '-'}G{self.rank / 2}"
-
-
-class Points(NamedTuple):
-    """What a result is worth to each side; together always 1.
-
-    >>> print(Points(0.625, 0.375))
-    0.6250-0.3750
-    """
-
-    white: float
-    black: float
-
-    def __str__(self) -> str:
-        return f"{self.white:.4f}-{self.black:.4f}"
-
-
-def points(score: GScore) -> Points:
-    """Return the exponential points of a result: the holder gets 1/2 + 1/2^(1 + rank), the opponent the rest.
-
-    >>> points(GScore.parse("-G1.0"))
-    Points(white=0.375, black=0.625)
-    """
-    edge = 0.5 ** (1 + score.rank)
-    return Points(0.5 + edge, 0.5 - edge) if score.white else Points(0.5 - edge, 0.5 + edge)
 
 
 _BY_CODE: Final[dict[SupportsIndex, GScore]] = {

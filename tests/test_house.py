@@ -12,15 +12,22 @@ PACKAGE = Path(tbgen.__file__).parent
 ABOVE = {
     "errors": set(),
     "score": {"errors"},
+    "scoring": {"errors", "score"},
     "material": {"errors"},
+    "rules": {"errors", "score"},
     "accelerate": set(),
     "index": {"errors", "score", "material"},
     "retro": {"errors", "score", "material", "accelerate", "index"},
     "store": {"errors", "score", "material", "index"},
-    "probe": {"errors", "score", "material", "index", "retro", "store"},
+    "probe": {"errors", "score", "material", "rules", "index", "retro", "store"},
+    "pgn": {"errors", "score", "rules"},
+    "referee": {"errors", "score", "scoring", "rules", "pgn", "probe"},
     "verify": {"errors", "score", "material", "accelerate", "index", "retro", "store"},
     "build": {"errors", "score", "material", "accelerate", "index", "store", "retro", "tbgen"},
-    "cli": {"errors", "score", "material", "index", "store", "probe", "build", "verify", "tbgen"},
+    "cli": {
+        *("errors", "score", "scoring", "material", "rules", "index", "store", "probe"),
+        *("pgn", "referee", "build", "verify", "tbgen"),
+    },
 }
 """What each part of the house may import."""
 

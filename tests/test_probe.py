@@ -19,13 +19,13 @@ from reference_game import rank_of
 
 import tbgen
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, UsageError
-from tbgen.probe.fen import parse_fen
 from tbgen.probe.line import LinePly
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.position import locate, validate
 from tbgen.probe.signed import fold, merit, of_code, of_gscore, to_gscore
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.rules.fen import parse_fen
 from tbgen.score import GScore
 from tbgen.store.format import table_path
 
@@ -220,7 +220,7 @@ def test_positions_that_no_game_gives_are_valid(fen: str) -> None:
 def test_variants_are_refused(tables: Tablebase) -> None:
     import chess.variant
 
-    with pytest.raises(UsageError, match="not for atomic"):
+    with pytest.raises(UsageError, match="not of atomic"):
         tables.probe(chess.variant.AtomicBoard("8/8/8/3K1k2/8/8/8/8 w - - 0 1"))
 
 

@@ -20,13 +20,13 @@ from tbgen.cli.main import main
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, UsageError
 from tbgen.material import Material, all_materials
 from tbgen.probe.batch import moves_many, probe_many, questions
-from tbgen.probe.fen import parse_fen
-from tbgen.probe.mobility import mobility
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.position import validate
 from tbgen.probe.san import sans_without_check
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.rules.fen import parse_fen
+from tbgen.rules.mobility import mobility
 from tbgen.score import GScore
 from tbgen.store.chunks import ChunkedArray
 from tbgen.store.format import table_path

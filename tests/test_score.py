@@ -1,11 +1,9 @@
-"""G-scores: text, order, table codes and points."""
+"""G-scores: text, order and table codes."""
 
 import copy
-import json
 import pickle
 import re
 from itertools import pairwise
-from pathlib import Path
 
 import chess
 import pytest
@@ -13,10 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tbgen.errors import UsageError
-from tbgen.score import MAX_CODED_RANK, MAX_RANK, NONE, GScore, points
-
-# Points of the exponential scoring as cuteRMob, the r-mobility fork of Cute Chess, computes them.
-POINTS = Path(__file__).parent / "data" / "points_exponential.jsonl"
+from tbgen.score import MAX_CODED_RANK, MAX_RANK, NONE, GScore
 
 GRAMMAR = r"(-|m)?[Gg][0-9]+(\.[05])?"
 
@@ -204,29 +199,3 @@ def test_scores_out_of_the_range_of_tables_have_no_code() -> None:
 )
 def test_score_of_a_position(fen: str, score: str) -> None:
     assert str(GScore.of_board(chess.Board(fen))) == score
-
-
-@pytest.mark.parametrize(
-    "row", [json.loads(line) for line in POINTS.read_text().splitlines()], ids=lambda r: r["g"]
-)
-def test_points_agree_with_cutermob(row: dict[str, object]) -> None:
-    assert list(points(GScore.parse(str(row["g"])))) == row["exponential"]
-
-
-@given(scores)
-def test_points_are_shared_out_and_mirrored(score: GScore) -> None:
-    white, black = points(score)
-    assert white + black == 1
-    assert 0 <= min(white, black) <= 0.5
-    assert points(-score) == (black, white)
-
-
-@pytest.mark.parametrize(
-    ("text", "printed"),
-    [
-        *(("G0.0", "1.0000-0.0000"), ("-G0.0", "0.0000-1.0000"), ("G0.5", "0.7500-0.2500")),
-        *(("G1.0", "0.6250-0.3750"), ("-G3.5", "0.4961-0.5039"), ("G20.5", "0.5000-0.5000")),
-    ],
-)
-def test_points_print_with_four_decimals(text: str, printed: str) -> None:
-    assert str(points(GScore.parse(text))) == printed

@@ -15,6 +15,7 @@ from tbgen.errors import TbgenError, UsageError, quote
 COMMANDS: Final = {
     "build": "make tables, missing sub-tables first",
     "probe": "value, best moves and best play of a position",
+    "adjudicate": "what a game is worth that was stopped, from its PGN or its final position",
     "verify": "prove tables by generating all moves of all positions",
     "info": "which tables are there, and what is in them",
 }
@@ -33,6 +34,8 @@ examples:
 """
 
 _SCORE: Final = re.compile("-[Gg]")
+_TAKING_SCORES: Final = ("--accrued", "--komi")
+_TAKING_FENS: Final = (["probe"], ["adjudicate"])
 _COUNTER: Final = re.compile("[0-9]+")
 """The last word before the seventh field of a FEN."""
 
@@ -105,9 +108,9 @@ def _with_scores_attached(arguments: Sequence[str]) -> list[str]:
     ``--accrued -G5.5``, and the seventh field of a FEN without quotes."""
     attached: list[str] = []
     for word in arguments:
-        if attached and attached[-1] == "--accrued" and word.startswith("-") and not word.startswith("--"):
-            attached[-1] = f"--accrued={word}"
-        elif _SCORE.match(word) and attached[:1] == ["probe"] and _COUNTER.fullmatch(attached[-1]):
+        if attached and attached[-1] in _TAKING_SCORES and word.startswith("-") and not word.startswith("--"):
+            attached[-1] += f"={word}"
+        elif _SCORE.match(word) and attached[:1] in _TAKING_FENS and _COUNTER.fullmatch(attached[-1]):
             attached[-1] += f" {word}"
         else:
             attached.append(word)

@@ -11,16 +11,17 @@ from typing import Any
 import chess
 
 from tbgen.cli.lines import batches_of_lines
-from tbgen.cli.options import add_directory, add_json, directory_of
-from tbgen.cli.text import counted
+from tbgen.cli.options import add_directory, add_json, add_scoring, directory_of, scoring_of
+from tbgen.cli.play import diagram, line_document, line_text, mover, plies, points_document
 from tbgen.errors import TbgenError
 from tbgen.probe.batch import BATCH, MOVES_BATCH
-from tbgen.probe.fen import Fen, parse_fen
 from tbgen.probe.line import LinePly
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.score import GScore, points
+from tbgen.rules.fen import Fen, parse_fen
+from tbgen.score import GScore
+from tbgen.scoring import Scoring
 
 _DESCRIPTION = """\
 Print the value of a position under optimal play of both sides, the depth (plies until the accrued score
@@ -41,10 +42,11 @@ examples:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be said besides the value."""
+    """What is to be said besides the value, and how it is scored."""
 
     moves: bool
     line: bool
+    scoring: Scoring
 
     @property
     def most(self) -> int:
@@ -61,6 +63,7 @@ class Report:
     fen: str
     board: chess.Board
     rules: str
+    scoring: Scoring
     result: ProbeResult
     moves: list[RankedMove] | None
     line: list[LinePly] | None
@@ -83,6 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-moves", action="store_true", help="leave the moves out, which take nine tenths of the time"
     )
+    add_scoring(parser)
     add_json(parser, "one JSON document")
     add_directory(parser)
 
@@ -91,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Probe one position, or those of standard input."""
     accrued = None if arguments.accrued is None else GScore.parse(arguments.accrued)
     text = " ".join(arguments.fen)
-    wanted = Wanted(not arguments.no_moves, arguments.line)
+    wanted = Wanted(not arguments.no_moves, arguments.line, scoring_of(arguments))
     directory_of(arguments)
     with open_tablebase(arguments.dir) as tables:
         if text == "-":
@@ -144,7 +148,8 @@ def _reports(
         else:
             try:
                 line = tables.line(board, score) if wanted.line else None
-                yield Report(" ".join(text.split()), board, tables.rules, result, ranked, line)
+                fen_text = " ".join(text.split())
+                yield Report(fen_text, board, tables.rules, wanted.scoring, result, ranked, line)
             except TbgenError as error:
                 yield error
 
@@ -158,7 +163,6 @@ def _fen(text: str) -> Fen | TbgenError:
 
 def _document(report: Report) -> dict[str, Any]:
     result = report.result
-    white, black = points(result.value)
     document: dict[str, Any] = {
         "fen": report.fen,
         "material": result.material.name,
@@ -168,7 +172,7 @@ def _document(report: Report) -> dict[str, Any]:
         "value": str(result.value),
         "holder": result.value.holder,
         "depth": result.depth,
-        "points": {"white": round(white, 4), "black": round(black, 4)},
+        "points": points_document(report.scoring, result.value),
     }
     if report.moves is not None:
         document["moves"] = [
@@ -182,57 +186,33 @@ def _document(report: Report) -> dict[str, Any]:
             for move in report.moves
         ]
     if report.line is not None:
-        document["line"] = [
-            {"uci": ply.uci, "san": ply.san, "accrued": str(ply.accrued), "depth": ply.depth}
-            for ply in report.line
-        ]
+        document["line"] = line_document(report.line)
     return document
 
 
 def _text(report: Report) -> Iterator[str]:
     result = report.result
-    yield from _diagram(report.board)
+    yield from diagram(report.board)
     yield ""
     yield f"{result.material}, {_situation(report)}"
     yield f"value           {result.value}  ({result.value.holder.capitalize()} holds it)"
-    yield f"depth           {_plies(result.depth)}"
+    yield f"depth           {plies(result.depth)}"
     yield f"accrued score   {result.accrued}"
     yield f"position score  {result.position_score}"
-    yield f"points          {points(result.value)}  (White-Black)"
+    yield f"points          {report.scoring.text(result.value)}  (White-Black)"
     if report.moves:
         yield ""
         width = max(len(move.san) for move in report.moves)
         for move in report.moves:
             reset = "  resets" if move.zeroing else ""
-            yield f"{move.san:{width}}  {move.value!s:>6}  {_plies(move.depth):>9}{reset}"
+            yield f"{move.san:{width}}  {move.value!s:>6}  {plies(move.depth):>9}{reset}"
     if report.line is not None:
         yield ""
-        yield f"best play: {_plies(len(report.line))}"
-        yield from _line(report.board, report.line)
-
-
-def _line(board: chess.Board, line: list[LinePly]) -> Iterator[str]:
-    """Yield a text per ply: number, move and the accrued score after it."""
-    number, white = board.fullmove_number, board.turn
-    width = max((len(ply.san) for ply in line), default=0)
-    for ply in line:
-        label = f"{number}." if white else f"{number}..."
-        yield f"{label:>6} {ply.san:{width}}  {ply.accrued!s:>6}"
-        number, white = number + (not white), not white
-
-
-def _diagram(board: chess.Board) -> Iterator[str]:
-    for rank, row in zip(range(8, 0, -1), str(board).splitlines(), strict=True):
-        yield f"{rank}  {row}"
-    yield "   a b c d e f g h"
+        yield from line_text(report.board, report.line)
 
 
 def _situation(report: Report) -> str:
     rank = report.result.position_score.rank
     if rank > 1:
-        return f"{'White' if report.board.turn else 'Black'} to move"
+        return f"{mover(report.board)} to move"
     return "stalemate" if rank else "mate"
-
-
-def _plies(number: int) -> str:
-    return counted(number, "ply", "plies")

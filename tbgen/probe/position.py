@@ -9,9 +9,9 @@ from tbgen.errors import UsageError
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.symmetry import MIRROR_FILES, apply, swap_colours
 from tbgen.material import MAX_MEN, Material
-from tbgen.probe.mobility import mobility
+from tbgen.rules import validity
+from tbgen.rules.mobility import mobility
 
-_BACK_RANKS: Final = chess.BB_RANK_1 | chess.BB_RANK_8
 _PIECES: Final = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
 
 
@@ -52,29 +52,12 @@ def validate(board: chess.Board) -> None:
 
     :raises UsageError: saying what is wrong.
     """
-    if board.uci_variant != "chess":
-        raise UsageError(f"tables are for chess, not for {board.uci_variant}")
-    for colour, side in ((chess.WHITE, "White"), (chess.BLACK, "Black")):
-        kings = (board.kings & board.occupied_co[colour]).bit_count()
-        if kings != 1:
-            raise UsageError(
-                f"{side} has {kings or 'no'} king{'s' * (kings > 1)}; each side needs exactly one"
-            )
     men = board.occupied.bit_count()
     if men > MAX_MEN:
         raise UsageError(f"the position has {men} men; tables have at most {MAX_MEN}, kings included")
-    if board.pawns & _BACK_RANKS:
-        raise UsageError("a pawn stands on the first or last rank")
     if board.castling_rights:
         raise UsageError("the position has castling rights, and tables have none: write - in their place")
-    if board.was_into_check():
-        king, other = board.king(chess.WHITE), board.king(chess.BLACK)
-        if king is not None and other is not None and chess.square_distance(king, other) == 1:
-            raise UsageError("the kings stand next to each other")
-        raise UsageError(f"{_side(not board.turn)} is in check although {_side(board.turn)} is to move")
-    if board.ep_square is not None and not _possible_double_step(board, board.ep_square):
-        square = chess.square_name(board.ep_square)
-        raise UsageError(f"no pawn can just have passed {square}: write - for the en passant square")
+    validity.validate(board)
 
 
 def locate(board: chess.Board) -> Position:
@@ -133,17 +116,3 @@ def shape_of(board: chess.Board) -> Shape:
         pieces = tuple((_PIECES[kind], (colour == 0) != swapped) for kind, colour in men)
         shape = _shapes[key] = Shape(material, swapped, layout, pieces)
     return shape
-
-
-def _possible_double_step(board: chess.Board, square: chess.Square) -> bool:
-    """Tell whether the last move can have been a pawn's double step over the square."""
-    rank, forward = (5, -8) if board.turn else (2, 8)
-    if chess.square_rank(square) != rank:
-        return False
-    empty = not board.occupied & (chess.BB_SQUARES[square] | chess.BB_SQUARES[square - forward])
-    passed = board.pawns & board.occupied_co[not board.turn] & chess.BB_SQUARES[square + forward]
-    return empty and bool(passed)
-
-
-def _side(colour: chess.Color) -> str:
-    return "White" if colour else "Black"

@@ -4,6 +4,8 @@ from typing import Final
 
 import chess
 
+from tbgen.score import GScore
+
 _DIAGONAL: Final = tuple(zip(chess.BB_DIAG_MASKS, chess.BB_DIAG_ATTACKS, strict=True))
 _FILE: Final = tuple(zip(chess.BB_FILE_MASKS, chess.BB_FILE_ATTACKS, strict=True))
 _RANK: Final = tuple(zip(chess.BB_RANK_MASKS, chess.BB_RANK_ATTACKS, strict=True))
@@ -11,7 +13,7 @@ _LAST_RANKS: Final = chess.BB_RANK_1 | chess.BB_RANK_8
 
 
 def mobility(board: chess.Board) -> tuple[int, bool]:
-    """Return the number of legal moves of a valid board without castling rights, and whether it is check."""
+    """Return the number of legal moves of a valid board, and whether the side to move is in check."""
     if board.ep_square is not None:
         return board.legal_moves.count(), board.is_check()
     turn = board.turn
@@ -40,7 +42,15 @@ def mobility(board: chess.Board) -> tuple[int, bool]:
             moves += reached.bit_count() + 3 * (reached & _LAST_RANKS).bit_count()
         else:
             moves += (board.attacks_mask(square) & ~us & allowed).bit_count()
+    if board.castling_rights and not checkers:
+        moves += sum(1 for _ in board.generate_castling_moves())
     return moves, bool(checkers)
+
+
+def own_score(board: chess.Board) -> GScore:
+    """Return the score of a valid board itself, as :meth:`tbgen.score.GScore.of_board` does."""
+    moves, check = mobility(board)
+    return GScore(2 * moves + (not check), not board.turn)
 
 
 def _attacks(

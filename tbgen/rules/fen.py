@@ -26,9 +26,14 @@ class Fen:
     """A parsed FEN."""
 
     board: chess.Board
-    """As written; nothing has been validated beyond the syntax."""
-    accrued: GScore | None
-    """The seventh field; None without it, and at a halfmove clock of 0, where it means nothing."""
+    """As written, ``chess960`` set if its castling rights need it; nothing is validated beyond the syntax."""
+    seventh: GScore | None
+    """The seventh field; None without it."""
+
+    @property
+    def accrued(self) -> GScore | None:
+        """The score accrued since the last reset; at a halfmove clock of 0 the seventh field means none."""
+        return self.seventh if self.board.halfmove_clock else None
 
 
 def parse_fen(text: str) -> Fen:
@@ -48,16 +53,14 @@ def parse_fen(text: str) -> Fen:
             raise UsageError(f"{quote(text)} is not a FEN: the {name} {quote(counter)} is not a number")
         if len(counter) > _MOST_DIGITS:
             raise UsageError(f"{quote(text)} is not a FEN: the {name} {quote(counter)} is too large")
-    if len(fields) > 2 and fields[2] != "-" and re.fullmatch(r"[KQkqA-Ha-h]{1,4}", fields[2]):
-        raise UsageError(f"{quote(text)} has castling rights, and tables have none: write - in their place")
     try:
         board = _plain_board(fields[:6]) or chess.Board(" ".join(fields[:6]))
     except ValueError as error:
         # python-chess ends its sentence with the FEN itself.
         reason = str(error).split(" in fen: ")[0].split(": '")[0]
         raise UsageError(f"{quote(text)} is not a FEN: {reason}") from None
-    accrued = GScore.parse(fields[6]) if len(fields) == 7 else None
-    return Fen(board, accrued if board.halfmove_clock else None)
+    board.chess960 = bool(board.castling_rights) and board.has_chess960_castling_rights()
+    return Fen(board, GScore.parse(fields[6]) if len(fields) == 7 else None)
 
 
 def _plain_board(fields: list[str]) -> chess.Board | None:

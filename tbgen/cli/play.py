@@ -1,0 +1,50 @@
+"""How commands show positions, lines of play and points."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import chess
+
+from tbgen.cli.text import counted
+from tbgen.probe.line import LinePly
+from tbgen.score import GScore
+from tbgen.scoring import Scoring
+
+
+def diagram(board: chess.Board) -> Iterator[str]:
+    """Yield the rows of a board with its coordinates."""
+    for rank, row in zip(range(8, 0, -1), str(board).splitlines(), strict=True):
+        yield f"{rank}  {row}"
+    yield "   a b c d e f g h"
+
+
+def plies(number: int) -> str:
+    """Return a number of plies for a reader."""
+    return counted(number, "ply", "plies")
+
+
+def line_text(board: chess.Board, line: list[LinePly]) -> Iterator[str]:
+    """Yield the length of a line, then a text per ply: number, move and the accrued score after it."""
+    yield f"best play: {plies(len(line))}"
+    number, white = board.fullmove_number, board.turn
+    width = max((len(ply.san) for ply in line), default=0)
+    for ply in line:
+        label = f"{number}." if white else f"{number}..."
+        yield f"{label:>6} {ply.san:{width}}  {ply.accrued!s:>6}"
+        number, white = number + (not white), not white
+
+
+def line_document(line: list[LinePly]) -> list[dict[str, Any]]:
+    """Return a line for a JSON document."""
+    return [{"uci": ply.uci, "san": ply.san, "accrued": str(ply.accrued), "depth": ply.depth} for ply in line]
+
+
+def mover(board: chess.Board) -> str:
+    """Return the side to move for a reader."""
+    return "White" if board.turn else "Black"
+
+
+def points_document(scoring: Scoring, value: GScore) -> dict[str, float]:
+    """Return the points of a result for a JSON document."""
+    white, black = scoring.points(value)
+    return {"white": round(white, 4), "black": round(black, 4)}

@@ -1,0 +1,1 @@
+"""Reading PGN: games, and how they ended."""

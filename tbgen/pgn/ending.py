@@ -1,0 +1,158 @@
+"""How a game ended that did not end on the board: what the tags and the last comment of its PGN say.
+
+======================  =================================================================================
+program                 what it writes
+======================  =================================================================================
+Cute Chess 1.5          ``Termination``: adjudication, time forfeit, abandoned, stalled connection, illegal
+                        move, unterminated; nothing for a resignation or an end on the board. Last comment,
+                        after the engine's data: ``Black loses on time``, ``Black makes an illegal move:
+                        e2e5``, ``Black disconnects``, ``Black's connection stalls``, ``Black resigns``,
+                        ``White wins by adjudication: SyzygyTB``; without a side if the opponent cannot win:
+                        ``Draw by timeout``
+cuteRMob (August 2021)  the same, but ``Result "1/2-1/2"`` for all ends that are not on the board, even those
+                        with a winner; ``RMobilityResult`` is ``G0.0`` or ``-G0.0`` then
+fastchess 1.8           the sentences of Cute Chess (``Black loses on time (12ms overrun)``), ``Termination``
+                        also normal; a stalled connection is abandoned; up to 0.9 names instead of colours
+TCEC (seasons 1 to 29)  ``TerminationDetails``: TCEC win rule, TCEC draw rule, SyzygyTB, TB position, Manual
+                        adjudication, or the sentence of Cute Chess; ``Termination`` of old games: GUI
+                        adjudication, User adjudication, GUI TB Mate in 30, time, resign
+lichess                 ``Termination``: Normal, Time forfeit, Abandoned, Rules infraction, Insufficient
+                        material, Unterminated, Unknown. Time forfeit is a draw against bare material
+chess.com               ``Termination``: NAME won by resignation, NAME won on time, NAME won - game abandoned,
+                        Game drawn by agreement, Game drawn by timeout vs insufficient material
+PGN standard (1994)     ``Termination``: abandoned, adjudication, death, emergency, normal, rules infraction,
+                        time forfeit, unterminated
+======================  =================================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+import chess
+
+__all__ = ["Cause", "Ending", "read_ending"]
+
+_MAX_TEXT: Final = 80
+
+_DECISIVE: Final = {"1-0": chess.WHITE, "0-1": chess.BLACK}
+_MATE_SCORES: Final = {"G0.0": chess.WHITE, "-G0.0": chess.BLACK}
+
+_SENTENCE: Final = re.compile(
+    r"(?P<text>(?P<side>white|black)"
+    r"(?P<deed> loses on time| makes an illegal move| disconnects|['’]s connection stalls| resigns"
+    r"| wins by (?:adjudication|agreement))"
+    r"(?:: .*| \(.*\))?)\.?",
+    re.IGNORECASE,
+)
+"""Who lost or won, and how, in the words of Cute Chess."""
+
+_REMARK: Final = re.compile(
+    r"(?:white|black|draw|drawn|end|no|game|adjudication)\b[\w :'’().-]{0,60}", re.IGNORECASE
+)
+"""Anything else that a program may say of an end."""
+
+_ADJUDICATED: Final = re.compile(
+    r"\badjudicat|\b(?:eg|syzygy)?tbs?\b|\bsyzygy\b|\btablebases?\b|\btcec (?:win|resign) rule\b",
+    re.IGNORECASE,
+)
+_ADJUDICATED_COMMENT: Final = re.compile(r"\badjudicat", re.IGNORECASE)
+_DRAWN: Final = re.compile(r"\bdrawn?\b", re.IGNORECASE)
+_NAME: Final = re.compile(r"\A.* (?=won (?:by|on|-) )", re.IGNORECASE)
+"""The player's name in a termination of chess.com, which may be any word."""
+
+
+class Cause(Enum):
+    """Who or what ended a game."""
+
+    FORFEIT = "forfeit"
+    """An act or failure of the loser: time, an illegal move, a crash, a breach of the rules, resignation."""
+    ADJUDICATED_WIN = "adjudicated win"
+    """An arbiter, a tablebase or the engines' evaluations gave it to one side; cursed wins are among them."""
+    STOPPED = "stopped"
+    """Anything else: a draw agreed, claimed or adjudicated, time-out against bare material, unfinished."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a game ended, as its PGN tells it."""
+
+    cause: Cause
+    """Who or what ended it."""
+    winner: chess.Color | None
+    """Who won; None exactly if the cause is :attr:`Cause.STOPPED`."""
+    text: str
+    """What the PGN says of it, one printable line of at most 80 characters; empty if it says nothing."""
+
+
+def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
+    """Read how a game ended that did not end on the board; ask the board about mates and the like before.
+
+    A decisive ``Result`` has that winner, whatever the texts say; they only decide between adjudication and
+    forfeit, and a game of which nothing is said was resigned. Any other ``Result`` is what cuteRMob may have
+    written for a win: then the comment's end, after its last comma, ``TerminationDetails`` or ``Termination``
+    names the winner in a sentence of Cute Chess, else an ``RMobilityResult`` of a mate does. The game counts
+    as stopped all the same if two sentences contradict each other, if a tag speaks of a draw, or if a tag
+    speaks of adjudication and no sentence does: so arbiters of TCEC overruled a crash.
+
+    :param tags: the tags of the game; ``Result``, ``Termination``, ``TerminationDetails`` and
+        ``RMobilityResult`` are looked at, and any of them may be missing or nonsense.
+    :param last_comment: the comment after the last move, or before the first if there are no moves.
+
+    >>> read_ending({"Result": "1/2-1/2"}, "+0.48/9 0.003s, Black loses on time")
+    Ending(cause=<Cause.FORFEIT: 'forfeit'>, winner=True, text='Black loses on time')
+    >>> read_ending({"Result": "1/2-1/2", "Termination": "Time forfeit"}).cause
+    <Cause.STOPPED: 'stopped'>
+    """
+    remark = _one_line(last_comment.rpartition(",")[2])
+    details = _one_line(tags.get("TerminationDetails", ""))
+    termination = _one_line(tags.get("Termination", ""))
+    tagged = f"{details}; {_NAME.sub('', termination, count=1)}"
+    adjudicated = _ADJUDICATED.search(tagged) is not None
+
+    winner = _DECISIVE.get(tags.get("Result", "").strip())
+    if winner is not None:
+        adjudicated = adjudicated or _ADJUDICATED_COMMENT.search(last_comment) is not None
+    elif not _DRAWN.search(tagged):
+        sentences = [said for text in (remark, details, termination) if (said := _SENTENCE.fullmatch(text))]
+        if not sentences:
+            winner = _MATE_SCORES.get(tags.get("RMobilityResult", "").strip())
+        elif len(winners := {_winner(said) for said in sentences}) == 1:
+            given = any(_ADJUDICATED_COMMENT.search(said["deed"]) for said in sentences)
+            winner = winners.pop() if given or not adjudicated else None
+            adjudicated = given
+
+    if winner is None:
+        cause = Cause.STOPPED
+    else:
+        cause = Cause.ADJUDICATED_WIN if adjudicated else Cause.FORFEIT
+    return Ending(cause, winner, _shown(_said(remark, winner) or details or termination))
+
+
+def _winner(said: re.Match[str]) -> chess.Color:
+    """Return who won according to a sentence."""
+    white = said["side"].lower() == "white"
+    return white if "wins" in said["deed"].lower() else not white
+
+
+def _said(remark: str, winner: chess.Color | None) -> str:
+    """Return what the end of a comment says of the game's end; nothing if it names another winner."""
+    if sentence := _SENTENCE.fullmatch(remark):
+        return sentence["text"] if _winner(sentence) is winner else ""
+    return remark if _REMARK.fullmatch(remark) else ""
+
+
+def _one_line(text: str) -> str:
+    """Return a text without the line breaks of the file: they may be anywhere between two words."""
+    return " ".join(text.split())
+
+
+def _shown(text: str) -> str:
+    """Return a text that is safe to print, and short."""
+    if not text.isprintable():
+        text = "".join(letter for letter in text if letter.isprintable())
+    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"

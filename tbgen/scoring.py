@@ -1,0 +1,232 @@
+"""From a result to points: the scorings of the TCEC wiki and of cuteRMob, their cutoff and their komi."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, NamedTuple
+
+from tbgen.errors import UsageError, quote
+from tbgen.score import MAX_RANK, GScore
+
+__all__ = [
+    "DEFAULT_CUTOFF",
+    "DEFAULT_KOMI",
+    "EXPONENTIAL",
+    "Komi",
+    "Points",
+    "Scheme",
+    "Scoring",
+    "parse_cutoff",
+    "points",
+]
+
+_KOMI: Final = re.compile(r"(-|m)?[Gg]([0-9]+)(?:\.(0|25|5|75))?")
+_QUARTERS: Final = {None: 0, "0": 0, "25": 1, "5": 2, "75": 3}
+_OTB_CUTOFF: Final = 8
+"""Rank G4.0: over the board only G3.5 and less is recorded."""
+
+
+class Scheme(Enum):
+    """A way to turn a result into points."""
+
+    EXPONENTIAL = "exponential"
+    """TCEC: the holder of rank r gets 1/2 + 1/2^(1 + r)."""
+    HARMONIC = "harmonic"
+    """The holder of rank r gets 1/2 + 1/(2 (1 + r))."""
+    CLASSICAL = "classical"
+    """A point for mate, all else is a draw."""
+    WINNER = "winner"
+    """A point for a score below the cutoff, else a draw."""
+    KOMI = "komi"
+    """A point for a score better than the komi, if it is below the cutoff; a draw at the komi itself."""
+    FULL = "full"
+    """As with komi, but without a cutoff; a komi in quarters leaves no draws."""
+    OTB = "otb"
+    """Over the board: a point for the holder of G3.5 or less, which alone is recorded, else a draw."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether it gives nothing but whole and half points."""
+        return self not in (Scheme.EXPONENTIAL, Scheme.HARMONIC)
+
+
+class Points(NamedTuple):
+    """What a result is worth to each side; together always 1."""
+
+    white: float
+    black: float
+
+
+@dataclass(frozen=True, slots=True)
+class Komi:
+    """The score, in quarters, that a side has to beat; it belongs to a colour.
+
+    >>> print(Komi.parse("mG5.75"))
+    -G5.75
+    """
+
+    quarters: int
+    """Four times the unsigned score: 23 for ``G5.75``."""
+    white: bool
+    """Whether White has to beat it."""
+
+    @classmethod
+    def parse(cls, text: str) -> Komi:
+        """Read a komi: a G-score that may also end in .25 and .75.
+
+        :raises UsageError: if the text is anything else.
+        """
+        match = _KOMI.fullmatch(text)
+        if match is None:
+            raise UsageError(
+                f"{quote(text)} is not a komi: expected moves in quarters, such as G5.75 or G6, "
+                "or -G5.75 or mG5.75 if Black has to beat it"
+            )
+        minus, moves, fraction = match.groups()
+        digits = moves.lstrip("0") or "0"
+        if len(digits) > len(str(MAX_RANK // 2)):
+            raise UsageError(f"{quote(text)} is not a komi: the largest one is G{MAX_RANK // 2}.75")
+        return cls(4 * int(digits) + _QUARTERS[fraction], minus is None)
+
+    def __str__(self) -> str:
+        return f"{'' if self.white else '-'}G{self.quarters / 4}"
+
+
+DEFAULT_CUTOFF: Final = GScore(12, True)
+"""G6.0."""
+
+DEFAULT_KOMI: Final = Komi(23, True)
+"""G5.75."""
+
+
+def parse_cutoff(text: str) -> GScore:
+    """Read a cutoff: a G-score without sign, as it holds for both sides.
+
+    :raises UsageError: if the text is anything else.
+
+    >>> print(parse_cutoff("g6"))
+    G6.0
+    """
+    try:
+        cutoff = GScore.parse(text)
+    except UsageError:
+        cutoff = None
+    if cutoff is None or not cutoff.white:
+        raise UsageError(
+            f"{quote(text)} is not a cutoff: expected a G-score without sign, such as G6.0 or G3.5"
+        )
+    return cutoff
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """A scheme with its cutoff and its komi, which most schemes leave unused.
+
+    >>> scoring = Scoring(Scheme.KOMI)
+    >>> scoring.points(GScore.parse("G5.5")), scoring.text(GScore.parse("G6.5"))
+    (Points(white=1.0, black=0.0), '0-1')
+
+    :raises UsageError: if full points are to be given with a komi that leaves draws.
+    """
+
+    scheme: Scheme
+    cutoff: GScore = DEFAULT_CUTOFF
+    komi: Komi = DEFAULT_KOMI
+
+    def __post_init__(self) -> None:
+        if self.scheme is Scheme.FULL and self.komi.quarters % 2 == 0:
+            raise UsageError(
+                f"full points need a komi that no score equals, in quarters such as G5.75, not {self.komi}"
+            )
+
+    @classmethod
+    def parse(cls, scheme: str, cutoff: str | None = None, komi: str | None = None) -> Scoring:
+        """Read a scoring from the texts of its parts; None stands for the default.
+
+        :raises UsageError: if one of them means nothing.
+        """
+        try:
+            parsed = Scheme(scheme.lower())
+        except ValueError:
+            names = ", ".join(known.value for known in Scheme)
+            raise UsageError(f"{quote(scheme)} is not a scoring: expected one of {names}") from None
+        return cls(
+            parsed,
+            DEFAULT_CUTOFF if cutoff is None else parse_cutoff(cutoff),
+            DEFAULT_KOMI if komi is None else Komi.parse(komi),
+        )
+
+    def points(self, value: GScore) -> Points:
+        """Return what a result is worth to each side."""
+        share = self._holders_share(value)
+        return Points(share, 1 - share) if value.white else Points(1 - share, share)
+
+    def text(self, value: GScore) -> str:
+        """Return the points of a result as PGN tags have them.
+
+        Whole and half points print as ``1-0``, ``0-1`` and ``1/2-1/2``, others with four decimals.
+        """
+        white, black = self.points(value)
+        if self.scheme.whole:
+            return "1-0" if white > black else "0-1" if white < black else "1/2-1/2"
+        return f"{white:.4f}-{black:.4f}"
+
+    def _holders_share(self, value: GScore) -> float:
+        match self.scheme:
+            case Scheme.EXPONENTIAL:
+                return 0.5 + 0.5 ** (1 + value.rank)
+            case Scheme.HARMONIC:
+                return 0.5 + 0.5 / (1 + value.rank)
+            case Scheme.CLASSICAL:
+                return 1.0 if value.rank == 0 else 0.5
+            case Scheme.WINNER:
+                return 1.0 if value.rank < self.cutoff.rank else 0.5
+            case Scheme.OTB:
+                return 1.0 if value.rank < _OTB_CUTOFF else 0.5
+            case Scheme.KOMI:
+                return self._against_komi(value, self.cutoff.rank)
+            case Scheme.FULL:
+                return self._against_komi(value, MAX_RANK + 1)
+
+    def _against_komi(self, value: GScore, cutoff: int) -> float:
+        """Return the holder's share where the komi decides; a score at or above the cutoff counts as none."""
+        komi = self.komi
+        if value.white == komi.white:
+            held = 2 * min(value.rank, cutoff)
+            return 1.0 if held < komi.quarters else 0.0 if held > komi.quarters else 0.5
+        if value.rank < cutoff or komi.quarters < 2 * cutoff:
+            return 1.0
+        return 0.5 if komi.quarters == 2 * cutoff else 0.0
+
+
+EXPONENTIAL: Final = Scoring(Scheme.EXPONENTIAL)
+"""TCEC's scoring, the default."""
+
+
+def points(
+    value: GScore | str,
+    scoring: str | Scoring = EXPONENTIAL,
+    cutoff: GScore | str = DEFAULT_CUTOFF,
+    komi: Komi | str = DEFAULT_KOMI,
+) -> Points:
+    """Return what a result is worth to each side.
+
+    :param value: the result, such as ``G1.5`` or ``-G5.5``.
+    :param scoring: the name of a :class:`Scheme`; or a :class:`Scoring`, whose own cutoff and komi count.
+    :param cutoff: for ``winner`` and ``komi``.
+    :param komi: for ``komi`` and ``full``.
+
+    :raises UsageError: if a text means nothing.
+
+    >>> points("-G1.0")
+    Points(white=0.375, black=0.625)
+    >>> points("G3.5", "komi", komi="G3.5")
+    Points(white=0.5, black=0.5)
+    """
+    if isinstance(value, str):
+        value = GScore.parse(value)
+    if isinstance(scoring, str):
+        scoring = Scoring.parse(scoring, str(cutoff), str(komi))
+    return scoring.points(value)
