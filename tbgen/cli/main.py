@@ -34,7 +34,7 @@ examples:
 """
 
 _SCORE: Final = re.compile("-[Gg]")
-_TAKING_SCORES: Final = ("--accrued", "--komi")
+_TAKING_SCORES: Final = ("--accrued", "--cutoff", "--komi")
 _TAKING_FENS: Final = (["probe"], ["adjudicate"])
 _COUNTER: Final = re.compile("[0-9]+")
 """The last word before the seventh field of a FEN."""

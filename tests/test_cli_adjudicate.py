@@ -1,0 +1,167 @@
+"""``tbgen adjudicate``, and scorings on the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tbgen.cli.main import main
+
+BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
+GAMES = f"""\
+[White "A"]
+[Black "B"]
+[Result "1/2-1/2"]
+[FEN "{BISHOP}"]
+
+1... Kh5 2. Kf4 {{Draw by adjudication}} 1/2-1/2
+
+[White "C"]
+[Black "D"]
+[Result "1-0"]
+[Komi "G1.25"]
+
+1. e4 {{Black resigns}} 1-0
+
+[White "E"]
+[Black "F"]
+
+1. e4 e4 *
+
+[White "G"]
+[Black "H"]
+[FEN "8/8/8/4KRk1/8/8/8/8 b - - 0 1"]
+
+*
+"""
+
+
+@pytest.fixture(autouse=True)
+def default_directory(reference_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TBGEN_DIR", str(reference_dir))
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> str:
+    path = tmp_path / "games.pgn"
+    path.write_text(GAMES)
+    return str(path)
+
+
+def test_a_position(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["adjudicate", BISHOP, "--line"]) == 0
+    output = capsys.readouterr()
+    lines = output.out.splitlines()
+    assert "result          G1.5  (White holds it)" in lines
+    assert "basis           tablebase, 4 plies to go" in lines
+    assert lines[-5:-3] == ["best play: 4 plies", "  1... Kh5    G3.5"]
+    assert output.err == ""
+
+
+def test_a_position_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    seventh = BISHOP.replace("0 1", "3 9")
+    assert main(["adjudicate", *seventh.split(), "-G1.0", "--json", "--line"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    line = document.pop("line")
+    assert document == {
+        "fen": f"{seventh} -G1.0",
+        "rules": "r",
+        "accrued": "-G1.0",
+        "clock": 3,
+        "value": "G5.5",
+        "holder": "white",
+        "basis": "tablebase",
+        "proven": True,
+        "depth": 12,
+        "classical": "1/2-1/2",
+        "scoring": "exponential",
+        "points": {"white": 0.5002, "black": 0.4998},
+    }
+    assert len(line) == 12
+    assert (line[-1]["accrued"], line[-1]["depth"]) == ("G5.5", 0)
+
+
+def test_a_file(capsys: pytest.CaptureFixture[str], games: str) -> None:
+    assert main(["adjudicate", games]) == 2
+    output = capsys.readouterr()
+    assert output.out.splitlines() == [
+        "1. A - B  1/2-1/2  accrued G2.5  result G1.5  (tablebase, 2 plies to go)  points 0.5625-0.4375",
+        "2. C - D  1-0  accrued G20.5  result G0.0  (forfeit)  points 1.0000-0.0000",
+        "4. G - H  *  accrued G4.0  result G4.0  (played, not proven)  points 0.5020-0.4980",
+    ]
+    broken, missing = output.err.splitlines()
+    assert broken == "tbgen: game 3, line 18, ply 2: 'e4' is not a legal move"
+    assert missing.startswith("tbgen: table KRvK is missing")
+
+
+def test_a_file_as_json(capsys: pytest.CaptureFixture[str], games: str) -> None:
+    assert main(["adjudicate", games, "--json", "--scoring", "komi", "--komi", "G9.75"]) == 2
+    first, second, third, fourth = json.loads(capsys.readouterr().out)["games"]
+    assert (first["number"], first["line"], first["white"], first["result"]) == (1, 1, "A", "1/2-1/2")
+    assert (first["value"], first["basis"], first["clock"]) == ("G1.5", "tablebase", 2)
+    assert (first["scoring"], first["points"]) == ("komi", {"white": 1.0, "black": 0.0})
+    assert (second["value"], second["basis"]) == ("G0.0", "forfeit")
+    assert third == {
+        "number": 3,
+        "line": 15,
+        "white": "E",
+        "black": "F",
+        "result": "*",
+        "error": "game 3, line 18, ply 2: 'e4' is not a legal move",
+    }
+    assert (fourth["basis"], fourth["proven"], fourth["missing"]) == ("played", False, "KRvK")
+
+
+def test_missing_tables_can_be_errors(capsys: pytest.CaptureFixture[str], games: str) -> None:
+    assert main(["adjudicate", games, "--require-tables"]) == 3
+    assert "build it with: tbgen build KRvK" in capsys.readouterr().err
+
+
+def test_rules(capsys: pytest.CaptureFixture[str]) -> None:
+    fen = "8/8/8/8/3k4/8/2B5/K7 w - - 100 80 G2.5"
+
+    def basis(*words: str) -> str:
+        assert main(["adjudicate", fen, "--json", *words]) == 0
+        return str(json.loads(capsys.readouterr().out)["basis"])
+
+    assert basis() == basis("--fifty-move-rule", "legacy") == "fifty-move rule"
+    assert basis("--fifty-move-rule", "none") == "tablebase"
+    assert basis("--rules", "wg", "--fifty-move-rule", "none") == "played"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ([BISHOP, "--scoring", "elo"], "'elo' is not a scoring: expected one of exponential"),
+        ([BISHOP, "--cutoff", "-G6"], "'-G6' is not a cutoff: expected a G-score without sign"),
+        ([BISHOP, "--komi=G5.3"], "'G5.3' is not a komi: expected moves in quarters"),
+        ([BISHOP, "--scoring", "full", "--komi", "-G5.5"], "full points need a komi that no score equals"),
+        ([BISHOP, "--fifty-move-rule", "fide"], "'fide' is not a 50-move rule: expected one of improving"),
+        ([BISHOP.replace("0 1", "1 1 G9.3")], "'G9.3' is not a G-score"),
+        ([BISHOP.replace("0 1", "1 1 -G0.0")], "the accrued score -G0.0 ends the game"),
+        (["8/8/8/8/8/8/8/8 w - - 0 1"], "White has no king"),
+        (["no_such_file.pgn"], "'no_such_file.pgn' is neither a FEN nor a file"),
+        ([BISHOP, "--rules", "wg", "--require-tables"], "there are no tables for whole-game mobility"),
+        ([BISHOP, "--rules", "x"], "invalid choice"),
+    ],
+)
+def test_bad_input(capsys: pytest.CaptureFixture[str], words: list[str], sentence: str) -> None:
+    assert main(["adjudicate", *words]) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert sentence in output.err
+    assert output.err.count("\n") == 1
+
+
+def test_a_directory_is_no_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["adjudicate", str(tmp_path)]) == 1
+    assert "Is a directory" in capsys.readouterr().err
+
+
+def test_probing_under_other_scorings(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["probe", BISHOP, "--json", "--scoring", "komi", "--komi", "G1.25"]) == 0
+    assert json.loads(capsys.readouterr().out)["points"] == {"white": 0.0, "black": 1.0}
+    assert main(["probe", BISHOP, "--scoring", "winner", "--cutoff", "G1.5"]) == 0
+    assert "points          1/2-1/2  (White-Black)" in capsys.readouterr().out
+    assert main(["probe", BISHOP, "--komi", "-G1.3"]) == 2
+    assert "'-G1.3' is not a komi" in capsys.readouterr().err

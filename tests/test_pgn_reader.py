@@ -1,0 +1,93 @@
+"""Reading PGN: tags, start positions, main lines, and what is wrong with broken games."""
+
+import io
+from pathlib import Path
+
+import pytest
+
+from tbgen.pgn.reader import Game, read_games
+
+GOOD = """\
+[Event "one"]
+[White "A"]
+[Result "1/2-1/2"]
+
+1. e4 {book} e5 (1... c5 2. Nf3 {not this}) 2. Nf3 $1 Nc6 {+0.1/9 1s, Draw by adjudication} 1/2-1/2
+"""
+
+
+def games_of(text: str) -> list[Game]:
+    return list(read_games(io.StringIO(text)))
+
+
+def moves(game: Game) -> str:
+    return " ".join(move.uci() for move in game.moves)
+
+
+def test_the_main_line() -> None:
+    one, two = games_of(
+        GOOD + "\n" + GOOD.replace('"1/2-1/2"', '"*"').replace("e4", "d4").replace("e5", "d5", 1)
+    )
+    assert (one.number, one.line, two.number, two.line) == (1, 1, 2, 7)
+    assert list(one.tags.items()) == [("Event", "one"), ("White", "A"), ("Result", "1/2-1/2")]
+    assert moves(one) == "e2e4 e7e5 g1f3 b8c6"
+    assert moves(two) == "d2d4 d7d5 g1f3 b8c6"
+    assert one.comment == "+0.1/9 1s, Draw by adjudication"
+    assert (one.result, two.result) == ("1/2-1/2", "1/2-1/2")
+    assert one.error is two.error is None
+
+
+def test_seventh_fields_and_tags_without_value() -> None:
+    fen = "8/8/8/8/3k4/8/2B5/K7 w - - 31 60"
+    seventh, tag, junk = games_of(
+        f'[FEN "{fen} -G2.5"]\n[Legacy]\n\n1. Ka2 *\n\n'
+        f'[FEN "{fen}"]\n[FENAccrued "-G2.5"]\n\n1. Ka2 *\n\n[FEN "{fen} junk"]\n\n1. Ka2 *\n'
+    )
+    assert seventh.tags == {"FEN": f"{fen} -G2.5", "Legacy": ""}
+    assert str(seventh.start.accrued) == str(tag.start.accrued) == "-G2.5"
+    assert seventh.start.board.fen() == tag.start.board.fen() == fen
+    assert moves(seventh) == moves(tag) == "a1a2"
+    assert str(junk.error).startswith("game 3, line 11: 'junk' is not a G-score")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("1. e4 e5\n2. Nf3 Ke6 3. Nc3 *\n", "game 1, line 2, ply 4: 'Ke6' is not a legal move"),
+        ("1. e4 -- 2. d4 *\n", "game 1, line 1, ply 2: '--' is not a legal move"),
+        ('[FEN "8/8/8/8/8/8/8/K7 w - - 0 1"]\n\n*\n', "game 1, line 1: Black has no king; each side needs"),
+        ('[FEN "nonsense"]\n\n*\n', "game 1, line 1: 'nonsense' is not a FEN"),
+        ('[Variant "Atomic"]\n\n1. e4 *\n', "game 1, line 1: the variant 'Atomic' is not refereed here"),
+        ('[Variant "Bughouse 3000"]\n\n*\n', "game 1, line 1: the variant 'Bughouse 3000' is not refereed"),
+    ],
+)
+def test_broken_games_say_where(text: str, sentence: str) -> None:
+    broken, sound = games_of(text + "\n" + GOOD)
+    assert broken.error is not None
+    assert str(broken.error).startswith(sentence)
+    assert len(broken.moves) == (3 if "Ke6" in text else 1 if "--" in text else 0)
+    assert moves(sound) == "e2e4 e7e5 g1f3 b8c6"
+    assert sound.error is None
+
+
+def test_chess960() -> None:
+    (game,) = games_of(
+        '[Variant "Chess960"]\n[FEN "1k5r/8/8/8/8/8/8/1K5R w HA - 0 1"]\n\n1. O-O Rxh1 *\n'.replace("HA", "H")
+    )
+    assert game.error is None
+    assert moves(game) == "b1h1 h8h1"[:4] + " " + moves(game).split()[1]
+    assert len(game.moves) == 2
+
+
+def test_nothing_at_all() -> None:
+    assert games_of("") == games_of("\n\n% comment\n") == []
+
+
+@pytest.mark.parametrize("name", ["g01_exp_default", "g02_exp_legacy", "g04_komi_pgn"])
+def test_cutermobs_own_files(name: str) -> None:
+    text = (Path(__file__).parent / "data" / f"{name}.pgn").read_text()
+    games = games_of(text)
+    assert len(games) == 12
+    assert all(game.error is None for game in games)
+    assert [len(game.moves) for game in games] == [int(game.tags["PlyCount"]) for game in games]
+    assert all(("Legacy" in game.tags) == ("legacy" in name) for game in games)
