@@ -132,7 +132,7 @@ def test_tables_for_other_rules_are_refused(tablebase: Tablebase) -> None:
 
 
 def game_of(text: str) -> Game:
-    (game,) = read_games(io.StringIO(text))
+    (game,) = read_games(io.BytesIO(text.encode()))
     return game
 
 

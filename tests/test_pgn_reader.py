@@ -17,7 +17,7 @@ GOOD = """\
 
 
 def games_of(text: str) -> list[Game]:
-    return list(read_games(io.StringIO(text)))
+    return list(read_games(io.BytesIO(text.encode())))
 
 
 def moves(game: Game) -> str:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any, BinaryIO
 
 import chess
 
@@ -105,8 +105,8 @@ def run(arguments: argparse.Namespace) -> int:
         request = Request(tables, rules, arguments.require_tables, arguments.line)
         if _is_fen(text):
             return _position(text, request, scoring, as_json=arguments.json)
-        with _open_games(text) as lines:
-            return _games(lines, request, as_json=arguments.json)
+        with _open_games(text) as stream:
+            return _games(stream, request, as_json=arguments.json)
 
 
 def _open_tables(arguments: argparse.Namespace) -> AbstractContextManager[Tablebase | None]:
@@ -121,13 +121,13 @@ def _is_fen(text: str) -> bool:
     return text.count("/") == 7 and " " in text
 
 
-def _open_games(name: str) -> AbstractContextManager[TextIO]:
+def _open_games(name: str) -> AbstractContextManager[BinaryIO]:
     if name == "-":
         if sys.stdin is None:
             raise TbgenError("standard input is closed, so there are no games to read: redirect it")
-        return nullcontext(sys.stdin)
+        return nullcontext(sys.stdin.buffer)
     try:
-        return open(name, encoding="utf-8", errors="backslashreplace")
+        return open(name, "rb")
     except FileNotFoundError:
         raise UsageError(f"{quote(name)} is neither a FEN nor a file: expected one of them") from None
 
@@ -151,10 +151,10 @@ def _position(text: str, request: Request, scoring: Scoring, *, as_json: bool) -
     return 0
 
 
-def _games(lines: TextIO, request: Request, *, as_json: bool) -> int:
+def _games(stream: BinaryIO, request: Request, *, as_json: bool) -> int:
     worst, documents = 0, []
     missing: dict[str, None] = {}
-    for game in read_games(lines):
+    for game in read_games(stream):
         entry = {
             "number": game.number,
             "line": game.line,

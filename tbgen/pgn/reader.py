@@ -1,29 +1,36 @@
 """Games of a PGN stream: tags, start position, moves and last comment of the main line."""
 
-import itertools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Final, Protocol, TextIO, cast
+from typing import Final
 
 import chess
 import chess.pgn
 
 from tbgen.errors import UsageError, quote
 from tbgen.pgn import tags
+from tbgen.pgn.san import parse_san
+from tbgen.pgn.splitter import RawGame, Stream, split_games
 from tbgen.rules.fen import Fen, parse_fen
 from tbgen.rules.validity import validate
 from tbgen.score import GScore
 
-_LEGACY: Final = f"[{tags.LEGACY}]"
-"""A tag without value, as cuteRMob writes it."""
-
-
-class Lines(Protocol):
-    """Where lines come from: an open text file."""
-
-    def readline(self) -> str:
-        """Return the next line with its end, or an empty text."""
+_TOKEN: Final = re.compile(
+    r"""
+    (?P<comment>\{[^}]*\}?|;[^\r\n]*)
+    |(?P<escape>^%[^\r\n]*)
+    |(?P<open>\()
+    |(?P<close>\))
+    |(?P<result>(?:1-0|0-1|1/2-1/2|\*)(?![^\s{;(]))
+    |(?P<number>\d+\.+|\d+(?=\s)|\.+)
+    |(?P<mark>\$\d+|e\.p\.|(?!--)[-!?+#=/]+(?=[\s){(;]|\Z))
+    |(?P<move>[^\s{}();]+)
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_MARKS: Final = "+#!?"
+_RESULTS: Final = ("1-0", "0-1", "1/2-1/2")
 
 
 @dataclass(slots=True)
@@ -32,14 +39,14 @@ class Game:
 
     number: int
     """Counted from 1."""
-    line: int = 0
+    line: int
     """The line that it begins in, counted from 1."""
     tags: dict[str, str] = field(default_factory=dict)
-    """In the order of the file; of a tag that stands twice the last."""
+    """In the order of the file; of a tag that stands twice the first."""
     start: Fen = field(default_factory=lambda: Fen(chess.Board(), None))
     """The start position, with the accrued score of a seventh field or a tag."""
-    moves: list[chess.Move] = field(default_factory=list)
-    """The main line, up to the first move that cannot be made."""
+    board: chess.Board = field(default_factory=chess.Board)
+    """The final position, with the moves of the main line up to the first that cannot be made."""
     comment: str = ""
     """The last comment of the main line."""
     result: str = "*"
@@ -47,110 +54,82 @@ class Game:
     error: UsageError | None = None
     """What is wrong with the game, saying where; None for a sound one."""
 
+    @property
+    def moves(self) -> list[chess.Move]:
+        """The main line, up to the first move that cannot be made."""
+        return self.board.move_stack
 
-def read_games(lines: Lines) -> Iterator[Game]:
+
+def read_games(stream: Stream) -> Iterator[Game]:
     """Yield the games of a PGN stream; a broken one has an ``error``, and the next ones follow.
 
     Chess960 is read; games of other variants are broken ones. FENs of seven fields and ``[Legacy]`` without
     a value are understood, which plain PGN readers do not.
     """
-    counted = _CountedLines(lines)
-    for number in itertools.count(1):
-        game = chess.pgn.read_game(cast(TextIO, counted), Visitor=partial(_Visitor, number, counted))
-        if game is None:
-            return
-        yield game
+    for raw in split_games(stream):
+        if raw.tags or raw.movetext < len(raw.data):
+            yield read_game(raw)
 
 
-class _CountedLines:
-    """Hands lines on, counting them, tags without value made legal."""
-
-    def __init__(self, lines: Lines) -> None:
-        self._lines = lines
-        self.count = 0
-
-    def readline(self) -> str:
-        line = self._lines.readline()
-        self.count += 1
-        return line.replace(_LEGACY, f'[{tags.LEGACY} ""]') if line.startswith(_LEGACY) else line
-
-
-class _Visitor(chess.pgn.BaseVisitor[Game]):
-    """Collects a game while python-chess reads it."""
-
-    def __init__(self, number: int, lines: _CountedLines) -> None:
-        self._game = Game(number)
-        self._lines = lines
-        self._headers = chess.pgn.Headers({})
-
-    def begin_game(self) -> None:
-        self._game.line = self._lines.count
-
-    def begin_headers(self) -> chess.pgn.Headers:
-        return self._headers
-
-    def visit_header(self, tagname: str, tagvalue: str) -> None:
-        self._game.tags[tagname] = tagvalue
-        # The seventh field would cost the game its moves.
-        self._headers[tagname] = " ".join(tagvalue.split()[:6]) if tagname == "FEN" else tagvalue
-
-    def end_headers(self) -> chess.pgn.SkipType | None:
-        game = self._game
-        game.result = game.tags.get("Result", "*")
-        try:
-            game.start = _start(game.tags, self._headers)
-        except UsageError as error:
-            game.error = UsageError(f"game {game.number}, line {game.line}: {error}")
-            return chess.pgn.SKIP
-        return None
-
-    def begin_variation(self) -> chess.pgn.SkipType:
-        return chess.pgn.SKIP
-
-    def parse_san(self, board: chess.Board, san: str) -> chess.Move:
-        move = super().parse_san(board, san)
-        if not move:
-            raise chess.IllegalMoveError(san)
-        return move
-
-    def begin_parse_san(self, board: chess.Board, san: str) -> chess.pgn.SkipType | None:
-        if self._game.error is not None:
-            return chess.pgn.SKIP
-        self._san = san
-        return None
-
-    def visit_move(self, board: chess.Board, move: chess.Move) -> None:
-        self._game.moves.append(move)
-
-    def visit_comment(self, comment: str) -> None:
-        self._game.comment = comment
-
-    def visit_result(self, result: str) -> None:
-        if self._game.result not in ("1-0", "0-1", "1/2-1/2"):
-            self._game.result = result
-
-    def handle_error(self, error: Exception) -> None:
-        game = self._game
-        if game.error is None:
-            game.error = UsageError(
-                f"game {game.number}, line {self._lines.count}, ply {len(game.moves) + 1}: "
-                f"{quote(self._san)} is not a legal move"
-            )
-
-    def result(self) -> Game:
-        return self._game
+def read_game(raw: RawGame) -> Game:
+    """Return the game that its bytes mean."""
+    game = Game(raw.number, raw.line)
+    for tag in raw.tags:
+        game.tags.setdefault(tag.name, tag.value)
+    game.result = game.tags.get("Result", "*").strip()
+    try:
+        game.start = _start(game.tags)
+    except UsageError as error:
+        game.error = UsageError(f"game {game.number}, line {game.line}: {error}")
+        return game
+    game.board = game.start.board.copy(stack=False)
+    text = raw.data[raw.movetext :].decode("utf-8", "replace")
+    wrong = _play(game, text)
+    if wrong is not None:
+        line = raw.line + len(raw.data[: raw.movetext].splitlines()) + len(text[: wrong.start()].splitlines())
+        line -= not text[: wrong.start()].endswith(("\n", "\r")) and wrong.start() > 0
+        game.error = UsageError(
+            f"game {game.number}, line {line}, ply {len(game.moves) + 1}: "
+            f"{quote(wrong[0])} is not a legal move"
+        )
+    return game
 
 
-def _start(given: dict[str, str], headers: chess.pgn.Headers) -> Fen:
+def _play(game: Game, text: str) -> re.Match[str] | None:
+    """Make the moves of the main line; return what is no legal move, None if all went well."""
+    board, depth, over = game.board, 0, False
+    for token in _TOKEN.finditer(text):
+        match token.lastgroup:
+            case "open":
+                depth += 1
+            case "close":
+                depth = max(depth - 1, 0)
+            case "comment" if not depth:
+                game.comment = token[0].strip("{};").strip()
+            case "result" if not depth:
+                over = True
+                if game.result not in _RESULTS:
+                    game.result = token[0]
+            case "move" if not (depth or over):
+                try:
+                    board.push(parse_san(board, token[0].rstrip(_MARKS)))
+                except ValueError:
+                    return token
+    return None
+
+
+def _start(given: dict[str, str]) -> Fen:
     """Return the start position of a game.
 
     :raises UsageError: if it is of a variant, or means nothing.
     """
-    try:
-        if headers.variant() is not chess.Board:
-            raise ValueError
-    except ValueError:
-        raise UsageError(f"the variant {quote(given['Variant'])} is not refereed here") from None
+    if "Variant" in given:
+        try:
+            known = chess.pgn.Headers({"Variant": given["Variant"]}).variant() is chess.Board
+        except ValueError:
+            known = False
+        if not known:
+            raise UsageError(f"the variant {quote(given['Variant'])} is not refereed here")
     fen = parse_fen(given.get("FEN", chess.STARTING_FEN))
     validate(fen.board)
     accrued = given.get(tags.ACCRUED)

@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass
 
+import chess
+
 from tbgen.pgn import tags
 from tbgen.pgn.reader import Game
 from tbgen.referee.arbiter import Arbiter
 from tbgen.referee.fifty import FiftyMoveRule
+from tbgen.rules.fen import Fen
 from tbgen.score import GScore
 from tbgen.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Komi, Scheme, Scoring, parse_cutoff
 
@@ -28,18 +31,22 @@ class PlayRules:
     def replay(self, game: Game) -> Arbiter:
         """Return the arbiter of a game after its last move.
 
+        Unless nothing resets the score, it has seen the game from the last reset on only, which is all that
+        counts: no position before comes again, and every clock starts anew.
+
         :raises UsageError: if the game is broken, or its tags mean nothing.
         """
         if game.error is not None:
             raise game.error
+        start, played = (game.start, game.moves) if self.whole_game else _since_reset(game)
         arbiter = Arbiter(
-            game.start,
+            start,
             fifty_move_rule=self.fifty_move_rule or _rule_of(game),
             cutoff=self.cutoff_of(game),
             bare_kings=self.bare_kings,
             whole_game=self.whole_game,
         )
-        for move in game.moves:
+        for move in played:
             arbiter.push(move)
         return arbiter
 
@@ -61,6 +68,17 @@ class PlayRules:
         text = game.tags.get(tags.KOMI)
         komi = (self.komi or DEFAULT_KOMI) if text is None else Komi.parse(text)
         return Scoring(self.scheme, self.cutoff_of(game), komi)
+
+
+def _since_reset(game: Game) -> tuple[Fen, list[chess.Move]]:
+    """Return the position after the last capture or pawn move, else the first, and the moves from there."""
+    quiet = game.board.halfmove_clock
+    if len(game.moves) <= quiet:
+        return game.start, game.moves
+    board = game.board.copy(stack=quiet + 1)
+    for _ in range(quiet):
+        board.pop()
+    return Fen(board, None), game.moves[len(game.moves) - quiet :]
 
 
 def _rule_of(game: Game) -> FiftyMoveRule:
