@@ -7,7 +7,15 @@ import shlex
 from os import PathLike
 from typing import ClassVar
 
-__all__ = ["DamagedTableError", "MissingTableError", "NoTablesError", "TbgenError", "UsageError", "quote"]
+__all__ = [
+    "DamagedTableError",
+    "MissingLayerError",
+    "MissingTableError",
+    "NoTablesError",
+    "TbgenError",
+    "UsageError",
+    "quote",
+]
 
 _QUOTED_LENGTH = 60
 _quoter = reprlib.Repr()
@@ -58,6 +66,12 @@ class MissingTableError(TbgenError, KeyError):
     def __str__(self) -> str:
         place = "" if self.directory is None else f" from {self.directory}"
         return f"table {self.material} is missing{place}; build it with: {self.command}"
+
+
+class MissingLayerError(TbgenError):
+    """A layer of a table that was built without accrued scores has not been made, and must not be now."""
+
+    exit_code: ClassVar[int] = 3
 
 
 class NoTablesError(TbgenError):

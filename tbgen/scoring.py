@@ -46,6 +46,18 @@ class Scheme(Enum):
     OTB = "otb"
     """Over the board: a point for the holder of G3.5 or less, which alone is recorded, else a draw."""
 
+    @classmethod
+    def parse(cls, text: str) -> Scheme:
+        """Read the name of a scheme, in letters of any case.
+
+        :raises UsageError: if there is none of that name.
+        """
+        try:
+            return cls(text.lower())
+        except ValueError:
+            names = ", ".join(known.value for known in cls)
+            raise UsageError(f"{quote(text)} is not a scoring: expected one of {names}") from None
+
     @property
     def whole(self) -> bool:
         """Whether it gives nothing but whole and half points."""
@@ -147,13 +159,8 @@ class Scoring:
 
         :raises UsageError: if one of them means nothing.
         """
-        try:
-            parsed = Scheme(scheme.lower())
-        except ValueError:
-            names = ", ".join(known.value for known in Scheme)
-            raise UsageError(f"{quote(scheme)} is not a scoring: expected one of {names}") from None
         return cls(
-            parsed,
+            Scheme.parse(scheme),
             DEFAULT_CUTOFF if cutoff is None else parse_cutoff(cutoff),
             DEFAULT_KOMI if komi is None else Komi.parse(komi),
         )

@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
-README = (Path(__file__).parent.parent / "README.md").read_text()
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+DOCS = ROOT / "docs"
 
-BLOCKS = re.findall(r"^```console\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+PAGES = README + (DOCS / "referee.md").read_text()
+BLOCKS = re.findall(r"^```console\n(.*?)^```$", PAGES, re.MULTILINE | re.DOTALL)
 EXAMPLES = [
     tuple(example.split("\n", 1)) for block in BLOCKS for example in re.split(r"^\$ ", block, flags=re.M)[1:]
 ]
@@ -37,6 +40,7 @@ def same(shown: str, printed: str) -> bool:
 
 @pytest.mark.parametrize(("command", "shown"), EXAMPLES, ids=[command[:40] for command, _ in EXAMPLES])
 def test_commands(command: str, shown: str, directory: Path, request: pytest.FixtureRequest) -> None:
+    (directory / "docs").symlink_to(DOCS)
     if not command.startswith("tbgen build"):
         (directory / "data").symlink_to(request.getfixturevalue("tables"))
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
@@ -46,14 +50,14 @@ def test_commands(command: str, shown: str, directory: Path, request: pytest.Fix
 
 def test_python(directory: Path, tables: Path) -> None:
     (directory / "data").symlink_to(tables)
-    (block,) = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-    test = doctest.DocTestParser().get_doctest(block, {}, "README.md", None, None)
+    blocks = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "README.md", None, None)
     assert test.examples
     said: list[str] = []
     assert doctest.DocTestRunner().run(test, out=said.append).failed == 0, "".join(said)
 
 
 def test_no_example_is_lost() -> None:
-    assert len(EXAMPLES) == README.count("\n$ ") >= 7
+    assert len(EXAMPLES) == PAGES.count("\n$ ") >= 10
     assert same("about 3 s\n", "about 4.2 s\n")
     assert not same("3 positions, 3 s\n", "4 positions, 3 s\n")

@@ -2,27 +2,28 @@
 
 import argparse
 import json
-import sys
+import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, Final
 
 import chess
 
-from tbgen.cli.options import add_directory, add_json, add_scoring, directory_of, scoring_of
+from tbgen.cli.options import add_directory, add_json, add_play_rules, directory_of, play_rules_of, scoring_of
 from tbgen.cli.play import diagram, line_document, line_text, mover, plies, points_document
 from tbgen.cli.streams import say
-from tbgen.errors import TbgenError, UsageError, quote
-from tbgen.pgn.ending import read_ending
+from tbgen.errors import UsageError
 from tbgen.pgn.reader import Game, read_games
+from tbgen.pgn.splitter import Stream
 from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.referee import Adjudication, Arbiter, Basis, FiftyMoveRule, adjudicate
-from tbgen.referee.game import PlayRules
+from tbgen.referee.game import PlayRules, adjudicate_game
 from tbgen.rules.fen import parse_fen
 from tbgen.scoring import Scoring
 from tbgen.store.format import RULES
+from tbgen.tagging.files import reading
 
 _DESCRIPTION = """\
 Print the result of a game: what ended it on the board, else who won it off the board, else the exact value
@@ -37,6 +38,10 @@ examples:
   tbgen adjudicate games.pgn
   tbgen adjudicate "8/8/5k1K/5P2/8/8/8/8 w - - 1 60 -G2.5" --line
 """
+
+
+_FEN: Final = re.compile(r"\S*/\S*\s+[wb]\b")
+"""As much of a FEN as tells it from the name of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--require-tables", action="store_true", help="fail if a table is missing that could say more"
     )
-    parser.add_argument(
-        "--fifty-move-rule",
-        metavar="NAME",
-        help=f"{', '.join(FiftyMoveRule)} (default: improving; in PGN files, improving for games that "
-        "cuteRMob refereed by it, else legacy)",
-    )
-    parser.add_argument(
-        "--bare-kings",
-        action=argparse.BooleanOptionalAction,
-        help="whether bare kings with eight free moves each end a game (default: as the 50-move rule has it)",
-    )
-    parser.add_argument(
-        "--rules", choices=("r", "wg"), default="r", help="r-mobility, or whole-game mobility (default: r)"
-    )
-    add_scoring(parser)
+    add_play_rules(parser)
     add_json(parser, "one JSON document")
     add_directory(parser)
 
@@ -90,23 +81,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Adjudicate a position, or the games of a file."""
     text = " ".join(arguments.game)
-    scoring = scoring_of(arguments)
-    rule = arguments.fifty_move_rule
-    rules = PlayRules(
-        None if rule is None else FiftyMoveRule.parse(rule),
-        None if arguments.cutoff is None else scoring.cutoff,
-        arguments.bare_kings,
-        arguments.rules == "wg",
-        scoring.scheme,
-        None if arguments.komi is None else scoring.komi,
-    )
+    scoring, rules = scoring_of(arguments), play_rules_of(arguments)
     directory_of(arguments)
     with _open_tables(arguments) as tables:
         request = Request(tables, rules, arguments.require_tables, arguments.line)
         if _is_fen(text):
             return _position(text, request, scoring, as_json=arguments.json)
-        with _open_games(text) as stream:
-            return _games(stream, request, as_json=arguments.json)
+        with reading(text) as source:
+            return _games(source, request, as_json=arguments.json)
 
 
 def _open_tables(arguments: argparse.Namespace) -> AbstractContextManager[Tablebase | None]:
@@ -118,18 +100,7 @@ def _open_tables(arguments: argparse.Namespace) -> AbstractContextManager[Tableb
 
 
 def _is_fen(text: str) -> bool:
-    return text.count("/") == 7 and " " in text
-
-
-def _open_games(name: str) -> AbstractContextManager[BinaryIO]:
-    if name == "-":
-        if sys.stdin is None:
-            raise TbgenError("standard input is closed, so there are no games to read: redirect it")
-        return nullcontext(sys.stdin.buffer)
-    try:
-        return open(name, "rb")
-    except FileNotFoundError:
-        raise UsageError(f"{quote(name)} is neither a FEN nor a file: expected one of them") from None
+    return _FEN.match(text) is not None
 
 
 def _position(text: str, request: Request, scoring: Scoring, *, as_json: bool) -> int:
@@ -151,7 +122,7 @@ def _position(text: str, request: Request, scoring: Scoring, *, as_json: bool) -
     return 0
 
 
-def _games(stream: BinaryIO, request: Request, *, as_json: bool) -> int:
+def _games(stream: Stream, request: Request, *, as_json: bool) -> int:
     worst, documents = 0, []
     missing: dict[str, None] = {}
     for game in read_games(stream):
@@ -182,8 +153,7 @@ def _games(stream: BinaryIO, request: Request, *, as_json: bool) -> int:
 
 def _report_game(game: Game, request: Request) -> Report:
     arbiter = request.rules.replay(game)
-    ending = read_ending({**game.tags, "Result": game.result}, game.comment)
-    outcome = adjudicate(arbiter, request.tables, ending, require_tables=request.require_tables)
+    outcome = adjudicate_game(game, arbiter, request.tables, require_tables=request.require_tables)
     return _report(arbiter, request, outcome, request.rules.scoring_of(game))
 
 

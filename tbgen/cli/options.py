@@ -1,11 +1,20 @@
 """Options that several commands share."""
 
-import argparse
-from pathlib import Path
+from __future__ import annotations
 
-from tbgen.errors import TbgenError
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Scheme, Scoring
 from tbgen.store.format import default_directory
+
+if TYPE_CHECKING:
+    from tbgen.referee.game import PlayRules
+
+_MOST_JOBS: Final = 512
 
 
 def add_directory(parser: argparse.ArgumentParser) -> None:
@@ -37,8 +46,7 @@ def add_scoring(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scoring",
         metavar="NAME",
-        default=Scheme.EXPONENTIAL.value,
-        help=f"how a result becomes points: {names} (default: %(default)s)",
+        help=f"how a result becomes points: {names} (default: exponential, for games what their tag says)",
     )
     parser.add_argument(
         "--cutoff",
@@ -58,4 +66,59 @@ def scoring_of(arguments: argparse.Namespace) -> Scoring:
 
     :raises UsageError: if one of them means nothing.
     """
-    return Scoring.parse(arguments.scoring, arguments.cutoff, arguments.komi)
+    return Scoring.parse(arguments.scoring or Scheme.EXPONENTIAL.value, arguments.cutoff, arguments.komi)
+
+
+def add_play_rules(parser: argparse.ArgumentParser) -> None:
+    """Add ``--rules``, ``--fifty-move-rule``, ``--bare-kings``, and the options of :func:`add_scoring`."""
+    parser.add_argument(
+        "--rules", choices=("r", "wg"), default="r", help="r-mobility, or whole-game mobility (default: r)"
+    )
+    parser.add_argument(
+        "--fifty-move-rule",
+        metavar="NAME",
+        help="improving, legacy, cutermob-legacy, otb or none (default: improving for FENs and for games "
+        "that cuteRMob refereed by it, else legacy)",
+    )
+    parser.add_argument(
+        "--bare-kings",
+        action=argparse.BooleanOptionalAction,
+        help="whether bare kings with eight free moves each end a game (default: as the 50-move rule has it)",
+    )
+    add_scoring(parser)
+
+
+def play_rules_of(arguments: argparse.Namespace) -> PlayRules:
+    """Return what the arguments say games are to be refereed and scored by.
+
+    :raises UsageError: if one of them means nothing.
+    """
+    from tbgen.referee.fifty import FiftyMoveRule
+    from tbgen.referee.game import PlayRules
+
+    rule, scoring = arguments.fifty_move_rule, scoring_of(arguments)
+    return PlayRules(
+        None if rule is None else FiftyMoveRule.parse(rule),
+        None if arguments.cutoff is None else scoring.cutoff,
+        arguments.bare_kings,
+        arguments.rules == "wg",
+        None if arguments.scoring is None else scoring.scheme,
+        None if arguments.komi is None else scoring.komi,
+    )
+
+
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    """Add ``--jobs``."""
+    parser.add_argument("--jobs", metavar="N", help="processes to work with (default: one per processor)")
+
+
+def jobs_of(arguments: argparse.Namespace) -> int:
+    """Return how many processes to work with.
+
+    :raises UsageError: if it is no number from 1 to 512.
+    """
+    if arguments.jobs is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not arguments.jobs.isdecimal() or not 1 <= int(arguments.jobs) <= _MOST_JOBS:
+        raise UsageError(f"--jobs {quote(arguments.jobs)}: expected a number from 1 to {_MOST_JOBS}")
+    return int(arguments.jobs)

@@ -67,7 +67,7 @@ def read_games(stream: Stream) -> Iterator[Game]:
     a value are understood, which plain PGN readers do not.
     """
     for raw in split_games(stream):
-        if raw.tags or raw.movetext < len(raw.data):
+        if not raw.empty:
             yield read_game(raw)
 
 

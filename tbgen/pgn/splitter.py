@@ -47,6 +47,11 @@ class RawGame:
     movetext: int = 0
     """Where in the bytes the moves begin."""
 
+    @property
+    def empty(self) -> bool:
+        """Whether there are neither tags nor moves."""
+        return not self.tags and self.movetext == len(self.data)
+
 
 def split_games(stream: Stream) -> Iterator[RawGame]:
     """Yield the games of a PGN stream.

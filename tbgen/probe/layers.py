@@ -11,7 +11,7 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.errors import DamagedTableError, TbgenError
+from tbgen.errors import DamagedTableError, MissingLayerError, TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.material import Material
 from tbgen.score import GScore
@@ -45,10 +45,13 @@ class _LayerInMemory:
 
 
 class Layers:
-    """The layers of a directory's tables: those kept beside the tables, others made and kept there."""
+    """The layers of a directory's tables: those kept beside the tables, others made and kept there.
 
-    def __init__(self, directory: Path, cache: ChunkCache) -> None:
-        self._directory, self._cache = directory, cache
+    :param make: whether to make others; it takes half a minute and much memory.
+    """
+
+    def __init__(self, directory: Path, cache: ChunkCache, *, make: bool = True) -> None:
+        self._directory, self._cache, self._may_make = directory, cache, make
         self._open: OrderedDict[_Key, _Layer] = OrderedDict()
         self._lock = Lock()
         self._making: defaultdict[_Key, Lock] = defaultdict(Lock)
@@ -61,6 +64,7 @@ class Layers:
     def get(self, table: TableFile, side: int, slot: int, accrued: GScore) -> tuple[int, int]:
         """Return code of V(P, A) and D(P, A), as :meth:`TableFile.accrued` does, for a table without them.
 
+        :raises MissingLayerError: if the layer is not there and may not be made.
         :raises TbgenError: if the layer cannot be made.
         """
         phase, within = divmod(slot, table.info.phase_size)
@@ -98,6 +102,10 @@ class Layers:
         return None
 
     def _make(self, path: Path, table: TableFile, accrued: GScore, phase: int) -> _Layer:
+        if not self._may_make:
+            raise MissingLayerError(
+                f"{table.info.material} was built without accrued scores, and there is no layer of {accrued}"
+            )
         from tbgen.retro.layer import LayerSolver, memory_needed
 
         material = Material.parse(table.info.material)

@@ -28,6 +28,9 @@ class Tablebase:
     Get it from :func:`open_tablebase`. An accrued score is a G-score or its text, and counts whatever the
     halfmove clock of the board says; the position's own score is folded in. It is ignored where an en
     passant capture is legal (such a position is the first after a reset), and in mate and stalemate.
+
+    :param make_layers: whether to make the layer that a question needs of a table that was built without
+        accrued scores; without, the answer is a :class:`~tbgen.errors.MissingLayerError`.
     """
 
     def __init__(
@@ -37,12 +40,19 @@ class Tablebase:
         rules: str = "r",
         max_open_files: int = MAX_OPEN_FILES,
         cache_bytes: int = CACHE_BYTES,
+        make_layers: bool = True,
     ) -> None:
         if rules not in RULES:
             raise UsageError(
                 f"there are no rules {quote(rules)}; tables are built for the rules 'r' (r-mobility)"
             )
-        self._values = Values(directory, rules=rules, max_open=max_open_files, cache_bytes=cache_bytes)
+        self._values = Values(
+            directory,
+            rules=rules,
+            max_open=max_open_files,
+            cache_bytes=cache_bytes,
+            make_layers=make_layers,
+        )
 
     @property
     def directory(self) -> Path:

@@ -30,14 +30,20 @@ class Values:
     """
 
     def __init__(
-        self, given: str | PathLike[str] | None, *, rules: str, max_open: int, cache_bytes: int
+        self,
+        given: str | PathLike[str] | None,
+        *,
+        rules: str,
+        max_open: int,
+        cache_bytes: int,
+        make_layers: bool,
     ) -> None:
         self.directory = default_directory() if given is None else Path(given)
         self.rules = rules
         self._given = given
         self._max_open = max_open
         self._cache = ChunkCache(cache_bytes)
-        self._layers = Layers(self.directory, self._cache)
+        self._layers = Layers(self.directory, self._cache, make=make_layers)
         self._files: OrderedDict[Material, TableFile] = OrderedDict()
         self._lock = Lock()
         self._closed = False

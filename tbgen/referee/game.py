@@ -5,9 +5,13 @@ from dataclasses import dataclass
 import chess
 
 from tbgen.pgn import tags
+from tbgen.pgn.ending import Ending, read_ending
 from tbgen.pgn.reader import Game
+from tbgen.probe.tablebase import Tablebase
+from tbgen.referee.adjudication import Adjudication, adjudicate
 from tbgen.referee.arbiter import Arbiter
 from tbgen.referee.fifty import FiftyMoveRule
+from tbgen.referee.result import Basis
 from tbgen.rules.fen import Fen
 from tbgen.score import GScore
 from tbgen.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Komi, Scheme, Scoring, parse_cutoff
@@ -18,13 +22,14 @@ class PlayRules:
     """What games are refereed and scored by; None leaves it to the tags of each game."""
 
     fifty_move_rule: FiftyMoveRule | None = None
-    """Left to the game: ``improving`` if cuteRMob refereed it without ``[Legacy]``, else ``legacy``."""
+    """Left to the game: its own tag, else ``improving`` if cuteRMob refereed it by that, else ``legacy``."""
     cutoff: GScore | None = None
     """Left to the game: the tag ``RMobilityCutoff``, else G6.0."""
     bare_kings: bool | None = None
     """Whether bare kings with free moves end a game; None leaves it to the 50-move rule."""
     whole_game: bool = False
-    scheme: Scheme = Scheme.EXPONENTIAL
+    scheme: Scheme | None = None
+    """Left to the game: the tag ``RMobilityScoring``, else exponential."""
     komi: Komi | None = None
     """The komi of games without a tag ``Komi``; None stands for G5.75."""
 
@@ -41,7 +46,7 @@ class PlayRules:
         start, played = (game.start, game.moves) if self.whole_game else _since_reset(game)
         arbiter = Arbiter(
             start,
-            fifty_move_rule=self.fifty_move_rule or _rule_of(game),
+            fifty_move_rule=self.rule_of(game),
             cutoff=self.cutoff_of(game),
             bare_kings=self.bare_kings,
             whole_game=self.whole_game,
@@ -49,6 +54,18 @@ class PlayRules:
         for move in played:
             arbiter.push(move)
         return arbiter
+
+    def rule_of(self, game: Game) -> FiftyMoveRule:
+        """Return the 50-move rule of a game.
+
+        :raises UsageError: if its tag means nothing.
+        """
+        if self.fifty_move_rule is not None:
+            return self.fifty_move_rule
+        if tags.FIFTY_MOVES in game.tags:
+            return FiftyMoveRule.parse(game.tags[tags.FIFTY_MOVES])
+        cutermob = tags.CUTOFF in game.tags and tags.LEGACY not in game.tags
+        return FiftyMoveRule.IMPROVING if cutermob else FiftyMoveRule.LEGACY
 
     def cutoff_of(self, game: Game) -> GScore:
         """Return the cutoff of a game.
@@ -65,9 +82,27 @@ class PlayRules:
 
         :raises UsageError: if its tags mean nothing, or allow no full points.
         """
+        scheme = self.scheme
+        if scheme is None:
+            scheme = Scheme.parse(game.tags.get(tags.SCORING, Scheme.EXPONENTIAL.value))
         text = game.tags.get(tags.KOMI)
         komi = (self.komi or DEFAULT_KOMI) if text is None else Komi.parse(text)
-        return Scoring(self.scheme, self.cutoff_of(game), komi)
+        return Scoring(scheme, self.cutoff_of(game), komi)
+
+
+def adjudicate_game(
+    game: Game, arbiter: Arbiter, tables: Tablebase | None, *, require_tables: bool = False
+) -> Adjudication:
+    """Return what a game comes to by the arbiter that has replayed it; raises as :func:`adjudicate` does."""
+    return adjudicate(arbiter, tables, ending_of(game), require_tables=require_tables)
+
+
+def ending_of(game: Game) -> Ending:
+    """Return how a game ended off the board."""
+    told = {**game.tags, "Result": game.result}
+    if told.get(tags.BASIS, Basis.FORFEIT) != Basis.FORFEIT:
+        told.pop(tags.RESULT, None)  # a mate that we found, and not how cuteRMob writes a forfeit
+    return read_ending(told, game.comment)
 
 
 def _since_reset(game: Game) -> tuple[Fen, list[chess.Move]]:
@@ -79,9 +114,3 @@ def _since_reset(game: Game) -> tuple[Fen, list[chess.Move]]:
     for _ in range(quiet):
         board.pop()
     return Fen(board, None), game.moves[len(game.moves) - quiet :]
-
-
-def _rule_of(game: Game) -> FiftyMoveRule:
-    if tags.CUTOFF in game.tags and tags.LEGACY not in game.tags:
-        return FiftyMoveRule.IMPROVING
-    return FiftyMoveRule.LEGACY

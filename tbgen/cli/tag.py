@@ -1,0 +1,108 @@
+"""``tbgen tag``: results and points into PGN files."""
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+from tbgen.cli.options import (
+    add_directory,
+    add_jobs,
+    add_play_rules,
+    directory_of,
+    jobs_of,
+    play_rules_of,
+)
+from tbgen.cli.progress import ProgressLine, duration
+from tbgen.cli.streams import say
+from tbgen.cli.text import counted
+from tbgen.referee import Basis
+from tbgen.tagging import Judge, TaggedGame, tag_games
+from tbgen.tagging.files import Source, reading, writing
+
+_DESCRIPTION = """\
+Add to every game its r-mobility result as tags: RMobilityResult, Points, RMobilityCutoff, RMobilityScoring,
+Komi (if it counts), the 50-move rule it was refereed by, and the basis of the result: what ended the game, or
+tablebase for the exact value of a stopped game, or played where no table could tell. With --rules wg the
+result is WGMobilityResult.
+
+Tags that were there under these names are replaced; everything else stays as it is, byte for byte, the
+classical Result too. Games that cannot be read are reported and passed through unchanged.
+
+IN and OUT may be - for standard input and output. Compressed input (gzip, bzip2, zstd) is understood; an OUT
+that ends in .gz, .bz2 or .zst is compressed. OUT appears when it is complete.
+"""
+_EPILOG = """\
+examples:
+  tbgen tag games.pgn tagged.pgn
+  tbgen tag season.pgn.zst tagged.pgn.zst --jobs 8 --scoring komi --komi G5.75
+  zcat games.pgn.gz | tbgen tag - - | less
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.description, parser.epilog = _DESCRIPTION, _EPILOG
+    parser.add_argument("source", metavar="IN.pgn", help="the games")
+    parser.add_argument("target", metavar="OUT.pgn", help="where they go with their tags; may be IN itself")
+    parser.add_argument("--strict", action="store_true", help="fail at the first game that cannot be read")
+    parser.add_argument(
+        "--require-tables", action="store_true", help="fail if a table is missing that could say more"
+    )
+    add_jobs(parser)
+    add_play_rules(parser)
+    add_directory(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Tag the games of a file."""
+    directory_of(arguments)
+    rules = play_rules_of(arguments)
+    judge = Judge(rules, arguments.dir, require_tables=arguments.require_tables)
+    counts: Counter[str] = Counter()
+    with reading(arguments.source) as source, writing(arguments.target) as sink:
+        games = tag_games(source, judge, jobs=jobs_of(arguments))
+        for game in _reported(games, source, counts):
+            if game.error is not None and arguments.strict:
+                raise game.error
+            sink.write(game.data)
+    say(f"tbgen: {_summary(counts)}")
+    return 0
+
+
+def _reported(games: Iterator[TaggedGame], source: Source, counts: Counter[str]) -> Iterator[TaggedGame]:
+    """Pass games on, counting them and telling about broken ones, missing tables and progress."""
+    line, start = ProgressLine(), time.monotonic()
+    missing: set[str] = set()
+    for done, game in enumerate(games, 1):
+        if game.error is not None:
+            line.clear()
+            say(f"tbgen: {game.error}; left as it is")
+            counts["broken"] += 1
+        elif game.verdict is not None:
+            outcome = game.verdict.outcome
+            counts[outcome.basis.value] += 1
+            if outcome.missing is not None and outcome.missing.material not in missing:
+                missing.add(outcome.missing.material)
+                line.clear()
+                say(f"tbgen: {outcome.missing}")
+        if done % 256 == 0:
+            line.show(f"{counted(done, 'game')}{_left(source, time.monotonic() - start)}")
+        yield game
+    line.clear()
+
+
+def _left(source: Source, seconds: float) -> str:
+    if not 0 < source.done <= source.size:
+        return ""
+    share = source.done / source.size
+    return f", {share:.0%} of the file; about {duration(seconds * (1 - share) / share)} left"
+
+
+def _summary(counts: Counter[str]) -> str:
+    broken = counts.pop("broken", 0)
+    told = ", ".join(f"{counts[basis.value]:,} {basis.value}" for basis in Basis if counts[basis.value])
+    text = counted(counts.total(), "game") + " tagged" + (f" ({told})" if told else "")
+    return (
+        f"{text}, {broken:,} broken and left as {'they are' if broken > 1 else 'it is'}" if broken else text
+    )

@@ -1,0 +1,110 @@
+"""The verdict on a game of a PGN file, as it travels between processes and into tags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+
+from tbgen.errors import UsageError
+from tbgen.pgn import tags
+from tbgen.pgn.reader import read_game
+from tbgen.pgn.splitter import RawGame
+from tbgen.probe.tablebase import Tablebase
+from tbgen.referee.adjudication import Adjudication
+from tbgen.referee.fifty import FiftyMoveRule
+from tbgen.referee.game import PlayRules, adjudicate_game
+from tbgen.scoring import Scheme, Scoring
+from tbgen.store.format import RULES
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a game comes to, and by which rules."""
+
+    outcome: Adjudication
+    scoring: Scoring
+    fifty_move_rule: FiftyMoveRule
+    whole_game: bool
+    result: str
+    """The classical result that the game has."""
+    plies: int
+    """Length of the game."""
+
+    def tags(self) -> dict[str, str]:
+        """Return the tags that tell the verdict; the komi only where it counts."""
+        value = self.outcome.value
+        told = {
+            tags.WHOLE_GAME_RESULT if self.whole_game else tags.RESULT: str(value),
+            tags.POINTS: self.scoring.text(value),
+            tags.WHOLE_GAME_BASIS if self.whole_game else tags.BASIS: self.outcome.basis.value,
+            tags.CUTOFF: str(self.scoring.cutoff),
+            tags.SCORING: self.scoring.scheme.value.capitalize(),
+            tags.FIFTY_MOVES: self.fifty_move_rule.value,
+        }
+        if self.scoring.scheme in (Scheme.KOMI, Scheme.FULL):
+            told[tags.KOMI] = str(self.scoring.komi)
+        return told
+
+
+class Judge:
+    """Judges games one by one; can be sent to other processes.
+
+    :param rules: what games are refereed and scored by.
+    :param directory: where the tables lie; None for the default one.
+    :param require_tables: raise an error about a missing table instead of letting the game stand as played.
+    :param make_layers: whether to make a layer that a table was built without.
+    """
+
+    def __init__(
+        self,
+        rules: PlayRules | None = None,
+        directory: str | PathLike[str] | None = None,
+        *,
+        require_tables: bool = False,
+        make_layers: bool = True,
+    ) -> None:
+        self.rules = rules or PlayRules()
+        self._directory = directory
+        self._require_tables = require_tables
+        self._make_layers = make_layers
+        self._tables: Tablebase | None = None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _remade, (self.rules, self._directory, self._require_tables, self._make_layers)
+
+    def without_layers(self) -> Judge:
+        """Return one that makes no layers."""
+        return _remade(self.rules, self._directory, self._require_tables, False)
+
+    def judge(self, raw: RawGame) -> Verdict:
+        """Return the verdict on a game.
+
+        :raises UsageError: if the game is broken or its tags mean nothing, naming game and place.
+        :raises MissingTableError: if a table is missing and required.
+        :raises MissingLayerError: if a layer is missing and may not be made.
+        :raises TbgenError: if a table's file cannot be used.
+        """
+        game = read_game(raw)
+        try:
+            arbiter = self.rules.replay(game)
+            scoring = self.rules.scoring_of(game)
+        except UsageError as error:
+            if error is game.error:
+                raise
+            raise UsageError(f"game {raw.number}, line {raw.line}: {error}") from None
+        outcome = adjudicate_game(game, arbiter, self._open(), require_tables=self._require_tables)
+        return Verdict(
+            outcome, scoring, arbiter.fifty_move_rule, arbiter.whole_game, game.result, len(game.moves)
+        )
+
+    def _open(self) -> Tablebase | None:
+        rules = "wg" if self.rules.whole_game else "r"
+        if self._tables is None and rules in RULES:
+            self._tables = Tablebase(self._directory, rules=rules, make_layers=self._make_layers)
+        return self._tables
+
+
+def _remade(
+    rules: PlayRules, directory: str | PathLike[str] | None, require_tables: bool, make_layers: bool
+) -> Judge:
+    return Judge(rules, directory, require_tables=require_tables, make_layers=make_layers)
