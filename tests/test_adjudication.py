@@ -146,12 +146,12 @@ def test_a_games_own_tags_say_how_it_was_played() -> None:
         FiftyMoveRule.IMPROVING,
         FiftyMoveRule.LEGACY,
     ]
-    assert rules.replay(default).cutoff == rules.scoring_of(default).cutoff == GScore.parse("G3.5")
-    assert [str(rules.scoring_of(game).komi) for game in (plain, default)] == ["G4.75", "-G6.25"]
+    assert rules.replay(default).cutoff == rules.scoring_of(default.tags).cutoff == GScore.parse("G3.5")
+    assert [str(rules.scoring_of(game.tags).komi) for game in (plain, default)] == ["G4.75", "-G6.25"]
     given = PlayRules(FiftyMoveRule.OTB, GScore.parse("G9.0"), True)
     arbiter = given.replay(default)
     assert (arbiter.fifty_move_rule, str(arbiter.cutoff), arbiter.bare_kings) == ("otb", "G9.0", True)
-    assert str(given.scoring_of(plain).komi) == "G5.75"
+    assert str(given.scoring_of(plain.tags).komi) == "G5.75"
 
 
 @pytest.mark.parametrize("tag", ['[RMobilityCutoff "-G6.0"]', '[RMobilityCutoff "six"]'])
@@ -159,4 +159,4 @@ def test_tags_that_mean_nothing_are_refused(tag: str) -> None:
     with pytest.raises(UsageError, match="is not a cutoff: expected"):
         PlayRules().replay(game_of(f"{tag}\n\n1. e4 *\n"))
     with pytest.raises(UsageError, match="is not a komi: expected"):
-        PlayRules().scoring_of(game_of('[Komi "x"]\n\n1. e4 *\n'))
+        PlayRules().scoring_of(game_of('[Komi "x"]\n\n1. e4 *\n').tags)

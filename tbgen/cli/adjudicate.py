@@ -154,7 +154,7 @@ def _games(stream: Stream, request: Request, *, as_json: bool) -> int:
 def _report_game(game: Game, request: Request) -> Report:
     arbiter = request.rules.replay(game)
     outcome = adjudicate_game(game, arbiter, request.tables, require_tables=request.require_tables)
-    return _report(arbiter, request, outcome, request.rules.scoring_of(game))
+    return _report(arbiter, request, outcome, request.rules.scoring_of(game.tags))
 
 
 def _report(arbiter: Arbiter, request: Request, outcome: Adjudication, scoring: Scoring) -> Report:

@@ -132,5 +132,5 @@ def _start(given: dict[str, str]) -> Fen:
             raise UsageError(f"the variant {quote(given['Variant'])} is not refereed here")
     fen = parse_fen(given.get("FEN", chess.STARTING_FEN))
     validate(fen.board)
-    accrued = given.get(tags.ACCRUED)
+    accrued = given.get(tags.ACCRUED_BEFORE)
     return fen if accrued is None else Fen(fen.board, GScore.parse(accrued))

@@ -1,5 +1,6 @@
 """Refereeing and scoring games that were played, by the options given and by their own tags."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import chess
@@ -46,8 +47,8 @@ class PlayRules:
         start, played = (game.start, game.moves) if self.whole_game else _since_reset(game)
         arbiter = Arbiter(
             start,
-            fifty_move_rule=self.rule_of(game),
-            cutoff=self.cutoff_of(game),
+            fifty_move_rule=self.rule_of(game.tags),
+            cutoff=self.cutoff_of(game.tags),
             bare_kings=self.bare_kings,
             whole_game=self.whole_game,
         )
@@ -55,37 +56,37 @@ class PlayRules:
             arbiter.push(move)
         return arbiter
 
-    def rule_of(self, game: Game) -> FiftyMoveRule:
-        """Return the 50-move rule of a game.
+    def rule_of(self, game: Mapping[str, str]) -> FiftyMoveRule:
+        """Return the 50-move rule of a game with some tags.
 
         :raises UsageError: if its tag means nothing.
         """
         if self.fifty_move_rule is not None:
             return self.fifty_move_rule
-        if tags.FIFTY_MOVES in game.tags:
-            return FiftyMoveRule.parse(game.tags[tags.FIFTY_MOVES])
-        cutermob = tags.CUTOFF in game.tags and tags.LEGACY not in game.tags
+        if tags.FIFTY_MOVES in game:
+            return FiftyMoveRule.parse(game[tags.FIFTY_MOVES])
+        cutermob = tags.CUTOFF in game and tags.LEGACY not in game
         return FiftyMoveRule.IMPROVING if cutermob else FiftyMoveRule.LEGACY
 
-    def cutoff_of(self, game: Game) -> GScore:
-        """Return the cutoff of a game.
+    def cutoff_of(self, game: Mapping[str, str]) -> GScore:
+        """Return the cutoff of a game with some tags.
 
         :raises UsageError: if its tag means nothing.
         """
         if self.cutoff is not None:
             return self.cutoff
-        text = game.tags.get(tags.CUTOFF)
+        text = game.get(tags.CUTOFF)
         return DEFAULT_CUTOFF if text is None else parse_cutoff(text)
 
-    def scoring_of(self, game: Game) -> Scoring:
-        """Return the scoring of a game; the komi that belongs to its opening wins over the option.
+    def scoring_of(self, game: Mapping[str, str]) -> Scoring:
+        """Return the scoring of a game with some tags; the komi of its opening wins over the option.
 
         :raises UsageError: if its tags mean nothing, or allow no full points.
         """
         scheme = self.scheme
         if scheme is None:
-            scheme = Scheme.parse(game.tags.get(tags.SCORING, Scheme.EXPONENTIAL.value))
-        text = game.tags.get(tags.KOMI)
+            scheme = Scheme.parse(game.get(tags.SCORING, Scheme.EXPONENTIAL.value))
+        text = game.get(tags.KOMI)
         komi = (self.komi or DEFAULT_KOMI) if text is None else Komi.parse(text)
         return Scoring(scheme, self.cutoff_of(game), komi)
 
@@ -100,8 +101,8 @@ def adjudicate_game(
 def ending_of(game: Game) -> Ending:
     """Return how a game ended off the board."""
     told = {**game.tags, "Result": game.result}
-    if told.get(tags.BASIS, Basis.FORFEIT) != Basis.FORFEIT:
-        told.pop(tags.RESULT, None)  # a mate that we found, and not how cuteRMob writes a forfeit
+    if told.get(tags.R.basis, Basis.FORFEIT) != Basis.FORFEIT:
+        told.pop(tags.R.result, None)  # a mate that we found, and not how cuteRMob writes a forfeit
     return read_ending(told, game.comment)
 
 

@@ -7,39 +7,26 @@ from typing import Final
 from tbgen.pgn import tags
 from tbgen.pgn.splitter import RawGame, Tag
 
-OURS: Final = {
-    tags.RESULT,
-    tags.POINTS,
-    tags.BASIS,
-    tags.CUTOFF,
-    tags.SCORING,
-    tags.FIFTY_MOVES,
-}
-"""Tags that a new verdict replaces; a komi belongs to the opening, and stays."""
-
-OURS_OF_WHOLE_GAMES: Final = OURS - {tags.RESULT, tags.BASIS} | {
-    tags.WHOLE_GAME_RESULT,
-    tags.WHOLE_GAME_BASIS,
-}
-"""The same under the rules of whole-game mobility; a result by the others stays."""
-
+_SHARED: Final = frozenset({tags.POINTS, tags.CUTOFF, tags.SCORING, tags.FIFTY_MOVES})
 _BREAK: Final = re.compile(rb"\r\n|\n|\r")
 
 
-def with_tags(raw: RawGame, told: Mapping[str, str], ours: set[str]) -> bytes:
-    """Return the bytes of a game with some tags, in place of those of ``ours`` that it has.
+def with_tags(raw: RawGame, told: Mapping[str, str], *, whole_game: bool) -> bytes:
+    """Return the bytes of a game with tags that tell its verdict, in place of those of an earlier one.
 
-    They go behind the tag ``Result``, else to the end of the tags, with the line breaks of the game. A tag
-    that is told and not ours stays as it is if the game has it.
+    They go behind the tag ``Result``, else to the end of the tags, with the line breaks of the game. A komi
+    that the game has stays, as does its result by the other rules.
     """
+    names = tags.result_tags(whole_game)
+    ours = _SHARED | {names.result, names.basis, names.accrued}
     data = raw.data
     old = [tag for tag in raw.tags if tag.name in ours]
     kept = [tag for tag in raw.tags if tag.name not in ours]
-    names = {tag.name for tag in kept}
+    there = {tag.name for tag in kept}
     found = _BREAK.search(data)
     newline = b"\n" if found is None else found[0]
     block = b"".join(
-        f'[{name} "{value}"]'.encode() + newline for name, value in told.items() if name not in names
+        f'[{name} "{value}"]'.encode() + newline for name, value in told.items() if name not in there
     )
     place, blank = _place(raw, kept, old)
     edits = sorted([(tag.start, tag.end, b"") for tag in old] + [(place, place, block + newline * blank)])

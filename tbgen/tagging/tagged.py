@@ -13,7 +13,7 @@ from typing import Final
 
 from tbgen.errors import MissingLayerError, TbgenError, UsageError
 from tbgen.pgn.splitter import RawGame, Stream, split_games
-from tbgen.tagging.edit import OURS, OURS_OF_WHOLE_GAMES, with_tags
+from tbgen.tagging.edit import with_tags
 from tbgen.tagging.verdict import Judge, Verdict
 
 _BATCH: Final = 32
@@ -41,8 +41,7 @@ class TaggedGame:
         """The bytes of the game with our tags; unchanged if it is broken."""
         if self.verdict is None:
             return self.raw.data
-        ours = OURS_OF_WHOLE_GAMES if self.verdict.whole_game else OURS
-        return with_tags(self.raw, self.verdict.tags(), ours)
+        return with_tags(self.raw, self.verdict.tags(), whole_game=self.verdict.whole_game)
 
 
 def tag_games(stream: Stream, judge: Judge | None = None, *, jobs: int = 1) -> Iterator[TaggedGame]:

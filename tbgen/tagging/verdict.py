@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 
@@ -13,6 +14,8 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.referee.adjudication import Adjudication
 from tbgen.referee.fifty import FiftyMoveRule
 from tbgen.referee.game import PlayRules, adjudicate_game
+from tbgen.referee.result import Basis
+from tbgen.score import GScore
 from tbgen.scoring import Scheme, Scoring
 from tbgen.store.format import RULES
 
@@ -27,16 +30,15 @@ class Verdict:
     whole_game: bool
     result: str
     """The classical result that the game has."""
-    plies: int
-    """Length of the game."""
 
     def tags(self) -> dict[str, str]:
         """Return the tags that tell the verdict; the komi only where it counts."""
-        value = self.outcome.value
+        names, value = tags.result_tags(self.whole_game), self.outcome.value
         told = {
-            tags.WHOLE_GAME_RESULT if self.whole_game else tags.RESULT: str(value),
+            names.result: str(value),
             tags.POINTS: self.scoring.text(value),
-            tags.WHOLE_GAME_BASIS if self.whole_game else tags.BASIS: self.outcome.basis.value,
+            names.basis: self.outcome.basis.value,
+            names.accrued: str(self.outcome.accrued),
             tags.CUTOFF: str(self.scoring.cutoff),
             tags.SCORING: self.scoring.scheme.value.capitalize(),
             tags.FIFTY_MOVES: self.fifty_move_rule.value,
@@ -46,6 +48,22 @@ class Verdict:
         return told
 
 
+def told_by_tags(game: Mapping[str, str], rules: PlayRules) -> Verdict | None:
+    """Return the verdict that :meth:`Verdict.tags` has left in a game, None if there is none.
+
+    Result, basis and 50-move rule are what the tags say; points are counted anew, by ``rules``.
+    """
+    names = tags.result_tags(rules.whole_game)
+    try:
+        outcome = Adjudication(
+            GScore.parse(game[names.result]), Basis(game[names.basis]), GScore.parse(game[names.accrued])
+        )
+        rule = FiftyMoveRule.parse(game[tags.FIFTY_MOVES])
+        return Verdict(outcome, rules.scoring_of(game), rule, rules.whole_game, game.get("Result", "*"))
+    except (KeyError, ValueError):
+        return None
+
+
 class Judge:
     """Judges games one by one; can be sent to other processes.
 
@@ -53,6 +71,7 @@ class Judge:
     :param directory: where the tables lie; None for the default one.
     :param require_tables: raise an error about a missing table instead of letting the game stand as played.
     :param make_layers: whether to make a layer that a table was built without.
+    :param trust_tags: believe the tags of a game that tbgen has tagged, instead of judging it again.
     """
 
     def __init__(
@@ -62,19 +81,21 @@ class Judge:
         *,
         require_tables: bool = False,
         make_layers: bool = True,
+        trust_tags: bool = False,
     ) -> None:
         self.rules = rules or PlayRules()
         self._directory = directory
         self._require_tables = require_tables
         self._make_layers = make_layers
+        self._trust_tags = trust_tags
         self._tables: Tablebase | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _remade, (self.rules, self._directory, self._require_tables, self._make_layers)
+        return _remade, self._settings(self._make_layers)
 
     def without_layers(self) -> Judge:
         """Return one that makes no layers."""
-        return _remade(self.rules, self._directory, self._require_tables, False)
+        return _remade(*self._settings(False))
 
     def judge(self, raw: RawGame) -> Verdict:
         """Return the verdict on a game.
@@ -84,18 +105,23 @@ class Judge:
         :raises MissingLayerError: if a layer is missing and may not be made.
         :raises TbgenError: if a table's file cannot be used.
         """
+        if self._trust_tags:
+            told = told_by_tags({tag.name: tag.value for tag in raw.tags}, self.rules)
+            if told is not None:
+                return told
         game = read_game(raw)
         try:
             arbiter = self.rules.replay(game)
-            scoring = self.rules.scoring_of(game)
+            scoring = self.rules.scoring_of(game.tags)
         except UsageError as error:
             if error is game.error:
                 raise
             raise UsageError(f"game {raw.number}, line {raw.line}: {error}") from None
         outcome = adjudicate_game(game, arbiter, self._open(), require_tables=self._require_tables)
-        return Verdict(
-            outcome, scoring, arbiter.fifty_move_rule, arbiter.whole_game, game.result, len(game.moves)
-        )
+        return Verdict(outcome, scoring, arbiter.fifty_move_rule, arbiter.whole_game, game.result)
+
+    def _settings(self, make_layers: bool) -> _Settings:
+        return self.rules, self._directory, self._require_tables, make_layers, self._trust_tags
 
     def _open(self) -> Tablebase | None:
         rules = "wg" if self.rules.whole_game else "r"
@@ -104,7 +130,11 @@ class Judge:
         return self._tables
 
 
-def _remade(
-    rules: PlayRules, directory: str | PathLike[str] | None, require_tables: bool, make_layers: bool
-) -> Judge:
-    return Judge(rules, directory, require_tables=require_tables, make_layers=make_layers)
+_Settings = tuple[PlayRules, str | PathLike[str] | None, bool, bool, bool]
+
+
+def _remade(*settings: *_Settings) -> Judge:
+    rules, directory, require_tables, make_layers, trust_tags = settings
+    return Judge(
+        rules, directory, require_tables=require_tables, make_layers=make_layers, trust_tags=trust_tags
+    )
