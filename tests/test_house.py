@@ -21,13 +21,14 @@ ABOVE = {
     "store": {"errors", "score", "material", "index"},
     "probe": {"errors", "score", "material", "rules", "index", "retro", "store"},
     "pgn": {"errors", "score", "rules"},
+    "standings": {"errors", "score", "scoring", "referee", "tagging"},
     "tagging": {"errors", "score", "scoring", "pgn", "store", "probe", "referee"},
     "referee": {"errors", "score", "scoring", "rules", "pgn", "probe"},
     "verify": {"errors", "score", "material", "accelerate", "index", "retro", "store"},
     "build": {"errors", "score", "material", "accelerate", "index", "store", "retro", "tbgen"},
     "cli": {
         *("errors", "score", "scoring", "material", "rules", "index", "store", "probe"),
-        *("pgn", "referee", "tagging", "build", "verify", "tbgen"),
+        *("pgn", "referee", "tagging", "standings", "build", "verify", "tbgen"),
     },
 }
 """What each part of the house may import."""

@@ -1,9 +1,7 @@
 """``tbgen tag``: results and points into PGN files."""
 
 import argparse
-import time
 from collections import Counter
-from collections.abc import Iterator
 
 from tbgen.cli.options import (
     add_directory,
@@ -13,12 +11,12 @@ from tbgen.cli.options import (
     jobs_of,
     play_rules_of,
 )
-from tbgen.cli.progress import ProgressLine, duration
 from tbgen.cli.streams import say
+from tbgen.cli.tagging import reported
 from tbgen.cli.text import counted
 from tbgen.referee import Basis
-from tbgen.tagging import Judge, TaggedGame, tag_games
-from tbgen.tagging.files import Source, reading, writing
+from tbgen.tagging import Judge, tag_games
+from tbgen.tagging.files import reading, writing
 
 _DESCRIPTION = """\
 Add to every game its r-mobility result as tags: RMobilityResult, Points, RMobilityCutoff, RMobilityScoring,
@@ -62,41 +60,14 @@ def run(arguments: argparse.Namespace) -> int:
     counts: Counter[str] = Counter()
     with reading(arguments.source) as source, writing(arguments.target) as sink:
         games = tag_games(source, judge, jobs=jobs_of(arguments))
-        for game in _reported(games, source, counts):
-            if game.error is not None and arguments.strict:
-                raise game.error
+        for game in reported(games, source, "left as it is", strict=arguments.strict):
+            if game.error is not None:
+                counts["broken"] += 1
+            elif game.verdict is not None:
+                counts[game.verdict.outcome.basis.value] += 1
             sink.write(game.data)
     say(f"tbgen: {_summary(counts)}")
     return 0
-
-
-def _reported(games: Iterator[TaggedGame], source: Source, counts: Counter[str]) -> Iterator[TaggedGame]:
-    """Pass games on, counting them and telling about broken ones, missing tables and progress."""
-    line, start = ProgressLine(), time.monotonic()
-    missing: set[str] = set()
-    for done, game in enumerate(games, 1):
-        if game.error is not None:
-            line.clear()
-            say(f"tbgen: {game.error}; left as it is")
-            counts["broken"] += 1
-        elif game.verdict is not None:
-            outcome = game.verdict.outcome
-            counts[outcome.basis.value] += 1
-            if outcome.missing is not None and outcome.missing.material not in missing:
-                missing.add(outcome.missing.material)
-                line.clear()
-                say(f"tbgen: {outcome.missing}")
-        if done % 256 == 0:
-            line.show(f"{counted(done, 'game')}{_left(source, time.monotonic() - start)}")
-        yield game
-    line.clear()
-
-
-def _left(source: Source, seconds: float) -> str:
-    if not 0 < source.done <= source.size:
-        return ""
-    share = source.done / source.size
-    return f", {share:.0%} of the file; about {duration(seconds * (1 - share) / share)} left"
 
 
 def _summary(counts: Counter[str]) -> str:

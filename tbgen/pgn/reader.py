@@ -19,7 +19,7 @@ from tbgen.score import GScore
 _TOKEN: Final = re.compile(
     r"""
     (?P<comment>\{[^}]*\}?|;[^\r\n]*)
-    |(?P<escape>^%[^\r\n]*)
+    |(?P<escape>(?<![^\r\n])%[^\r\n]*)
     |(?P<open>\()
     |(?P<close>\))
     |(?P<result>(?:1-0|0-1|1/2-1/2|\*)(?![^\s{;(]))
@@ -27,8 +27,9 @@ _TOKEN: Final = re.compile(
     |(?P<mark>\$\d+|e\.p\.|(?!--)[-!?+#=/]+(?=[\s){(;]|\Z))
     |(?P<move>[^\s{}();]+)
     """,
-    re.VERBOSE | re.MULTILINE,
+    re.VERBOSE,
 )
+_BREAK: Final = re.compile(rb"\r\n|\n|\r")
 _MARKS: Final = "+#!?"
 _RESULTS: Final = ("1-0", "0-1", "1/2-1/2")
 
@@ -86,8 +87,8 @@ def read_game(raw: RawGame) -> Game:
     text = raw.data[raw.movetext :].decode("utf-8", "replace")
     wrong = _play(game, text)
     if wrong is not None:
-        line = raw.line + len(raw.data[: raw.movetext].splitlines()) + len(text[: wrong.start()].splitlines())
-        line -= not text[: wrong.start()].endswith(("\n", "\r")) and wrong.start() > 0
+        before = raw.data[: raw.movetext] + text[: wrong.start()].encode()
+        line = raw.line + len(_BREAK.findall(before))
         game.error = UsageError(
             f"game {game.number}, line {line}, ply {len(game.moves) + 1}: "
             f"{quote(wrong[0])} is not a legal move"

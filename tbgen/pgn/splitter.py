@@ -8,8 +8,8 @@ from typing import Final, Protocol
 _BLOCK: Final = 1 << 18
 _TAG: Final = re.compile(rb"\s*\[\s*([A-Za-z0-9_]+)(?:\s+\"(.*)\")?\s*\]")
 """A tag pair; its value may be missing, as in cuteRMob's ``[Legacy]``."""
-_RESULT: Final = re.compile(rb"(?:1-0|0-1|1/2-1/2|\*)\s*\Z")
-_BRACES: Final = re.compile(rb"[{};]")
+_COMMENT: Final = re.compile(rb"\{[^}]*\}|;[^\r\n]*")
+_RESULTS: Final = (b"1-0", b"0-1", b"1/2-1/2", b"*")
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -56,10 +56,10 @@ class RawGame:
 def split_games(stream: Stream) -> Iterator[RawGame]:
     """Yield the games of a PGN stream.
 
-    A game begins with a tag after moves, with a tag that has stood before, or with moves after a result and
-    an empty line; so an empty line among tags or among moves, which exists, tears no game apart. Bytes
-    before the first game go with it. A stream without any game yields nothing, or one ``RawGame`` without
-    tags and moves, if it has bytes.
+    A game begins with a tag after moves, with a tag after an empty line that has stood before, or with moves
+    after a result and an empty line; so an empty line among tags or among moves, and a tag that stands twice,
+    all of which exist, tear no game apart. Bytes before the first game go with it. A stream without any game
+    yields nothing, or one ``RawGame`` without tags and moves, if it has bytes.
     """
     game = _Game(1, 1)
     for number, line in enumerate(_lines(stream), 1):
@@ -100,49 +100,53 @@ class _Game:
 
     def ends_before(self, line: bytes) -> bool:
         """Tell whether a line belongs to the next game."""
-        if self._in_comment or line.isspace() or line[:1] in b"%;":
+        if self._in_comment or (not self._gap and self._movetext < 0):
             return False
-        if line.lstrip()[:1] != b"[":
+        text = line.removeprefix(_BOM)
+        if text.isspace() or text[:1] in b"%;":
+            return False
+        if text.lstrip()[:1] != b"[":
             return self._over and self._gap
-        tag = _TAG.match(line)
+        tag = _TAG.match(text)
         return tag is not None and (self._movetext >= 0 or tag[1] in self._names)
 
     def add(self, line: bytes) -> None:
         """Take a line in."""
         start, self._size = self._size, self._size + len(line)
         self.lines.append(line)
+        text = line.removeprefix(_BOM)
         if self._in_comment:
-            self._look_for_braces(line)
-            self._over = False
-        elif line.isspace():
+            self._follow(line)
+        elif not text or text.isspace():
             self._gap = True
-        elif line[:1] not in b"%;":
-            self._take(line, start)
+        elif text[:1] not in b"%;":
+            self._take(text, start + len(line) - len(text))
 
-    def _take(self, line: bytes, start: int) -> None:
-        text = line.removeprefix(_BOM) if self.number == 1 and not self._tags else line
-        tag = _TAG.match(text) if self._movetext < 0 else None
-        if tag is not None:
-            self._names.add(tag[1])
-            name, value = (_decoded(part or b"") for part in tag.groups())
-            self._tags.append(Tag(name, value, start + len(line) - len(text), self._size))
-            return
-        if self._movetext < 0 and text.lstrip()[:1] == b"[":
-            return  # a malformed tag
+    def _take(self, text: bytes, start: int) -> None:
         if self._movetext < 0:
-            self._movetext = start + len(line) - len(text)
-        self._look_for_braces(text)
-        self._gap = False
-        self._over = not self._in_comment and _RESULT.search(text) is not None
-
-    def _look_for_braces(self, line: bytes) -> None:
-        for brace in _BRACES.findall(line):
-            if self._in_comment:
-                self._in_comment = brace != b"}"
-            elif brace == b";":
+            tag = _TAG.match(text)
+            if tag is not None:
+                self._names.add(tag[1])
+                name, value = (_decoded(part or b"") for part in tag.groups())
+                self._tags.append(Tag(name, value, start, self._size))
+            if tag is not None or text.lstrip()[:1] == b"[":  # a malformed tag
+                self._gap = False
                 return
-            else:
-                self._in_comment = brace == b"{"
+            self._movetext = start
+        self._gap = False
+        self._follow(text)
+
+    def _follow(self, text: bytes) -> None:
+        """Find out whether moves end with a result, and with an open comment."""
+        if self._in_comment:
+            _, brace, text = text.partition(b"}")
+            if not brace:
+                return
+        text, brace, _ = _COMMENT.sub(b" ", text).partition(b"{")
+        self._in_comment = bool(brace)
+        text = text.rstrip()
+        if text:
+            self._over = text.endswith(_RESULTS)
 
     def finished(self) -> RawGame:
         """Return the game."""

@@ -106,7 +106,7 @@ class Judge:
         :raises TbgenError: if a table's file cannot be used.
         """
         if self._trust_tags:
-            told = told_by_tags({tag.name: tag.value for tag in raw.tags}, self.rules)
+            told = told_by_tags({tag.name: tag.value for tag in reversed(raw.tags)}, self.rules)
             if told is not None:
                 return told
         game = read_game(raw)

@@ -1,0 +1,43 @@
+"""A game as far as standings are concerned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tbgen.score import GScore
+from tbgen.scoring import Points, Scheme, Scoring
+from tbgen.tagging.tagged import TaggedGame
+from tbgen.tagging.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class GameRecord:
+    """Who played, and what it came to."""
+
+    file: str
+    number: int
+    """In the file, counted from 1."""
+    white: str
+    black: str
+    verdict: Verdict
+
+    @classmethod
+    def of(cls, file: str, game: TaggedGame) -> GameRecord | None:
+        """Return the record of a game, None of a broken one."""
+        if game.verdict is None:
+            return None
+        tags = {tag.name: tag.value for tag in reversed(game.raw.tags)}
+        return cls(file, game.raw.number, tags.get("White", "?"), tags.get("Black", "?"), game.verdict)
+
+    @property
+    def value(self) -> GScore:
+        """The result."""
+        return self.verdict.outcome.value
+
+    def points(self, scheme: Scheme, value: GScore | None = None) -> Points:
+        """Return the points of the result, or of another one, with the game's own cutoff and komi.
+
+        :raises UsageError: if the scheme has no points for the game's komi.
+        """
+        own = self.verdict.scoring
+        return Scoring(scheme, own.cutoff, own.komi).points(self.value if value is None else value)
