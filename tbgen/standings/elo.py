@@ -32,7 +32,8 @@ def elo(points: Sequence[float]) -> Elo:
 
     With mean m and standard error s of the points the difference is that at which m is expected, the
     margin half the difference between m + 1.96 s and m - 1.96 s. cuteRMob takes the root of the mean square
-    for that of the variance, and so prints margins that are too small and a LOS that is too sure.
+    for that of the variance, and so prints margins that are too small and a LOS that is too sure. A single
+    game has an unbounded margin and a LOS of one half.
 
     >>> print(elo([1] * 40 + [0] * 31 + [0.5] * 29))
     +31.4 +- 58.1
@@ -43,6 +44,8 @@ def elo(points: Sequence[float]) -> Elo:
         raise UsageError("there are no games to tell an Elo difference from")
     count = len(points)
     mean = math.fsum(points) / count
+    if count == 1:  # which says nothing about the spread
+        return Elo(_difference(mean), math.inf, 0.5)
     variance = math.fsum((share - mean) ** 2 for share in points) / count
     error = math.sqrt(variance / count)
     low, high = mean - _TWO_SIDED_95 * error, mean + _TWO_SIDED_95 * error

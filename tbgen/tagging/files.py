@@ -17,6 +17,8 @@ from typing import BinaryIO, Final, Protocol, cast
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.pgn.splitter import Stream
 
+_BLOCK: Final = 1 << 14
+"""Bytes that are decompressed at once; the text may be hundreds of times as long."""
 _MAGIC: Final = {b"\x1f\x8b\x08": ".gz", b"BZh": ".bz2", b"\x28\xb5\x2f\xfd": ".zst"}
 
 
@@ -35,7 +37,10 @@ class Source:
         self.size = size
         """Bytes that there are to read; 0 if nobody knows."""
         self._file = file
-        begin = file.peek(4)[:4]
+        try:
+            begin = file.peek(4)[:4]
+        except OSError as error:
+            raise self._unreadable(error) from None
         suffix = next((suffix for magic, suffix in _MAGIC.items() if begin.startswith(magic)), "")
         self._plain, self._errors = _reader(suffix, file)
 
@@ -54,7 +59,39 @@ class Source:
         except self._errors:
             raise TbgenError(f"{self.name} is damaged: it cannot be decompressed") from None
         except OSError as error:
-            raise TbgenError(f"{self.name} cannot be read: {error.strerror or error}") from None
+            raise self._unreadable(error) from None
+
+    def _unreadable(self, error: OSError) -> TbgenError:
+        return TbgenError(f"{self.name} cannot be read: {error.strerror or error}")
+
+
+class _Zstandard:
+    """Decompresses a file of zstd frames; the library's own reader takes a truncated one for complete."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        import zstandard
+
+        self._file = file
+        self._decompressor = zstandard.ZstdDecompressor()
+        self._frame = self._decompressor.decompressobj()
+        self._text = b""
+
+    def read(self, size: int, /) -> bytes:
+        """Return up to ``size`` bytes of text, none at the end.
+
+        :raises EOFError: if the last frame is not complete.
+        """
+        while not self._text:
+            data = self._frame.unused_data or self._file.read(_BLOCK)
+            if not data and not self._frame.eof:
+                raise EOFError
+            if not data:
+                return b""
+            if self._frame.eof:
+                self._frame = self._decompressor.decompressobj()
+            self._text = self._frame.decompress(data)
+        text, self._text = self._text[:size], self._text[size:]
+        return text
 
 
 @contextmanager
@@ -83,19 +120,24 @@ def writing(name: str) -> Iterator[Sink]:
     """Write a file, or standard output for ``-``; a name in .gz, .bz2 or .zst has it compressed.
 
     The file appears under its name when everything has been written, and then replaces one that is there.
+
+    :raises TbgenError: if there can be no file in that place.
     """
-    path = Path(name)
+    path = Path(os.path.realpath(name))  # what a link points to is replaced, not the link
     if name == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
-    elif path.exists() and not path.is_file():
+    elif os.path.exists(name) and not path.is_file():
         with open(name, "wb") as device:  # or a pipe: nothing that could be replaced
             yield device
     else:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name[:32]}.", dir=path.parent)
+        except OSError as error:
+            raise TbgenError(f"{name} cannot be written: {error.strerror or error}") from None
         try:
             with os.fdopen(descriptor, "wb") as file:
-                with closing(_writer(path.suffix, file)) as sink:
+                with closing(_writer(Path(name).suffix, file)) as sink:
                     yield sink
                 os.fchmod(file.fileno(), _mode(path))
                 file.flush()
@@ -117,8 +159,7 @@ def _reader(suffix: str, file: BinaryIO) -> tuple[Stream, tuple[type[Exception],
         case ".zst":
             import zstandard
 
-            plain = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=False)
-            return plain, (zstandard.ZstdError,)
+            return _Zstandard(file), (EOFError, zstandard.ZstdError)
     return file, ()
 
 
