@@ -11,7 +11,7 @@ from tbgen.score import GScore
 from tbgen.standings.standings import Player, Standings
 
 _WIDTH: Final = 720
-_LEFT: Final = 190
+_LEFT: Final = 215
 _ROW: Final = 24
 _BARS: Final = 120
 _NAME: Final = 26
@@ -26,10 +26,10 @@ def points_plot(result: Standings) -> str:
         middle = place * _ROW + _ROW / 2
         parts += [
             _label(player.name, middle),
-            f'<rect class="bar" x="{_LEFT}" y="{middle - 7:.1f}" height="14" width="{share * 460:.1f}"/>',
-            _text(_LEFT + share * 460 + 6, middle + 4, f"{share:.1%}"),
+            f'<rect class="bar" x="{_LEFT}" y="{middle - 7:.1f}" height="14" width="{share * 420:.1f}"/>',
+            _text(_LEFT + share * 420 + 6, middle + 4, f"{share:.1%}"),
         ]
-    return _svg("Share of points", len(result.players) * _ROW, parts)
+    return _figure("Share of points", len(result.players) * _ROW, parts)
 
 
 def elo_plot(result: Standings) -> str:
@@ -38,7 +38,7 @@ def elo_plot(result: Standings) -> str:
     if not known:
         return ""
     reach = max(20.0, *(abs(player.elo.difference) + _finite(player.elo.margin) for player in known))
-    scale, zero = 240 / reach, _LEFT + 240
+    scale, zero = 165 / reach, _LEFT + 175
     height = len(known) * _ROW
     parts = [f'<line class="axis" x1="{zero}" x2="{zero}" y1="0" y2="{height}"/>']
     for place, player in enumerate(known):
@@ -49,9 +49,9 @@ def elo_plot(result: Standings) -> str:
             _label(player.name, middle),
             f'<line class="margin" {ends} y1="{middle}" y2="{middle}"/>',
             f'<circle class="bar" cx="{at:.1f}" cy="{middle}" r="5"/>',
-            _text(_LEFT + 490, middle + 4, str(player.elo)),
+            _text(_LEFT + 352, middle + 4, str(player.elo)),
         ]
-    return _svg("Elo against the field, with 95 % margins", height, parts)
+    return _figure("Elo against the field, with 95 % margins", height, parts)
 
 
 def histogram_plot(player: Player) -> str:
@@ -74,13 +74,14 @@ def histogram_plot(player: Player) -> str:
             parts.append(_text(middle, _BARS - up - 4, str(given[rank]), anchor="middle"))
         if suffered[rank]:
             parts.append(_text(middle, _BARS + 30 + down, str(suffered[rank]), anchor="middle"))
-    return _svg(f"Results of {player.name}: held above, suffered below", 2 * _BARS + 20, parts)
+    return _figure(f"Results of {player.name}: held above, suffered below", 2 * _BARS + 20, parts)
 
 
-def _svg(title: str, height: float, parts: Iterable[str]) -> str:
+def _figure(title: str, height: float, parts: Iterable[str]) -> str:
     return (
+        f"<figure><figcaption>{escape(title)}</figcaption>"
         f'<svg viewBox="0 0 {_WIDTH} {height:.0f}" role="img" aria-label="{escape(title)}">'
-        f"<title>{escape(title)}</title>{''.join(parts)}</svg>"
+        f"{''.join(parts)}</svg></figure>"
     )
 
 
