@@ -14,6 +14,7 @@ __all__ = [
     "NoTablesError",
     "TbgenError",
     "UsageError",
+    "printable",
     "quote",
 ]
 
@@ -100,6 +101,17 @@ class DamagedTableError(TbgenError, OSError):
     """A file that cannot serve as a table: truncated, altered, foreign or of a future format version."""
 
     exit_code: ClassVar[int] = 1
+
+
+def printable(text: str) -> str:
+    """Return a text of somebody else on one line, without what a terminal might take for a command.
+
+    >>> printable("Deep\\x1b[31m Blue")
+    'Deep�[31m Blue'
+    """
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def quote(text: str) -> str:

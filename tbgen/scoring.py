@@ -14,6 +14,7 @@ __all__ = [
     "DEFAULT_CUTOFF",
     "DEFAULT_KOMI",
     "EXPONENTIAL",
+    "OTB_CUTOFF",
     "Komi",
     "Points",
     "Scheme",
@@ -23,9 +24,10 @@ __all__ = [
 ]
 
 _KOMI: Final = re.compile(r"(-|m)?[Gg]([0-9]+)(?:\.(0|25|5|75))?")
+_UNSIGNED: Final = re.compile(r"[Gg][0-9]+(?:\.[05])?")
 _QUARTERS: Final = {None: 0, "0": 0, "25": 1, "5": 2, "75": 3}
-_OTB_CUTOFF: Final = 8
-"""Rank G4.0: over the board only G3.5 and less is recorded."""
+OTB_CUTOFF: Final = GScore(8, True)
+"""G4.0: over the board only G3.5 and less is recorded."""
 
 
 class Scheme(Enum):
@@ -121,11 +123,8 @@ def parse_cutoff(text: str) -> GScore:
     >>> print(parse_cutoff("g6"))
     G6.0
     """
-    try:
-        cutoff = GScore.parse(text)
-    except UsageError:
-        cutoff = None
-    if cutoff is None or not cutoff.white:
+    cutoff = GScore.parse(text) if _UNSIGNED.fullmatch(text) else None
+    if cutoff is None:
         raise UsageError(
             f"{quote(text)} is not a cutoff: expected a G-score without sign, such as G6.0 or G3.5"
         )
@@ -140,7 +139,7 @@ class Scoring:
     >>> scoring.points(GScore.parse("G5.5")), scoring.text(GScore.parse("G6.5"))
     (Points(white=1.0, black=0.0), '0-1')
 
-    :raises UsageError: if full points are to be given with a komi that leaves draws.
+    :raises UsageError: if the cutoff has a sign, or full points are wanted with a komi that leaves draws.
     """
 
     scheme: Scheme
@@ -148,6 +147,8 @@ class Scoring:
     komi: Komi = DEFAULT_KOMI
 
     def __post_init__(self) -> None:
+        if not self.cutoff.white:
+            raise UsageError(f"{self.cutoff} is not a cutoff: it holds for both sides, without sign")
         if self.scheme is Scheme.FULL and self.komi.quarters % 2 == 0:
             raise UsageError(
                 f"full points need a komi that no score equals, in quarters such as G5.75, not {self.komi}"
@@ -191,7 +192,7 @@ class Scoring:
             case Scheme.WINNER:
                 return 1.0 if value.rank < self.cutoff.rank else 0.5
             case Scheme.OTB:
-                return 1.0 if value.rank < _OTB_CUTOFF else 0.5
+                return 1.0 if value.rank < OTB_CUTOFF.rank else 0.5
             case Scheme.KOMI:
                 return self._against_komi(value, self.cutoff.rank)
             case Scheme.FULL:
@@ -214,14 +215,14 @@ EXPONENTIAL: Final = Scoring(Scheme.EXPONENTIAL)
 
 def points(
     value: GScore | str,
-    scoring: str | Scoring = EXPONENTIAL,
+    scoring: str | Scheme | Scoring = EXPONENTIAL,
     cutoff: GScore | str = DEFAULT_CUTOFF,
     komi: Komi | str = DEFAULT_KOMI,
 ) -> Points:
     """Return what a result is worth to each side.
 
     :param value: the result, such as ``G1.5`` or ``-G5.5``.
-    :param scoring: the name of a :class:`Scheme`; or a :class:`Scoring`, whose own cutoff and komi count.
+    :param scoring: a :class:`Scheme` or its name; or a :class:`Scoring`, whose own cutoff and komi count.
     :param cutoff: for ``winner`` and ``komi``.
     :param komi: for ``komi`` and ``full``.
 
@@ -234,6 +235,7 @@ def points(
     """
     if isinstance(value, str):
         value = GScore.parse(value)
-    if isinstance(scoring, str):
-        scoring = Scoring.parse(scoring, str(cutoff), str(komi))
+    if not isinstance(scoring, Scoring):
+        name = scoring.value if isinstance(scoring, Scheme) else scoring
+        scoring = Scoring.parse(name, str(cutoff), str(komi))
     return scoring.points(value)

@@ -1,6 +1,7 @@
 """Adjudication: what comes first, what tables say, and what is left where they say nothing."""
 
 import io
+import random
 from pathlib import Path
 
 import chess
@@ -11,7 +12,8 @@ from tbgen.pgn.ending import Cause, Ending
 from tbgen.pgn.reader import Game, read_games
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.referee import Adjudication, Arbiter, Basis, FiftyMoveRule, adjudicate
-from tbgen.referee.game import PlayRules
+from tbgen.referee.game import PlayRules, judge
+from tbgen.rules.fen import Fen
 from tbgen.score import GScore
 from tbgen.scoring import Komi, Scheme
 
@@ -123,7 +125,9 @@ def test_a_missing_table_is_named_or_required(tablebase: Tablebase) -> None:
     assert outcome.missing.material == "KRvK"
     with pytest.raises(MissingTableError, match="tbgen build KRvK"):
         adjudicate(arbiter, tablebase, require_tables=True)
-    assert adjudicate(arbiter, None, require_tables=True).basis is Basis.PLAYED
+    assert adjudicate(arbiter).basis is Basis.PLAYED
+    with pytest.raises(ValueError, match="tables are required, but there are none"):
+        adjudicate(arbiter, None, require_tables=True)
 
 
 def test_tables_for_other_rules_are_refused(tablebase: Tablebase) -> None:
@@ -152,6 +156,68 @@ def test_a_games_own_tags_say_how_it_was_played() -> None:
     arbiter = given.replay(default)
     assert (arbiter.fifty_move_rule, str(arbiter.cutoff), arbiter.bare_kings) == ("otb", "G9.0", True)
     assert str(given.scoring_of(plain.tags).komi) == "G5.75"
+
+
+def test_bare_kings_ended_the_games_of_cutermob() -> None:
+    tags = '[FEN "8/8/2k5/8/8/5K2/8/8 w - - 5 9 G12.5"]\n'
+    for own, basis in (
+        ("", "played"),
+        ("[Legacy]\n", "bare kings"),
+        ('[RMobilityCutoff "G6.0"]\n[Legacy]\n', "bare kings"),
+        ('[RMobilityCutoff "G6.0"]\n', "bare kings"),
+        ('[RMobilityCutoff "G6.0"]\n[RMobilityFiftyMoveRule "legacy"]\n', "played"),
+    ):
+        game = game_of(f"{tags}{own}\n1. Kf4 *\n")
+        assert judge(game, PlayRules()).outcome.basis == basis
+        assert judge(game, PlayRules(bare_kings=False)).outcome.basis == "played"
+
+
+def test_a_mate_that_we_have_tagged_is_no_forfeit() -> None:
+    tags = '[Result "1/2-1/2"]\n[RMobilityResult "-G0.0"]\n'
+    assert judge(game_of(f"{tags}\n1. e4 1/2-1/2\n"), PlayRules()).outcome.basis is Basis.FORFEIT
+    for basis, expected in (("tablebase", Basis.PLAYED), ("forfeit", Basis.FORFEIT)):
+        game = game_of(f'{tags}[RMobilityBasis "{basis}"]\n\n1. e4 1/2-1/2\n')
+        assert judge(game, PlayRules()).outcome.basis is expected
+
+
+def random_game(seed: int) -> Game:
+    """A game with many resets and repetitions, from a start with a clock and maybe an accrued score."""
+    chances = random.Random(seed)
+    board = chess.Board.from_chess960_pos(chances.randrange(960)) if seed % 3 == 0 else chess.Board()
+    if seed % 3 == 1:
+        board = chess.Board("4k3/1P4p1/8/2n5/8/5R2/1p4P1/4K3 w - - 0 1")
+    board.halfmove_clock = chances.choice((0, 3, 60, 99, 120))
+    accrued = chances.choice((None, GScore.parse("G9.5"), GScore.parse("-G3.0")))
+    start = Fen(board.copy(), accrued)
+    for _ in range(chances.randrange(160)):
+        moves = list(board.legal_moves)
+        if not moves:
+            break
+        back = board.move_stack[1:] and [
+            move for move in moves if move.from_square == board.move_stack[-2].to_square
+        ]
+        board.push(chances.choice(back if back and chances.random() < 0.6 else moves))
+    return Game(1, 1, start=start, board=board)
+
+
+@pytest.mark.parametrize("rule", FiftyMoveRule)
+def test_a_replay_from_the_last_reset_on_is_enough(rule: FiftyMoveRule) -> None:
+    skipped = 0
+    for seed in range(60):
+        game = random_game(seed)
+        whole = Arbiter(game.start, fifty_move_rule=rule)
+        for move in game.moves:
+            whole.push(move)
+        short = PlayRules(fifty_move_rule=rule).replay(game)
+        assert (short.accrued, short.clock, short.result, short.position_score) == (
+            whole.accrued,
+            whole.clock,
+            whole.result,
+            whole.position_score,
+        )
+        assert short.board.fen() == whole.board.fen()
+        skipped += len(short.moves) < len(game.moves)
+    assert skipped > 20
 
 
 @pytest.mark.parametrize("tag", ['[RMobilityCutoff "-G6.0"]', '[RMobilityCutoff "six"]'])

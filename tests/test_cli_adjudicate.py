@@ -1,6 +1,10 @@
 """``tbgen adjudicate``, and scorings on the command line."""
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,15 +70,20 @@ def test_a_position_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert document == {
         "fen": f"{seventh} -G1.0",
         "rules": "r",
+        "fifty_move_rule": "improving",
+        "bare_kings": True,
         "accrued": "-G1.0",
         "clock": 3,
         "value": "G5.5",
         "holder": "white",
         "basis": "tablebase",
+        "ending": "",
         "proven": True,
         "depth": 12,
         "classical": "1/2-1/2",
         "scoring": "exponential",
+        "cutoff": "G6.0",
+        "komi": "G5.75",
         "points": {"white": 0.5002, "black": 0.4998},
     }
     assert len(line) == 12
@@ -86,7 +95,7 @@ def test_a_file(capsys: pytest.CaptureFixture[str], games: str) -> None:
     output = capsys.readouterr()
     assert output.out.splitlines() == [
         "1. A - B  1/2-1/2  accrued G2.5  result G1.5  (tablebase, 2 plies to go)  points 0.5625-0.4375",
-        "2. C - D  1-0  accrued G20.5  result G0.0  (forfeit)  points 1.0000-0.0000",
+        "2. C - D  1-0  accrued G20.5  result G0.0  (forfeit: Black resigns)  points 1.0000-0.0000",
         "4. G - H  *  accrued G4.0  result G4.0  (played, not proven)  points 0.5020-0.4980",
     ]
     broken, missing = output.err.splitlines()
@@ -97,13 +106,14 @@ def test_a_file(capsys: pytest.CaptureFixture[str], games: str) -> None:
 def test_a_file_as_json(capsys: pytest.CaptureFixture[str], games: str) -> None:
     assert main(["adjudicate", games, "--json", "--scoring", "komi", "--komi", "G9.75"]) == 2
     first, second, third, fourth = json.loads(capsys.readouterr().out)["games"]
-    assert (first["number"], first["line"], first["white"], first["result"]) == (1, 1, "A", "1/2-1/2")
+    assert (first["number"], first["file_line"], first["white"], first["result"]) == (1, 1, "A", "1/2-1/2")
     assert (first["value"], first["basis"], first["clock"]) == ("G1.5", "tablebase", 2)
     assert (first["scoring"], first["points"]) == ("komi", {"white": 1.0, "black": 0.0})
     assert (second["value"], second["basis"]) == ("G0.0", "forfeit")
     assert third == {
+        "file": games,
         "number": 3,
-        "line": 15,
+        "file_line": 15,
         "white": "E",
         "black": "F",
         "result": "*",
@@ -114,7 +124,47 @@ def test_a_file_as_json(capsys: pytest.CaptureFixture[str], games: str) -> None:
 
 def test_missing_tables_can_be_errors(capsys: pytest.CaptureFixture[str], games: str) -> None:
     assert main(["adjudicate", games, "--require-tables"]) == 3
-    assert "build it with: tbgen build KRvK" in capsys.readouterr().err
+    output = capsys.readouterr()
+    assert output.out.count("\n") == 2
+    assert "game 4, line 20: table KRvK is missing" in output.err
+    assert "build it with: tbgen build KRvK" in output.err
+
+
+def test_a_line_that_cannot_be_shown_costs_nothing_else(
+    capsys: pytest.CaptureFixture[str], reference_dir: Path, tmp_path: Path
+) -> None:
+    shutil.copy(reference_dir / "KBvK.r.h5", tmp_path)  # without KvK, which White's sacrifice leads to
+    fen = f"{BISHOP.replace('0 1', '3 9')} -G1.0"
+    assert main(["adjudicate", fen, "--line", "--dir", str(tmp_path)]) == 0
+    output = capsys.readouterr()
+    assert "result          G5.5  (White holds it)" in output.out
+    assert output.err.startswith("tbgen: the line cannot be shown: table KvK is missing")
+
+
+def test_several_files(capsys: pytest.CaptureFixture[str], games: str, tmp_path: Path) -> None:
+    other = tmp_path / "8.pgn"
+    other.write_text('[White "\N{ESCAPE}[31m"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n')
+    assert main(["adjudicate", str(other), str(other)]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == second
+    assert first.startswith("1. \N{REPLACEMENT CHARACTER}[31m - ?  0-1  accrued -G0.0  result -G0.0  (mate)")
+    assert main(["adjudicate", games, str(other), "--json"]) == 2
+    found = json.loads(capsys.readouterr().out)["games"]
+    assert [(game["file"], game["number"]) for game in found][-2:] == [(games, 4), (str(other), 1)]
+
+
+def test_names_that_cannot_be_printed(games: str, reference_dir: Path, tmp_path: Path) -> None:
+    path = tmp_path / "x.pgn"
+    path.write_text('[White "M\u00fcller"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n', encoding="utf-8")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [sys.executable, "-m", "tbgen", "adjudicate", str(path)],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("1. M\\xfcller - ?")
 
 
 def test_rules(capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,6 +190,9 @@ def test_rules(capsys: pytest.CaptureFixture[str]) -> None:
         ([BISHOP.replace("0 1", "1 1 G9.3")], "'G9.3' is not a G-score"),
         ([BISHOP.replace("0 1", "1 1 -G0.0")], "the accrued score -G0.0 ends the game"),
         (["8/8/8/8/8/8/8/8 w - - 0 1"], "White has no king"),
+        (["8/8/8/4KBk1/8/8/8/8 x - - 0 1"], "is not a FEN: expected 'w' or 'b'"),
+        (["8/8/8/4KBk1/8/8/8/8"], "is not a FEN"),
+        (["/dev/null"], "there is no game in /dev/null"),
         (["8/8/8/8/8/8/8 w - - 0 1"], "is not a FEN"),
         (["no_such_file.pgn"], "there is no file 'no_such_file.pgn': expected a PGN file"),
         ([BISHOP, "--rules", "wg", "--require-tables"], "there are no tables for whole-game mobility"),

@@ -50,7 +50,8 @@ def test_commands(command: str, shown: str, directory: Path, request: pytest.Fix
 
 def test_python(directory: Path, tables: Path) -> None:
     (directory / "data").symlink_to(tables)
-    blocks = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    (directory / "docs").symlink_to(DOCS)
+    blocks = re.findall(r"^```python\n(.*?)^```$", PAGES, re.MULTILINE | re.DOTALL)
     test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "README.md", None, None)
     assert test.examples
     said: list[str] = []

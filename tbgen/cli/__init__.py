@@ -8,10 +8,10 @@ import sys
 def entry_point() -> None:
     """Run the command line and leave the process with its exit code."""
     from tbgen.cli.main import main
-    from tbgen.cli.streams import replace_closed
+    from tbgen.cli.streams import prepare_streams
     from tbgen.cli.termination import raise_terminations
 
-    replace_closed()
+    prepare_streams()
     raise_terminations()
     code = main(sys.argv[1:])
     if code in (128 + signal.SIGINT, 128 + signal.SIGTERM):

@@ -5,23 +5,23 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final
 
 import chess
 
-from tbgen.cli.options import add_directory, add_json, add_play_rules, directory_of, play_rules_of, scoring_of
+from tbgen.cli.options import add_directory, add_json, add_play_rules, directory_of, play_rules_of
 from tbgen.cli.play import diagram, line_document, line_text, mover, plies, points_document
 from tbgen.cli.streams import say
-from tbgen.errors import UsageError
+from tbgen.errors import TbgenError, UsageError, printable
 from tbgen.pgn.reader import Game, read_games
-from tbgen.pgn.splitter import Stream
 from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.referee import Adjudication, Arbiter, Basis, FiftyMoveRule, adjudicate
-from tbgen.referee.game import PlayRules, adjudicate_game
+from tbgen.referee import Adjudication, Basis, FiftyMoveRule
+from tbgen.referee.game import Judgement, PlayRules, judge
 from tbgen.rules.fen import parse_fen
-from tbgen.scoring import Scoring
+from tbgen.scoring import Scheme
 from tbgen.store.format import RULES
 from tbgen.tagging.files import reading
 
@@ -30,8 +30,8 @@ Print the result of a game: what ended it on the board, else who won it off the 
 of its final position with the score it has accrued, if the tables hold it. A game that stopped where no table
 can say counts as played: with its accrued score, which is not proven.
 
-The game is a PGN file (all its games are adjudicated), - for one on standard input, or the FEN of its final
-position with the accrued score as a seventh field.
+Games are given as PGN files, maybe compressed by gzip, bzip2 or zstd (- reads standard input), or a single
+one as the FEN of its final position with the accrued score as a seventh field.
 """
 _EPILOG = """\
 examples:
@@ -39,8 +39,7 @@ examples:
   tbgen adjudicate "8/8/5k1K/5P2/8/8/8/8 w - - 1 60 -G2.5" --line
 """
 
-
-_FEN: Final = re.compile(r"\S*/\S*\s+[wb]\b")
+_FEN: Final = re.compile(r"[1-8pnbrqkPNBRQK]+(/[1-8pnbrqkPNBRQK]+){2,}(\s|\Z)")
 """As much of a FEN as tells it from the name of a file."""
 
 
@@ -52,6 +51,7 @@ class Request:
     rules: PlayRules
     require_tables: bool
     line: bool
+    json: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +59,21 @@ class Report:
     """All that is said about one game."""
 
     board: chess.Board
-    arbiter: Arbiter
-    outcome: Adjudication
-    scoring: Scoring
+    judgement: Judgement
     line: list[LinePly] | None
+
+    @property
+    def outcome(self) -> Adjudication:
+        """What the game comes to."""
+        return self.judgement.outcome
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description, parser.epilog = _DESCRIPTION, _EPILOG
-    parser.add_argument("game", nargs="+", metavar="FEN|FILE.pgn", help="the game, or its final position")
+    parser.add_argument(
+        "game", nargs="+", metavar="FEN|FILE.pgn", help="the final position of one game, or files of games"
+    )
     parser.add_argument("--line", action="store_true", help="add the best play that proves a value of tables")
     parser.add_argument(
         "--require-tables", action="store_true", help="fail if a table is missing that could say more"
@@ -79,16 +84,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Adjudicate a position, or the games of a file."""
-    text = " ".join(arguments.game)
-    scoring, rules = scoring_of(arguments), play_rules_of(arguments)
+    """Adjudicate a position, or the games of files."""
+    rules = play_rules_of(arguments)
     directory_of(arguments)
     with _open_tables(arguments) as tables:
-        request = Request(tables, rules, arguments.require_tables, arguments.line)
-        if _is_fen(text):
-            return _position(text, request, scoring, as_json=arguments.json)
-        with reading(text) as source:
-            return _games(source, request, as_json=arguments.json)
+        request = Request(tables, rules, arguments.require_tables, arguments.line, arguments.json)
+        text = " ".join(arguments.game)
+        if _FEN.match(text) and not Path(arguments.game[0]).exists():
+            return _position(text, request)
+        return _files(arguments.game, request)
 
 
 def _open_tables(arguments: argparse.Namespace) -> AbstractContextManager[Tablebase | None]:
@@ -99,86 +103,95 @@ def _open_tables(arguments: argparse.Namespace) -> AbstractContextManager[Tableb
     return nullcontext()
 
 
-def _is_fen(text: str) -> bool:
-    return _FEN.match(text) is not None
-
-
-def _position(text: str, request: Request, scoring: Scoring, *, as_json: bool) -> int:
+def _position(text: str, request: Request) -> int:
+    fen = parse_fen(text)
+    game = Game(1, 1, start=fen, board=fen.board.copy())
     rules = request.rules
-    arbiter = Arbiter(
-        parse_fen(text),
-        fifty_move_rule=rules.fifty_move_rule or FiftyMoveRule.IMPROVING,
-        cutoff=scoring.cutoff,
-        bare_kings=rules.bare_kings,
-        whole_game=rules.whole_game,
-    )
-    outcome = adjudicate(arbiter, request.tables, require_tables=request.require_tables)
-    report = _report(arbiter, request, outcome, scoring)
-    if as_json:
+    if rules.fifty_move_rule is None:
+        rules = replace(rules, fifty_move_rule=FiftyMoveRule.IMPROVING)
+    report = _report(game, replace(request, rules=rules))
+    if request.json:
         print(json.dumps(_document(report, " ".join(text.split())), indent=2))
     else:
         print("\n".join(_text(report)))
-    _say_missing({}, report.outcome)
+    _say_missing(set(), report.outcome)
     return 0
 
 
-def _games(stream: Stream, request: Request, *, as_json: bool) -> int:
-    worst, documents = 0, []
-    missing: dict[str, None] = {}
-    for game in read_games(stream):
-        entry = {
-            "number": game.number,
-            "line": game.line,
-            "white": game.tags.get("White", "?"),
-            "black": game.tags.get("Black", "?"),
-            "result": game.result,
-        }
-        try:
-            report = _report_game(game, request)
-        except UsageError as error:
-            worst = max(worst, error.exit_code)
-            documents.append(entry | {"error": str(error)})
-            if not as_json:
-                say(f"tbgen: {error}")
-            continue
-        if as_json:
-            documents.append(entry | _document(report, report.board.fen()))
-        else:
-            print("\n".join(_summary(game, report)))
-        _say_missing(missing, report.outcome)
-    if as_json:
+def _files(names: list[str], request: Request) -> int:
+    worst = 0
+    documents: list[dict[str, Any]] = []
+    missing: set[str] = set()
+    for name in names:
+        with reading(name) as source:
+            for game in read_games(source):
+                try:
+                    documents.append(_game(name, game, request, missing))
+                except TbgenError as error:
+                    worst = max(worst, error.exit_code)
+                    sentence = f"game {game.number}, line {game.line}: {error}"
+                    if error is game.error:  # which names the very line
+                        sentence = str(error)
+                    documents.append(_entry(name, game) | {"error": sentence})
+                    if not request.json:
+                        say(f"tbgen: {sentence}")
+    if not documents:
+        raise UsageError(f"there is no game in {', '.join(names)}")
+    if request.json:
         print(json.dumps({"games": documents}, indent=2))
     return worst
 
 
-def _report_game(game: Game, request: Request) -> Report:
-    arbiter = request.rules.replay(game)
-    outcome = adjudicate_game(game, arbiter, request.tables, require_tables=request.require_tables)
-    return _report(arbiter, request, outcome, request.rules.scoring_of(game.tags))
+def _game(name: str, game: Game, request: Request, missing: set[str]) -> dict[str, Any]:
+    report = _report(game, request)
+    if not request.json:
+        print("\n".join(_summary(game, report)))
+    _say_missing(missing, report.outcome)
+    return _entry(name, game) | _document(report, report.board.fen())
 
 
-def _report(arbiter: Arbiter, request: Request, outcome: Adjudication, scoring: Scoring) -> Report:
-    board, line = arbiter.board, None
-    if request.line and request.tables is not None and outcome.basis is Basis.TABLEBASE:
-        line = request.tables.line(board, outcome.accrued)
-    return Report(board, arbiter, outcome, scoring, line)
+def _entry(name: str, game: Game) -> dict[str, Any]:
+    return {
+        "file": name,
+        "number": game.number,
+        "file_line": game.line,
+        "white": game.tags.get("White", "?"),
+        "black": game.tags.get("Black", "?"),
+        "result": game.result,
+    }
+
+
+def _report(game: Game, request: Request) -> Report:
+    judgement = judge(game, request.rules, request.tables, require_tables=request.require_tables)
+    board, line = judgement.arbiter.board, None
+    if request.line and request.tables is not None and judgement.outcome.basis is Basis.TABLEBASE:
+        try:
+            line = request.tables.line(board, judgement.outcome.accrued)
+        except TbgenError as error:
+            say(f"tbgen: the line cannot be shown: {error}")
+    return Report(board, judgement, line)
 
 
 def _document(report: Report, fen: str) -> dict[str, Any]:
-    outcome = report.outcome
+    outcome, arbiter, scoring = report.outcome, report.judgement.arbiter, report.judgement.scoring
     document: dict[str, Any] = {
         "fen": fen,
-        "rules": report.arbiter.rules,
+        "rules": arbiter.rules,
+        "fifty_move_rule": arbiter.fifty_move_rule.value,
+        "bare_kings": arbiter.bare_kings,
         "accrued": str(outcome.accrued),
-        "clock": report.arbiter.clock,
+        "clock": arbiter.clock,
         "value": str(outcome.value),
         "holder": outcome.value.holder,
         "basis": outcome.basis.value,
+        "ending": report.judgement.ending.text,
         "proven": outcome.proven,
         "depth": outcome.depth,
         "classical": outcome.classical,
-        "scoring": report.scoring.scheme.value,
-        "points": points_document(report.scoring, outcome.value),
+        "scoring": scoring.scheme.value,
+        "cutoff": str(scoring.cutoff),
+        "komi": str(scoring.komi),
+        "points": points_document(scoring, outcome.value),
     }
     if outcome.missing is not None:
         document["missing"] = outcome.missing.material
@@ -193,9 +206,9 @@ def _text(report: Report) -> Iterator[str]:
     yield ""
     yield f"{mover(report.board)} to move"
     yield f"result          {outcome.value}  ({outcome.value.holder.capitalize()} holds it)"
-    yield f"basis           {_basis(outcome)}"
+    yield f"basis           {_basis(report)}"
     yield f"accrued score   {outcome.accrued}"
-    yield f"points          {report.scoring.text(outcome.value)}  (White-Black)"
+    yield f"points          {_points(report)}  (White-Black)"
     if report.line is not None:
         yield ""
         yield from line_text(report.board, report.line)
@@ -203,23 +216,32 @@ def _text(report: Report) -> Iterator[str]:
 
 def _summary(game: Game, report: Report) -> Iterator[str]:
     outcome = report.outcome
+    white, black = (printable(game.tags.get(side, "?")) for side in ("White", "Black"))
     yield (
-        f"{game.number}. {game.tags.get('White', '?')} - {game.tags.get('Black', '?')}  {game.result}  "
-        f"accrued {outcome.accrued}  result {outcome.value}  ({_basis(outcome)})  "
-        f"points {report.scoring.text(outcome.value)}"
+        f"{game.number}. {white} - {black}  {game.result}  accrued {outcome.accrued}  "
+        f"result {outcome.value}  ({_basis(report)})  points {_points(report)}"
     )
     if report.line is not None:
         yield from line_text(report.board, report.line)
 
 
-def _basis(outcome: Adjudication) -> str:
+def _basis(report: Report) -> str:
+    outcome = report.outcome
     if outcome.depth is not None:
         return f"{outcome.basis}, {plies(outcome.depth)} to go"
+    if outcome.basis is Basis.FORFEIT and report.judgement.ending.text:
+        return f"{outcome.basis}: {report.judgement.ending.text}"
     return outcome.basis if outcome.proven else f"{outcome.basis}, not proven"
 
 
-def _say_missing(said: dict[str, None], outcome: Adjudication) -> None:
+def _points(report: Report) -> str:
+    scoring = report.judgement.scoring
+    name = "" if scoring.scheme is Scheme.EXPONENTIAL else f" {scoring.scheme.value}"
+    return f"{scoring.text(report.outcome.value)}{name}"
+
+
+def _say_missing(said: set[str], outcome: Adjudication) -> None:
     """Tell about a missing table, once."""
     if outcome.missing is not None and outcome.missing.material not in said:
-        said[outcome.missing.material] = None
+        said.add(outcome.missing.material)
         say(f"tbgen: {outcome.missing}")

@@ -51,13 +51,14 @@ def add_scoring(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cutoff",
         metavar="G",
-        help=f"score from which on winner and komi give no point for it (default: {DEFAULT_CUTOFF})",
+        help="score from which on winner and komi give no point for it, and the 50-move rule improving sees "
+        f"no progress (default: {DEFAULT_CUTOFF}, for games what their tag says)",
     )
     parser.add_argument(
         "--komi",
         metavar="G",
         help="score to beat with komi and full, in quarters, such as G5.75 for White or mG5.75 for Black "
-        f"(default: {DEFAULT_KOMI})",
+        f"(default: {DEFAULT_KOMI}; of games with a tag Komi that one counts in any case)",
     )
 
 
@@ -66,7 +67,8 @@ def scoring_of(arguments: argparse.Namespace) -> Scoring:
 
     :raises UsageError: if one of them means nothing.
     """
-    return Scoring.parse(arguments.scoring or Scheme.EXPONENTIAL.value, arguments.cutoff, arguments.komi)
+    scheme = Scheme.EXPONENTIAL.value if arguments.scoring is None else arguments.scoring
+    return Scoring.parse(scheme, arguments.cutoff, arguments.komi)
 
 
 def add_play_rules(parser: argparse.ArgumentParser) -> None:

@@ -20,14 +20,17 @@ class ClosedOutput(io.TextIOBase):
         raise TbgenError("standard output is closed, so the answer has nowhere to go: open or redirect it")
 
 
-def replace_closed() -> None:
-    """Put something in the place of closed streams, where Python has None."""
+def prepare_streams() -> None:
+    """Put something in the place of closed streams, where Python has None, and let others take any text."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
             # Else the next file opened, maybe a table, gets the number that libraries print to.
             os.open(os.devnull, os.O_RDWR)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a player's name must not stop an answer
     if sys.stdout is None:
         sys.stdout = ClosedOutput()
     if sys.stderr is None:

@@ -35,6 +35,8 @@ from typing import Final
 
 import chess
 
+from tbgen.errors import printable
+
 __all__ = ["Cause", "Ending", "read_ending"]
 
 _MAX_TEXT: Final = 80
@@ -153,6 +155,5 @@ def _one_line(text: str) -> str:
 
 def _shown(text: str) -> str:
     """Return a text that is safe to print, and short."""
-    if not text.isprintable():
-        text = "".join(letter for letter in text if letter.isprintable())
+    text = printable(text)
     return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from tbgen.errors import MissingTableError, UsageError
 from tbgen.pgn.ending import Cause, Ending
+from tbgen.probe.position import validate
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase
 from tbgen.referee.arbiter import Arbiter
@@ -55,8 +56,10 @@ def adjudicate(
 
     :raises MissingTableError: if a table is missing and required.
     :raises DamagedTableError: if a table's file cannot be used.
-    :raises ValueError: if the tables are for other rules.
+    :raises ValueError: if the tables are for other rules, or required and not given.
     """
+    if require_tables and tables is None:
+        raise ValueError("tables are required, but there are none: give them as an argument")
     if tables is not None and tables.rules != arbiter.rules:
         raise ValueError(f"the tables are for the rules {tables.rules}, the game is under {arbiter.rules}")
     accrued, over = arbiter.accrued, arbiter.result
@@ -79,7 +82,9 @@ def adjudicate(
 
 def _probe(arbiter: Arbiter, tables: Tablebase) -> ProbeResult | None:
     """Return what tables say, None of a position that none can hold."""
+    board = arbiter.board
     try:
-        return tables.probe(arbiter.board, arbiter.accrued)
+        validate(board)
     except UsageError:
         return None
+    return tables.probe(board, arbiter.accrued)

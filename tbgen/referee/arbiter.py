@@ -50,27 +50,29 @@ class Arbiter:
     >>> print(arbiter.accrued, arbiter.clock, arbiter.result.reason)
     G0.0 0 mate
 
-    :param start: FEN of six fields, and the accrued score as an optional seventh; or one already parsed.
-        With a halfmove clock of 0 the seventh field means nothing, except in whole-game mobility. Without it,
-        counting starts at this position.
+    :param start: FEN of six fields, and the accrued score as an optional seventh; or one already parsed; or
+        a board, whose moves so far do not count. The seventh field means nothing at a halfmove clock of 0 and
+        where an en passant capture is legal, except in whole-game mobility. Without it, counting starts at
+        this position.
     :param fifty_move_rule: the 50-move rule, or its name.
     :param cutoff: the score from which on improvements are no progress, for the rule ``improving``.
     :param bare_kings: whether bare kings with free moves end the game; None leaves it to the 50-move rule.
     :param whole_game: play by whole-game mobility, in which nothing resets the accrued score.
 
     :raises UsageError: if an argument means nothing, or play cannot go on from the start position.
+    :raises TypeError: if the start is neither text nor board.
     """
 
     def __init__(
         self,
-        start: str | Fen = chess.STARTING_FEN,
+        start: str | chess.Board | Fen = chess.STARTING_FEN,
         *,
         fifty_move_rule: FiftyMoveRule | str = FiftyMoveRule.IMPROVING,
         cutoff: GScore | str = DEFAULT_CUTOFF,
         bare_kings: bool | None = None,
         whole_game: bool = False,
     ) -> None:
-        fen = parse_fen(start) if isinstance(start, str) else start
+        fen = _fen(start)
         validate(fen.board)
         self.fifty_move_rule = FiftyMoveRule.parse(fifty_move_rule)
         self.cutoff = parse_cutoff(cutoff) if isinstance(cutoff, str) else cutoff
@@ -81,10 +83,18 @@ class Arbiter:
         self._keys: list[tuple[int, ...]] = []
         self._plies = [self._first(fen)]
 
+    def __repr__(self) -> str:
+        return f"<Arbiter of {self._board.fen()} accrued {self.accrued}, clock {self.clock}>"
+
     @property
     def board(self) -> chess.Board:
-        """A copy of the current position, with the moves made so far."""
-        return self._board.copy()
+        """A copy of the current position, without the moves that led to it."""
+        return self._board.copy(stack=False)
+
+    @property
+    def moves(self) -> tuple[chess.Move, ...]:
+        """The moves made so far."""
+        return tuple(self._board.move_stack)
 
     @property
     def rules(self) -> str:
@@ -140,7 +150,10 @@ class Arbiter:
 
         :raises UsageError: if the move is illegal.
         """
-        self._push(move if self._board.is_legal(move) else chess.Move.null(), str(move), "UCI")
+        if self._board.is_legal(move):
+            self._push(move, "", "")
+        else:  # or castling, written as the other of chess and Chess960 has it
+            self.push_uci(move.uci())
 
     def pop(self) -> chess.Move:
         """Take the last move back and return it.
@@ -161,6 +174,8 @@ class Arbiter:
         if accrued is not None and accrued.rank < 2 and not terminal:
             raise UsageError(f"the accrued score {accrued} ends the game, and in this position it goes on")
         rule, clock = self.fifty_move_rule, board.halfmove_clock
+        if terminal and rule.counts(clock, terminal):
+            accrued = None  # whatever has been, the game is over
         if not rule.counts(clock, terminal):
             if accrued is None:
                 accrued = NOTHING if rule is FiftyMoveRule.CUTERMOB_LEGACY else score
@@ -222,3 +237,13 @@ class Arbiter:
         if rule.ends(ply.clock):
             return Basis.FIFTY_MOVES
         return Basis.REPETITION if ply.occurrences >= _OCCURRENCES else None
+
+
+def _fen(start: object) -> Fen:
+    if isinstance(start, str):
+        return parse_fen(start)
+    if isinstance(start, chess.Board):
+        return Fen(start, None)
+    if isinstance(start, Fen):
+        return start
+    raise TypeError(f"the start position is a {type(start).__name__}: expected a FEN or a chess.Board")

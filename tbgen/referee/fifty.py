@@ -7,12 +7,10 @@ from typing import Final
 
 from tbgen.errors import UsageError, quote
 from tbgen.score import GScore
+from tbgen.scoring import OTB_CUTOFF
 
 PLIES: Final = 100
 """The counter at which the rule ends a game."""
-
-_OTB_CUTOFF: Final = GScore(8, True)
-"""G4.0: over the board, G3.5 and less is recorded."""
 
 
 class FiftyMoveRule(StrEnum):
@@ -36,7 +34,7 @@ class FiftyMoveRule(StrEnum):
         :raises UsageError: if there is no rule of that name.
         """
         try:
-            return cls(text)
+            return cls(text.lower())
         except ValueError:
             names = ", ".join(rule.value for rule in cls)
             raise UsageError(f"{quote(text)} is not a 50-move rule: expected one of {names}") from None
@@ -52,7 +50,7 @@ class FiftyMoveRule(StrEnum):
             case FiftyMoveRule.IMPROVING:
                 return improved.rank < cutoff.rank
             case FiftyMoveRule.OTB:
-                return improved.rank < _OTB_CUTOFF.rank
+                return improved.rank < OTB_CUTOFF.rank
             case _:
                 return False
 

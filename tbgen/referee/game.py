@@ -27,7 +27,10 @@ class PlayRules:
     cutoff: GScore | None = None
     """Left to the game: the tag ``RMobilityCutoff``, else G6.0."""
     bare_kings: bool | None = None
-    """Whether bare kings with free moves end a game; None leaves it to the 50-move rule."""
+    """Whether bare kings with free moves end a game.
+
+    Left to the game: they do if it has cuteRMob's tag ``Legacy``, else it is up to the 50-move rule.
+    """
     whole_game: bool = False
     scheme: Scheme | None = None
     """Left to the game: the tag ``RMobilityScoring``, else exponential."""
@@ -49,7 +52,7 @@ class PlayRules:
             start,
             fifty_move_rule=self.rule_of(game.tags),
             cutoff=self.cutoff_of(game.tags),
-            bare_kings=self.bare_kings,
+            bare_kings=True if self.bare_kings is None and tags.LEGACY in game.tags else self.bare_kings,
             whole_game=self.whole_game,
         )
         for move in played:
@@ -91,11 +94,31 @@ class PlayRules:
         return Scoring(scheme, self.cutoff_of(game), komi)
 
 
-def adjudicate_game(
-    game: Game, arbiter: Arbiter, tables: Tablebase | None, *, require_tables: bool = False
-) -> Adjudication:
-    """Return what a game comes to by the arbiter that has replayed it; raises as :func:`adjudicate` does."""
-    return adjudicate(arbiter, tables, ending_of(game), require_tables=require_tables)
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a game comes to, and by which rules."""
+
+    arbiter: Arbiter
+    """After the last move."""
+    scoring: Scoring
+    ending: Ending
+    """How it ended off the board."""
+    outcome: Adjudication
+
+
+def judge(
+    game: Game, rules: PlayRules, tables: Tablebase | None = None, *, require_tables: bool = False
+) -> Judgement:
+    """Return what a game comes to.
+
+    :param tables: open for the rules of play; None does without.
+
+    :raises UsageError: if the game is broken or its tags mean nothing.
+    :raises TbgenError: about tables, as :func:`adjudicate` does.
+    """
+    arbiter, scoring, ending = rules.replay(game), rules.scoring_of(game.tags), ending_of(game)
+    outcome = adjudicate(arbiter, tables, ending, require_tables=require_tables)
+    return Judgement(arbiter, scoring, ending, outcome)
 
 
 def ending_of(game: Game) -> Ending:

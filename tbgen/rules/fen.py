@@ -32,8 +32,13 @@ class Fen:
 
     @property
     def accrued(self) -> GScore | None:
-        """The score accrued since the last reset; at a halfmove clock of 0 the seventh field means none."""
-        return self.seventh if self.board.halfmove_clock else None
+        """The score accrued since the last reset.
+
+        The seventh field means none at a halfmove clock of 0, and where an en passant capture is legal: the
+        position comes from a pawn's move.
+        """
+        board = self.board
+        return self.seventh if board.halfmove_clock and not board.has_legal_en_passant() else None
 
 
 def parse_fen(text: str) -> Fen:

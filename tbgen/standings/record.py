@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tbgen.errors import printable
 from tbgen.score import GScore
 from tbgen.scoring import Points, Scheme, Scoring
 from tbgen.tagging.tagged import TaggedGame
@@ -27,7 +28,8 @@ class GameRecord:
         if game.verdict is None:
             return None
         tags = {tag.name: tag.value for tag in reversed(game.raw.tags)}
-        return cls(file, game.raw.number, tags.get("White", "?"), tags.get("Black", "?"), game.verdict)
+        white, black = (printable(tags.get(side, "?")) for side in ("White", "Black"))
+        return cls(file, game.raw.number, white, black, game.verdict)
 
     @property
     def value(self) -> GScore:

@@ -13,7 +13,7 @@ from tbgen.pgn.splitter import RawGame
 from tbgen.probe.tablebase import Tablebase
 from tbgen.referee.adjudication import Adjudication
 from tbgen.referee.fifty import FiftyMoveRule
-from tbgen.referee.game import PlayRules, adjudicate_game
+from tbgen.referee.game import PlayRules, judge
 from tbgen.referee.result import Basis
 from tbgen.score import GScore
 from tbgen.scoring import Scheme, Scoring
@@ -111,14 +111,13 @@ class Judge:
                 return told
         game = read_game(raw)
         try:
-            arbiter = self.rules.replay(game)
-            scoring = self.rules.scoring_of(game.tags)
+            found = judge(game, self.rules, self._open(), require_tables=self._require_tables)
         except UsageError as error:
             if error is game.error:
                 raise
             raise UsageError(f"game {raw.number}, line {raw.line}: {error}") from None
-        outcome = adjudicate_game(game, arbiter, self._open(), require_tables=self._require_tables)
-        return Verdict(outcome, scoring, arbiter.fifty_move_rule, arbiter.whole_game, game.result)
+        arbiter = found.arbiter
+        return Verdict(found.outcome, found.scoring, arbiter.fifty_move_rule, arbiter.whole_game, game.result)
 
     def _settings(self, make_layers: bool) -> _Settings:
         return self.rules, self._directory, self._require_tables, make_layers, self._trust_tags
