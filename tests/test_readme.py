@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 DOCS = ROOT / "docs"
 
-PAGES = README + (DOCS / "referee.md").read_text()
+PAGES = "\n".join([README, *((DOCS / name).read_text() for name in ("referee.md", "scoring.md"))])
 BLOCKS = re.findall(r"^```console\n(.*?)^```$", PAGES, re.MULTILINE | re.DOTALL)
 EXAMPLES = [
     tuple(example.split("\n", 1)) for block in BLOCKS for example in re.split(r"^\$ ", block, flags=re.M)[1:]
@@ -41,6 +41,7 @@ def same(shown: str, printed: str) -> bool:
 @pytest.mark.parametrize(("command", "shown"), EXAMPLES, ids=[command[:40] for command, _ in EXAMPLES])
 def test_commands(command: str, shown: str, directory: Path, request: pytest.FixtureRequest) -> None:
     (directory / "docs").symlink_to(DOCS)
+    (directory / "tests").symlink_to(ROOT / "tests")
     if not command.startswith("tbgen build"):
         (directory / "data").symlink_to(request.getfixturevalue("tables"))
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
@@ -51,6 +52,7 @@ def test_commands(command: str, shown: str, directory: Path, request: pytest.Fix
 def test_python(directory: Path, tables: Path) -> None:
     (directory / "data").symlink_to(tables)
     (directory / "docs").symlink_to(DOCS)
+    (directory / "tests").symlink_to(ROOT / "tests")
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGES, re.MULTILINE | re.DOTALL)
     test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "README.md", None, None)
     assert test.examples

@@ -37,6 +37,11 @@ class PlayRules:
     komi: Komi | None = None
     """The komi of games without a tag ``Komi``; None stands for G5.75."""
 
+    @property
+    def rules(self) -> str:
+        """The rules as tables name them: ``r``, or ``wg`` for whole-game mobility."""
+        return "wg" if self.whole_game else "r"
+
     def replay(self, game: Game) -> Arbiter:
         """Return the arbiter of a game after its last move.
 

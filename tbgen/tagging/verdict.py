@@ -123,7 +123,7 @@ class Judge:
         return self.rules, self._directory, self._require_tables, make_layers, self._trust_tags
 
     def _open(self) -> Tablebase | None:
-        rules = "wg" if self.rules.whole_game else "r"
+        rules = self.rules.rules
         if self._tables is None and rules in RULES:
             self._tables = Tablebase(self._directory, rules=rules, make_layers=self._make_layers)
         return self._tables
