@@ -1,0 +1,1 @@
+"""Statistics of whole tables: distributions, records, what every endgame gives, mating potential."""

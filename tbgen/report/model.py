@@ -1,0 +1,343 @@
+"""What a report says, as plain data.
+
+Scores are White's side of the material as it is named (KBvK: White has the bishop). Pairs are always White to
+move first, Black to move second. *On the board* means all positions of the 64 squares, each image of a position
+under the symmetries counted, like men not told apart; *up to symmetry* counts what a table stores. Positions with
+an en passant right are kept apart, as in the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tbgen.material import Material
+from tbgen.score import GScore
+
+Counts = Mapping[GScore, int]
+"""Positions per value, best for White first; values that do not occur are left out."""
+
+Depths = Mapping[GScore, Mapping[int, int]]
+"""Positions per value and depth in plies, best value first and depths ascending."""
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """How many positions have which fresh value W(P) and depth D(P)."""
+
+    board: tuple[Counts, Counts]
+    """On the board."""
+    canonical: tuple[Counts, Counts]
+    """Up to symmetry."""
+    en_passant: tuple[Counts, Counts]
+    """Positions with an en passant right, up to symmetry; each has two images on the board."""
+    depths: tuple[Depths, Depths]
+    """On the board, without en passant positions."""
+
+    def total(self, side: int) -> int:
+        """Return the number of legal positions on the board with a side to move (0 White, 1 Black)."""
+        return sum(self.board[side].values())
+
+    def canonical_total(self, side: int) -> int:
+        """Return the number of legal positions up to symmetry with a side to move."""
+        return sum(self.canonical[side].values())
+
+    def share(self, side: int, value: GScore) -> float:
+        """Return which part of the positions on the board has a value, 0 to 1."""
+        total = self.total(side)
+        return self.board[side].get(value, 0) / total if total else 0.0
+
+    def outcomes(self, side: int) -> Outcomes:
+        """Return how many positions on the board are won, drawn and lost by the rules of chess."""
+        won, lost = (self.board[side].get(GScore(0, white), 0) for white in (True, False))
+        return Outcomes(won, self.total(side) - won - lost, lost)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """Positions on the board by what they are in chess, seen from White."""
+
+    won: int
+    """White mates."""
+    drawn: int
+    lost: int
+    """Black mates."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinePoint:
+    """One ply of a record's line."""
+
+    san: str
+    uci: str
+    accrued: GScore
+    """The accrued score after the move."""
+    depth: int
+    """Plies to the goal after the move."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The position of a material that takes longest to get to a value.
+
+    En passant positions take part. Of equally long ones the example is the first in the order: White to move
+    before Black, without en passant right before with, smaller slot first.
+    """
+
+    material: Material
+    rules: str
+    value: GScore
+    depth: int
+    """Plies until the accrued score is the value, under best play."""
+    ties: int
+    """How many positions up to symmetry take as long, the example included."""
+    fen: str
+    """The example, six fields."""
+    white_to_move: bool
+    line: tuple[LinePoint, ...]
+    """Best play from the example, as many plies as the depth; empty until it is asked for."""
+    pgn: str
+    """The line as one PGN game; empty until it is asked for."""
+    verified: bool
+    """Whether the arbiter, replaying the line, came to the value in exactly ``depth`` plies."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverallRecord:
+    """The longest way to a score over all materials; the holder's colour is left aside."""
+
+    g: GScore
+    """The score as if White held it."""
+    depth: int
+    ties: int
+    """Positions up to symmetry and up to colours that take as long, over all materials."""
+    holders: tuple[Record, ...]
+    """One record per material and holder that reaches the depth, in build order."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccruedCounts:
+    """What becomes of accrued scores: states (P, A), by how V(P, A) compares with A.
+
+    A state is counted if ``2 <= rank(A) <= min(rank(g(P)), rank(W(P)))`` and A is not g(P): those that a table
+    stores apart, because elsewhere V(P, A) is W(P). The numbers come from the table's runs and from the number
+    of moves of every position, without any search.
+    """
+
+    states: int
+    survives: int
+    """V = A: play ends with the score that had accrued."""
+    improved: int
+    """V is better than A for the holder of A, who still holds it."""
+    worsened: int
+    """V is worse than A, but still held by the same side: its rank is greater, so A was reset."""
+    lost: int
+    """The other side holds V with a smaller rank than A's: it did better, with or without a reset."""
+    lost_by_reset: int
+    """The other side holds V with A's rank or a greater one, which takes a reset."""
+    fresh: int
+    """V = W(P), among all these states (also where W(P) = A)."""
+
+    @property
+    def wiped_out(self) -> int:
+        """States in which A is gone for a score that is no better than it was: only a reset can do that."""
+        return self.worsened + self.lost_by_reset
+
+    def share(self, count: int) -> float:
+        """Return which part of the states a number of them is."""
+        return count / self.states if self.states else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class AccruedView:
+    """The accrued scores of a table."""
+
+    board: Mapping[tuple[int, bool], AccruedCounts]
+    """By side to move (0 White, 1 Black) and whether White holds A; states on the board."""
+    canonical: Mapping[tuple[int, bool], AccruedCounts]
+    """The same up to symmetry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Typical:
+    """What an endgame gives with one side to move, on the board.
+
+    *Quiet* positions are those in which the game is not over and the side to move has no legal capture.
+    """
+
+    positions: int
+    """All legal positions."""
+    over: int
+    """Mates and stalemates."""
+    captures: int
+    """Positions with a legal capture, set aside together with those that are over."""
+    quiet: Counts
+    """Quiet positions by value."""
+    mode: GScore | None
+    """The most frequent value of quiet positions, the better for White of equally frequent ones; None if there
+    are no quiet positions."""
+    median: GScore | None
+    """The value such that half of the quiet positions are at least as good for White: the lower median."""
+    best: GScore | None
+    """The best value for White of any position, over or with captures included."""
+    worst: GScore | None
+
+    @property
+    def total(self) -> int:
+        """Number of quiet positions."""
+        return sum(self.quiet.values())
+
+    def share(self, value: GScore) -> float:
+        """Return which part of the quiet positions has a value."""
+        total = self.total
+        return self.quiet.get(value, 0) / total if total else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class UnusualValue:
+    """A value that few quiet positions have, with the longest of these as an example."""
+
+    value: GScore
+    white_to_move: bool
+    count: int
+    """Quiet positions on the board."""
+    share: float
+    """Of all quiet positions with that side to move."""
+    fen: str
+    """The quiet position with the greatest depth; the smallest slot of equal ones."""
+    depth: int
+    """Its depth in plies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What others say about an endgame, in our words."""
+
+    text: str
+    source: str
+    """Where it stands."""
+    value: GScore | None
+    """The typical value that it amounts to, if it names one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endgame:
+    """What an endgame gives."""
+
+    material: Material
+    rules: str
+    sides: tuple[Typical, Typical]
+    unusual: tuple[UnusualValue, ...]
+    """Values of fewer than :data:`tbgen.report.endgames.UNUSUAL_SHARE` of the quiet positions, White to move
+    first, best value first."""
+    sentence: str
+    """The above in plain English, made from the numbers."""
+    remark: Remark | None
+    """What the rules' wiki says, where it is known."""
+
+
+class Verdict(StrEnum):
+    """Whether a side can mate, from seldom to always; bounds in :mod:`tbgen.report.mating`."""
+
+    NO_HELP_MATE = "not even help mate"
+    """No legal position with this material is a mate by that side."""
+    NEVER = "never"
+    """There are mates, but none is forced from an open position."""
+    SOMETIMES = "sometimes"
+    GENERAL = "general win"
+
+
+@dataclass(frozen=True, slots=True)
+class MatingTruth:
+    """What one side's mates really are, counted on the board.
+
+    *Open* positions are those in which the game is not over, and the side to move has neither a legal capture
+    nor mate in one.
+    """
+
+    white: bool
+    """The attacker."""
+    open: tuple[int, int]
+    """Open positions with the attacker, and with the defender to move."""
+    forced: tuple[int, int]
+    """Those in which the attacker mates by force."""
+    mates: int
+    """Positions in which the attacker has just mated; without one, there is not even a help mate."""
+    verdict: Verdict
+    best: tuple[GScore | None, GScore | None]
+    """The best score that can generally be forced, with the attacker and with the defender to move: at least
+    ``GENERAL_SHARE`` of the open positions are worth that or better to the attacker. Signed as the table's; None
+    without open positions."""
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """Which part of the open positions is won, with the attacker and with the defender to move."""
+        first, second = (
+            forced / count if count else 0.0 for forced, count in zip(self.forced, self.open, strict=True)
+        )
+        return first, second
+
+
+@dataclass(frozen=True, slots=True)
+class MatingRule:
+    """What the rule of thumb says about the side that is ahead."""
+
+    leader: bool | None
+    """Whether White is ahead; None if nobody is."""
+    advantage: float
+    """In pawns, pawns included."""
+    divisor: int
+    """By what an engine divides its score: 1, 2, 4 or 8."""
+    wins: bool
+    """Whether the rule expects a general win: the divisor is 1, or it is 2 and nothing else speaks against it."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class MatingPotential:
+    """Can it be won? The rule of thumb, and the truth."""
+
+    material: Material
+    rules: str
+    rule: MatingRule
+    truth: tuple[MatingTruth, MatingTruth]
+    """White's mates, then Black's, in positions where no side has all of two or more bishops on one colour."""
+    like_bishops: tuple[MatingTruth, MatingTruth] | None
+    """The same where a side has its two or more bishops on one colour; None if no side has two."""
+    agrees: bool
+    """Whether rule and truth agree: the leader's verdict is a general win exactly if the rule expects one, and
+    without a leader nobody generally wins."""
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class KingMap:
+    """Where Black's king stands, against what it gives: on the board, per side to move."""
+
+    counts: tuple[tuple[Counts, ...], tuple[Counts, ...]]
+    """For each side to move 64 distributions, by the square of Black's king (a1 = 0)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableReport:
+    """Everything about one table."""
+
+    material: Material
+    rules: str
+    digest: str
+    tbgen_version: str
+    bytes: int
+    """Size of the file."""
+    max_depth: int
+    """Longest way to the goal in plies, stored accrued scores included."""
+    distribution: Distribution
+    records: tuple[Record, ...]
+    """One per value that occurs, best for White first."""
+    accrued: AccruedView | None
+    """None if the table was built without accrued scores."""
+    endgame: Endgame
+    mating: MatingPotential
+    black_king: KingMap
+    seconds: float
+    """What making the report took."""
