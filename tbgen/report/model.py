@@ -1,8 +1,8 @@
 """What a report says, as plain data.
 
-Scores are White's side of the material as it is named (KBvK: White has the bishop). Pairs are always White to
-move first, Black to move second. *On the board* means all positions of the 64 squares, each image of a position
-under the symmetries counted, like men not told apart; *up to symmetry* counts what a table stores. Positions with
+White is the first side of a material's name (KBvK: White has the bishop). Pairs have White to move first,
+Black to move second. *On the board* means all positions of the 64 squares, each image of a position under
+the symmetries counted, like men not told apart; *up to symmetry* means what a table stores. Positions with
 an en passant right are kept apart, as in the tables.
 """
 
@@ -120,28 +120,32 @@ class OverallRecord:
 class AccruedCounts:
     """What becomes of accrued scores: states (P, A), by how V(P, A) compares with A.
 
-    A state is counted if ``2 <= rank(A) <= min(rank(g(P)), rank(W(P)))`` and A is not g(P): those that a table
-    stores apart, because elsewhere V(P, A) is W(P). The numbers come from the table's runs and from the number
-    of moves of every position, without any search.
+    All states count that a game can bring: ``2 <= rank(A) <= rank(g(P))``, held by either side, but not A =
+    g(P). If rank(A) > rank(W(P)), V(P, A) is W(P) (fact F1 of docs/theory.md): A is improved or lost.
+    Otherwise V lies between A and W (fact F2), which has no smaller rank, and so V is A itself or else of
+    no smaller rank, which takes a reset: A survives or is wiped out. The numbers come from fresh values,
+    from the runs of the table, and from the number of moves of every position, without any search.
     """
 
     states: int
+    stored: int
+    """Of these, rank(A) <= rank(W(P)): the states whose values a table stores apart."""
     survives: int
     """V = A: play ends with the score that had accrued."""
     improved: int
-    """V is better than A for the holder of A, who still holds it."""
+    """V is better than A for the holder of A, who still holds it: rank(V) < rank(A)."""
     worsened: int
-    """V is worse than A, but still held by the same side: its rank is greater, so A was reset."""
+    """V is worse than A, but held by the same side: rank(V) > rank(A), so A was reset."""
     lost: int
-    """The other side holds V with a smaller rank than A's: it did better, with or without a reset."""
+    """The other side holds V, and rank(V) < rank(A): it did better, with or without a reset."""
     lost_by_reset: int
-    """The other side holds V with A's rank or a greater one, which takes a reset."""
+    """The other side holds V, and rank(V) >= rank(A), which takes a reset."""
     fresh: int
-    """V = W(P), among all these states (also where W(P) = A)."""
+    """V = W(P), also where A is the same."""
 
     @property
     def wiped_out(self) -> int:
-        """States in which A is gone for a score that is no better than it was: only a reset can do that."""
+        """States in which A has gone for a score of no smaller rank, as only a reset does."""
         return self.worsened + self.lost_by_reset
 
     def share(self, count: int) -> float:
@@ -175,8 +179,8 @@ class Typical:
     quiet: Counts
     """Quiet positions by value."""
     mode: GScore | None
-    """The most frequent value of quiet positions, the better for White of equally frequent ones; None if there
-    are no quiet positions."""
+    """The most frequent value of quiet positions, of equally frequent ones the better for White; None if
+    there are no such positions."""
     median: GScore | None
     """The value such that half of the quiet positions are at least as good for White: the lower median."""
     best: GScore | None
@@ -267,8 +271,8 @@ class MatingTruth:
     verdict: Verdict
     best: tuple[GScore | None, GScore | None]
     """The best score that can generally be forced, with the attacker and with the defender to move: at least
-    ``GENERAL_SHARE`` of the open positions are worth that or better to the attacker. Signed as the table's; None
-    without open positions."""
+    ``GENERAL_SHARE`` of the open positions are worth that or more to the attacker. None without open
+    positions."""
 
     @property
     def shares(self) -> tuple[float, float]:
@@ -290,7 +294,7 @@ class MatingRule:
     divisor: int
     """By what an engine divides its score: 1, 2, 4 or 8."""
     wins: bool
-    """Whether the rule expects a general win: the divisor is 1, or it is 2 and nothing else speaks against it."""
+    """Whether the rule expects a general win; halving says that it is harder, not that it is none."""
     reason: str
 
 
@@ -302,12 +306,12 @@ class MatingPotential:
     rules: str
     rule: MatingRule
     truth: tuple[MatingTruth, MatingTruth]
-    """White's mates, then Black's, in positions where no side has all of two or more bishops on one colour."""
+    """White's mates, then Black's, where no side has its two or more bishops on one colour."""
     like_bishops: tuple[MatingTruth, MatingTruth] | None
     """The same where a side has its two or more bishops on one colour; None if no side has two."""
     agrees: bool
-    """Whether rule and truth agree: the leader's verdict is a general win exactly if the rule expects one, and
-    without a leader nobody generally wins."""
+    """Whether rule and truth agree: the leader generally wins exactly if the rule expects it, and nobody does
+    without a leader."""
     sentence: str
 
 

@@ -1,0 +1,111 @@
+"""Reading a table file in parts that a scan asks for."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.index.layout import Layout, layout_of
+from tbgen.index.table import LAST_RUN
+from tbgen.material import Material
+from tbgen.store.cache import ChunkCache
+from tbgen.store.chunks import ChunkedArray, DamagedChunkError
+from tbgen.store.dataset import MASK
+from tbgen.store.format import BLOCK, table_path
+from tbgen.store.info import TableInfo
+from tbgen.store.reader import TableFile, open_file
+
+
+class Runs(NamedTuple):
+    """The runs of consecutive slots, for one holder and one side to move (docs/format.md)."""
+
+    slot: NDArray[np.int64]
+    """The slot of each run, less the first slot asked for."""
+    rank: NDArray[np.int64]
+    """First rank of A."""
+    last: NDArray[np.bool_]
+    """Whether it is the last run of its slot."""
+    value: NDArray[np.uint8]
+    """As stored: a code, or ``NONE``, or ``FRESH``."""
+
+
+class TableSource:
+    """An open table, read in parts; safe for threads. The digest is not checked, the checksums are.
+
+    :raises MissingTableError: if there is no such table.
+    :raises DamagedTableError: if it cannot be used; so do the methods.
+    """
+
+    def __init__(self, directory: Path, material: Material, rules: str) -> None:
+        path = table_path(directory, material.name, rules)
+        self._table = TableFile(path, material=material)
+        self._file = open_file(path)
+        cache = ChunkCache(0)
+        names = ("value", "depth", MASK, "accrued/rank", "accrued/value", "ep/config", "ep/value", "ep/depth")
+        self._arrays = {name: ChunkedArray(self._file[name], cache, name == MASK) for name in names}
+        self._starts = np.append(self._table.starts().reshape(-1), np.uint64(self.info.runs)).astype(np.int64)
+        self._blocks = -(-self.info.size // BLOCK)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+        self._table.close()
+
+    @property
+    def info(self) -> TableInfo:
+        """What the file says about itself."""
+        return self._table.info
+
+    @property
+    def layout(self) -> Layout:
+        """The index of the table."""
+        return layout_of(Material.parse(self.info.material))
+
+    def fresh(self, side: int, start: int, size: int) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        """Return fresh value codes and depths of consecutive slots."""
+        return self._part("value", side, start, size), self._part("depth", side, start, size, np.uint16)
+
+    def passing(self) -> list[tuple[int, int]]:
+        """Return pawn placement and target square of every row of en passant positions."""
+        rows = self._guard(self._arrays["ep/config"].read).tolist()
+        return [(phase, square) for phase, square in rows]
+
+    def passing_row(self, row: int) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        """Return value codes and depths of the positions of one such row, as many as slots of a placement."""
+        size = self.info.phase_size
+        return self._part("ep/value", row, 0, size), self._part("ep/depth", row, 0, size, np.uint16)
+
+    def runs(self, holder: int, side: int, start: int, size: int) -> Runs:
+        """Return the runs of slots: ``start`` is the first of a block of 4096, the end of one, or of all."""
+        row = 2 * holder + side
+        bits = np.unpackbits(self._part(MASK, row, start // 8, size // 8), bitorder="little")
+        first = row * self._blocks + start // BLOCK
+        begin, end = self._starts[[first, first - (-size // BLOCK)]].tolist()
+        rank = self._part("accrued/rank", 0, begin, end - begin)
+        last = rank >= LAST_RUN
+        owner: NDArray[np.int64] = np.cumsum(last) - last
+        slots = np.flatnonzero(bits)
+        if owner.size and int(owner[-1]) + 1 != slots.size:
+            raise self._table.damaged("its runs do not fit their mask")
+        value = self._part("accrued/value", 0, begin, end - begin)
+        return Runs(slots[owner], (rank % LAST_RUN).astype(np.int64), last, value)
+
+    def _part(
+        self, name: str, row: int, start: int, size: int, dtype: type[np.generic] = np.uint8
+    ) -> NDArray[Any]:
+        out = np.empty(size, dtype)
+        self._guard(lambda: self._arrays[name].read_part(row, start, out))
+        return out
+
+    def _guard(self, read: Callable[[], Any]) -> Any:
+        try:
+            return read()
+        except DamagedChunkError as error:
+            raise self._table.damaged(str(error)) from error
