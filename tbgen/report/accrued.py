@@ -15,7 +15,7 @@ STATES, STORED, IMPROVED, WORSENED, LOST, LOST_BY_RESET, FRESH_STATES = range(7)
 
 _COLUMNS: Final = 7
 _FIRST_RANK: Final = 2
-_Tally = list[tuple[int, NDArray[np.int64], NDArray[np.int64]]]
+_Tally = list[tuple[int, NDArray[np.int64] | None, NDArray[np.integer]]]
 
 
 def tally(
@@ -28,37 +28,37 @@ def tally(
     :param value: code of W of each slot, ``NONE`` where there is no position.
     :param rank: rank of g of each slot.
     :param runs: of these slots, holder and side; None where all accrued scores survive.
-    :return: column, slots (less the first) and the number of states of each; slots may come repeatedly.
+    :return: column, slots (less the first) and the number of states of each; None stands for all slots, and a
+        slot may come repeatedly.
     """
-    fresh_rank = np.minimum(value, 255 - value).astype(np.int64)
+    fresh_rank = np.minimum(value, 255 - value).astype(np.int16)
     # g(P) is held by the side that has moved: an A equal to it is no state of its own.
-    most = rank - np.int64(holder != side)
+    most = rank - np.int16(holder != side)
     most[(value == NONE) | (rank < _FIRST_RANK)] = 0
     top = np.minimum(most, fresh_rank)
     states, stored = (np.maximum(ranks - (_FIRST_RANK - 1), 0) for ranks in (most, top))
     beyond = states - stored  # of a greater rank than W, which they come to
     held = (value < NONE) == (holder == 0)
     alike = held & (fresh_rank >= _FIRST_RANK) & (top >= fresh_rank)
-    everywhere = np.arange(value.size)
-    found = [
-        (STATES, everywhere, states),
-        (STORED, everywhere, stored),
-        (IMPROVED, everywhere, np.where(held, beyond, 0)),
-        (LOST, everywhere, np.where(held, 0, beyond)),
-        (FRESH_STATES, everywhere, beyond + alike),
+    found: _Tally = [
+        (STATES, None, states),
+        (STORED, None, stored),
+        (IMPROVED, None, np.where(held, beyond, 0)),
+        (LOST, None, np.where(held, 0, beyond)),
+        (FRESH_STATES, None, beyond + alike),
     ]
     if runs is not None and runs.rank.size:
         found += _tally_runs(holder, value, top, runs)
     return found
 
 
-def _tally_runs(holder: int, value: NDArray[np.uint8], top: NDArray[np.int64], runs: Runs) -> _Tally:
+def _tally_runs(holder: int, value: NDArray[np.uint8], top: NDArray[np.int16], runs: Runs) -> _Tally:
     end = np.append(runs.rank[1:] - 1, 0)
     end[runs.last] = top[runs.slot[runs.last]]
     kept = runs.value != NONE
     slot, start, end, code = runs.slot[kept], runs.rank[kept], end[kept], runs.value[kept]
     code = np.where(code == FRESH, value[slot], code)
-    rank = np.minimum(code, 255 - code).astype(np.int64)
+    rank = np.minimum(code, 255 - code).astype(np.int16)
     states = np.maximum(end - start + 1, 0)
     same = (code < NONE) == (holder == 0)
     # V lies between A and W (fact F2), and W has no smaller rank than A: so neither has V.

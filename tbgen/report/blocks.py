@@ -14,8 +14,8 @@ from tbgen.index.layout import Layout
 from tbgen.index.symmetry import IMAGE, TRANSPOSE, TRIANGLE
 from tbgen.report.geometry import BISHOP, BLACK_PAWN, WHITE_PAWN
 
-BLOCK_SLOTS = 64**3
-"""Most slots of a block: a bit board of each takes 2 MiB."""
+BLOCK_SLOTS = 1 << 16
+"""Most slots of a block. A bit board of each takes 512 KiB, and larger ones do not stay in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,27 +48,26 @@ class Block:
 def blocks_of(layout: Layout) -> list[tuple[int, int]]:
     """Return the first slots of all blocks and how many slots each has."""
     step = layout.phase_size
-    if step <= BLOCK_SLOTS:
-        step *= BLOCK_SLOTS // step
-    else:
-        while step > BLOCK_SLOTS:
-            step //= layout.king_slots if step == layout.phase_size else 64
+    while step > BLOCK_SLOTS:
+        step //= layout.king_slots if step == layout.phase_size else 64
+    step *= BLOCK_SLOTS // step
     return [(start, min(step, layout.size - start)) for start in range(0, layout.size, step)]
 
 
 def block_at(layout: Layout, start: int, size: int) -> Block:
     """Return a block of :func:`blocks_of`."""
-    first, rest = divmod(start, layout.phase_size)
+    phase, rest = divmod(start, layout.phase_size)
     phases = max(1, size // layout.phase_size)
     axes = 1 + layout.free
-    placements = np.array(layout.placements[first : first + phases], np.intp).reshape(phases, layout.pawns)
+    placements = np.array(layout.placements[phase : phase + phases], np.intp).reshape(phases, layout.pawns)
     shape, squares = [phases], []
     within = layout.phase_size
     for man in range(layout.free):
         values = np.arange(64) if man or layout.pawns else np.array(TRIANGLE)
         width, within = within, within // len(values)
-        if size < width:  # so far, all slots of the block have the man on one square
-            values = values[rest // within : rest // within + 1]
+        if size < width:
+            first = rest // within
+            values = values[first : first + max(1, size // within)]
             rest %= within
         squares.append(_along(values, 1 + man, axes))
         shape.append(len(values))

@@ -97,4 +97,5 @@ def _pawn_targets(man: Man, occupied: Boards, capturable: Boards) -> Boards:
     else:
         step = square >> _RANK & free
         double = (step & _THIRD[False]) >> _RANK & free
-    return step | double | REACH[man.kind][man.squares] & capturable
+    targets: Boards = step | double | REACH[man.kind][man.squares] & capturable
+    return targets

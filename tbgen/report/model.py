@@ -215,14 +215,21 @@ class UnusualValue:
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
-    """What others say about an endgame, in our words."""
+class WikiExample:
+    """A position with which the rules' wiki shows what an endgame gives, beside what the table says."""
 
-    text: str
+    fen: str
+    white_to_move: bool
+    value: GScore
+    """What the wiki's line comes to."""
+    line: str
+    """The line in SAN, without move numbers; empty if the score has accrued already."""
     source: str
-    """Where it stands."""
-    value: GScore | None
-    """The typical value that it amounts to, if it names one."""
+    """Address of the page."""
+    share: float
+    """Which part of the quiet positions with that side to move has the value."""
+    typical: bool
+    """Whether it is the most frequent value of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +244,8 @@ class Endgame:
     first, best value first."""
     sentence: str
     """The above in plain English, made from the numbers."""
-    remark: Remark | None
-    """What the rules' wiki says, where it is known."""
+    examples: tuple[WikiExample, ...]
+    """What the rules' wiki shows; empty where it shows nothing."""
 
 
 class Verdict(StrEnum):
@@ -293,8 +300,9 @@ class MatingRule:
     """In pawns, pawns included."""
     divisor: int
     """By what an engine divides its score: 1, 2, 4 or 8."""
-    wins: bool
-    """Whether the rule expects a general win; halving says that it is harder, not that it is none."""
+    wins: bool | None
+    """Whether the rule expects a general win: if the score is at most halved. None if nobody is ahead, or the
+    leader has pawns and the score stays: then the rule says nothing about mate."""
     reason: str
 
 
@@ -309,9 +317,8 @@ class MatingPotential:
     """White's mates, then Black's, where no side has its two or more bishops on one colour."""
     like_bishops: tuple[MatingTruth, MatingTruth] | None
     """The same where a side has its two or more bishops on one colour; None if no side has two."""
-    agrees: bool
-    """Whether rule and truth agree: the leader generally wins exactly if the rule expects it, and nobody does
-    without a leader."""
+    agrees: bool | None
+    """Whether the leader generally wins exactly if the rule expects it; None if the rule says nothing."""
     sentence: str
 
 

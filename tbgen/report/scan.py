@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,18 +58,20 @@ class Scan:
     states: Counts
     """Shape (2 sides, 2 holders, columns of :mod:`tbgen.report.accrued`), up to symmetry."""
     states_symmetric: Counts
+    passing_rows: list[tuple[int, int]]
+    """Pawn placement and target square of the rows of en passant positions."""
     longest: dict[tuple[int, int, int], Found] = field(default_factory=dict)
     """By kind, side and code: depth and slot."""
     longest_passing: dict[tuple[int, int], Found] = field(default_factory=dict)
     """By side and code: depth, and row times phase size plus slot within the phase."""
 
     @classmethod
-    def empty(cls, info: TableInfo, layout: Layout) -> Scan:
+    def empty(cls, source: TableSource) -> Scan:
         """Return a scan of nothing."""
-        depths = info.max_depth + 1
+        depths = source.info.max_depth + 1
         return cls(
-            info,
-            layout,
+            source.info,
+            source.layout,
             counts=np.zeros((2, CLASSES, 256, depths), np.int64),
             symmetric=np.zeros((2, CLASSES, 256, depths), np.int64),
             passing=np.zeros((2, 256, depths), np.int64),
@@ -77,6 +79,7 @@ class Scan:
             king_symmetric=np.zeros((2, 64, 256), np.int64),
             states=accrued.empty(),
             states_symmetric=accrued.empty(),
+            passing_rows=source.passing(),
         )
 
     @property
@@ -147,7 +150,7 @@ def scan(
 
         def part(number: int) -> Scan:
             nonlocal done
-            found = Scan.empty(source.info, source.layout)
+            found = Scan.empty(source)
             for start, size in blocks[number::threads]:
                 _scan_block(source, block_at(source.layout, start, size), fixed, found)
                 with lock:
@@ -179,51 +182,49 @@ def _scan_block(source: TableSource, block: Block, fixed: NDArray[np.int64], fou
         if like is not None:
             group = group + like.astype(np.uint32) * np.uint32(LIKE_BISHOPS)
         key = (group.reshape(-1) << 8 | value) * np.uint32(depths) + depth
-        counts, rare = (_count(part, found.counts[0].shape) for part in (key, key[symmetric]))
-        found.counts[side] += counts
-        found.symmetric[side] += rare
+        keys, counts = _counted(key, depths)
+        _add(found.counts[side], keys, counts)
         by_king = kings | value
-        found.king[side] += _count(by_king, (64, 256))
-        found.king_symmetric[side] += _count(by_king[symmetric], (64, 256))
-        quiet = counts[[0, LIKE_BISHOPS]].sum(axis=0)
-        for kind, these in ((ANY, counts.sum(axis=0)), (QUIET, quiet)):
-            _note_longest(found, kind, side, these, block.start, (value, depth, group.reshape(-1)))
+        _add(found.king[side], *_counted(by_king, 1))
+        if symmetric.size:
+            _add(found.symmetric[side], *_counted(key[symmetric], depths))
+            _add(found.king_symmetric[side], *_counted(by_king[symmetric], 1))
+        for kind in (ANY, QUIET):
+            these = keys if kind == ANY else keys[keys // depths >> 8 & CAPTURES == 0]
+            _note_longest(found, kind, side, these, block.start, key)
         if found.has_accrued:
             _scan_accrued(source, block, side, value, moves.rank.reshape(-1), symmetric, found)
 
 
-def _count(keys: NDArray[np.generic], shape: Sequence[int]) -> Counts:
-    """Count keys by their place in an array of a shape; the last axis but one, or the last, is that of
-    codes."""
-    counts = np.bincount(keys, minlength=int(np.prod(shape))).reshape(shape)
-    if len(shape) == 2:
-        counts[:, NONE] = 0
-    else:
-        counts[:, NONE, :] = 0
-    return counts
+def _counted(keys: NDArray[Any], depths: int) -> tuple[Counts, Counts]:
+    """Return which keys there are, those of NONE aside, and how many of each.
+
+    The lowest byte of a key, divided by ``depths``, is a code.
+    """
+    counts = np.bincount(keys)
+    present = np.flatnonzero(counts)
+    present = present[present // depths & 255 != NONE]
+    return present, counts[present]
 
 
-def _note_longest(
-    found: Scan,
-    kind: int,
-    side: int,
-    counts: Counts,
-    start: int,
-    where: tuple[NDArray[np.uint8], NDArray[np.uint16], NDArray[np.uint32]],
-) -> None:
-    """Note the longest positions of a block, whose numbers by code and depth are ``counts``."""
-    value, depth, group = where
-    codes = np.flatnonzero(counts.any(axis=1))
-    deepest = counts.shape[1] - 1 - np.argmax(counts[codes, ::-1] != 0, axis=1)
-    for code, most in zip(codes.tolist(), deepest.tolist(), strict=True):
+def _add(total: Counts, keys: Counts, counts: Counts) -> None:
+    total.reshape(-1)[keys] += counts
+
+
+def _note_longest(found: Scan, kind: int, side: int, keys: Counts, start: int, where: NDArray[Any]) -> None:
+    """Note the longest positions of a block among those with some keys; ``where`` has the key of every
+    slot."""
+    depths = found.counts.shape[-1]
+    most: dict[int, int] = {}
+    codes, plies = keys // depths & 255, keys % depths
+    for code, depth in zip(codes.tolist(), plies.tolist(), strict=True):
+        most[code] = max(depth, most.get(code, 0))
+    for code, depth in most.items():
         before = found.longest.get((kind, side, code))
-        if before is not None and (before[0], -before[1]) >= (most, -start):
-            continue
-        here = (value == code) & (depth == most)
-        if kind == QUIET:
-            here &= group & CAPTURES == 0
-        place = (most, start + int(np.argmax(here)))
-        found.longest[kind, side, code] = better(before, place)
+        if before is None or (before[0], -before[1]) < (depth, -start):
+            wanted = keys[(codes == code) & (plies == depth)]
+            slot = start + min(int(np.argmax(where == key)) for key in wanted)
+            found.longest[kind, side, code] = better(before, (depth, slot))
 
 
 def _scan_accrued(
@@ -240,20 +241,28 @@ def _scan_accrued(
     for holder in (0, 1):
         runs = source.runs(holder, side, block.start, block.size) if source.info.accrued else None
         for column, slots, states in accrued.tally(holder, side, value, rank, runs):
-            found.states[side, holder, column] += states.sum()
+            found.states[side, holder, column] += states.sum(dtype=np.int64)
             if symmetric.size:
-                found.states_symmetric[side, holder, column] += states[rare[slots]].sum()
+                found.states_symmetric[side, holder, column] += states[
+                    rare if slots is None else rare[slots]
+                ].sum()
 
 
 def _scan_passing(source: TableSource, found: Scan) -> None:
     depths = found.counts.shape[-1]
-    for row, (_, square) in enumerate(source.passing()):
+    for row, (_, square) in enumerate(found.passing_rows):
         value, depth = source.passing_row(row)
         side = 1 if square < 32 else 0
-        counts = _count(value.astype(np.int64) * depths + depth, (1, 256, depths))[0]
-        found.passing[side] += counts
-        for code in np.flatnonzero(counts.any(axis=1)).tolist():
-            most = int(np.flatnonzero(counts[code])[-1])
-            first = int(np.argmax((value == code) & (depth == most)))
-            place = (most, row * source.info.phase_size + first)
-            found.longest_passing[side, code] = better(found.longest_passing.get((side, code)), place)
+        key = value.astype(np.int64) * depths + depth
+        _add(found.passing[side], *_counted(key, depths))
+        for key_of_code, code in _deepest(key, depths):
+            place = row * source.info.phase_size + int(np.argmax(key == key_of_code))
+            longest = (key_of_code % depths, place)
+            found.longest_passing[side, code] = better(found.longest_passing.get((side, code)), longest)
+
+
+def _deepest(keys: NDArray[np.int64], depths: int) -> list[tuple[int, int]]:
+    """Return the key of the greatest depth of every code, and the code."""
+    present, _ = _counted(keys, depths)
+    deepest = {key // depths: key for key in present.tolist()}  # ascending, so that the last one stays
+    return [(key, code) for code, key in deepest.items()]

@@ -24,7 +24,7 @@ class Runs(NamedTuple):
 
     slot: NDArray[np.int64]
     """The slot of each run, less the first slot asked for."""
-    rank: NDArray[np.int64]
+    rank: NDArray[np.int16]
     """First rank of A."""
     last: NDArray[np.bool_]
     """Whether it is the last run of its slot."""
@@ -95,7 +95,7 @@ class TableSource:
         if owner.size and int(owner[-1]) + 1 != slots.size:
             raise self._table.damaged("its runs do not fit their mask")
         value = self._part("accrued/value", 0, begin, end - begin)
-        return Runs(slots[owner], (rank % LAST_RUN).astype(np.int64), last, value)
+        return Runs(slots[owner], (rank % LAST_RUN).astype(np.int16), last, value)
 
     def _part(
         self, name: str, row: int, start: int, size: int, dtype: type[np.generic] = np.uint8
