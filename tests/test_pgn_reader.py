@@ -71,12 +71,91 @@ def test_broken_games_say_where(text: str, sentence: str) -> None:
 
 
 def test_chess960() -> None:
-    (game,) = games_of(
-        '[Variant "Chess960"]\n[FEN "1k5r/8/8/8/8/8/8/1K5R w HA - 0 1"]\n\n1. O-O Rxh1 *\n'.replace("HA", "H")
-    )
+    (game,) = games_of('[Variant "Chess960"]\n[FEN "1k5r/8/8/8/8/8/8/1K5R w H - 0 1"]\n\n1. O-O Kc7 *\n')
     assert game.error is None
-    assert moves(game) == "b1h1 h8h1"[:4] + " " + moves(game).split()[1]
-    assert len(game.moves) == 2
+    assert (moves(game), game.board.board_fen()) == ("b1h1 b8c7", "7r/2k5/8/8/8/8/8/5RK1")
+    (inner,) = games_of('[FEN "1k6/8/8/8/8/8/8/R1K4R w A - 0 1"]\n\n1. O-O-O Ka8 *\n')
+    assert inner.error is None
+    assert (moves(inner), inner.board.board_fen()) == ("c1a1 b8a8", "k7/8/8/8/8/8/8/2KR3R")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("1. e4 {never closed\n", "game 1, line 1, ply 2: '{' opens a comment that is not closed"),
+        ("1. e4\n(1. d4 d5 (1... Nf6) 2. c4 1-0\n", "game 1, line 2, ply 2: '(' opens a variation that"),
+        ("1. e4 ) e5 1-0\n", "game 1, line 1, ply 2: ')' closes no variation"),
+        ("1. e4 } e5 1-0\n", "game 1, line 1, ply 2: '}' is not a legal move"),
+        ("1. e4 1-0\n1. d4 0-1\n", "game 1, line 2, ply 2: 'd4' follows the result"),
+        ('[FEN "8/8/8/4KBk1/8/8/8/8 b - - 0 1"\n\n*\n', "game 1, line 1: '[FEN"),
+        ('[White "a"] [Black "b"]\n\n1. e4 *\n', "is not a tag: expected one in a line, as"),
+        ('[Result "1-0"] 1. e4 1-0\n', "is not a tag: expected one in a line, as"),
+        ("\x7fELF nonsense\n", "game 1, line 1: no PGN, as it has neither tags nor moves"),
+    ],
+)
+def test_what_would_change_a_game_is_no_game(text: str, sentence: str) -> None:
+    (game, *_) = games_of(text)
+    assert sentence in str(game.error)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1. e4$1 e5$2 2. Nf3!? *\n", "e2e4 e7e5 g1f3"),
+        ("1. e4 e5*\n", "e2e4 e7e5"),
+        ("1… e4 1... e5 ½-½\n", "e2e4 e7e5"),
+        ("1. e4 e5 1/2\n", "e2e4 e7e5"),
+        ("1. e4 e6 2. e5 d5 3. exd6e.p. +- *\n", "e2e4 e7e6 e4e5 d7d5 e5d6"),
+        ("1. e4 e6 2. e5 d5 3. exd6 e.p. = cxd6 4", "e2e4 e7e6 e4e5 d7d5 e5d6 c7d6"),
+        ("1.e4 e5 ; Nf3 *\n2.d4 *\n", "e2e4 e7e5 d2d4"),
+        ('[White "x"]\n{an opening}\n[Black "y"]\n\n1. e4 *\n', "e2e4"),
+        ('[Variant ""]\n[FEN "?"]\n[FENAccrued "?"]\n\n1. e4 *\n', "e2e4"),
+        ('[WhiteElo 2300]\n[Event "the "X" open"]\n\n1. e4 *\n', "e2e4"),
+    ],
+)
+def test_odd_games_that_are_sound(text: str, expected: str) -> None:
+    (game,) = games_of(text)
+    assert game.error is None
+    assert moves(game) == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "result"), [("1/2", "1/2-1/2"), ("½-½", "1/2-1/2"), ("0-1", "0-1"), ("*", "*")]
+)
+def test_results_in_the_movetext(word: str, result: str) -> None:
+    (game,) = games_of(f"1. e4 e5 {word}\n")
+    assert game.result == result
+
+
+def test_only_the_comment_after_the_last_move_counts() -> None:
+    (game,) = games_of("{before} 1. e4 {Black resigns} e5 (1... c5 {not this}) 1/2-1/2\n")
+    assert game.comment == ""
+    (game,) = games_of("1. e4 {one} ; two\n *\n")
+    assert game.comment == "two"
+    (game,) = games_of("{before} *\n")
+    assert game.comment == "before"
+
+
+def test_a_long_line_takes_no_longer_than_its_length() -> None:
+    """Blocks are joined once: a line of 64 of them is read in 64 steps, not in 64 * 63 / 2."""
+    joined = 0
+
+    class Counting(bytes):
+        def __add__(self, other: bytes) -> bytes:
+            nonlocal joined
+            joined += len(self) + len(other)
+            return bytes(self) + other
+
+    class Stream:
+        left = 64
+
+        def read(self, size: int, /) -> bytes:
+            self.left -= 1
+            return Counting(b"x" * 1000) if self.left >= 0 else b""
+
+    (game,) = read_games(Stream())
+    assert game.error is not None
+    assert joined < 100_000
 
 
 def test_nothing_at_all() -> None:

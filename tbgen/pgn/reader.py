@@ -18,20 +18,24 @@ from tbgen.score import GScore
 
 _TOKEN: Final = re.compile(
     r"""
-    (?P<comment>\{[^}]*\}?|;[^\r\n]*)
-    |(?P<escape>(?<![^\r\n])%[^\r\n]*)
-    |(?P<open>\()
+    (?:\d+(?:[.…]+|(?=\s|\Z))|[.…]+)                      # a move's number
+    |\$\d+|e\.p\.|(?!--)[-!?+#=/]+(?=[\s)({;$]|\Z)        # what is said of a move
+    |(?P<comment>\{[^}]*\}|;[^\r\n]*)
+    |(?<![^\r\n])%[^\r\n]*                                # an escaped line
+    |(?P<open>[({])
     |(?P<close>\))
-    |(?P<result>(?:1-0|0-1|1/2-1/2|\*)(?![^\s{;(]))
-    |(?P<number>\d+\.+|\d+(?=\s)|\.+)
-    |(?P<mark>\$\d+|e\.p\.|(?!--)[-!?+#=/]+(?=[\s){(;]|\Z))
-    |(?P<move>[^\s{}();]+)
+    |(?P<result>(?:1-0|0-1|1/2(?:-1/2)?|½-½|\*)(?=[\s{;(]|\Z))
+    |(?P<move>[^\s{}();$*]+|[}*$])
     """,
     re.VERBOSE,
 )
+"""Everything that stands in movetext; only the parts with a name matter. An open brace never closes."""
 _BREAK: Final = re.compile(rb"\r\n|\n|\r")
 _MARKS: Final = "+#!?"
-_RESULTS: Final = ("1-0", "0-1", "1/2-1/2")
+_DECISIVE: Final = ("1-0", "0-1")
+_DRAWN: Final = "1/2-1/2"
+_UNKNOWN: Final = ("", "?")
+"""Values of a tag that say as much as no tag."""
 
 
 @dataclass(slots=True)
@@ -49,7 +53,7 @@ class Game:
     board: chess.Board = field(default_factory=chess.Board)
     """The final position, with the moves of the main line up to the first that cannot be made."""
     comment: str = ""
-    """The last comment of the main line."""
+    """The last comment after the last move of the main line, or before the first if there are no moves."""
     result: str = "*"
     """The classical result: that of the tag, else that of the movetext."""
     error: UsageError | None = None
@@ -79,44 +83,77 @@ def read_game(raw: RawGame) -> Game:
         game.tags.setdefault(tag.name, tag.value)
     game.result = game.tags.get("Result", "*").strip()
     try:
+        if raw.unreadable:
+            raise UsageError(
+                f'{quote(raw.unreadable)} is not a tag: expected one in a line, as [Name "value"]'
+            )
         game.start = _start(game.tags)
     except UsageError as error:
         game.error = UsageError(f"game {game.number}, line {game.line}: {error}")
         return game
     game.board = game.start.board.copy(stack=False)
     text = raw.data[raw.movetext :].decode("utf-8", "replace")
-    wrong = _play(game, text)
-    if wrong is not None:
-        before = raw.data[: raw.movetext] + text[: wrong.start()].encode()
+    try:
+        _play(game, text)
+    except _Broken as broken:
+        before = raw.data[: raw.movetext] + text[: broken.token.start()].encode()
         line = raw.line + len(_BREAK.findall(before))
-        game.error = UsageError(
-            f"game {game.number}, line {line}, ply {len(game.moves) + 1}: "
-            f"{quote(wrong[0])} is not a legal move"
-        )
+        if game.tags or game.moves:
+            game.error = UsageError(f"game {game.number}, line {line}, ply {len(game.moves) + 1}: {broken}")
+        else:
+            game.error = UsageError(
+                f"game {game.number}, line {line}: no PGN, as it has neither tags nor moves"
+            )
     return game
 
 
-def _play(game: Game, text: str) -> re.Match[str] | None:
-    """Make the moves of the main line; return what is no legal move, None if all went well."""
-    board, depth, over = game.board, 0, False
+class _Broken(Exception):  # noqa: N818
+    """What is wrong with movetext, and where."""
+
+    def __init__(self, token: re.Match[str], reason: str) -> None:
+        super().__init__(f"{quote(token[0])} {reason}")
+        self.token = token
+
+
+def _play(game: Game, text: str) -> None:
+    """Make the moves of the main line.
+
+    :raises _Broken: at the first text that is not one.
+    """
+    board, over = game.board, False
+    variations: list[re.Match[str]] = []
     for token in _TOKEN.finditer(text):
-        match token.lastgroup:
-            case "open":
-                depth += 1
-            case "close":
-                depth = max(depth - 1, 0)
-            case "comment" if not depth:
+        kind = token.lastgroup
+        if kind is None:
+            continue
+        if kind == "move":
+            if variations:
+                continue
+            if over:
+                raise _Broken(token, "follows the result")
+            try:
+                board.push(parse_san(board, token[0].removesuffix("e.p.").rstrip(_MARKS)))
+            except ValueError:
+                raise _Broken(token, "is not a legal move") from None
+            game.comment = ""
+        elif kind == "comment":
+            if not variations:
                 game.comment = token[0].strip("{};").strip()
-            case "result" if not depth:
+        elif kind == "result":
+            if not variations:
                 over = True
-                if game.result not in _RESULTS:
-                    game.result = token[0]
-            case "move" if not (depth or over):
-                try:
-                    board.push(parse_san(board, token[0].rstrip(_MARKS)))
-                except ValueError:
-                    return token
-    return None
+                if game.result not in (*_DECISIVE, _DRAWN):
+                    game.result = token[0] if token[0] in (*_DECISIVE, "*") else _DRAWN
+        elif kind == "close":
+            if not variations:
+                raise _Broken(token, "closes no variation")
+            variations.pop()
+        elif token[0] == "{":
+            raise _Broken(token, "opens a comment that is not closed")
+        else:
+            variations.append(token)
+    if variations:
+        raise _Broken(variations[0], "opens a variation that is not closed")
 
 
 def _start(given: dict[str, str]) -> Fen:
@@ -124,6 +161,7 @@ def _start(given: dict[str, str]) -> Fen:
 
     :raises UsageError: if it is of a variant, or means nothing.
     """
+    given = {name: value for name, value in given.items() if value not in _UNKNOWN}
     if "Variant" in given:
         try:
             known = chess.pgn.Headers({"Variant": given["Variant"]}).variant() is chess.Board

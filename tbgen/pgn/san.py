@@ -1,5 +1,6 @@
 """From SAN to moves; seven times as fast as python-chess where the move is an ordinary one."""
 
+import functools
 import re
 from typing import Final
 
@@ -11,6 +12,7 @@ _ORDINARY: Final = re.compile(r"([NBRQK]?)([a-h]?)([1-8]?)(x?)([a-h][1-8])")
 _SQUARES: Final = {name: square for square, name in enumerate(chess.SQUARE_NAMES)}
 _FILES: Final = {"": chess.BB_ALL} | dict(zip(chess.FILE_NAMES, chess.BB_FILES, strict=True))
 _RANKS: Final = {"": chess.BB_ALL} | dict(zip(chess.RANK_NAMES, chess.BB_RANKS, strict=True))
+_CACHED: Final = 1 << 13
 _LAST_RANKS: Final = chess.BB_RANK_1 | chess.BB_RANK_8
 
 
@@ -29,11 +31,11 @@ def parse_san(board: chess.Board, san: str) -> chess.Move:
 
 def _ordinary(board: chess.Board, san: str) -> chess.Move | None:
     """Return the move if one man alone can make it and it is legal for sure."""
-    match = _ORDINARY.fullmatch(san)
-    if match is None:
+    parts = _parts(san)
+    if parts is None:
         return None
-    piece, file, rank, capture, name = match.groups()
-    turn, target = board.turn, _SQUARES[name]
+    piece, origins, file, rank, capture, target = parts
+    turn = board.turn
     mask = chess.BB_SQUARES[target]
     us = board.occupied_co[turn]
     if mask & us:
@@ -45,14 +47,14 @@ def _ordinary(board: chess.Board, san: str) -> chess.Move | None:
         if capture or file:
             if not (mask & occupied and file):
                 return None  # en passant, or something odd
-            reached = chess.BB_PAWN_ATTACKS[not turn][target] & _FILES[file]
+            reached = chess.BB_PAWN_ATTACKS[not turn][target] & origins
         elif mask & occupied:
             return None
         else:
             reached = _pawn_before(mask, turn, occupied)
         movers = reached & board.pawns & us
     else:
-        movers = us & _FILES[file] & _RANKS[rank]
+        movers = us & origins
         if piece == "N":
             movers &= board.knights & chess.BB_KNIGHT_ATTACKS[target]
         elif piece == "K":
@@ -71,7 +73,22 @@ def _ordinary(board: chess.Board, san: str) -> chess.Move | None:
     them = board.occupied_co[not turn] & ~mask
     if _attacked(board, king.bit_length() - 1, after, them, turn):
         return None
-    return chess.Move(movers.bit_length() - 1, target)
+    return _move(movers.bit_length() - 1, target)
+
+
+@functools.lru_cache(_CACHED)
+def _parts(san: str) -> tuple[str, chess.Bitboard, str, str, str, chess.Square] | None:
+    """Return piece, squares it may come from, file, rank, capture and target; None of the extraordinary."""
+    match = _ORDINARY.fullmatch(san)
+    if match is None:
+        return None
+    piece, file, rank, capture, name = match.groups()
+    return piece, _FILES[file] & _RANKS[rank], file, rank, capture, _SQUARES[name]
+
+
+@functools.lru_cache(_CACHED)
+def _move(start: chess.Square, target: chess.Square) -> chess.Move:
+    return chess.Move(start, target)
 
 
 def _pawn_before(mask: chess.Bitboard, turn: chess.Color, occupied: chess.Bitboard) -> chess.Bitboard:

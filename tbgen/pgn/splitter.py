@@ -5,11 +5,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from tbgen.pgn import tags
+
 _BLOCK: Final = 1 << 18
 _TAG: Final = re.compile(rb"\s*\[\s*([A-Za-z0-9_]+)(?:\s+\"(.*)\")?\s*\]")
 """A tag pair; its value may be missing, as in cuteRMob's ``[Legacy]``."""
+_NEXT: Final = re.compile(rb"\"\s*\]\s*\[")
+"""What a value holds if another tag follows in the line."""
+_NEEDED: Final = re.compile(rb"\s*\[\s*(?:FEN|Variant)\b")
+"""The begin of tags without which a game would be another one."""
 _COMMENT: Final = re.compile(rb"\{[^}]*\}|;[^\r\n]*")
 _RESULTS: Final = (b"1-0", b"0-1", b"1/2-1/2", b"*")
+_COME_AND_GO: Final = frozenset(
+    {tags.POINTS, tags.CUTOFF, tags.SCORING, tags.KOMI, tags.FIFTY_MOVES}
+    | {name for kind in (tags.R, tags.WG) for name in (kind.result, kind.basis, kind.accrued)}
+)
+"""The tags that tagging adds and replaces, so that they do not tell games apart."""
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -46,6 +57,8 @@ class RawGame:
     tags: list[Tag] = field(default_factory=list)
     movetext: int = 0
     """Where in the bytes the moves begin."""
+    unreadable: str = ""
+    """A line among the tags that should be one and is not, or is more than one; empty if there is none."""
 
     @property
     def empty(self) -> bool:
@@ -58,7 +71,8 @@ def split_games(stream: Stream) -> Iterator[RawGame]:
 
     A game begins with a tag after moves, with a tag after an empty line that has stood before, or with moves
     after a result and an empty line; so an empty line among tags or among moves, and a tag that stands twice,
-    all of which exist, tear no game apart. Bytes before the first game go with it. A stream without any game
+    all of which exist, tear no game apart. The tags that tagging adds tell no games apart, so that a game
+    ends where it did before it was tagged. Bytes before the first game go with it. A stream without any game
     yields nothing, or one ``RawGame`` without tags and moves, if it has bytes.
     """
     game = _Game(1, 1)
@@ -73,14 +87,23 @@ def split_games(stream: Stream) -> Iterator[RawGame]:
 
 def _lines(stream: Stream) -> Iterator[bytes]:
     """Yield lines with their breaks, which may be of all three kinds."""
-    rest = b""
+    rest: list[bytes] = []
     while block := stream.read(_BLOCK):
-        *whole, rest = (rest + block).splitlines(keepends=True)
-        if rest.endswith(b"\n"):
-            whole.append(rest)
-            rest = b""
-        yield from whole
-    yield from rest.splitlines(keepends=True)
+        if rest and rest[-1].endswith(b"\r"):  # maybe half a break
+            block = rest.pop() + block
+        first, *others = block.splitlines(keepends=True)
+        rest.append(first)
+        if others or first.endswith(b"\n"):
+            yield b"".join(rest)
+            rest = []
+        if others:
+            *whole, last = others
+            yield from whole
+            if last.endswith(b"\n"):
+                yield last
+            else:
+                rest = [last]
+    yield from b"".join(rest).splitlines(keepends=True)
 
 
 class _Game:
@@ -94,13 +117,15 @@ class _Game:
         self._names: set[bytes] = set()
         self._size = 0
         self._movetext = -1
+        self._moves = False
         self._in_comment = False
         self._over = False
         self._gap = False
+        self._unreadable = ""
 
     def ends_before(self, line: bytes) -> bool:
         """Tell whether a line belongs to the next game."""
-        if self._in_comment or (not self._gap and self._movetext < 0):
+        if self._in_comment or not (self._gap or self._moves):
             return False
         text = line.removeprefix(_BOM)
         if text.isspace() or text[:1] in b"%;":
@@ -108,7 +133,7 @@ class _Game:
         if text.lstrip()[:1] != b"[":
             return self._over and self._gap
         tag = _TAG.match(text)
-        return tag is not None and (self._movetext >= 0 or tag[1] in self._names)
+        return tag is not None and (self._moves or tag[1] in self._names)
 
     def add(self, line: bytes) -> None:
         """Take a line in."""
@@ -123,18 +148,27 @@ class _Game:
             self._take(text, start + len(line) - len(text))
 
     def _take(self, text: bytes, start: int) -> None:
+        if not self._moves and text.lstrip()[:1] == b"[":
+            self._take_tag(text, start)
+            return
         if self._movetext < 0:
-            tag = _TAG.match(text)
-            if tag is not None:
-                self._names.add(tag[1])
-                name, value = (_decoded(part or b"") for part in tag.groups())
-                self._tags.append(Tag(name, value, start, self._size))
-            if tag is not None or text.lstrip()[:1] == b"[":  # a malformed tag
-                self._gap = False
-                return
             self._movetext = start
         self._gap = False
         self._follow(text)
+
+    def _take_tag(self, text: bytes, start: int) -> None:
+        self._movetext = -1  # comments may stand among tags
+        tag = _TAG.match(text)
+        several = tag is not None and (_NEXT.search(tag[2] or b"") or text[tag.end() :].strip())
+        if several or (tag is None and _NEEDED.match(text)):
+            self._unreadable = self._unreadable or _decoded(text.strip())
+        if tag is not None:
+            name, value = (_decoded(part or b"") for part in tag.groups())
+            self._tags.append(Tag(name, value, start, self._size))
+            if name in _COME_AND_GO:
+                return
+            self._names.add(tag[1])
+        self._gap = False
 
     def _follow(self, text: bytes) -> None:
         """Find out whether moves end with a result, and with an open comment."""
@@ -146,13 +180,14 @@ class _Game:
         self._in_comment = bool(brace)
         text = text.rstrip()
         if text:
+            self._moves = True
             self._over = text.endswith(_RESULTS)
 
     def finished(self) -> RawGame:
         """Return the game."""
         data = b"".join(self.lines)
         movetext = len(data) if self._movetext < 0 else self._movetext
-        return RawGame(self.number, self._line, data, self._tags, movetext)
+        return RawGame(self.number, self._line, data, self._tags, movetext, self._unreadable)
 
 
 def _decoded(text: bytes) -> str:

@@ -7,6 +7,7 @@ import signal
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -50,7 +51,7 @@ def tag_games(stream: Stream, judge: Judge | None = None, *, jobs: int = 1) -> I
     :param judge: how to judge; by default like ``Judge()``.
     :param jobs: processes to work with; with 1, this one.
 
-    :raises TbgenError: if a table is missing and required, or cannot be used.
+    :raises TbgenError: if a table is missing and required, or cannot be used; or if a process is killed.
 
     >>> import io
     >>> for game in tag_games(io.BytesIO(b"1. f3 e5 2. g4 Qh4# 0-1")):
@@ -73,6 +74,10 @@ def tag_games(stream: Stream, judge: Judge | None = None, *, jobs: int = 1) -> I
                     yield from _finished(judge, *under_way.popleft())
             while under_way:
                 yield from _finished(judge, *under_way.popleft())
+        except BrokenProcessPool:
+            raise TbgenError(
+                "a process that judged games was killed, maybe because memory ran out: try fewer with --jobs"
+            ) from None
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -108,6 +113,7 @@ def _pool(judge: Judge, jobs: int) -> ProcessPoolExecutor:
 def _start(judge: Judge) -> None:
     global _judge
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends the others
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # an exception here could leave a queue locked for good
     _judge = judge
 
 
