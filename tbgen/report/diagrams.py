@@ -1,0 +1,63 @@
+"""Diagrams of positions for HTML pages: the men of chess.svg, drawn once per page and used by every board."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import chess
+import chess.svg
+from markupsafe import Markup, escape
+
+_INNER: Final = re.compile(r"<desc>.*?</desc>|<defs ?/>|</?svg[^>]*>", re.DOTALL)
+_SQUARE: Final = 45
+_MARGIN: Final = 15
+
+
+def sprites() -> Markup:
+    """Return what has to stand once in a page before its diagrams: an empty board and all men, not shown."""
+    board = _INNER.sub("", chess.svg.board(None, size=390))
+    men = "".join(chess.svg.PIECES[symbol] for symbol in "KQRBNPkqrbnp")
+    return Markup(
+        f'<svg width="0" height="0" aria-hidden="true" class="sprites"><defs><g id="board">{board}</g>{men}'
+        "</defs></svg>"
+    )
+
+
+def diagram(fen: str) -> Markup:
+    """Return a board as SVG, with a description for those who do not see it.
+
+    :raises ValueError: if the FEN means nothing.
+    """
+    position = chess.Board(fen)
+    men = "".join(
+        f'<use href="#{chess.COLOR_NAMES[piece.color]}-{chess.PIECE_NAMES[piece.piece_type]}" '
+        f'x="{_MARGIN + _SQUARE * chess.square_file(square)}" '
+        f'y="{_MARGIN + _SQUARE * (7 - chess.square_rank(square))}"/>'
+        for square, piece in sorted(position.piece_map().items())
+    )
+    return Markup(
+        f'<svg class="board" viewBox="0 0 390 390" role="img" aria-label="{escape(described(position))}">'
+        f'<use href="#board"/>{men}</svg>'
+    )
+
+
+def described(position: chess.Board) -> str:
+    """Return where the men of a position stand, in words.
+
+    >>> described(chess.Board("8/8/8/4KBk1/8/8/8/8 b - - 0 1"))
+    'White: Ke5, Bf5. Black: Kg5. Black to move.'
+    """
+    sides = (f"{side}: {', '.join(_men(position, colour))}." for side, colour in _SIDES)
+    return f"{' '.join(sides)} {'White' if position.turn else 'Black'} to move."
+
+
+_SIDES: Final = (("White", chess.WHITE), ("Black", chess.BLACK))
+
+
+def _men(position: chess.Board, colour: chess.Color) -> list[str]:
+    return [
+        (chess.piece_symbol(kind).upper() if kind != chess.PAWN else "") + chess.square_name(square)
+        for kind in reversed(chess.PIECE_TYPES)
+        for square in position.pieces(kind, colour)
+    ]
