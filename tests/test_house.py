@@ -21,6 +21,9 @@ ABOVE = {
     "store": {"errors", "score", "material", "index"},
     "probe": {"errors", "score", "material", "rules", "index", "retro", "store"},
     "pgn": {"errors", "score", "rules"},
+    "report": {
+        *("errors", "score", "scoring", "material", "rules", "index", "store", "probe", "pgn", "referee"),
+    },
     "standings": {"errors", "score", "scoring", "referee", "tagging"},
     "tagging": {"errors", "score", "scoring", "pgn", "store", "probe", "referee"},
     "referee": {"errors", "score", "scoring", "rules", "pgn", "probe"},
@@ -28,7 +31,7 @@ ABOVE = {
     "build": {"errors", "score", "material", "accelerate", "index", "store", "retro", "tbgen"},
     "cli": {
         *("errors", "score", "scoring", "material", "rules", "index", "store", "probe"),
-        *("pgn", "referee", "tagging", "standings", "build", "verify", "tbgen"),
+        *("pgn", "referee", "tagging", "standings", "report", "build", "verify", "tbgen"),
     },
 }
 """What each part of the house may import."""

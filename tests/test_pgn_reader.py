@@ -107,6 +107,7 @@ def test_what_would_change_a_game_is_no_game(text: str, sentence: str) -> None:
         ("1. e4 e5 1/2\n", "e2e4 e7e5"),
         ("1. e4 e6 2. e5 d5 3. exd6e.p. +- *\n", "e2e4 e7e6 e4e5 d7d5 e5d6"),
         ("1. e4 e6 2. e5 d5 3. exd6 e.p. = cxd6 4", "e2e4 e7e6 e4e5 d7d5 e5d6 c7d6"),
+        ("1. e4 N e5 ± 2. d4 D $146 +- *\n", "e2e4 e7e5 d2d4"),
         ("1.e4 e5 ; Nf3 *\n2.d4 *\n", "e2e4 e7e5 d2d4"),
         ('[White "x"]\n{an opening}\n[Black "y"]\n\n1. e4 *\n', "e2e4"),
         ('[Variant ""]\n[FEN "?"]\n[FENAccrued "?"]\n\n1. e4 *\n', "e2e4"),

@@ -15,6 +15,7 @@ from tbgen.cli.options import add_directory, add_json, add_play_rules, directory
 from tbgen.cli.play import diagram, line_document, line_text, mover, plies, points_document
 from tbgen.cli.streams import say
 from tbgen.errors import TbgenError, UsageError, printable
+from tbgen.pgn.files import reading
 from tbgen.pgn.reader import Game, read_games
 from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase, open_tablebase
@@ -23,7 +24,6 @@ from tbgen.referee.game import Judgement, PlayRules, judge
 from tbgen.rules.fen import parse_fen
 from tbgen.scoring import Scheme
 from tbgen.store.format import RULES
-from tbgen.tagging.files import reading
 
 _DESCRIPTION = """\
 Print the result of a game: what ended it on the board, else who won it off the board, else the exact value

@@ -16,13 +16,13 @@ from tbgen.cli.options import (
 from tbgen.cli.streams import say
 from tbgen.cli.tagging import reported
 from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.pgn.files import reading
 from tbgen.scoring import Scheme
 from tbgen.standings import GameRecord, Sprt, Standings, standings
 from tbgen.standings.document import document
 from tbgen.standings.render import comma_separated, markdown, text
 from tbgen.standings.tables import tables
 from tbgen.tagging import Judge, tag_games
-from tbgen.tagging.files import reading
 
 _DESCRIPTION = """\
 Print what the games of PGN files add up to by r-mobility: standings with tiebreaks, points by every scoring,

@@ -14,9 +14,9 @@ from tbgen.cli.options import (
 from tbgen.cli.streams import say
 from tbgen.cli.tagging import reported
 from tbgen.cli.text import counted
+from tbgen.pgn.files import reading, writing
 from tbgen.referee import Basis
 from tbgen.tagging import Judge, tag_games
-from tbgen.tagging.files import reading, writing
 
 _DESCRIPTION = """\
 Add to every game its r-mobility result as tags: RMobilityResult, Points, RMobilityCutoff, RMobilityScoring,

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from tbgen.cli.progress import ProgressLine, duration
 from tbgen.cli.streams import say
 from tbgen.cli.text import counted
+from tbgen.pgn.files import Source
 from tbgen.tagging import TaggedGame
-from tbgen.tagging.files import Source
 
 _EVERY = 256
 """Games between two looks at the clock."""

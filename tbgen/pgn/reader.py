@@ -19,7 +19,7 @@ from tbgen.score import GScore
 _TOKEN: Final = re.compile(
     r"""
     (?:\d+(?:[.…]+|(?=\s|\Z))|[.…]+)                      # a move's number
-    |\$\d+|e\.p\.|(?!--)[-!?+#=/]+(?=[\s)({;$]|\Z)        # what is said of a move
+    |\$\d+|(?:e\.p\.|(?!--)[-!?+#=/]+|[ND]|[±∓∞⩲⩱□⟳↑→]+)(?=[\s)({;$]|\Z)  # what is said of a move
     |(?P<comment>\{[^}]*\}|;[^\r\n]*)
     |(?<![^\r\n])%[^\r\n]*                                # an escaped line
     |(?P<open>[({])
