@@ -27,7 +27,7 @@ ENOUGH: Final = 3.5
 GENERAL_SHARE: Final = 0.75
 """A win is general if it is forced in at least this part of the open positions, whoever is to move.
 
-There is room around it: with up to four men and without pawns, nothing lies between 0.29 and 0.94."""
+There is room around it: up to four men without pawns, no share lies between 0.29 and 0.94."""
 
 
 def mating_rule(material: Material, values: Mapping[str, float] = PIECE_VALUES) -> MatingRule:
@@ -87,8 +87,9 @@ def mating_potential(
     scanned = tables if isinstance(tables, Scan) else scan(Path(tables), material, rules)
     counts = scanned.on_board()
     unlike, like = counts[:, :LIKE_BISHOPS], counts[:, LIKE_BISHOPS:]
-    truth = (_truth(unlike, True), _truth(unlike, False))
-    alike = (_truth(like, True), _truth(like, False)) if like.any() else None
+    pawns = ("P" in material.white, "P" in material.black)
+    truth = (_truth(unlike, True, pawns[0]), _truth(unlike, False, pawns[1]))
+    alike = (_truth(like, True, pawns[0]), _truth(like, False, pawns[1])) if like.any() else None
     rule = mating_rule(material, values)
     agrees = None
     if rule.leader is not None and rule.wins is not None:
@@ -97,8 +98,12 @@ def mating_potential(
     return MatingPotential(material, scanned.info.rules, rule, truth, alike, agrees, sentence)
 
 
-def _truth(counts: Counts, white: bool) -> MatingTruth:
-    """Return what one side's mates are; ``counts`` has the shape (2 sides, 2 for captures, codes, depths)."""
+def _truth(counts: Counts, white: bool, pawns: bool) -> MatingTruth:
+    """Return what the mates of one side are.
+
+    :param counts: shape (2 sides, 2 for captures, codes, depths).
+    :param pawns: whether that side has pawns.
+    """
     attacker, mate = (0, GScore(0, True)) if white else (1, GScore(0, False))
     open_, forced, best = [], [], []
     for side in (attacker, 1 - attacker):
@@ -109,14 +114,11 @@ def _truth(counts: Counts, white: bool) -> MatingTruth:
         forced.append(int(by_code[mate.code]))
         best.append(_generally_forced(by_code, white))
     mates = int(counts[1 - attacker, :, mate.code, 0].sum())
-    if not mates:
-        verdict = Verdict.NO_HELP_MATE
-    elif not any(forced):
-        verdict = Verdict.NEVER
-    elif all(won >= GENERAL_SHARE * number for won, number in zip(forced, open_, strict=True)):
-        verdict = Verdict.GENERAL
+    if any(forced):
+        general = all(won >= GENERAL_SHARE * number for won, number in zip(forced, open_, strict=True))
+        verdict = Verdict.GENERAL if general else Verdict.SOMETIMES
     else:
-        verdict = Verdict.SOMETIMES
+        verdict = Verdict.NEVER if mates or pawns else Verdict.NO_HELP_MATE
     return MatingTruth(
         white, (open_[0], open_[1]), (forced[0], forced[1]), mates, verdict, (best[0], best[1])
     )
@@ -144,7 +146,8 @@ def _sentence(
     else:
         kept = "keeps its score" if rule.divisor == 1 else f"divides the score by {rule.divisor}"
         name = "White" if rule.leader else "Black"
-        parts = [f"{material}: {name} is {rule.advantage:g} pawns ahead, and the rule {kept}: {rule.reason}."]
+        ahead = f"{rule.advantage:g} {'pawn' if rule.advantage == 1 else 'pawns'} ahead"
+        parts = [f"{material}: {name} is {ahead}, and the rule {kept}: {rule.reason}."]
     for side in truth:
         if rule.leader is None or side.white == rule.leader or side.verdict is not Verdict.NO_HELP_MATE:
             parts.append(_truth_sentence(side))
@@ -161,7 +164,7 @@ def _truth_sentence(truth: MatingTruth) -> str:
         case Verdict.NO_HELP_MATE:
             text = f"{name} cannot mate even with help"
         case Verdict.NEVER:
-            text = f"{name} can mate only with help"
+            text = f"{name} never mates by force"
         case verdict:
             moving, waiting = truth.shares
             text = f"{name} mates by force in {percent(moving)} of the open positions to move and in "

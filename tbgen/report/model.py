@@ -252,9 +252,9 @@ class Verdict(StrEnum):
     """Whether a side can mate, from seldom to always; bounds in :mod:`tbgen.report.mating`."""
 
     NO_HELP_MATE = "not even help mate"
-    """No legal position with this material is a mate by that side."""
+    """That side has no pawns, and no legal position with this material is a mate by it."""
     NEVER = "never"
-    """There are mates, but none is forced from an open position."""
+    """There may be mates, but none is forced from an open position."""
     SOMETIMES = "sometimes"
     GENERAL = "general win"
 
