@@ -10,8 +10,8 @@ from tbgen.report.model import Depths
 KINDS: Final = (
     "White mates",
     "White stalemates",
-    "White holds more",
-    "Black holds more",
+    "White, G1.0 or more",
+    "Black, G1.0 or more",
     "Black stalemates",
     "Black mates",
 )

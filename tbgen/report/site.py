@@ -62,7 +62,6 @@ class Site:
             "counted": text.counted,
             "plies": text.plies,
             "positions": text.positions,
-            "pawns": text.pawns,
             "size": text.size,
             "spelled": text.spelled,
             "stem": text.stem,
@@ -74,13 +73,9 @@ class Site:
         self._environment.globals |= {"sides": text.SIDES, "rule_names": text.RULE_NAMES}
         try:
             (directory / TABLES).mkdir(parents=True, exist_ok=True)
-        except FileExistsError as error:
+        except (FileExistsError, NotADirectoryError) as error:
             raise TbgenError(
-                f"{error.filename} is a file, not a directory; choose another with --out"
-            ) from error
-        except NotADirectoryError as error:
-            raise TbgenError(
-                f"{directory} lies within a file; choose another directory with --out"
+                f"cannot make the directory {directory}: a file is in the way; choose another with --out"
             ) from error
         except OSError as error:
             raise TbgenError(f"cannot make the directory {directory}: {error.strerror}") from error

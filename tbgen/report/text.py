@@ -82,15 +82,6 @@ def positions(count: int) -> str:
     return counted(count, "position")
 
 
-def pawns(advantage: float) -> str:
-    """Return an advantage.
-
-    >>> pawns(3.25), pawns(1)
-    ('3.25 pawns', '1.00 pawn')
-    """
-    return f"{advantage:.2f} pawn{'' if advantage == 1 else 's'}"
-
-
 def size(count: int) -> str:
     """Return a number of bytes.
 
