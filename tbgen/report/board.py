@@ -10,8 +10,9 @@ def board_of(layout: Layout, side: int, slot: int, ep_square: int | None = None)
 
     >>> from tbgen.index.layout import layout_of
     >>> from tbgen.material import Material
-    >>> board_of(layout_of(Material.parse("KBvK")), 1, 10).fen()
-    '8/8/8/8/8/8/8/k1B5 b - - 0 1'
+    >>> layout = layout_of(Material.parse("KBvK"))
+    >>> board_of(layout, 1, layout.slot([chess.A1, chess.C2, chess.F4])).fen()
+    '8/8/8/8/5B2/8/2k5/K7 b - - 0 1'
     """
     free, pawns = layout.squares(slot)
     board = chess.Board(None)

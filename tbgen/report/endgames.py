@@ -78,7 +78,8 @@ def _unusual(scanned: Scan, sides: tuple[Typical, Typical]) -> list[UnusualValue
 
 def _examples(scanned: Scan, sides: tuple[Typical, Typical]) -> list[WikiExample]:
     found = []
-    for fen, text, line in SHOWN.get(scanned.material.name, ()):
+    shown = SHOWN.get(scanned.material.name, ()) if scanned.info.rules == "r" else ()
+    for fen, text, line in shown:
         white, value = chess.Board(fen).turn, GScore.parse(text)
         typical = sides[0 if white else 1]
         share, usual = typical.share(value), value == typical.mode

@@ -238,8 +238,9 @@ def _scan_accrued(
 ) -> None:
     rare = np.zeros(value.size, np.bool_)
     rare[symmetric] = True
+    resets = source.info.rules != "wg"
     for holder in (0, 1):
-        runs = source.runs(holder, side, block.start, block.size) if source.info.accrued else None
+        runs = source.runs(holder, side, block.start, block.size) if resets else None
         for column, slots, states in accrued.tally(holder, side, value, rank, runs):
             found.states[side, holder, column] += states.sum(dtype=np.int64)
             if symmetric.size:

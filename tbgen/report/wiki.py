@@ -1,4 +1,4 @@
-"""The positions with which the rules' wiki shows what basic endgames give.
+"""The positions with which the wiki of r-mobility shows what basic endgames give.
 
 Its other remarks are not repeated here: their text was not at hand.
 """
