@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from tbgen.material import MAX_MEN, Material, all_materials
 from tbgen.store.format import RULES, tables_in
 
 if TYPE_CHECKING:
+    from tbgen.report.difference import Difference
     from tbgen.report.model import OverallRecord, TableReport
     from tbgen.report.site import Site
 
@@ -83,6 +85,10 @@ class Clock:
         place = f"{self._number + 1} of {len(self._tasks)}"
         self._line.show(f"{task.material} ({place}): {stage}, about {duration(left)} left")
 
+    def note(self, text: str) -> None:
+        """Show what is done when all tables are."""
+        self._line.show(text)
+
     def finish_table(self) -> None:
         """Go on to the next table."""
         self._done += self._tasks[self._number].seconds
@@ -124,24 +130,28 @@ def run(arguments: argparse.Namespace) -> int:
     from tbgen.report.files import everything
     from tbgen.report.site import Site
 
-    site = None if arguments.out is None else Site(arguments.out, __version__)
+    both = _under_both_rules(tasks)
+    site = None if arguments.out is None else Site(arguments.out, __version__, compares=bool(both))
     seconds = sum(task.seconds for task in tasks)
     say(f"{counted(len(tasks), 'table')} of {directory} to report on, about {duration(seconds)}")
     clock = Clock(tasks)
     try:
         reports = list(_reports(tasks, directory, threads, site, clock))
+        differences = [_difference(material, directory, clock) for material in both]
     finally:
         clock.clear()
     groups = {rules: [report for report in reports if report.rules == rules] for rules in RULES}
     groups = {rules: found for rules, found in groups.items() if found}
     records = {rules: _overall(found) for rules, found in groups.items()}
     if site is not None:
+        if both:
+            site.write_differences(differences)
         site.write_overview(groups, records)
     if arguments.json:
-        json.dump(everything(reports, records), sys.stdout, indent=1)
+        json.dump(everything(reports, records, differences), sys.stdout, indent=1)
         print()
     else:
-        pages = counted(len(reports) + site.overviews, "page") if site else ""
+        pages = counted(len(reports) + len(site.pages), "page") if site else ""
         print(f"{arguments.out / 'index.html'}: {pages}, {duration(clock.seconds)}")
     lost = sum(1 for report in reports for record in report.records if record.depth and not record.line)
     if lost:
@@ -203,6 +213,20 @@ def _reports(
                 )
             clock.finish_table()
             yield report
+
+
+def _under_both_rules(tasks: Sequence[Task]) -> list[Material]:
+    """Return the materials that there are tables of for both rules, in build order."""
+    count = Counter(task.material for task in tasks)
+    return sorted(material for material, number in count.items() if number > 1)
+
+
+def _difference(material: Material, directory: Path, clock: Clock) -> Difference:
+    from tbgen.report.difference import difference
+    from tbgen.report.source import TableSource
+
+    with TableSource(directory, material, "r") as r, TableSource(directory, material, "wg") as wg:
+        return difference(r, wg, lambda done, total: clock.note(f"{material}: compared {done / total:.0%}"))
 
 
 def _scanning(clock: Clock, task: Task) -> Callable[[int, int], None]:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from tbgen.report import difference as differing
 from tbgen.report.data import CSV, document, overall_document
 from tbgen.report.model import OverallRecord, TableReport
 
@@ -41,13 +42,28 @@ def mating_files(reports: Sequence[TableReport]) -> Files:
     return {"json": _json(_parts(reports, "mating"))} | _csv("mating", reports)
 
 
+def difference_files(differences: Sequence[differing.Difference]) -> Files:
+    """Return where the rules differ."""
+    rows = [
+        (found.material.name, name, str(r), str(wg), count)
+        for found in differences
+        for name, pairs in zip(("white", "black"), found.sides, strict=True)
+        for (r, wg), count in pairs.items()
+    ]
+    found = [differing.document(found) for found in differences]
+    return {"json": _json(found), "csv": _rows(("material", "to_move", "r", "wg", "positions"), rows)}
+
+
 def everything(
-    reports: Iterable[TableReport], records: Mapping[str, Sequence[OverallRecord]]
+    reports: Iterable[TableReport],
+    records: Mapping[str, Sequence[OverallRecord]],
+    differences: Iterable[differing.Difference],
 ) -> dict[str, Any]:
     """Return one document of all that a report says."""
     return {
         "tables": [document(report) for report in reports],
         "records": {rules: overall_document(overall) for rules, overall in records.items()},
+        "differences": [differing.document(found) for found in differences],
     }
 
 
@@ -77,11 +93,14 @@ def summary(report: TableReport) -> dict[str, Any]:
 def comma_separated(name: str, reports: Iterable[TableReport]) -> str:
     """Return the rows of some reports for one of the files of :data:`tbgen.report.data.CSV`."""
     head, rows = CSV[name]
+    return _rows(head, (row for report in reports for row in rows(report)))
+
+
+def _rows(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\n")
     writer.writerow(head)
-    for report in reports:
-        writer.writerows(rows(report))
+    writer.writerows(rows)
     return output.getvalue()
 
 

@@ -48,6 +48,10 @@ text{{font-family: 'DejaVu Sans', sans-serif}}
 @media (prefers-color-scheme: dark) {{
 [style*="fill: {_INK}"] {{fill: #e6e6e6 !important}}
 [style*="stroke: {_INK}"] {{stroke: #e6e6e6 !important}}
+[style*="fill: #0072b2"] {{fill: #56b4e9 !important}}
+[style*="stroke: #0072b2"] {{stroke: #56b4e9 !important}}
+[style*="fill: #b34a00"] {{fill: #e69f50 !important}}
+[style*="stroke: #b34a00"] {{stroke: #e69f50 !important}}
 }}
 </style>"""
 _SHORTER: Final = (

@@ -14,6 +14,7 @@ from tbgen.errors import TbgenError
 from tbgen.report import files as data
 from tbgen.report import text
 from tbgen.report.diagrams import diagram, sprites
+from tbgen.report.difference import Difference
 from tbgen.report.kinds import KINDS, by_kind
 from tbgen.report.model import Distribution, OverallRecord, TableReport
 from tbgen.report.plots import Plot, depth_plot, king_plot, value_plot
@@ -25,6 +26,9 @@ PAGES: Final = (
     ("mating", "Mating potential"),
 )
 """Names and titles of the pages about all tables."""
+
+DIFFERENCES: Final = ("differences", "Where the rules differ")
+"""One more, of sites about tables for both rules."""
 
 TABLES: Final = "tables"
 """Folder of the pages about single tables."""
@@ -41,12 +45,15 @@ class Site:
 
     The same reports give the same bytes.
 
+    :param compares: whether there will be a page about where the rules differ.
+
     :raises TbgenError: if the directory cannot be made, or is none.
     """
 
-    def __init__(self, directory: Path, version: str) -> None:
+    def __init__(self, directory: Path, version: str, *, compares: bool = False) -> None:
         self._directory = directory
         self._version = version
+        self.pages = (*PAGES, DIFFERENCES) if compares else PAGES
         self._environment = jinja2.Environment(
             loader=jinja2.PackageLoader("tbgen.report", "templates"),
             autoescape=True,
@@ -79,11 +86,6 @@ class Site:
             ) from error
         except OSError as error:
             raise TbgenError(f"cannot make the directory {directory}: {error.strerror}") from error
-
-    @property
-    def overviews(self) -> int:
-        """Number of pages about all tables."""
-        return len(PAGES)
 
     def write_style(self) -> None:
         """Write what all pages look like."""
@@ -168,11 +170,21 @@ class Site:
             groups=pawnless,
         )
 
+    def write_differences(self, differences: Sequence[Difference]) -> None:
+        """Write the page about where the rules differ."""
+        self._write_page(
+            "differences",
+            "differences",
+            files=self._write_data("differences", data.difference_files(differences)),
+            differences=differences,
+            sprites=sprites(),
+        )
+
     def _write_page(self, name: str, template: str, *, title: str = "", **context: Any) -> None:
         html = self._environment.get_template(f"{template}.html.jinja").render(
-            title=title or dict(PAGES)[name],
+            title=title or dict(self.pages)[name],
             page=name,
-            pages=PAGES,
+            pages=self.pages,
             top="../" * name.count("/"),
             version=self._version,
             **context,
