@@ -164,7 +164,7 @@ def test_tables_of_depths_and_records(site: Path, reports: list[TableReport]) ->
             for counts in report.distribution.depths[side].values():
                 sums.update(counts)
             shown = {
-                int(depth): sum(int(cell.replace(",", "")) for cell in cells[6 * side : 6 * side + 6])
+                int(depth): sum(int(cell.replace(",", "") or 0) for cell in cells[6 * side : 6 * side + 6])
                 for depth, *cells in depths
             }
             assert {depth: count for depth, count in shown.items() if count} == sums

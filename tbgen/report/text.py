@@ -137,9 +137,8 @@ def movetext(record: Record) -> Markup:
     move, white = int(fields[5]), fields[1] == "w"
     parts = []
     for ply, point in enumerate(record.line):
-        if white or not ply:
-            parts.append(f"{move}." if white else f"{move}...")
-        parts.append(f"{escape(point.san)} <small>{point.accrued}</small>")
+        turn = f"{move}.{'' if white else '..'}\N{NO-BREAK SPACE}" if white or not ply else ""
+        parts.append(f"{turn}{escape(point.san)} <small>{point.accrued}</small>")
         move, white = move + (not white), not white
     return Markup(" ".join(parts))
 
