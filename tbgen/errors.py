@@ -9,6 +9,7 @@ from typing import ClassVar
 
 __all__ = [
     "DamagedTableError",
+    "GameError",
     "MissingLayerError",
     "MissingTableError",
     "NoTablesError",
@@ -67,6 +68,27 @@ class MissingTableError(TbgenError, KeyError):
     def __str__(self) -> str:
         place = "" if self.directory is None else f" from {self.directory}"
         return f"table {self.material} is missing{place}; build it with: {self.command}"
+
+
+class GameError(TbgenError):
+    """What keeps a game from being judged, and is no fault of the game: a table that cannot be used.
+
+    :param place: which game it is.
+    :param error: what is wrong.
+    """
+
+    def __init__(self, place: str, error: TbgenError) -> None:
+        super().__init__(place, error)
+        self.place = place
+        self.error = error
+
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]
+        """That of the error."""
+        return self.error.exit_code
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.error}"
 
 
 class MissingLayerError(TbgenError):

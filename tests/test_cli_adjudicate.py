@@ -208,8 +208,8 @@ def test_bad_input(capsys: pytest.CaptureFixture[str], words: list[str], sentenc
 
 
 def test_a_directory_is_no_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert main(["adjudicate", str(tmp_path)]) == 1
-    assert "Is a directory" in capsys.readouterr().err
+    assert main(["adjudicate", str(tmp_path)]) == 2
+    assert "is a directory: expected a PGN file" in capsys.readouterr().err
 
 
 def test_probing_under_other_scorings(capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,9 +59,9 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
         "sf",
         "12",
         "7.8086",
+        "65.1",
         "5",
         "7",
-        "0",
         "0",
         "-3",
         "0",
@@ -83,7 +83,7 @@ def test_every_format_has_the_same_tables(capsys: pytest.CaptureFixture[str]) ->
     assert titles[:3] == ["Standings", "Points by every scoring", "Crosstable"]
     tables = [list(csv.reader(section[1:])) for section in sections]
     assert all(len({len(row) for row in table}) == 1 for table in tables)
-    text = answer(capsys, MATCH)
+    rows = [line.split() for line in answer(capsys, MATCH).splitlines()]
     markdown = answer(capsys, MATCH, "--format", "markdown")
     page = answer(capsys, MATCH, "--format", "html")
     assert [line[3:] for line in markdown.splitlines() if line.startswith("## ")] == titles
@@ -91,9 +91,7 @@ def test_every_format_has_the_same_tables(capsys: pytest.CaptureFixture[str]) ->
     for table in tables:
         for row in table:
             assert f"| {' | '.join(row)} |" in markdown
-            assert " ".join("".join(row).split()) in text.replace("  ", "").replace("\n", "\n") or all(
-                cell in text for cell in row
-            )
+            assert " ".join(row).split() in rows
             assert all(f">{cell}</t" in page for cell in row)
 
 
@@ -126,7 +124,7 @@ def test_tags_are_believed_unless_told_otherwise(capsys: pytest.CaptureFixture[s
     assert document["gains"] == {"A": -0.25390625, "B": 0.25390625}
     assert "What tables changed: games" in answer(capsys, str(path))
     (game,) = json.loads(answer(capsys, str(path), "--json", "--judge-again"))["games"]
-    assert (game["value"], game["basis"]) == ("G31.0", "played") or game["basis"] == "played"
+    assert (game["value"], game["basis"]) == ("G30.5", "played")
 
 
 def test_several_files_and_processes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,11 +142,9 @@ def test_several_scorings_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert output.err == "tbgen: the games have tags of several scorings; they are scored exponentially\n"
 
 
-def test_broken_games_are_left_out(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_broken_games_are_left_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "x.pgn"
-    path.write_text('[White "A"]\n\n1. e4 e4 *\n\n[White "A"]\n\n1. e4 *\n')
+    path.write_text('[White "A"]\n\n1. e4 e4 1-0\n\n[White "A"]\n\n1. e4 1-0\n')
     assert main(["score", str(path), "--json"]) == 0
     output = capsys.readouterr()
     assert len(json.loads(output.out)["games"]) == 1
@@ -169,7 +165,7 @@ def test_broken_games_are_left_out(
         ([MATCH, "--jobs", "0"], 2, "--jobs '0': expected a number from 1 to 512"),
         ([MATCH, "--format", "pdf"], 2, "invalid choice"),
         (["nothing.pgn"], 2, "there is no file 'nothing.pgn'"),
-        (["/dev/null"], 1, "there are no games to score"),
+        (["/dev/null"], 2, "there are no games to score"),
     ],
 )
 def test_bad_input(capsys: pytest.CaptureFixture[str], words: list[str], code: int, sentence: str) -> None:

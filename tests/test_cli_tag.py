@@ -219,7 +219,7 @@ def test_options(place: Path) -> None:
 
 def test_input_that_is_not_there(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "there is no file" in fails(capsys, 2, place / "no.pgn", place / "out.pgn")
-    assert "Is a directory" in fails(capsys, 1, place, place / "out.pgn")
+    assert "is a directory: expected a PGN file" in fails(capsys, 2, place, place / "out.pgn")
     assert main(["tag", str(place / "in.pgn")]) == 2
     assert "tbgen tag --help" in capsys.readouterr().err
     assert names(place) == ["in.pgn"]
@@ -230,6 +230,7 @@ def test_output_that_cannot_be(place: Path, capsys: pytest.CaptureFixture[str]) 
     for target in (place / "no" / "out.pgn", source / "out.pgn", Path("/proc/out.pgn")):
         sentence = fails(capsys, 1, source, target, "--jobs", "1")
         assert sentence.startswith(f"tbgen: {target} cannot be written: No")
+    assert "the name of the file to write is empty" in fails(capsys, 2, source, "")
     assert "Is a directory" in fails(capsys, 1, source, place, "--jobs", "1")
     assert names(place) == ["in.pgn"]
 

@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from tbgen.errors import DamagedTableError, MissingTableError, NoTablesError, TbgenError, UsageError, quote
+from tbgen.errors import (
+    DamagedTableError,
+    GameError,
+    MissingTableError,
+    NoTablesError,
+    TbgenError,
+    UsageError,
+    quote,
+)
 
 
 @pytest.mark.parametrize(
@@ -16,6 +24,8 @@ from tbgen.errors import DamagedTableError, MissingTableError, NoTablesError, Tb
         (NoTablesError("data"), TbgenError, 3),
         (DamagedTableError("no"), OSError, 1),
         (TbgenError("no"), Exception, 1),
+        (GameError("game 3", DamagedTableError("no")), TbgenError, 1),
+        (GameError("game 3", MissingTableError("KBvK")), TbgenError, 3),
     ],
 )
 def test_exit_codes_and_builtin_errors(error: TbgenError, builtin: type, exit_code: int) -> None:

@@ -206,7 +206,7 @@ def test_a_byte_order_mark_where_files_were_joined() -> None:
         (b"[Legacy]", "Legacy", ""),
         (b'[White "J\xc3\xb6rg"]', "White", "Jörg"),
         (b'[White "J\xf6rg"]', "White", "Jörg"),
-        (b'[White "a ] \\" {b} ;c"]', "White", 'a ] \\" {b} ;c'),
+        (b'[White "a ] \\" {b} ;c"]', "White", 'a ] " {b} ;c'),
     ],
 )
 def test_tags(line: bytes, name: str, value: str) -> None:

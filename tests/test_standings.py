@@ -120,7 +120,9 @@ def test_sprt_decides() -> None:
     assert sprt(strong[:4], 0, 10).verdict == "continue"
 
 
-@pytest.mark.parametrize("numbers", [(5, 5), (5, 0), (0, 5, 0, 0.05), (0, 5, 0.5, 0.5), (0, math.inf)])
+@pytest.mark.parametrize(
+    "numbers", [(5, 5), (5, 0), (0, 5, 0, 0.05), (0, 5, 0.5, 0.5), (0, math.inf), (0, 1e6)]
+)
 def test_tests_that_are_none(numbers: tuple[float, ...]) -> None:
     with pytest.raises(UsageError):
         sprt([1, 0], *numbers)
@@ -174,6 +176,7 @@ def test_direct_encounters_break_ties() -> None:
     ordered = {player.name: player for player in standings(tied, Scheme.CLASSICAL).players}
     assert ordered["A"].points[Scheme.CLASSICAL] == ordered["B"].points[Scheme.CLASSICAL] == 1
     assert (ordered["A"].direct, ordered["B"].direct) == (1, 0)
+    assert standings([game("A", "B", "G0.0")]).players[0].direct is None
     assert ordered["A"].place < ordered["B"].place
 
 
@@ -187,6 +190,49 @@ def test_stalemates_and_then_g_1_0_break_ties() -> None:
     found = {player.name: player for player in standings(alike, classical).players}
     assert found["A"].balance(1) == 1
     assert found["A"].balance(3) == -4
+
+
+def test_each_tiebreak_alone_decides() -> None:
+    classical = Scheme.CLASSICAL
+    # Three with a point each, of whom B alone has played a second game against another of them.
+    direct = [game("A", "X", "G0.0"), game("B", "C", "G9.0"), game("C", "B", "G9.0"), game("C", "X", "-G0.0")]
+    direct += [game("X", "A", "G0.0")]
+    found = {player.name: player for player in standings(direct, classical).players}
+    assert [found[name].points[classical] for name in "ABC"] == [1, 1, 1]
+    assert [found[name].direct for name in "ABC"] == [0, 1, 1]
+    assert found["B"].place < found["A"].place
+    # No games among those tied, and A's exponential points are more though B has given more stalemates.
+    exponential = [
+        game("A", "X", "G1.0"),
+        game("A", "X", "G1.0"),
+        game("B", "Y", "G0.5"),
+        game("B", "Y", "-G3.5"),
+    ]
+    exponential += [game("A", "X", "G1.5"), game("B", "Y", "-G20.0")]
+    assert [name for _, name in places(exponential, classical)][:2] == ["A", "B"]
+    # Exponential points alike: one stalemate (1/4) against two G1.0 (1/8 each), losses filled up alike.
+    stalemate = [
+        game("A", "X", "G0.5"),
+        game("A", "X", "G20.0"),
+        game("B", "Y", "G1.0"),
+        game("B", "Y", "G1.0"),
+    ]
+    stalemate += [game("B", "Y", "G20.0"), game("A", "X", "G20.0")]
+    equal = {player.name: player for player in standings(stalemate, classical).players}
+    points = [round(equal[name].points[Scheme.EXPONENTIAL] or 0, 9) for name in "AB"]
+    assert points[0] == points[1]
+    assert equal["A"].place == equal["B"].place - 1
+    # And one G1.0 (1/8) against two G1.5 (1/16 each).
+    after = [game("A", "X", "G1.0"), game("A", "X", "G20.0"), game("B", "Y", "G1.5"), game("B", "Y", "G1.5")]
+    after += [game("B", "Y", "G20.0"), game("A", "X", "G20.0")]
+    equal = {player.name: player for player in standings(after, classical).players}
+    assert equal["A"].place == equal["B"].place - 1
+
+
+def test_forfeits_count_in_chess_whatever_the_tag_says() -> None:
+    """cuteRMob writes 1/2-1/2 there."""
+    (winner, loser) = standings([game("A", "B", "-G0.0", basis=Basis.FORFEIT, result="1/2-1/2")]).players
+    assert (winner.name, winner.wins, winner.draws, loser.losses) == ("B", 1, 0, 1)
 
 
 def test_a_player_sees_both_colours() -> None:

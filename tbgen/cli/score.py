@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tbgen.cli.judging import reported
 from tbgen.cli.options import (
     add_directory,
     add_jobs,
@@ -14,21 +15,23 @@ from tbgen.cli.options import (
     play_rules_of,
 )
 from tbgen.cli.streams import say
-from tbgen.cli.tagging import reported
-from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.cli.text import counted
+from tbgen.errors import UsageError, quote
 from tbgen.pgn.files import reading
+from tbgen.pgn.reader import RESULTS
 from tbgen.scoring import Scheme
 from tbgen.standings import GameRecord, Sprt, Standings, standings
 from tbgen.standings.document import document
 from tbgen.standings.render import comma_separated, markdown, text
-from tbgen.standings.tables import tables
+from tbgen.standings.sections import sections
 from tbgen.tagging import Judge, tag_games
 
 _DESCRIPTION = """\
 Print what the games of PGN files add up to by r-mobility: standings with tiebreaks, points by every scoring,
 crosstable, Elo, histograms of results, and what exact adjudication by tables has changed.
 
-Games that tbgen has tagged count as their tags say; all others are judged first, as tbgen tag does it.
+Games that tbgen has tagged count as their tags say, unless an option says how to referee them or they are
+tagged as played; all others are judged first, as tbgen tag does it. Games whose result is * are left out.
 """
 _EPILOG = """\
 examples:
@@ -80,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     games = list(_records(files, judge, jobs_of(arguments), strict=arguments.strict))
     if not games:
-        raise TbgenError("there are no games to score")
+        raise UsageError("there are no games to score")
     result = standings(games, rules.scheme or _common_scheme(games))
     test = None if numbers is None else result.test(*numbers)
     print(_rendered("json" if arguments.json else arguments.format, result, games, test, arguments.title))
@@ -108,12 +111,21 @@ def _files_and_numbers(arguments: argparse.Namespace) -> tuple[list[str], list[f
 
 
 def _records(files: Sequence[str], judge: Judge, jobs: int, *, strict: bool) -> Iterator[GameRecord]:
+    unfinished = 0
     for name in files:
+        place = f"{name}, " if len(files) > 1 else ""
         with reading(name) as source:
-            for game in reported(tag_games(source, judge, jobs=jobs), source, "left out", strict=strict):
+            games = tag_games(source, judge, jobs=jobs)
+            for game in reported(games, source, "left out", strict=strict, place=place):
                 record = GameRecord.of(Path(name).name, game)
-                if record is not None:
+                if record is None:
+                    continue
+                if record.classical in RESULTS:
                     yield record
+                else:
+                    unfinished += 1
+    if unfinished:
+        say(f"tbgen: {counted(unfinished, 'game')} without a result left out")
 
 
 def _common_scheme(games: Sequence[GameRecord]) -> Scheme:
@@ -132,9 +144,9 @@ def _rendered(form: str, result: Standings, games: list[GameRecord], test: Sprt 
         case "html":
             from tbgen.standings.page import page
 
-            return page(result, list(tables(result, test)), title)
+            return page(result, list(sections(result, test)), title)
         case "csv":
-            return "\n".join(comma_separated(tables(result, test)))
+            return "\n".join(comma_separated(sections(result, test)))
         case "markdown":
-            return "\n".join(markdown(tables(result, test)))
-    return "\n".join(text(tables(result, test))).rstrip()
+            return "\n".join(markdown(sections(result, test)))
+    return "\n".join(text(sections(result, test))).rstrip()

@@ -3,6 +3,7 @@
 import argparse
 from collections import Counter
 
+from tbgen.cli.judging import reported
 from tbgen.cli.options import (
     add_directory,
     add_jobs,
@@ -12,7 +13,6 @@ from tbgen.cli.options import (
     play_rules_of,
 )
 from tbgen.cli.streams import say
-from tbgen.cli.tagging import reported
 from tbgen.cli.text import counted
 from tbgen.pgn.files import reading, writing
 from tbgen.referee import Basis

@@ -107,12 +107,15 @@ def reading(name: str) -> Iterator[Source]:
         yield Source("standard input", cast(BufferedReader, sys.stdin.buffer), 0)
         return
     try:
-        with open(name, "rb") as file:
-            yield Source(name, file, os.fstat(file.fileno()).st_size)
+        file = open(name, "rb")  # noqa: SIM115
+    except IsADirectoryError:
+        raise UsageError(f"{quote(name)} is a directory: expected a PGN file") from None
     except FileNotFoundError:
         raise UsageError(
             f"there is no file {quote(name)}: expected a PGN file, or - for standard input"
         ) from None
+    with file:
+        yield Source(name, file, os.fstat(file.fileno()).st_size)
 
 
 @contextmanager
@@ -123,11 +126,13 @@ def writing(name: str) -> Iterator[Sink]:
 
     :raises TbgenError: if there can be no file in that place.
     """
+    if not name:
+        raise UsageError("the name of the file to write is empty")
     path = Path(os.path.realpath(name))  # what a link points to is replaced, not the link
     if name == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
-    elif os.path.exists(name) and not path.is_file():
+    elif os.path.exists(name) and (name.startswith(("/dev/", "/proc/")) or not path.is_file()):
         with open(name, "wb") as device:  # or a pipe: nothing that could be replaced
             yield device
     else:
@@ -137,7 +142,7 @@ def writing(name: str) -> Iterator[Sink]:
             raise TbgenError(f"{name} cannot be written: {error.strerror or error}") from None
         try:
             with os.fdopen(descriptor, "wb") as file:
-                with closing(_writer(Path(name).suffix, file)) as sink:
+                with closing(_writer(Path(name).suffix.lower(), file)) as sink:
                     yield sink
                 os.fchmod(file.fileno(), _mode(path))
                 file.flush()

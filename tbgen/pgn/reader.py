@@ -34,6 +34,8 @@ _BREAK: Final = re.compile(rb"\r\n|\n|\r")
 _MARKS: Final = "+#!?"
 _DECISIVE: Final = ("1-0", "0-1")
 _DRAWN: Final = "1/2-1/2"
+RESULTS: Final = (*_DECISIVE, _DRAWN)
+"""The classical results of finished games."""
 _UNKNOWN: Final = ("", "?")
 """Values of a tag that say as much as no tag."""
 
@@ -142,7 +144,7 @@ def _play(game: Game, text: str) -> None:
         elif kind == "result":
             if not variations:
                 over = True
-                if game.result not in (*_DECISIVE, _DRAWN):
+                if game.result not in RESULTS:
                     game.result = token[0] if token[0] in (*_DECISIVE, "*") else _DRAWN
         elif kind == "close":
             if not variations:

@@ -37,7 +37,7 @@ class Tag:
 
     name: str
     value: str
-    """As it stands between the quotation marks; empty without them."""
+    """What stands between the quotation marks, escapes resolved; empty without them."""
     start: int
     """Where its line begins in the bytes of the game."""
     end: int
@@ -164,6 +164,7 @@ class _Game:
             self._unreadable = self._unreadable or _decoded(text.strip())
         if tag is not None:
             name, value = (_decoded(part or b"") for part in tag.groups())
+            value = value.replace('\\"', '"').replace("\\\\", "\\")
             self._tags.append(Tag(name, value, start, self._size))
             if name in _COME_AND_GO:
                 return

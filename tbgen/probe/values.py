@@ -133,7 +133,8 @@ class Values:
             path = table_path(self.directory, material.name, self.rules)
             try:
                 file = TableFile(path, material=material, cache=self._cache)
-            except MissingTableError:
+            except MissingTableError as error:
+                error.__context__ = None
                 raise MissingTableError(material.name, self._given, self.rules) from None
             self._files[material] = file
             # A dropped file closes with its last reference: another thread may be reading it.

@@ -74,7 +74,8 @@ def adjudicate(
     except MissingTableError as error:
         if require_tables:
             raise
-        return Adjudication(accrued, Basis.PLAYED, accrued, missing=error)
+        # Its traceback would keep the arbiter in memory for as long as the result.
+        return Adjudication(accrued, Basis.PLAYED, accrued, missing=error.with_traceback(None))
     if found is None:
         return Adjudication(accrued, Basis.PLAYED, accrued)
     return Adjudication(found.value, Basis.TABLEBASE, accrued, found.depth)

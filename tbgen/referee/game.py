@@ -42,6 +42,11 @@ class PlayRules:
         """The rules as tables name them: ``r``, or ``wg`` for whole-game mobility."""
         return "wg" if self.whole_game else "r"
 
+    @property
+    def fixed(self) -> bool:
+        """Whether games are not to be refereed by what their tags say."""
+        return self.fifty_move_rule is not None or self.bare_kings is not None
+
     def replay(self, game: Game) -> Arbiter:
         """Return the arbiter of a game after its last move.
 

@@ -1,9 +1,9 @@
 """What the games of a tournament add up to: standings, crosstables, Elo, SPRT, histograms."""
 
 from tbgen.standings.elo import Elo, elo
+from tbgen.standings.places import Change, Meeting, Player, Standings, standings
 from tbgen.standings.record import GameRecord
 from tbgen.standings.sprt import Sprt, sprt
-from tbgen.standings.standings import Change, Meeting, Player, Standings, standings
 
 __all__ = [
     "Change",

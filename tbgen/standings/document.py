@@ -7,15 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from tbgen.score import GScore
+from tbgen.standings.places import Player, Standings
 from tbgen.standings.record import GameRecord
 from tbgen.standings.sprt import Sprt
-from tbgen.standings.standings import Player, Standings
 
 
 def document(result: Standings, games: list[GameRecord], test: Sprt | None = None) -> dict[str, Any]:
     """Return standings and games for JSON; what is infinite is null."""
     answer: dict[str, Any] = {
         "scoring": result.scheme.value,
+        "settings": dict(result.settings),
         "games": [_game(game, result) for game in games],
         "players": [_player(player) for player in result.players],
         "bases": {basis.value: count for basis, count in result.bases.items()},
@@ -48,7 +49,7 @@ def _game(game: GameRecord, result: Standings) -> dict[str, Any]:
         "number": game.number,
         "white": game.white,
         "black": game.black,
-        "classical": game.verdict.result,
+        "classical": game.classical,
         "accrued": str(outcome.accrued),
         "value": str(outcome.value),
         "basis": outcome.basis.value,

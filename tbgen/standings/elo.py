@@ -7,6 +7,8 @@ from typing import Final
 
 from tbgen.errors import UsageError
 
+_ROUNDING: Final = 1e-9
+"""What is smaller is no difference: all games of both had equally many points."""
 _TWO_SIDED_95: Final = 1.959964
 """Standard deviations to either side that hold 95 % of a normal distribution."""
 
@@ -61,6 +63,6 @@ def _difference(expected: float) -> float:
 
 
 def _superiority(lead: float, error: float) -> float:
-    if error == 0:
-        return 0.5 if lead == 0 else float(lead > 0)
+    if error < _ROUNDING:
+        return 0.5 if abs(lead) < _ROUNDING else float(lead > 0)
     return 0.5 + 0.5 * math.erf(lead / (error * math.sqrt(2)))

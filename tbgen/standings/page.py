@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import jinja2
 
+from tbgen.standings.places import Standings
 from tbgen.standings.plots import elo_plot, histogram_plot, points_plot
-from tbgen.standings.standings import Standings
-from tbgen.standings.tables import Table
+from tbgen.standings.sections import Section
 
 
-def page(result: Standings, tables: Sequence[Table], title: str) -> str:
+def page(result: Standings, sections: Sequence[Section], title: str) -> str:
     """Return the page: all tables, with plots of points, Elo and results."""
     plots: dict[str, list[str]] = defaultdict(list)
     plots["Standings"] = [points_plot(result), elo_plot(result)]
@@ -29,5 +29,5 @@ def page(result: Standings, tables: Sequence[Table], title: str) -> str:
         f"{result.games} games of {players} players, scored by r-mobility ({result.scheme.value} points)."
     )
     return environment.get_template("page.html.jinja").render(
-        title=title, summary=summary, tables=tables, plots=plots
+        title=title, summary=summary, sections=sections, plots=plots
     )

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Final
 
 from tbgen.score import GScore
-from tbgen.standings.standings import Player, Standings
+from tbgen.standings.places import Player, Standings
 
 _WIDTH: Final = 720
 _LEFT: Final = 215
 _ROW: Final = 24
 _BARS: Final = 120
+_LAST: Final = 17
+"""Rank of the last bar of a histogram, G8.5 and more: what a lone king gives at the least."""
 _NAME: Final = 26
 """Letters of a name that have room beside a plot."""
 
@@ -43,8 +46,10 @@ def elo_plot(result: Standings) -> str:
     parts = [f'<line class="axis" x1="{zero}" x2="{zero}" y1="0" y2="{height}"/>']
     for place, player in enumerate(known):
         middle = place * _ROW + _ROW / 2
-        at, margin = zero + player.elo.difference * scale, _finite(player.elo.margin) * scale
-        ends = f'x1="{at - margin:.1f}" x2="{at + margin:.1f}"'
+        at = zero + player.elo.difference * scale
+        # An unbounded margin goes from edge to edge.
+        margin = player.elo.margin * scale if math.isfinite(player.elo.margin) else 2 * _WIDTH
+        ends = f'x1="{max(at - margin, zero - 175):.1f}" x2="{min(at + margin, zero + 170):.1f}"'
         parts += [
             _label(player.name, middle),
             f'<line class="margin" {ends} y1="{middle}" y2="{middle}"/>',
@@ -56,9 +61,8 @@ def elo_plot(result: Standings) -> str:
 
 def histogram_plot(player: Player) -> str:
     """Return how often which score was the result, the player's own upwards and the opponents' downwards."""
-    ranks = sorted({rank for held in (player.given, player.suffered) for c in held.values() for rank in c})
-    given = {rank: sum(counts.get(rank, 0) for counts in player.given.values()) for rank in ranks}
-    suffered = {rank: sum(counts.get(rank, 0) for counts in player.suffered.values()) for rank in ranks}
+    given, suffered = _together(player.given), _together(player.suffered)
+    ranks = range(_LAST + 1)
     most = max([*given.values(), *suffered.values(), 1])
     step = min(48.0, (_WIDTH - 20) / max(len(ranks), 1))
     parts = [f'<line class="axis" x1="0" x2="{_WIDTH}" y1="{_BARS + 9}" y2="{_BARS + 9}"/>']
@@ -69,12 +73,22 @@ def histogram_plot(player: Player) -> str:
         parts.append(f'<rect class="bar" x="{left:.1f}" y="{_BARS - up:.1f}" height="{up:.1f}" {width}/>')
         parts.append(f'<rect class="other" x="{left:.1f}" y="{_BARS + 18}" height="{down:.1f}" {width}/>')
         middle = left + step * 0.35
-        parts.append(_text(middle, _BARS + 13, str(GScore(rank, True))[1:], anchor="middle"))
+        name = f"{GScore(rank, True).g}{'+' if rank == _LAST else ''}"
+        parts.append(_text(middle, _BARS + 13, name, anchor="middle"))
         if given[rank]:
             parts.append(_text(middle, _BARS - up - 4, str(given[rank]), anchor="middle"))
         if suffered[rank]:
             parts.append(_text(middle, _BARS + 30 + down, str(suffered[rank]), anchor="middle"))
     return _figure(f"Results of {player.name}: held above, suffered below", 2 * _BARS + 20, parts)
+
+
+def _together(held: Mapping[bool, Mapping[int, int]]) -> Counter[int]:
+    """Return how many results of which rank, those beyond the last bar together in it."""
+    counts: Counter[int] = Counter()
+    for ranks in held.values():
+        for rank, count in ranks.items():
+            counts[min(rank, _LAST)] += count
+    return counts
 
 
 def _figure(title: str, height: float, parts: Iterable[str]) -> str:

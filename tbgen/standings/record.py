@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tbgen.errors import printable
+from tbgen.referee.result import Basis
 from tbgen.score import GScore
 from tbgen.scoring import Points, Scheme, Scoring
 from tbgen.tagging.tagged import TaggedGame
@@ -29,7 +30,13 @@ class GameRecord:
             return None
         tags = {tag.name: tag.value for tag in reversed(game.raw.tags)}
         white, black = (printable(tags.get(side, "?")) for side in ("White", "Black"))
-        return cls(file, game.raw.number, white, black, game.verdict)
+        return cls(printable(file), game.raw.number, white, black, game.verdict)
+
+    @property
+    def classical(self) -> str:
+        """The result in chess: that of a mate or forfeit, whatever the game's tag says, else the tag's."""
+        outcome = self.verdict.outcome
+        return outcome.classical if outcome.basis in (Basis.MATE, Basis.FORFEIT) else self.verdict.result
 
     @property
     def value(self) -> GScore:

@@ -3,9 +3,12 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from tbgen.errors import UsageError
+
+_MOST_ELO: Final = 1000
+"""Differences beyond which no test makes sense."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,10 @@ def sprt(points: Iterable[float], elo0: float, elo1: float, alpha: float = 0.05,
     >>> sprt([1, 1, 1, 0, .5, .5, .75, .25, .625, .5625, .4375], 0, 50).verdict
     'continue'
     """
-    if not elo0 < elo1 or not math.isfinite(elo1 - elo0):
-        raise UsageError(f"a test needs elo0 below elo1, which {elo0:g} and {elo1:g} are not")
+    if not -_MOST_ELO <= elo0 < elo1 <= _MOST_ELO:
+        raise UsageError(
+            f"a test needs elo0 below elo1, both from -{_MOST_ELO} to {_MOST_ELO}, not {elo0:g} and {elo1:g}"
+        )
     if not (0 < alpha < 1 and 0 < beta < 1 and alpha + beta < 1):
         raise UsageError(
             f"alpha {alpha:g} and beta {beta:g} are no probabilities of error: expected some such as 0.05"

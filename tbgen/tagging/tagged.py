@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
+from multiprocessing.connection import wait
+from threading import Thread
 from typing import Final
 
-from tbgen.errors import MissingLayerError, TbgenError, UsageError
+from tbgen.errors import GameError, MissingLayerError, TbgenError, UsageError
 from tbgen.pgn.splitter import RawGame, Stream, split_games
 from tbgen.tagging.edit import with_tags
 from tbgen.tagging.verdict import Judge, Verdict
@@ -51,7 +54,8 @@ def tag_games(stream: Stream, judge: Judge | None = None, *, jobs: int = 1) -> I
     :param judge: how to judge; by default like ``Judge()``.
     :param jobs: processes to work with; with 1, this one.
 
-    :raises TbgenError: if a table is missing and required, or cannot be used; or if a process is killed.
+    :raises GameError: if a table is missing and required, or cannot be used, naming the game.
+    :raises TbgenError: if a process is killed, or cannot be started.
 
     >>> import io
     >>> for game in tag_games(io.BytesIO(b"1. f3 e5 2. g4 Qh4# 0-1")):
@@ -60,10 +64,12 @@ def tag_games(stream: Stream, judge: Judge | None = None, *, jobs: int = 1) -> I
     """
     judge = judge or Judge()
     games = split_games(stream)
-    if jobs == 1:
-        for raw in games:
+    first = list(islice(games, _BATCH))
+    if jobs == 1 or len(first) < _BATCH:  # for a few games no other process is worth its start
+        for raw in chain(first, games):
             yield _tagged(raw, _judged(judge, raw))
         return
+    games = chain(first, games)
     # Layers are made here, one after the other, and not by many processes at once: each takes gigabytes.
     with _pool(judge.without_layers(), jobs) as pool:
         under_way: deque[tuple[list[RawGame], Future[list[_Found]]]] = deque()
@@ -74,6 +80,12 @@ def tag_games(stream: Stream, judge: Judge | None = None, *, jobs: int = 1) -> I
                     yield from _finished(judge, *under_way.popleft())
             while under_way:
                 yield from _finished(judge, *under_way.popleft())
+        except OSError as error:
+            for process in multiprocessing.active_children():
+                process.terminate()  # those that have been started would be waited for
+            raise TbgenError(
+                f"{jobs} processes cannot be started: {error.strerror or error}; try fewer with --jobs"
+            ) from None
         except BrokenProcessPool:
             raise TbgenError(
                 "a process that judged games was killed, maybe because memory ran out: try fewer with --jobs"
@@ -92,7 +104,7 @@ def _tagged(raw: RawGame, found: _Found) -> TaggedGame:
         return TaggedGame(raw, found, None)
     if isinstance(found, UsageError):
         return TaggedGame(raw, None, found)
-    raise found
+    raise GameError(f"game {raw.number}, line {raw.line}", found) from found
 
 
 def _judged(judge: Judge, raw: RawGame) -> _Found:
@@ -114,7 +126,16 @@ def _start(judge: Judge) -> None:
     global _judge
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends the others
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # an exception here could leave a queue locked for good
+    Thread(target=_end_with_parent, daemon=True).start()
     _judge = judge
+
+
+def _end_with_parent() -> None:
+    """Leave when the first process is gone without having ended this one, as after ``kill -9``."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
 
 
 def _judge_batch(batch: list[RawGame]) -> list[_Found]:

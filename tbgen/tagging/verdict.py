@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 
 from tbgen.errors import UsageError
 from tbgen.pgn import tags
-from tbgen.pgn.reader import read_game
+from tbgen.pgn.reader import RESULTS, read_game
 from tbgen.pgn.splitter import RawGame
 from tbgen.probe.tablebase import Tablebase
 from tbgen.referee.adjudication import Adjudication
@@ -59,7 +59,9 @@ def told_by_tags(game: Mapping[str, str], rules: PlayRules) -> Verdict | None:
             GScore.parse(game[names.result]), Basis(game[names.basis]), GScore.parse(game[names.accrued])
         )
         rule = FiftyMoveRule.parse(game[tags.FIFTY_MOVES])
-        return Verdict(outcome, rules.scoring_of(game), rule, rules.whole_game, game.get("Result", "*"))
+        return Verdict(
+            outcome, rules.scoring_of(game), rule, rules.whole_game, game.get("Result", "*").strip()
+        )
     except (KeyError, ValueError):
         return None
 
@@ -71,7 +73,8 @@ class Judge:
     :param directory: where the tables lie; None for the default one.
     :param require_tables: raise an error about a missing table instead of letting the game stand as played.
     :param make_layers: whether to make a layer that a table was built without.
-    :param trust_tags: believe the tags of a game that tbgen has tagged, instead of judging it again.
+    :param trust_tags: believe the tags of a game that tbgen has tagged, instead of judging it again; but not
+        that it was ``played``, for tables may be there now, nor if ``rules`` say by what to referee.
     """
 
     def __init__(
@@ -107,8 +110,8 @@ class Judge:
         """
         if self._trust_tags:
             told = told_by_tags({tag.name: tag.value for tag in reversed(raw.tags)}, self.rules)
-            if told is not None:
-                return told
+            if told is not None and told.outcome.proven and not self.rules.fixed:
+                return told if told.result in RESULTS else replace(told, result=read_game(raw).result)
         game = read_game(raw)
         try:
             found = judge(game, self.rules, self._open(), require_tables=self._require_tables)

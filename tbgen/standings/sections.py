@@ -1,4 +1,4 @@
-"""Standings as tables of text, the same for all formats."""
+"""Standings as sections with a table of text each, the same for all formats."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Final
 from tbgen.referee.result import Basis
 from tbgen.score import GScore
 from tbgen.scoring import Scheme
+from tbgen.standings.places import Player, Standings
 from tbgen.standings.sprt import Sprt
-from tbgen.standings.standings import Player, Standings
 
 TIEBREAK_RANKS: Final = (1, 2, 3, 4)
 """Ranks with a column of their own: stalemates, G1.0, G1.5, G2.0."""
@@ -21,7 +21,7 @@ _HISTOGRAM_RANKS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Section:
     """A table with a title; cells are texts."""
 
     title: str
@@ -33,7 +33,7 @@ class Table:
     """How many columns at the left hold words, and not numbers."""
 
 
-def tables(result: Standings, test: Sprt | None = None) -> Iterator[Table]:
+def sections(result: Standings, test: Sprt | None = None) -> Iterator[Section]:
     """Yield everything there is to say about standings."""
     yield _places(result)
     yield _by_scheme(result)
@@ -57,14 +57,16 @@ def number(points: float) -> str:
     return f"{points:.4f}".rstrip("0").rstrip(".")
 
 
-def _places(result: Standings) -> Table:
-    columns = ["", "player", "games", "points", "+", "=", "-", "direct"]
+def _places(result: Standings) -> Section:
+    columns = ["", "player", "games", "points", "%", "+", "=", "-", "direct"]
     columns += [f"{GScore(rank, True)} +-" for rank in TIEBREAK_RANKS] + ["Elo", "95 %", "LOS"]
     rows = [
         [
             *(str(player.place), player.name, str(player.games)),
             number(math.fsum(player.shares)),
-            *(str(player.wins), str(player.draws), str(player.losses), number(player.direct)),
+            f"{math.fsum(player.shares) / player.games:.1%}".rstrip("%"),
+            *(str(player.wins), str(player.draws), str(player.losses)),
+            "" if player.direct is None else number(player.direct),
             *(f"{player.balance(rank):+d}" if player.balance(rank) else "0" for rank in TIEBREAK_RANKS),
             f"{player.elo.difference:+.1f}",
             f"{player.elo.margin:.1f}" if math.isfinite(player.elo.margin) else "unbounded",
@@ -73,23 +75,33 @@ def _places(result: Standings) -> Table:
         for player in result.players
     ]
     note = (
-        f"Points are {result.scheme.value}; + = - are classical results. Ties are broken by the points of "
-        "direct encounters, by exponential points, then by stalemates given minus suffered, the same for "
-        "G1.0, and so on. Elo is against the field, with its 95 % margin and the likelihood of superiority."
+        f"Scoring {result.scheme.value}, {_settings(result)}. + = - are results in chess. Ties are broken by "
+        "points of direct encounters, by exponential points, then by stalemates given minus suffered, the "
+        "same for G1.0, and so on. Elo is against the field, with 95 % margin and likelihood of superiority."
     )
-    return Table("Standings", note, columns, rows, 2)
+    return Section("Standings", note, columns, rows, 2)
 
 
-def _by_scheme(result: Standings) -> Table:
+def _settings(result: Standings) -> str:
+    """Return by what the games were refereed and scored."""
+    words = {"rules": "rules", "fifty_move_rule": "50-move rule", "cutoff": "cutoff", "komi": "komi"}
+    return ", ".join(f"{words[name]} {' and '.join(found)}" for name, found in result.settings.items())
+
+
+def _by_scheme(result: Standings) -> Section:
     rows = []
     for player in result.players:
         cells = []
         for scheme in Scheme:
             points = player.points[scheme]
-            better = sum((other.points[scheme] or 0) > (points or 0) + 1e-9 for other in result.players)
-            cells.append("-" if points is None else f"{number(points)} ({better + 1})")
+            others = [other.points[scheme] for other in result.players]
+            if points is None or None in others:
+                cells.append("-")
+            else:
+                better = sum((other or 0) > points + 1e-9 for other in others)
+                cells.append(f"{number(points)} ({better + 1})")
         rows.append([player.name, *cells])
-    return Table(
+    return Section(
         "Points by every scoring",
         "In brackets the place by these points alone; - if a komi is not in quarters, as full points need.",
         ["player", *(scheme.value for scheme in Scheme)],
@@ -97,7 +109,7 @@ def _by_scheme(result: Standings) -> Table:
     )
 
 
-def _crosstable(result: Standings) -> Table:
+def _crosstable(result: Standings) -> Section:
     rows = []
     for player in result.players:
         cells = []
@@ -105,7 +117,7 @@ def _crosstable(result: Standings) -> Table:
             meeting = player.meetings.get(other.name)
             cells.append("" if meeting is None else f"{number(meeting.points)}/{meeting.games}")
         rows.append([f"{player.place} {player.name}", *cells])
-    return Table(
+    return Section(
         "Crosstable",
         "Points of games against each opponent.",
         ["player", *(str(player.place) for player in result.players)],
@@ -113,7 +125,7 @@ def _crosstable(result: Standings) -> Table:
     )
 
 
-def _histogram(result: Standings, kind: str, title: str) -> Table:
+def _histogram(result: Standings, kind: str, title: str) -> Section:
     present = sorted(_ranks(result.players))
     shown, more = present[:_HISTOGRAM_RANKS], present[_HISTOGRAM_RANKS:]
     columns = ["player", "as", *(str(GScore(rank, True)) for rank in shown), *(["more"] if more else [])]
@@ -125,7 +137,7 @@ def _histogram(result: Standings, kind: str, title: str) -> Table:
             if more:
                 cells.append(sum(counts.get(rank, 0) for rank in more))
             rows.append([player.name, side, *(str(count) for count in cells)])
-    return Table(title, "Games by player, colour and G-score.", columns, rows, 2)
+    return Section(title, "Games by player, colour and G-score.", columns, rows, 2)
 
 
 def _ranks(players: Sequence[Player]) -> set[int]:
@@ -138,12 +150,12 @@ def _ranks(players: Sequence[Player]) -> set[int]:
     }
 
 
-def _bases(result: Standings) -> Table:
+def _bases(result: Standings) -> Section:
     rows = [[basis.value, str(result.bases[basis])] for basis in Basis if result.bases.get(basis)]
-    return Table("How games ended", "", ["basis", "games"], rows)
+    return Section("How games ended", "", ["basis", "games"], rows)
 
 
-def _changes(result: Standings) -> Table:
+def _changes(result: Standings) -> Section:
     rows = [
         [
             f"{change.game.file} {change.game.number}",
@@ -155,7 +167,7 @@ def _changes(result: Standings) -> Table:
         ]
         for change in result.changes
     ]
-    return Table(
+    return Section(
         "What tables changed: games",
         "Games whose exact result is not the score that had accrued when they stopped; points are White's.",
         ["game", "players", "accrued", "result", "points before", "points after"],
@@ -164,13 +176,13 @@ def _changes(result: Standings) -> Table:
     )
 
 
-def _changed(result: Standings) -> Table:
+def _changed(result: Standings) -> Section:
     gains = result.gains()
     rows = [[player.name, f"{gains.get(player.name, 0.0):+.4f}"] for player in result.players]
-    return Table("What tables changed: players", "Points won or lost by it.", ["player", "points"], rows)
+    return Section("What tables changed: players", "Points won or lost by it.", ["player", "points"], rows)
 
 
-def _sprt(test: Sprt, result: Standings) -> Table:
+def _sprt(test: Sprt, result: Standings) -> Section:
     first, second = result.names
     verdict = {"H1": f"elo {test.elo1:g} accepted", "H0": f"elo {test.elo0:g} accepted"}
     rows = [
@@ -186,4 +198,4 @@ def _sprt(test: Sprt, result: Standings) -> Table:
         ["verdict", verdict.get(test.verdict, "continue")],
     ]
     note = f"{first} against {second}; shares of points count in part as wins or losses, in part as draws."
-    return Table("SPRT", note, ["", ""], rows)
+    return Section("SPRT", note, ["", ""], rows)

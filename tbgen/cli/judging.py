@@ -13,30 +13,35 @@ _EVERY = 256
 """Games between two looks at the clock."""
 
 
-def reported(games: Iterator[TaggedGame], source: Source, fate: str, *, strict: bool) -> Iterator[TaggedGame]:
+def reported(
+    games: Iterator[TaggedGame], source: Source, fate: str, *, strict: bool, place: str = ""
+) -> Iterator[TaggedGame]:
     """Pass games on, and tell on stderr about broken ones, missing tables and progress.
 
     :param fate: what becomes of broken games, in two words.
+    :param place: what to say before the place of a broken game.
 
     :raises UsageError: about a broken game, if ``strict``.
     """
     line, start = ProgressLine(), time.monotonic()
     missing: set[str] = set()
-    for done, game in enumerate(games, 1):
-        if game.error is not None:
-            if strict:
-                raise game.error
-            line.clear()
-            say(f"tbgen: {game.error}; {fate}")
-        lacking = None if game.verdict is None else game.verdict.outcome.missing
-        if lacking is not None and lacking.material not in missing:
-            missing.add(lacking.material)
-            line.clear()
-            say(f"tbgen: {lacking}")
-        if done % _EVERY == 0:
-            line.show(f"{counted(done, 'game')}{_left(source, time.monotonic() - start)}")
-        yield game
-    line.clear()
+    try:
+        for done, game in enumerate(games, 1):
+            if game.error is not None:
+                if strict:
+                    raise game.error
+                line.clear()
+                say(f"tbgen: {place}{game.error}; {fate}")
+            lacking = None if game.verdict is None else game.verdict.outcome.missing
+            if lacking is not None and lacking.material not in missing:
+                missing.add(lacking.material)
+                line.clear()
+                say(f"tbgen: {lacking}")
+            if done % _EVERY == 0:
+                line.show(f"{counted(done, 'game')}{_left(source, time.monotonic() - start)}")
+            yield game
+    finally:
+        line.clear()
 
 
 def _left(source: Source, seconds: float) -> str:

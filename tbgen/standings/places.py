@@ -40,12 +40,12 @@ class Player:
     games: int
     points: Mapping[Scheme, float | None]
     """By every scheme; None where the komi of a game allows none."""
-    direct: float
-    """Points in the games between those who have equally many points; 0 if nobody has."""
+    direct: float | None
+    """Points in the games between all who have equally many points; None if nobody else has."""
     wins: int
     draws: int
     losses: int
-    """By the classical results; a game without one is none of them."""
+    """By the results in chess."""
     given: Mapping[bool, Mapping[int, int]]
     """How many results of which rank the player holds, as White (True) and as Black."""
     suffered: Mapping[bool, Mapping[int, int]]
@@ -88,6 +88,8 @@ class Standings:
     changes: Sequence[Change]
     names: Sequence[str]
     """The players in the order in which they appear."""
+    settings: Mapping[str, Sequence[str]]
+    """By what the games were refereed and scored, each of them once: rules, 50-move rule, cutoff, komi."""
 
     def gains(self) -> dict[str, float]:
         """Return how many points the changes have given each player whom they concern, or taken."""
@@ -112,7 +114,7 @@ class Standings:
 def standings(games: Iterable[GameRecord], scheme: Scheme = Scheme.EXPONENTIAL) -> Standings:
     """Return the standings of games by a scheme.
 
-    Ties are broken as the TCEC wiki has it: by the points of the games between those who are tied, then by
+    Ties are broken as the TCEC wiki has it: by the points of the games between all who are tied, then by
     exponential points, then by stalemates given minus suffered, then by the same for G1.0, G1.5, and so on.
 
     :raises UsageError: if the scheme has no points for the komi of a game.
@@ -132,7 +134,22 @@ def standings(games: Iterable[GameRecord], scheme: Scheme = Scheme.EXPONENTIAL) 
         if game.verdict.outcome.basis is Basis.TABLEBASE and game.value != game.verdict.outcome.accrued
     ]
     bases = Counter(game.verdict.outcome.basis for game in records)
-    return Standings(scheme, _ordered(list(rows.values())), len(records), bases, changes, list(rows))
+    verdicts = [game.verdict for game in records]
+    settings = {
+        "rules": {"wg" if verdict.whole_game else "r" for verdict in verdicts},
+        "fifty_move_rule": {verdict.fifty_move_rule.value for verdict in verdicts},
+        "cutoff": {str(verdict.scoring.cutoff) for verdict in verdicts},
+        "komi": {str(verdict.scoring.komi) for verdict in verdicts},
+    }
+    return Standings(
+        scheme,
+        _ordered(list(rows.values())),
+        len(records),
+        bases,
+        changes,
+        list(rows),
+        {name: sorted(found) for name, found in settings.items()},
+    )
 
 
 @dataclass(slots=True)
@@ -156,7 +173,7 @@ class _Row:
         self.meetings[other].append(share)
         held = self.given if game.value.white == colour else self.suffered
         held[colour][game.value.rank] += 1
-        match game.verdict.result:
+        match game.classical:
             case "1/2-1/2":
                 self.results["draw"] += 1
             case "1-0" | "0-1" as decisive:
@@ -189,9 +206,12 @@ class _Row:
 def _ordered(rows: list[_Row]) -> list[Player]:
     ranks = sorted({rank for row in rows for held in row.given.values() for rank in held if rank})
     keys: dict[str, tuple[float, ...]] = {}
+    tied_names: set[str] = set()
     for total, tied in groupby(sorted(rows, key=lambda row: row.total), key=lambda row: row.total):
         group = list(tied)
         names = {row.name for row in group}
+        if len(group) > 1:
+            tied_names |= names
         for row in group:
             direct = row.against(names - {row.name}) if len(group) > 1 else 0.0
             exponential = round(row.by(Scheme.EXPONENTIAL) or 0.0, _DECIMALS)
@@ -200,17 +220,18 @@ def _ordered(rows: list[_Row]) -> list[Player]:
     players: list[Player] = []
     for number, row in enumerate(rows, 1):
         shared = players and keys[players[-1].name] == keys[row.name]
-        players.append(_player(row, players[-1].place if shared else number, -keys[row.name][1]))
+        met = -keys[row.name][1] + 0.0 if row.name in tied_names else None
+        players.append(_player(row, players[-1].place if shared else number, met))
     return players
 
 
-def _player(row: _Row, place: int, direct: float) -> Player:
+def _player(row: _Row, place: int, direct: float | None) -> Player:
     return Player(
         row.name,
         place,
         len(row.games),
         {scheme: row.by(scheme) for scheme in Scheme},
-        direct + 0.0,
+        direct,
         row.results["win"],
         row.results["draw"],
         row.results["loss"],
