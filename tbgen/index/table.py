@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tbgen.index.layout import PIECE_ORDER, Layout, layout_of
 from tbgen.material import Material
-from tbgen.score import NONE
+from tbgen.score import NONE, WHOLE_GAME
 
 FRESH: Final = 128
 """Value of a run that stands for the fresh value and depth; no score has this code."""
@@ -63,6 +63,12 @@ class Table:
         return bool(self.run_mask.size)
 
     @property
+    def whole_game(self) -> bool:
+        """Whether the table is for whole-game mobility: then V(P, A) = W(P) if its rank is smaller than that of
+        A, else A, and no accrued scores are part of the table."""
+        return self.rules == WHOLE_GAME
+
+    @property
     def positions(self) -> tuple[int, int]:
         """Number of canonical legal positions without en passant right, White and Black to move."""
         white, black = (int(np.count_nonzero(side != NONE)) for side in self.value)
@@ -115,6 +121,8 @@ class Table:
         runs = int(np.count_nonzero(self.run_rank & LAST_RUN))
         if runs != int(np.bitwise_count(self.run_mask).sum(dtype=np.int64)):
             raise ValueError(f"table {self.material}: the runs of {runs} slots do not fit the mask")
+        if self.whole_game and self.accrued:
+            raise ValueError(f"table {self.material}: there are accrued scores in a table for whole games")
         for array, shape in expected:
             if array.shape != shape:
                 raise ValueError(f"table {self.material}: array of shape {array.shape}, expected {shape}")

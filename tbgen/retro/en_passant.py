@@ -1,7 +1,8 @@
 """Positions with an en passant right: the first positions of their phase (section 6 of docs/theory.md).
 
 Nothing leads back to such a position, so once the layer of its own score is solved, its value is one choice
-among its moves: exits (the en passant capture included) and quiet moves into the layer.
+among its moves: exits (the en passant capture included) and quiet moves into the layer. In whole-game mobility,
+where there are no layers, what does not lead to a score of smaller rank leaves it its own.
 """
 
 import numpy as np
@@ -12,7 +13,7 @@ from tbgen.retro.frame import decode, king_safe
 from tbgen.retro.geometry import BIT, PAWN_ATTACKS
 from tbgen.retro.mobility import rank_at
 from tbgen.retro.moves import MAX_ORIGINS, quiet_targets
-from tbgen.retro.resets import NOTHING, NOWHERE, fold, settle_moves
+from tbgen.retro.resets import NO_EXIT, NOTHING, NOWHERE, fold, settle_moves
 from tbgen.retro.targets import CAPTURED_PAWN, VARIABLE
 
 
@@ -90,11 +91,19 @@ def _follow(fr, pool, phase, att, side, own, word, bit, starts, ex, at):
     slot = word * 64 + bit
     if phase.alive[other, word] & BIT[bit] == ZERO:
         fold(ex, at, side, pool.value[starts[other] + slot], pool.depth[starts[other] + slot])
-    elif att.passing.caught[word] & BIT[bit]:
+    elif not phase.whole_game and att.passing.caught[word] & BIT[bit]:
         node = other * fr.words * 64 + slot
         fold(ex, at, side, att.value[node], att.depth[node])
     else:
         fold(ex, at, side, own, np.uint16(0))
+
+
+@inlined
+def _keep_own(ex, at, own, rank):
+    """Replace an exit of no smaller rank than the position's own score by that score, which stays."""
+    value = np.int64(ex.value[at])
+    if ex.nearest[at] != NO_EXIT and min(value, 255 - value) >= rank:
+        ex.value[at] = own
 
 
 @jit
@@ -113,6 +122,8 @@ def resolve(fr, pool, phase, att, square, low, high, rank, ep_ex, starts, start)
             if not low <= rank[at] < high:
                 continue
             own = np.uint8(255 - rank[at] if side == 0 else rank[at])
+            if phase.whole_game:
+                _keep_own(ep_ex, at, own, rank[at])
             for number in range(quiet_targets(fr, word, bit, side, targets, squares)):
                 to = targets[number]
                 _follow(fr, pool, phase, att, side, own, to >> 6, to & 63, starts, ep_ex, at)

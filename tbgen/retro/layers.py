@@ -10,6 +10,8 @@ Layer by layer the two attackers work independently of each other, White's (0) a
 
 Then the positions whose own score has this rank get their fresh value: A is their own score in the layer of
 the side to move. They enter all later layers as settled events.
+
+Whole-game mobility takes the same steps without the inner sweeps (section 9 of docs/theory.md).
 """
 
 from typing import NamedTuple
@@ -30,6 +32,7 @@ from tbgen.retro.sweep import (
     make_sets,
     sweep,
 )
+from tbgen.score import NONE
 
 FIRST_LAYER = 2
 """Rank of the first layer: ranks 0 and 1, mate and stalemate, end the game."""
@@ -47,6 +50,8 @@ class Phase(NamedTuple):
     """uint64 (words,): canonical slots."""
     quiet: np.ndarray
     """uint64 (2, words, 8): bit-sliced numbers of quiet moves; the attackers' ``lasting.waiting``."""
+    whole_game: bool
+    """Whether nothing resets the accrued score: then there are no layers to solve, and no inner sweeps."""
 
 
 class Attacker(NamedTuple):
@@ -55,7 +60,8 @@ class Attacker(NamedTuple):
     lasting: Sets
     """Before the inner sweep: what the outer sweeps have assigned stays assigned."""
     passing: Sets
-    """The inner sweep's copy."""
+    """The inner sweep's copy. (This, ``value``, ``depth``, ``logged`` and ``seen`` are empty if the game has
+    no layers.)"""
     scratch: Scratch
     value: np.ndarray
     """uint8 (2 * phase size,): values of the inner sweep, White to move first."""
@@ -73,7 +79,7 @@ class Attacker(NamedTuple):
     """int64 (2,): where the sides to move begin in ``value`` and ``depth``."""
 
 
-def make_phase(words: int) -> Phase:
+def make_phase(words: int, whole_game: bool) -> Phase:
     """Return room for one phase."""
     return Phase(
         np.zeros((2, words), np.uint64),
@@ -81,20 +87,22 @@ def make_phase(words: int) -> Phase:
         np.zeros((2, words, SLICES), np.uint64),
         np.zeros(words, np.uint64),
         np.zeros((2, words, 8), np.uint64),
+        whole_game,
     )
 
 
-def make_attacker(words: int, waiting: np.ndarray) -> Attacker:
+def make_attacker(words: int, waiting: np.ndarray, whole_game: bool) -> Attacker:
     """Return room for one attacker."""
+    layered = 0 if whole_game else words
     return Attacker(
         make_sets(words, waiting),
-        make_sets(words, np.zeros((words, 8), np.uint64)),
+        make_sets(layered, np.zeros((layered, 8), np.uint64)),
         make_scratch(words),
-        np.zeros(128 * words, np.uint8),
-        np.zeros(128 * words, np.uint16),
+        np.zeros(128 * layered, np.uint8),
+        np.zeros(128 * layered, np.uint16),
         np.zeros((2, words), np.uint64),
-        np.zeros((2, words), np.uint64),
-        np.zeros((2, words), np.uint64),
+        np.zeros((2, layered), np.uint64),
+        np.zeros((2, layered), np.uint64),
         np.zeros(1, np.int64),
         np.array([0, 64 * words], np.int64),
     )
@@ -185,7 +193,11 @@ def inner(fr, attacker, rank, phase, att, events):
 @jit
 def settle(attacker, rank, phase, att, value, depth, start):
     """Give the positions of this rank with the attacker to move their fresh value and depth, at ``start`` +
-    slot, and take them out of the layers; return their nodes (int64)."""
+    slot, and take them out of the layers; return their nodes (int64).
+
+    In whole-game mobility that is their own score: nothing of smaller rank can be forced, and nothing else
+    can take its place.
+    """
     words = len(phase.canonical)
     own = 255 - rank if attacker == 0 else rank
     count = 0
@@ -199,7 +211,8 @@ def settle(attacker, rank, phase, att, value, depth, start):
             continue
         bits = phase.alive[attacker, word] & of_rank(phase.slices[attacker, word], rank)
         phase.alive[attacker, word] &= ~bits
-        stays = att.passing.wanted[word] if rank >= FIRST_LAYER else ~ZERO
+        layered = rank >= FIRST_LAYER and not phase.whole_game
+        stays = att.passing.wanted[word] if layered else ~ZERO
         while bits:
             bit = lowest(bits)
             bits &= bits - ONE
@@ -228,7 +241,8 @@ def trim(phase, white, black):
 def next_events(attacker, rank, phase, events, white_nodes, black_nodes, value, depth, starts):
     """Return the events of the next layer: those left of ``events`` merged with the newly settled nodes."""
     words = len(phase.canonical)
-    first, last = rank, 254 - rank
+    # Without inner sweeps, no attacker looks for scores of the opponent.
+    first, last = rank, NONE if phase.whole_game else 254 - rank
     fresh = np.empty(len(white_nodes) + len(black_nodes), np.uint64)
     count = 0
     for side in range(2):

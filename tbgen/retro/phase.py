@@ -50,15 +50,15 @@ class EnPassant(NamedTuple):
     """int64 (n,): en passant squares."""
 
 
-def make_workspace(layout: Layout) -> Workspace:
-    """Return room to solve any phase of a layout."""
+def make_workspace(layout: Layout, whole_game: bool = False) -> Workspace:
+    """Return room to solve any phase of a layout, by the rules of whole-game mobility or of r-mobility."""
     frame = frame_of(layout)
-    phase = make_phase(frame.words)
+    phase = make_phase(frame.words, whole_game)
     return Workspace(
         frame,
         phase,
-        make_attacker(frame.words, phase.quiet[1]),
-        make_attacker(frame.words, phase.quiet[0]),
+        make_attacker(frame.words, phase.quiet[1], whole_game),
+        make_attacker(frame.words, phase.quiet[0], whole_game),
         room_for_exits(2 * layout.phase_size),
         like_men(layout),
     )
@@ -141,7 +141,7 @@ def solve_layers(ws, pool, ep, starts, keep):
         for attacker in range(2):
             run_outer(ws, pool, attacker, rank, events[attacker], starts)
         left = retire(phase, ws.white, ws.black)
-        if left and rank >= FIRST_LAYER:
+        if left and rank >= FIRST_LAYER and not phase.whole_game:
             for attacker in range(2):
                 logs[attacker] = run_inner(
                     ws, pool, attacker, rank, events[attacker], logs[attacker], starts, keep

@@ -34,7 +34,7 @@ from tbgen.retro.phase import (
 from tbgen.retro.runs import empty_log, weave
 from tbgen.retro.supply import Supply
 from tbgen.retro.sweep import MAX_DEPTH
-from tbgen.score import MAX_CODED_RANK, NONE
+from tbgen.score import MAX_CODED_RANK, NONE, WHOLE_GAME
 
 Woven = tuple[Any, ...]
 Progress = Callable[[str, int, int], None]
@@ -67,12 +67,14 @@ def solve(
     stages: Stages | None = None,
     wide: bool | None = None,
     max_runs: int | None = None,
+    rules: str = "r",
 ) -> Table:
     """Solve the table of a material.
 
     ``sources`` maps every successor material to its table. ``wide`` says whether to put all threads on one
     phase after the other, rather than one thread on each phase; by default that depends on the phases' size.
-    With more than ``max_runs`` runs of accrued scores the table goes without any.
+    With more than ``max_runs`` runs of accrued scores the table goes without any; for whole-game mobility
+    (``rules`` ``wg``, the same for the sources) there are none.
 
     :raises ValueError: if ``wide`` is asked of a table with en passant positions.
     :raises OverflowError: if a value has no code or a depth no room; no material of five men comes near.
@@ -86,7 +88,7 @@ def solve(
     clock = time.perf_counter()
     supply = Supply(layout, sources)
     stages.add("sub-tables", clock)
-    solver = _Solver(layout, supply, threads, progress or (lambda *_: None), stages, max_runs)
+    solver = _Solver(layout, supply, threads, progress or (lambda *_: None), stages, max_runs, rules)
     solver.run(wide)
     clock = time.perf_counter()
     table = solver.table()
@@ -105,9 +107,11 @@ class _Solver:
         progress: Progress,
         stages: Stages,
         max_runs: int | None,
+        rules: str,
     ) -> None:
-        self.max_runs = max_runs
-        self.keep_runs = max_runs != 0
+        self.rules, self.whole_game = rules, rules == WHOLE_GAME
+        self.max_runs = 0 if self.whole_game else max_runs
+        self.keep_runs = self.max_runs != 0
         self.runs = 0
         self.layout, self.supply, self.stages, self.progress = layout, supply, stages, progress
         self.pool = supply.pool
@@ -122,7 +126,7 @@ class _Solver:
         """Solve all phases; those with equally many pawn steps left are independent of each other."""
         idle: SimpleQueue[Workspace] = SimpleQueue()
         for _ in range(1 if wide else min(self.width, len(self.layout.placements))):
-            idle.put(make_workspace(self.layout))
+            idle.put(make_workspace(self.layout, self.whole_game))
         phases, done = len(self.layout.placements), 0
         try:
             for group in phase_groups(self.layout):
@@ -147,8 +151,9 @@ class _Solver:
             raise OverflowError(f"{self.layout.material}: depths beyond {MAX_DEPTH} plies have no room")
         if rank > MAX_CODED_RANK + 1:
             raise OverflowError(f"{self.layout.material}: scores of rank {rank - 1} have no code in a table")
-        with self._lock:
-            self.stages.layers = max(self.stages.layers, 2 * (rank - FIRST_LAYER))
+        if not self.whole_game:
+            with self._lock:
+                self.stages.layers = max(self.stages.layers, 2 * (rank - FIRST_LAYER))
 
     def _begin(self, phase: int, ws: Workspace) -> tuple[NDArray[np.int64], bool]:
         place_pawns(ws.frame, self.layout, phase)
@@ -198,7 +203,7 @@ class _Solver:
             clock = self.stages.add("outer sweeps", clock)
             if not retire(ws.phase, ws.white, ws.black):
                 break
-            if rank >= FIRST_LAYER:
+            if rank >= FIRST_LAYER and not self.whole_game:
                 logs = _results(
                     go(run_inner, ws, pool, a, rank, events[a], logs[a], starts, self.keep_runs) for a in both
                 )
@@ -222,7 +227,7 @@ class _Solver:
                 for a in both
             )
             clock = self.stages.add("settling", clock)
-            self.progress("layer", rank, 0)
+            self.progress("rank" if self.whole_game else "layer", rank, 0)
             rank += 1
         black, white = _results(
             go(weave, log, ws.frame.words, pool.value, pool.depth, starts) for log in logs
@@ -277,7 +282,7 @@ class _Solver:
                 column.append(array[part])
         rank, run_value, run_depth = (np.concatenate(column) for column in runs)
         return Table(
-            layout.material, "r", value, depth, mask.reshape(2, 2, -1), rank, run_value, run_depth,
+            layout.material, self.rules, value, depth, mask.reshape(2, 2, -1), rank, run_value, run_depth,
             self.configs, ep_value, ep_depth,
         )  # fmt: skip
 

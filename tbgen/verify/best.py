@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tbgen.accelerate import inlined
 from tbgen.index.symmetry import IMAGE, INTO_TRIANGLE, TRIANGLE_COORD
 from tbgen.verify.geometry import PAWN
-from tbgen.verify.keys import key_of
+from tbgen.verify.keys import kept, key_of
 from tbgen.verify.moves import Men, legal_targets, steps_into_passing, takes_in_passing
 from tbgen.verify.resets import (
     PROMOTIONS,
@@ -42,10 +42,13 @@ class Game(NamedTuple):
     ep_value: NDArray[np.uint8]
     """Shape (configurations, phase_size)."""
     ep_depth: NDArray[np.uint16]
+    whole_game: bool
+    """Whether nothing resets the accrued score."""
     base: int
     """First slot of the window of whole phases that is being proved."""
     key: NDArray[np.int32]
-    """Shape (2, window): key of every position of the window, canonical or not, at the level being proved."""
+    """Shape (2, window): key of every position of the window, canonical or not, at the level being proved; in
+    whole-game mobility at the level ``MIDDLE``."""
 
 
 class Scratch(NamedTuple):
@@ -91,12 +94,13 @@ def best_key(game, index, side, occupied, level, scratch):
             quiet = board & ~occupied
             board &= occupied
             if man == 0 and men.free == men.kinds.size:
-                best = max(best, _best_of_lead(game, side, quiet, scratch))
+                best = max(best, _best_of_lead(game, side, quiet, level, scratch))
             else:
                 shift = 6 * (men.free - 1 - man)
                 rest = index - (origin << shift)
                 while quiet:
-                    best = max(best, sign * game.key[1 - side, rest + (first_bit(quiet) << shift)])
+                    key = game.key[1 - side, rest + (first_bit(quiet) << shift)]
+                    best = max(best, sign * _seen(game, np.int64(key), level))
                     quiet &= quiet - ONE
         while board:
             best = max(best, _best_reset(game, side, man, first_bit(board), occupied, level, scratch))
@@ -105,7 +109,13 @@ def best_key(game, index, side, occupied, level, scratch):
 
 
 @inlined
-def _best_of_lead(game, side, quiet, scratch):
+def _seen(game, key, level):
+    """The key of a result where ``level`` is what the position before the move has accrued."""
+    return kept(key, level) if game.whole_game else key
+
+
+@inlined
+def _best_of_lead(game, side, quiet, level, scratch):
     """The same over quiet moves of the king whose square fixes the symmetry."""
     men, squares = game.men, scratch.squares
     best = NO_MOVE
@@ -116,7 +126,7 @@ def _best_of_lead(game, side, quiet, scratch):
         image = _IMAGE[_SYMMETRY[target]]
         for man in range(1, men.free):
             slot = slot << 6 | image[squares[man]]
-        best = max(best, (1 - 2 * side) * game.key[1 - side, slot])
+        best = max(best, (1 - 2 * side) * _seen(game, np.int64(game.key[1 - side, slot]), level))
     return best
 
 
@@ -147,7 +157,7 @@ def _best_reset(game, side, man, target, occupied, level, scratch):
 @inlined
 def _reset_key(game, side, reset, level, scratch):
     fresh = fresh_after(game.resets, game.value, game.depth, reset, scratch.squares, side, scratch.after)
-    return (1 - 2 * side) * key_of(fresh & 255, fresh >> 8, level)
+    return (1 - 2 * side) * _seen(game, key_of(fresh & 255, fresh >> 8, level), level)
 
 
 @inlined
@@ -161,9 +171,8 @@ def _passing_key(game, side, origin, target, occupied, level, scratch):
     mirrored = slot >> shift - 6 & 63 != squares[0]
     row = game.ep_row[slot >> shift, (target & 7 ^ 7 * mirrored) + 8 * side]
     slot &= (1 << shift) - 1
-    return (1 - 2 * side) * key_of(
-        np.int64(game.ep_value[row, slot]), np.int64(game.ep_depth[row, slot]), level
-    )
+    code, depth = np.int64(game.ep_value[row, slot]), np.int64(game.ep_depth[row, slot])
+    return (1 - 2 * side) * _seen(game, key_of(code, depth, level), level)
 
 
 @inlined

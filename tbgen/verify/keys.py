@@ -66,6 +66,16 @@ def key_before(best, level):
     return level << 16
 
 
+@inlined
+def kept(key, level):
+    """Key of a result for the holder of an accrued score that nothing resets: only a smaller rank replaces it.
+
+    ``key`` is the result's as seen from anywhere: where it replaces the accrued score, all look alike.
+    """
+    worth = key >> 16
+    return key if min(worth, WHITE_WORTH - worth) < min(level, WHITE_WORTH - level) else level << 16
+
+
 def read_key(key: int, level: int) -> tuple[int, int]:
     """Return worth and depth of a key."""
     worth, low = divmod(key, 1 << 16)

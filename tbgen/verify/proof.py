@@ -2,6 +2,7 @@
 
 What is proved, and why that is enough, stands in docs/theory.md: the fresh state of every position, the
 states (P, A) with rank(A) at most that of g(P) and of W(P), and that V(P, A) lies between A and W(P) there.
+In whole-game mobility the fresh states are all.
 """
 
 import time
@@ -95,7 +96,7 @@ class Proof:
         progress: Progress,
         claims: Claims | None = None,
     ) -> None:
-        if not table.accrued and claims is None:
+        if not table.accrued and not table.whole_game and claims is None:
             raise ValueError(f"{table.material} has no accrued scores, and nobody makes any")
         self.claims = claims
         layout = table.layout
@@ -109,6 +110,7 @@ class Proof:
             passing_rows(layout, table.ep_config),
             table.ep_value,
             table.ep_depth,
+            table.whole_game,
             0,
             np.empty((2, 0), np.int32),
         )
@@ -127,8 +129,13 @@ class Proof:
         if sample is not None:
             self._choose(sample, random)
         every = len(self.layout.placements)
-        phases = max(1, _WINDOW_SLOTS // self.layout.phase_size) if self.table.accrued else 1
+        phases = 1 if self._made else max(1, _WINDOW_SLOTS // self.layout.phase_size)
         return sum(self.prove(first, min(first + phases, every)) for first in range(0, every, phases))
+
+    @property
+    def _made(self) -> bool:
+        """Whether layers are made on the way."""
+        return not self.table.accrued and not self.table.whole_game
 
     def survey(self, stop: int) -> None:
         """Find the positions before slot ``stop`` and their ranks."""
@@ -166,9 +173,12 @@ class Proof:
         self.game = self.game._replace(base=base, key=np.zeros((2, stop - base), np.int32))
         ranges = self.crew.ranges(stop - base)
         images = self.crew.each(self._begin, ranges)
+        if self.table.whole_game:
+            self.progress("states", first / len(self.layout.placements))
+            return self._prove_layer(ranges, _FIRST_RANK, MIDDLE)
         lengths = [len(originals) for _, originals in images]
         top, states = self._top_rank(base, stop), 0
-        layer = self.claims(first) if self.claims is not None and not self.table.accrued else None
+        layer = self.claims(first) if self.claims is not None and self._made else None
         for step in range(_FIRST_RANK, top + 2):
             # Beyond the greatest rank of a value no state keeps an inherited score, and all keys are alike.
             for level in (WHITE_WORTH - step, step) if step <= top else (MIDDLE,):

@@ -16,7 +16,8 @@ def prove(game, rank, lowest, level, chosen, start, stop, scratch, found):
 
     These are the positions of rank ``lowest`` or more whose own score is worth the level (``MIDDLE``: all),
     and those with a value of such rank that have inherited the accrued score. If ``chosen`` (bool (2, size))
-    is not empty, only positions marked there. Return the number of states and of wrong ones.
+    is not empty, only positions marked there. In whole-game mobility each position has one state, with its own
+    score, and the level is ``MIDDLE``. Return the number of states and of wrong ones.
     """
     states = findings = 0
     for index in range(start, stop):
@@ -29,12 +30,15 @@ def prove(game, rank, lowest, level, chosen, start, stop, scratch, found):
             if not (_is_fresh(own, side, level) or inherits(own, code, lowest, level, side)):
                 continue
             states += 1
+            held, stored = level, np.int64(game.key[side, index])
+            if game.whole_game:
+                held = level_of(own, side)
+                stored = key_of(code, np.int64(game.depth[side, slot]), held)
             occupied = place(game.men, slot, scratch.squares)
-            best = best_key(game, index, side, occupied, level, scratch)
-            right = key_before((1 - 2 * side) * best, level)
-            stored = game.key[side, index]
+            best = best_key(game, index, side, occupied, held, scratch)
+            right = key_before((1 - 2 * side) * best, held)
             if stored != right:
-                note(found, findings, WRONG, False, side, slot, level, stored, right)
+                note(found, findings, WRONG, False, side, slot, held, stored, right)
                 findings += 1
     return states, findings
 
@@ -68,17 +72,18 @@ def prove_passing(game, config, ep_rank, lowest, level, chosen, scratch, found):
                 continue
             states += 1
             slot = start + place_in_phase
+            held = level_of(own, side) if game.whole_game else level
             occupied = place(men, slot, scratch.squares)
-            best = best_in_passing(game, side, square, occupied, level, scratch)
-            best = max(best, best_key(game, slot - game.base, side, occupied, level, scratch))
-            right = key_before((1 - 2 * side) * best, level)
+            best = best_in_passing(game, side, square, occupied, held, scratch)
+            best = max(best, best_key(game, slot - game.base, side, occupied, held, scratch))
+            right = key_before((1 - 2 * side) * best, held)
             code, depth = (
                 np.int64(game.ep_value[row, place_in_phase]),
                 np.int64(game.ep_depth[row, place_in_phase]),
             )
-            stored = key_of(code, depth, level)
+            stored = key_of(code, depth, held)
             if stored != right:
                 place_number = row * men.phase_size + place_in_phase
-                note(found, findings, WRONG, True, side, place_number, level, stored, right)
+                note(found, findings, WRONG, True, side, place_number, held, stored, right)
                 findings += 1
     return states, findings
