@@ -102,6 +102,7 @@ class NoTablesError(TbgenError):
 
     :param directory: where they were looked for.
     :param given: the directory as the user gave it, None for the default one.
+    :param rules: the rules the tables were to be built for.
 
     >>> print(NoTablesError("data"))
     there are no tables in data: build some, as with: tbgen build KBvK
@@ -109,14 +110,21 @@ class NoTablesError(TbgenError):
 
     exit_code: ClassVar[int] = 3
 
-    def __init__(self, directory: str | PathLike[str], given: str | PathLike[str] | None = None) -> None:
-        super().__init__(directory, given)
+    def __init__(
+        self,
+        directory: str | PathLike[str],
+        given: str | PathLike[str] | None = None,
+        rules: str = "r",
+    ) -> None:
+        super().__init__(directory, given, rules)
         self.directory = directory
         self.given = given
+        self.rules = rules
 
     def __str__(self) -> str:
-        words = ["tbgen", "build", "KBvK", *([] if self.given is None else ["--dir", str(self.given)])]
-        return f"there are no tables in {self.directory}: build some, as with: {shlex.join(words)}"
+        command = MissingTableError("KBvK", self.given, self.rules).command
+        what = "tables" if self.rules == "r" else f"tables for the rules {self.rules}"
+        return f"there are no {what} in {self.directory}: build some, as with: {command}"
 
 
 class DamagedTableError(TbgenError, OSError):

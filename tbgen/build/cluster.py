@@ -44,6 +44,7 @@ def build_on_cluster(
     accrued: Accrued = Accrued.AUTO,
     memory: int | None = None,
     patience: float = 30.0,
+    rules: str = "r",
 ) -> list[Built]:
     """Build tables like :func:`tbgen.build.build`, on the workers of a Dask scheduler.
 
@@ -53,21 +54,22 @@ def build_on_cluster(
     :param accrued: whether to store the values of accrued scores.
     :param memory: bytes that a table may need; None for all that a worker offers.
     :param patience: seconds to wait for a worker, before the build and whenever none can go on with it.
+    :param rules: as in :func:`tbgen.build.build`.
     :raises TbgenError: if the cluster cannot do the build, or a table cannot be built; tables finished before
         are kept.
     """
     wanted, directory = list(materials), directory.absolute()
-    if not force and not missing(wanted, directory):
+    if not force and not missing(wanted, directory, rules=rules):
         tidy(directory, reporter)
         return []
-    with connected(scheduler) as client, build_lock(directory, reporter.note):
+    with connected(scheduler) as client, build_lock(directory, reporter.note, rules):
         tidy(directory, reporter)
-        todo = missing(wanted, directory, force=wanted if force else ())
+        todo = missing(wanted, directory, force=wanted if force else (), rules=rules)
         if not todo:
             return []
         with shared_probe(directory) as probe:
             share = survey(client, probe, patience)
-            needs = {material: estimate(material, threads or share, accrued) for material in todo}
+            needs = {material: estimate(material, threads or share, accrued, rules) for material in todo}
             check_workers(workers(client, scheduler), needs.values())
             if memory is not None:
                 check_memory(needs.values(), memory)
@@ -79,6 +81,7 @@ def build_on_cluster(
                 probe=str(probe),
                 threads=threads,
                 accrued=accrued.value,
+                rules=rules,
             )
             built = _Run(client, scheduler, directory, reporter, patience, needs, task).run()
         remove_leftovers(directory)  # of workers that died on the way

@@ -35,10 +35,12 @@ class Estimate:
 
 
 @cache
-def estimate(material: Material, threads: int = 2, accrued: Accrued = Accrued.AUTO) -> Estimate:
-    """Estimate one table from its size and kind, and whether accrued scores are to be stored; rates measured
-    with ``scripts/bench_build.py`` on two cores."""
-    layout, kind = layout_of(material), _kind(material)
+def estimate(
+    material: Material, threads: int = 2, accrued: Accrued = Accrued.AUTO, rules: str = "r"
+) -> Estimate:
+    """Estimate one table from its size and kind, its rules, and whether accrued scores are to be stored; rates
+    measured with ``scripts/bench_build.py`` on two cores."""
+    layout, kind = layout_of(material), _kind(material, rules)
     slots, pawns = 2 * layout.size, min(material.pawns, 2)
     seconds = 0.02 + slots * 1e-9 * kind.nanoseconds[pawns] * 2 / min(threads, 2)
     disk = 30_000 + int(slots * _bytes_per_slot(material, kind, accrued) / layout.orders)
@@ -92,7 +94,7 @@ _CLEAR: Final = _Kind((130, 120, 140), (0.36, 0.46, 0.6), (0.42, 0.5, 0.55), (0.
 _EVEN: Final = _Kind((240, 215, 160), (0.85, 1.25, 0.92), (0.55, 0.6, 0.6), (0.44, 0.51, 0.51), 0.5, 54)
 
 
-def _kind(material: Material) -> _Kind:
+def _kind(material: Material, rules: str) -> _Kind:
     """How one-sided a material is: the more even, the more layers stay alive."""
     if material.black == "K":
         return _LONE_KING

@@ -1,4 +1,4 @@
-"""One build at a time per directory."""
+"""One build at a time per directory and rules."""
 
 import contextlib
 import errno
@@ -11,22 +11,23 @@ from typing import Final
 from tbgen.errors import TbgenError
 
 LOCK_NAME: Final = ".tbgen.lock"
-"""The lock file; it stays, empty locks cost nothing, and the system releases it when its holder ends."""
+"""The lock file, for r-mobility; it stays, empty locks cost nothing, and the system releases it when its holder
+ends."""
 
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 """What network file systems without locks answer."""
 
 
 @contextlib.contextmanager
-def build_lock(directory: Path, on_wait: Callable[[str], None]) -> Iterator[None]:
-    """Hold the directory's build lock, waiting for another build to end.
+def build_lock(directory: Path, on_wait: Callable[[str], None], rules: str = "r") -> Iterator[None]:
+    """Hold the directory's build lock for some rules, waiting for another build by them to end.
 
     ``on_wait`` is told once, in a sentence, if there is something to wait for, or if the file system has no
     locks: then two builds would do the same work twice and harm nothing, since tables appear by renaming.
 
     :raises TbgenError: if the directory cannot be written.
     """
-    path = directory / LOCK_NAME
+    path = directory / (LOCK_NAME if rules == "r" else f".tbgen.{rules}.lock")
     try:
         directory.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)

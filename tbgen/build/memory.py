@@ -28,9 +28,9 @@ _MMAP_MAX: Final = -4
 _NEVER: Final = -1
 
 
-def keep_memory_for(materials: Iterable[Material], threads: int) -> None:
+def keep_memory_for(materials: Iterable[Material], threads: int, rules: str = "r") -> None:
     """Call :func:`keep_memory` if one of these tables is large."""
-    if any(estimate(material, threads).memory > _LARGE for material in materials):
+    if any(estimate(material, threads, rules=rules).memory > _LARGE for material in materials):
         keep_memory()
 
 

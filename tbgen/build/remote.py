@@ -48,10 +48,18 @@ def look_around(probe: str, dask_worker: Worker) -> dict[str, Any]:
 
 
 def make_table(
-    name: str, directory: str, *, version: str, probe: str, topic: str, threads: int | None, accrued: str
+    name: str,
+    directory: str,
+    *,
+    version: str,
+    probe: str,
+    topic: str,
+    threads: int | None,
+    accrued: str,
+    rules: str = "r",
 ) -> Built:
     """Build one table in the shared directory, as a task of Dask; ``threads`` None for this worker's share,
-    ``accrued`` the value of an :class:`Accrued`.
+    ``accrued`` the value of an :class:`Accrued`, ``rules`` those of the table and its sub-tables.
 
     What happens on the way is told under ``topic``, in dictionaries of the kinds begin, note and progress.
 
@@ -66,10 +74,10 @@ def make_table(
     relay.send("begin", host=socket.gethostname())
     try:
         for sub_table in sorted(material.successors()):
-            _await(directory_here, sub_table)
+            _await(directory_here, sub_table, rules)
         share = threads or _threads(get_worker())
-        keep_memory_for([material], share)
-        return build_table(material, directory_here, relay, share, Accrued(accrued))
+        keep_memory_for([material], share, rules)
+        return build_table(material, directory_here, relay, share, Accrued(accrued), rules)
     except TbgenError:
         raise
     except MemoryError as error:
@@ -146,14 +154,14 @@ def _problem(probe: Path) -> str:
     return ""
 
 
-def _await(directory: Path, material: Material) -> None:
+def _await(directory: Path, material: Material, rules: str) -> None:
     """Wait until a table that is finished is seen here too.
 
     :raises MissingTableError: if it does not appear.
     """
-    path = table_path(directory, material.name)
+    path = table_path(directory, material.name, rules)
     deadline = time.monotonic() + _APPEARANCE
     while path.name not in os.listdir(directory):  # listing asks the server, looking up a name may not
         if time.monotonic() > deadline:
-            raise MissingTableError(material.name, directory)
+            raise MissingTableError(material.name, directory, rules)
         time.sleep(0.2)

@@ -26,7 +26,7 @@ class Built:
 
     info: TableInfo
     layers: int
-    """Accrued scores solved, of both holders."""
+    """Accrued scores solved, of both holders; none in whole-game mobility."""
     seconds: float
     """Wall time, reading of sub-tables and writing included."""
     stages: Mapping[str, float]
@@ -52,15 +52,15 @@ class Reporter(Protocol):
 
 
 def missing(
-    materials: Iterable[Material], directory: Path, *, force: Iterable[Material] = ()
+    materials: Iterable[Material], directory: Path, *, force: Iterable[Material] = (), rules: str = "r"
 ) -> list[Material]:
-    """Return what a build of these materials has to make, in build order.
+    """Return what a build of these materials for some rules has to make, in build order.
 
     :param force: materials to make even if their table is there.
     :raises DamagedTableError: if a table that is there cannot be used.
     """
     forced = set(force)
-    return [m for m in closure(materials) if m in forced or not _is_there(m, directory)]
+    return [m for m in closure(materials) if m in forced or not _is_there(m, directory, rules)]
 
 
 def build(
@@ -72,28 +72,30 @@ def build(
     threads: int = 2,
     accrued: Accrued = Accrued.AUTO,
     memory: int | None = None,
+    rules: str = "r",
 ) -> list[Built]:
     """Build tables and whatever sub-tables they need; finished ones are skipped.
 
     An interrupted build loses the table at work and nothing else: the next build goes on from there.
 
     :param force: build the named materials anew even if their tables are there.
-    :param accrued: whether to store the values of accrued scores.
+    :param accrued: whether to store the values of accrued scores; those of whole-game mobility need none.
     :param memory: bytes that a table may need; None for all that the machine has.
+    :param rules: ``r``, or ``wg`` for whole-game mobility; sub-tables are built for the same.
     :raises TbgenError: if there is too little memory or room on the disk, or something cannot be read or
         written; tables finished before are kept.
     """
     wanted = list(materials)
-    if not force and not missing(wanted, directory):
+    if not force and not missing(wanted, directory, rules=rules):
         tidy(directory, reporter)
         return []  # even where nothing can be written
     results: list[Built] = []
-    with build_lock(directory, reporter.note):
+    with build_lock(directory, reporter.note, rules):
         tidy(directory, reporter)
-        todo = missing(wanted, directory, force=wanted if force else ())
+        todo = missing(wanted, directory, force=wanted if force else (), rules=rules)
         if not todo:
             return []
-        needs = [estimate(material, threads, accrued) for material in todo]
+        needs = [estimate(material, threads, accrued, rules) for material in todo]
         check_memory(needs, memory)
         check_disk(needs, directory)
         _compile(reporter)
@@ -103,11 +105,11 @@ def build(
             left = sum(table.seconds for table in needs[len(done) :])
             return left * pace(zip(needs, done, strict=False))
 
-        with Sources(directory) as sources:
+        with Sources(directory, rules) as sources:
             for number, material in enumerate(todo):
                 check_disk([needs[number]], directory)  # others use it too
                 reporter.begin(material, number + 1, len(todo), seconds_left())
-                results.append(_build_one(material, directory, sources, reporter, threads, accrued))
+                results.append(_build_one(material, directory, sources, reporter, threads, accrued, rules))
                 reporter.done(results[-1], seconds_left())
     return results
 
@@ -119,20 +121,25 @@ def tidy(directory: Path, reporter: Reporter) -> None:
 
 
 def build_table(
-    material: Material, directory: Path, reporter: Reporter, threads: int, accrued: Accrued = Accrued.AUTO
+    material: Material,
+    directory: Path,
+    reporter: Reporter,
+    threads: int,
+    accrued: Accrued = Accrued.AUTO,
+    rules: str = "r",
 ) -> Built:
     """Build one table whose sub-tables lie in the directory; the caller sees to locks and to room.
 
     :raises TbgenError: if something cannot be read or written.
     """
     _compile(reporter)
-    with Sources(directory) as sources:
-        return _build_one(material, directory, sources, reporter, threads, accrued)
+    with Sources(directory, rules) as sources:
+        return _build_one(material, directory, sources, reporter, threads, accrued, rules)
 
 
-def _is_there(material: Material, directory: Path) -> bool:
+def _is_there(material: Material, directory: Path, rules: str) -> bool:
     try:
-        with TableFile(table_path(directory, material.name), material=material):
+        with TableFile(table_path(directory, material.name, rules), material=material):
             return True
     except MissingTableError:
         return False
@@ -156,6 +163,7 @@ def _build_one(
     reporter: Reporter,
     threads: int,
     accrued: Accrued,
+    rules: str,
 ) -> Built:
     from tbgen.retro.solver import Stages, solve
 
@@ -170,12 +178,13 @@ def _build_one(
         progress=reporter.progress,
         stages=stages,
         max_runs=accrued.max_runs(material),
+        rules=rules,
     )
     clock = time.perf_counter()
     reporter.progress("writing", 0, 0)
     info = write_table(
         table,
-        table_path(directory, material.name),
+        table_path(directory, material.name, rules),
         version=__version__,
         build_seconds=clock - begun,
         parameters={"threads": threads, "layers": stages.layers},

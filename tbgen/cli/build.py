@@ -11,9 +11,11 @@ from tbgen.build.memory import keep_memory_for
 from tbgen.cli.journal import Journal
 from tbgen.cli.options import add_directory, add_json
 from tbgen.cli.progress import duration
+from tbgen.cli.rules import add_rules
 from tbgen.cli.text import counted, parse_size, size_text
 from tbgen.errors import TbgenError, UsageError
 from tbgen.material import Material, all_materials
+from tbgen.score import WHOLE_GAME
 from tbgen.store.format import default_directory
 
 _DESCRIPTION = """\
@@ -28,6 +30,7 @@ examples:
   tbgen build --men 4 --estimate
   nohup tbgen build --men 5 > tables.txt 2> build.log &
   tbgen build --men 5 --accrued none --memory 12G
+  tbgen build --men 4 --rules wg
   tbgen build --men 5 --scheduler tcp://host:8786 --dir /shared/tables
 """
 
@@ -44,11 +47,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--accrued",
         choices=[choice.value for choice in Accrued],
-        default=Accrued.AUTO.value,
         help="whether tables store the values of accrued scores: all, none, or auto (default), which leaves "
         "them out of those tables of five men where they would take more room than the fresh values; what is "
         "left out is worked out on demand; tables that are there stay as they are",
     )
+    add_rules(parser)
     parser.add_argument(
         "--scheduler",
         metavar="ADDRESS",
@@ -76,10 +79,10 @@ def run(arguments: argparse.Namespace) -> int:
     memory = None if arguments.memory is None else parse_size(arguments.memory)
     directory = default_directory() if arguments.dir is None else arguments.dir
     forced = materials if arguments.force else []
-    accrued = Accrued(arguments.accrued)
+    accrued, rules = _accrued(arguments), arguments.rules
     if arguments.estimate:
-        todo = missing(materials, directory, force=forced)
-        estimates = [estimate(material, threads, accrued) for material in todo]
+        todo = missing(materials, directory, force=forced, rules=rules)
+        estimates = [estimate(material, threads, accrued, rules) for material in todo]
         _print_estimates(estimates, arguments.json)
         if memory is not None:
             check_memory(estimates, memory)
@@ -87,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     journal = Journal(directory, quiet=arguments.json)
     try:
         if arguments.scheduler is None:
-            keep_memory_for(missing(materials, directory, force=forced), threads)
+            keep_memory_for(missing(materials, directory, force=forced, rules=rules), threads, rules)
             built = build(
                 materials,
                 directory,
@@ -96,6 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
                 threads=threads,
                 accrued=accrued,
                 memory=memory,
+                rules=rules,
             )
         else:
             built = _build_on_cluster()(
@@ -107,18 +111,35 @@ def run(arguments: argparse.Namespace) -> int:
                 threads=arguments.threads,
                 accrued=accrued,
                 memory=memory,
+                rules=rules,
             )
     finally:
         journal.close()
     if arguments.json:
         print(
             json.dumps(
-                {"directory": str(directory), "built": [_document(table) for table in built]}, indent=2
+                {"directory": str(directory), "rules": rules, "built": [_document(table) for table in built]},
+                indent=2,
             )
         )
     elif not built:
         print(f"nothing to build: the tables asked for are in {directory}")
     return 0
+
+
+def _accrued(arguments: argparse.Namespace) -> Accrued:
+    """Return what tables are to store.
+
+    :raises UsageError: if the question is asked of tables for which there is nothing to choose.
+    """
+    if arguments.accrued is None:
+        return Accrued.AUTO
+    if arguments.rules == WHOLE_GAME:
+        raise UsageError(
+            f"--accrued {arguments.accrued} means nothing with --rules {WHOLE_GAME}: in whole-game mobility the "
+            "values of accrued scores follow from the fresh ones, and no table stores them"
+        )
+    return Accrued(arguments.accrued)
 
 
 def _build_on_cluster() -> Callable[..., list[Built]]:

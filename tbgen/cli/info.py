@@ -12,12 +12,13 @@ from typing import Any
 
 from tbgen.cli.manifest import print_manifest
 from tbgen.cli.options import add_directory, add_json, directory_of
+from tbgen.cli.rules import add_rules
 from tbgen.cli.streams import say
 from tbgen.cli.text import counted, size_text
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.material import Material, all_materials
-from tbgen.score import GScore
-from tbgen.store.format import layers_beside, table_path, tables_in
+from tbgen.score import WHOLE_GAME, GScore
+from tbgen.store.format import RULES, layers_beside, table_path, tables_in
 from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
 
@@ -34,6 +35,9 @@ each and count its values: positions up to symmetry, per side to move. Depths ar
 those of accrued scores included where it stores them. Layers are what probes of tables without accrued scores
 have worked out and kept beside them.
 
+Tables for whole-game mobility (--rules wg) are listed apart from those for r-mobility; a list ends with how
+many there are of the other kind.
+
 --manifest prints, for each table that is there or is named, what two people need to compare theirs: the
 digest of the fresh values (the same whether or not accrued scores are stored), whether accrued scores are
 stored, and the digest of everything; the last line has both digests of all lines. It repeats what the files
@@ -43,6 +47,7 @@ _EPILOG = """\
 examples:
   tbgen info
   tbgen info KBvK KBNvK --json
+  tbgen info --rules wg
   tbgen info --manifest --dir mine > mine.txt; tbgen info --manifest --dir yours | diff mine.txt -
 """
 
@@ -74,48 +79,49 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = _DESCRIPTION, _EPILOG
     parser.add_argument("materials", nargs="*", metavar="MATERIAL", help="material such as KBvK")
     parser.add_argument("--manifest", action="store_true", help="print the digests of the tables")
+    add_rules(parser)
     add_json(parser, "one JSON document")
     add_directory(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Describe the tables; the worst of what is wrong with them is the exit code."""
-    directory = directory_of(arguments)
+    directory, rules = directory_of(arguments), arguments.rules
     named = [Material.parse(name) for name in arguments.materials]
     if arguments.manifest:
-        return print_manifest(
-            sorted({*named}) or tables_in(directory), directory, arguments.dir, arguments.json
-        )
+        materials = sorted({*named}) or tables_in(directory, rules)
+        return print_manifest(materials, directory, arguments.dir, arguments.json, rules)
     entries = [
-        _entry(material, arguments.dir, directory, bool(named)) for material in named or _overview(directory)
+        _entry(material, arguments.dir, directory, rules, bool(named))
+        for material in named or _overview(directory, rules)
     ]
     # That tables are missing is what an overview says, not a failure.
     errors = [entry.error for entry in entries if entry.error and (named or not entry.missing)]
     if arguments.json:
-        print(json.dumps(_document(directory, entries), indent=2))
+        print(json.dumps(_document(directory, rules, entries), indent=2))
     else:
-        for text in _details(entries) if named else _list(directory, entries):
+        for text in _details(entries) if named else _list(directory, rules, entries):
             print(text)
         for error in errors:
             say(f"tbgen: {error}")
     return max((error.exit_code for error in errors), default=0)
 
 
-def _overview(directory: Path) -> list[Material]:
-    found = tables_in(directory)
+def _overview(directory: Path, rules: str) -> list[Material]:
+    found = tables_in(directory, rules)
     men = max([_OVERVIEW_MEN, *(material.men for material in found)])
     return sorted({*all_materials(men), *found})
 
 
-def _entry(material: Material, given: Path | None, directory: Path, detailed: bool) -> Entry:
-    path = table_path(directory, material.name)
+def _entry(material: Material, given: Path | None, directory: Path, rules: str, detailed: bool) -> Entry:
+    path = table_path(directory, material.name, rules)
     try:
         with TableFile(path, material=material) as file:
             sizes = list(_sizes(layers_beside(path)))
             counts = file.counts() if detailed else None
             return Entry(material, file.info, counts, layers=len(sizes), layer_bytes=sum(sizes))
     except MissingTableError:
-        return Entry(material, error=MissingTableError(material.name, given))
+        return Entry(material, error=MissingTableError(material.name, given, rules))
     except TbgenError as error:
         return Entry(material, error=error)
 
@@ -130,12 +136,13 @@ def _layers_text(number: int, size: int) -> str:
     return f"{counted(number, 'layer')} of {size_text(size)}" if number else ""
 
 
-def _list(directory: Path, entries: Sequence[Entry]) -> Iterator[str]:
+def _list(directory: Path, rules: str, entries: Sequence[Entry]) -> Iterator[str]:
     found = [(entry.info, entry) for entry in entries if entry.info]
     tables, layers = sum(info.bytes for info, _ in found), sum(entry.layer_bytes for entry in entries)
     beside = _layers_text(sum(entry.layers for entry in entries), layers)
     together = f", and {beside} beside them: {size_text(tables + layers)}" if beside else ""
-    yield f"{directory}: {len(found)} of {counted(len(entries), 'table')}, {size_text(tables)}{together}"
+    whose = "" if rules == RULES[0] else f" for the rules {rules}"
+    yield f"{directory}: {len(found)} of {counted(len(entries), 'table')}{whose}, {size_text(tables)}{together}"
     if found:
         yield ""
         yield (
@@ -143,7 +150,7 @@ def _list(directory: Path, entries: Sequence[Entry]) -> Iterator[str]:
         )
     for info, entry in found:
         beside = _layers_text(entry.layers, entry.layer_bytes)
-        accrued = "stored" if info.accrued else "left out"
+        accrued = "stored" if info.accrued else "left out" if rules != WHOLE_GAME else "-"
         yield (
             f"{info.material:10} {sum(info.positions) + info.ep_positions:14,} {info.max_depth:3} plies"
             f"  {accrued:8} {size_text(info.bytes):>10} {info.build_seconds:8.1f} s"
@@ -153,6 +160,10 @@ def _list(directory: Path, entries: Sequence[Entry]) -> Iterator[str]:
     if missing:
         yield ""
         yield from wrap(f"missing: {missing}", 100, subsequent_indent=" " * 9)
+    for other in RULES:
+        if other != rules and (others := len(tables_in(directory, other))):
+            yield ""
+            yield f"{counted(others, 'table')} for the rules {other}: tbgen info --rules {other}"
 
 
 def _missing(materials: Sequence[Material]) -> Iterator[str]:
@@ -175,8 +186,9 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
         yield f"{info.material}  ({info.path}, {size_text(info.bytes)})"
         passing = f", {info.ep_positions:,} en passant" if info.ep_positions else ""
         yield f"positions      {white:,} White to move, {black:,} Black to move{passing}"
-        runs = f"{info.runs:,}" if info.accrued else "left out, worked out on demand"
-        yield f"accrued runs   {runs}"
+        if info.rules != WHOLE_GAME:
+            runs = f"{info.runs:,}" if info.accrued else "left out, worked out on demand"
+            yield f"accrued runs   {runs}"
         if entry.layers:
             yield f"kept beside    {_layers_text(entry.layers, entry.layer_bytes)}"
         included = ", accrued scores included" if info.accrued else ""
@@ -189,9 +201,10 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
             yield f"{score!s:>10} {counts[0].get(score, 0):16,} {counts[1].get(score, 0):16,}"
 
 
-def _document(directory: Path, entries: Sequence[Entry]) -> dict[str, Any]:
+def _document(directory: Path, rules: str, entries: Sequence[Entry]) -> dict[str, Any]:
     return {
         "directory": str(directory),
+        "rules": rules,
         "tables": [_table(entry.info, entry) for entry in entries if entry.info],
         "bytes": sum(entry.info.bytes for entry in entries if entry.info),
         "layer_bytes": sum(entry.layer_bytes for entry in entries),

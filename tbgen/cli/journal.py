@@ -7,6 +7,7 @@ from tbgen.build import Built
 from tbgen.cli.progress import ProgressLine, duration
 from tbgen.cli.text import counted, size_text
 from tbgen.material import Material
+from tbgen.score import WHOLE_GAME
 
 
 class Journal:
@@ -56,7 +57,7 @@ class Journal:
         if not self._quiet:
             self._print_row(built)
         left = f"; {self._left()}" if self._finished < self._count else ""
-        without = "" if info.accrued else " without accrued scores"
+        without = "" if info.accrued or info.rules == WHOLE_GAME else " without accrued scores"
         self._line.log(
             f"{info.material}: {self._finished} of {self._count}, done in {duration(built.seconds)}, "
             f"{size_text(info.bytes)}{without}, peak memory {size_text(built.peak)}{left}"

@@ -22,15 +22,16 @@ class Line:
     """What is said of one table."""
 
     material: str
+    rules: str
     info: TableInfo | None
     problem: TbgenError | None
     """Why there is no ``info``."""
 
     def __str__(self) -> str:
         if self.info is None:
-            return f"{self.material} r {'missing' if self.missing else 'damaged'}"
+            return f"{self.material} {self.rules} {'missing' if self.missing else 'damaged'}"
         stored = "stored" if self.info.accrued else "left-out"
-        return f"{self.material} {self.info.rules} {self.info.manifest.fresh} {stored} {self.info.digest}"
+        return f"{self.material} {self.rules} {self.info.manifest.fresh} {stored} {self.info.digest}"
 
     @property
     def missing(self) -> bool:
@@ -38,36 +39,38 @@ class Line:
         return isinstance(self.problem, MissingTableError)
 
 
-def print_manifest(materials: Iterable[Material], directory: Path, given: Path | None, as_json: bool) -> int:
+def print_manifest(
+    materials: Iterable[Material], directory: Path, given: Path | None, as_json: bool, rules: str
+) -> int:
     """Print a line per table and one for all of them, or one document; return the exit code.
 
     ``given`` is the directory that the user named, if any. What is wrong with tables goes to stderr.
     """
-    lines = [_line(material, directory, given) for material in materials]
-    print(json.dumps(_document(lines), indent=2) if as_json else "\n".join(_text(lines)))
+    lines = [_line(material, directory, given, rules) for material in materials]
+    print(json.dumps(_document(lines), indent=2) if as_json else "\n".join(_text(lines, rules)))
     problems = [line.problem for line in lines if line.problem]
     for problem in problems:
         say(f"tbgen: {problem}")
     return max((problem.exit_code for problem in problems), default=0)
 
 
-def _line(material: Material, directory: Path, given: Path | None) -> Line:
+def _line(material: Material, directory: Path, given: Path | None, rules: str) -> Line:
     try:
-        with TableFile(table_path(directory, material.name), material=material) as file:
+        with TableFile(table_path(directory, material.name, rules), material=material) as file:
             if file.info.manifest.digest != file.info.digest:
                 raise file.damaged("its manifest does not match its digest")
-            return Line(material.name, file.info, None)
+            return Line(material.name, rules, file.info, None)
     except MissingTableError:
-        return Line(material.name, None, MissingTableError(material.name, given))
+        return Line(material.name, rules, None, MissingTableError(material.name, given, rules))
     except TbgenError as error:
-        return Line(material.name, None, error)
+        return Line(material.name, rules, None, error)
 
 
-def _text(lines: list[Line]) -> list[str]:
+def _text(lines: list[Line], rules: str) -> list[str]:
     text = [TITLE, *map(str, lines)]
     if all(line.info for line in lines):
         fresh, digest = _set_digests(lines)
-        text.append(f"set r {fresh} {len(lines)} {digest}")
+        text.append(f"set {rules} {fresh} {len(lines)} {digest}")
     return text
 
 
@@ -78,7 +81,7 @@ def _document(lines: list[Line]) -> dict[str, Any]:
         "tables": [
             {
                 "material": line.material,
-                "rules": line.info.rules,
+                "rules": line.rules,
                 "fresh": line.info.manifest.fresh,
                 "accrued": bool(line.info.accrued),
                 "digest": line.info.digest,
@@ -98,6 +101,6 @@ def _set_digests(lines: list[Line]) -> tuple[str, str]:
     fresh, digest = hashlib.sha256(), hashlib.sha256()
     for line in lines:
         assert line.info
-        fresh.update(f"{line.material} {line.info.rules} {line.info.manifest.fresh}\n".encode())
-        digest.update(f"{line.material} {line.info.rules} {line.info.digest}\n".encode())
+        fresh.update(f"{line.material} {line.rules} {line.info.manifest.fresh}\n".encode())
+        digest.update(f"{line.material} {line.rules} {line.info.digest}\n".encode())
     return fresh.hexdigest(), digest.hexdigest()

@@ -13,6 +13,7 @@ import chess
 from tbgen.cli.lines import batches_of_lines
 from tbgen.cli.options import add_directory, add_json, add_scoring, directory_of, scoring_of
 from tbgen.cli.play import diagram, line_document, line_text, mover, plies, points_document
+from tbgen.cli.rules import add_rules
 from tbgen.errors import TbgenError
 from tbgen.probe.batch import BATCH, MOVES_BATCH
 from tbgen.probe.line import LinePly
@@ -20,7 +21,7 @@ from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.rules.fen import Fen, parse_fen
-from tbgen.score import GScore
+from tbgen.score import WHOLE_GAME, GScore
 from tbgen.scoring import Scoring
 
 _DESCRIPTION = """\
@@ -29,12 +30,13 @@ is that value), and all legal moves, best first, each with value and depth of th
 
 A G-score is held by the side that just moved: G3.5 by White, -G3.5 by Black. The accrued score comes from
 --accrued, else from a seventh field of the FEN (unless the halfmove clock is 0); the score of the position
-itself is folded in.
+itself is folded in. In whole-game mobility (--rules wg) no move resets it, and the seventh field always counts.
 """
 _EPILOG = """\
 examples:
   tbgen probe "8/8/8/4KBk1/8/8/8/8 b - - 0 1" --line
   tbgen probe "8/8/5k1K/5P2/8/8/8/8 w - - 1 60" --accrued -G2.5
+  tbgen probe --rules wg "8/8/5k1K/5P2/8/8/8/8 w - - 1 60 -G2.5"
   tbgen probe - < positions.fen
   tbgen probe --no-moves - < positions.fen
 """
@@ -86,6 +88,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-moves", action="store_true", help="leave the moves out, which take nine tenths of the time"
     )
+    add_rules(parser)
     add_scoring(parser)
     add_json(parser, "one JSON document")
     add_directory(parser)
@@ -97,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
     text = " ".join(arguments.fen)
     wanted = Wanted(not arguments.no_moves, arguments.line, scoring_of(arguments))
     directory_of(arguments)
-    with open_tablebase(arguments.dir) as tables:
+    with open_tablebase(arguments.dir, rules=arguments.rules) as tables:
         if text == "-":
             return _batch(tables, accrued, wanted)
         (report,) = _reports(tables, [text], accrued, wanted)
@@ -132,7 +135,7 @@ def _reports(
     fens = [_fen(text) for text in texts]
     valid = [fen for fen in fens if isinstance(fen, Fen)]
     boards = [fen.board for fen in valid]
-    accrued = [fen.accrued if given is None else given for fen in valid]
+    accrued = [_held(fen, tables.rules) if given is None else given for fen in valid]
     results = tables.probe_many(boards, accrued)
     moves = tables.moves_many(boards, accrued) if wanted.moves else repeat(None)
     answers = zip(boards, accrued, results, moves, strict=False)
@@ -152,6 +155,11 @@ def _reports(
                 yield Report(fen_text, board, tables.rules, wanted.scoring, result, ranked, line)
             except TbgenError as error:
                 yield error
+
+
+def _held(fen: Fen, rules: str) -> GScore | None:
+    """Return the accrued score that a FEN tells of."""
+    return fen.seventh if rules == WHOLE_GAME else fen.accrued
 
 
 def _fen(text: str) -> Fen | TbgenError:
@@ -194,7 +202,8 @@ def _text(report: Report) -> Iterator[str]:
     result = report.result
     yield from diagram(report.board)
     yield ""
-    yield f"{result.material}, {_situation(report)}"
+    whole_game = report.rules == WHOLE_GAME
+    yield f"{result.material}, {_situation(report)}{', whole-game mobility' if whole_game else ''}"
     yield f"value           {result.value}  ({result.value.holder.capitalize()} holds it)"
     yield f"depth           {plies(result.depth)}"
     yield f"accrued score   {result.accrued}"
@@ -204,7 +213,7 @@ def _text(report: Report) -> Iterator[str]:
         yield ""
         width = max(len(move.san) for move in report.moves)
         for move in report.moves:
-            reset = "  resets" if move.zeroing else ""
+            reset = "  resets" if move.zeroing and not whole_game else ""
             yield f"{move.san:{width}}  {move.value!s:>6}  {plies(move.depth):>9}{reset}"
     if report.line is not None:
         yield ""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbgen.cli.options import add_directory, add_json, directory_of
+from tbgen.cli.rules import add_rules
 from tbgen.cli.progress import ProgressLine, duration
 from tbgen.cli.text import counted
 from tbgen.errors import MissingTableError, NoTablesError, TbgenError, UsageError
@@ -29,6 +30,7 @@ _EPILOG = """\
 examples:
   tbgen verify
   tbgen verify KBNvK --sample 100000
+  tbgen verify --rules wg
 """
 
 
@@ -49,6 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="threads (default: all cores)"
     )
+    add_rules(parser)
     add_json(parser, "one JSON document about the tables")
     add_directory(parser)
 
@@ -61,10 +64,10 @@ def run(arguments: argparse.Namespace) -> int:
     from tbgen.verify.tables import verify  # needs numba, and --help does not
 
     _check_numbers(arguments)
-    directory = directory_of(arguments)
-    materials = [Material.parse(name) for name in arguments.materials] or tables_in(directory)
+    directory, rules = directory_of(arguments), arguments.rules
+    materials = [Material.parse(name) for name in arguments.materials] or tables_in(directory, rules)
     if not materials:
-        raise NoTablesError(directory, arguments.dir)
+        raise NoTablesError(directory, arguments.dir, rules)
     reporter = _Reporter()
     verdicts = []
     try:
@@ -76,6 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
             threads=arguments.threads,
             limit=arguments.findings,
+            rules=rules,
         ):
             verdicts.append(verdict)
             reporter.line.clear()
@@ -84,8 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         reporter.line.clear()
     if arguments.json:
-        print(json.dumps(_document(directory, verdicts), indent=2))
-    _raise_failure(verdicts, arguments.dir)
+        print(json.dumps(_document(directory, rules, verdicts), indent=2))
+    _raise_failure(verdicts, arguments.dir, rules)
     return 0
 
 
@@ -138,8 +142,9 @@ def _text(verdict: Verdict) -> str:
     return f"{name} {said}, {counted(result.states, 'state')}, {result.seconds:.2f} s"
 
 
-def _document(directory: Path, verdicts: list[Verdict]) -> dict[str, Any]:
-    return {"directory": str(directory), "tables": [_table(verdict) for verdict in verdicts]}
+def _document(directory: Path, rules: str, verdicts: list[Verdict]) -> dict[str, Any]:
+    tables = [_table(verdict) for verdict in verdicts]
+    return {"directory": str(directory), "rules": rules, "tables": tables}
 
 
 def _table(verdict: Verdict) -> dict[str, Any]:
@@ -181,7 +186,7 @@ def _outcome(outcome: Outcome | None) -> dict[str, Any] | None:
     )
 
 
-def _raise_failure(verdicts: list[Verdict], given: Path | None) -> None:
+def _raise_failure(verdicts: list[Verdict], given: Path | None, rules: str) -> None:
     """Raise what is worst: a wrong table, else one that cannot be read, else a missing one."""
     failed = [verdict for verdict in verdicts if not verdict.proved]
     if not failed:
@@ -192,4 +197,4 @@ def _raise_failure(verdicts: list[Verdict], given: Path | None) -> None:
         raise TbgenError(f"{len(wrong)} of {counted(len(verdicts), 'table')} {are} wrong: {', '.join(wrong)}")
     errors = [verdict.error for verdict in failed if verdict.error is not None]
     error = min(errors, key=lambda error: isinstance(error, MissingTableError))
-    raise MissingTableError(error.material, given) if isinstance(error, MissingTableError) else error
+    raise MissingTableError(error.material, given, rules) if isinstance(error, MissingTableError) else error

@@ -22,7 +22,7 @@ class RankedMove:
     depth: int
     """Depth of the state it leads to, in plies."""
     zeroing: bool
-    """Whether it resets the accrued score: captures and pawn moves."""
+    """Whether it is a capture or a pawn move, which resets the accrued score in r-mobility."""
 
     @property
     def uci(self) -> str:
@@ -66,19 +66,22 @@ def ranked_moves(board: chess.Board, successors: Sequence[Successor]) -> list[Ra
 
 def successors(values: Values, board: chess.Board, accrued: int) -> list[Successor]:
     """Return the states that the legal moves of a valid board lead to, the best for the mover first."""
-    reached = reached_by(board, accrued)
+    reached = reached_by(board, accrued, values.whole_game)
     return order(board, accrued, reached, [values.of(r.position, r.accrued) for r in reached])
 
 
-def reached_by(board: chess.Board, accrued: int) -> list[Reached]:
-    """Return the states that the legal moves of a valid board with a folded accrued score lead to."""
+def reached_by(board: chess.Board, accrued: int, whole_game: bool) -> list[Reached]:
+    """Return the states that the legal moves of a valid board with a folded accrued score lead to.
+
+    In whole-game mobility no move resets it.
+    """
     after = board.copy(stack=False)
     found = []
     for move in board.legal_moves:
         zeroing = board.is_zeroing(move)
         after.push(move)
         position = locate(after)
-        held = position.score if zeroing else fold(accrued, position.score)
+        held = position.score if zeroing and not whole_game else fold(accrued, position.score)
         found.append(Reached(move, zeroing, position, held))
         after.pop()
     return found

@@ -29,15 +29,15 @@ class ProbeResult:
     """The accrued score with the position's own folded in."""
 
 
-def state_of(board: chess.Board, accrued: GScore | str | None) -> State:
-    """Return the state that a caller asks for.
+def state_of(board: chess.Board, accrued: GScore | str | None, whole_game: bool) -> State:
+    """Return the state that a caller asks for, in whole-game mobility or in r-mobility.
 
     :raises UsageError: if tables hold no such position, or the accrued score means nothing.
     :raises TypeError: if the arguments are no board, and no G-score or text.
     """
     given = score_of(board, accrued)
     validate(board)
-    return locate_state(board, given)
+    return locate_state(board, given, whole_game)
 
 
 def score_of(board: chess.Board, accrued: GScore | str | None) -> GScore | None:
@@ -53,10 +53,13 @@ def score_of(board: chess.Board, accrued: GScore | str | None) -> GScore | None:
     )
 
 
-def locate_state(board: chess.Board, given: GScore | None) -> State:
-    """Return the place of a valid board, and the given accrued score with the board's own folded in."""
+def locate_state(board: chess.Board, given: GScore | None, whole_game: bool) -> State:
+    """Return the place of a valid board, and the given accrued score with the board's own folded in.
+
+    In r-mobility an en passant right tells that the score has just been reset.
+    """
     position = locate(board)
-    if given is None or position.terminal or position.ep_square >= 0:
+    if given is None or position.terminal or (position.ep_square >= 0 and not whole_game):
         return position, position.score
     if given.rank < 2:
         raise UsageError(f"the accrued score {given} ends the game, and here it goes on")

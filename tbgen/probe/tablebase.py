@@ -26,9 +26,11 @@ class Tablebase:
     """Values, moves and lines of positions from the tables of one directory; safe for threads.
 
     Get it from :func:`open_tablebase`. An accrued score is a G-score or its text, and counts whatever the
-    halfmove clock of the board says; the position's own score is folded in. It is ignored where an en
-    passant capture is legal (such a position is the first after a reset), and in mate and stalemate.
+    halfmove clock of the board says; the position's own score is folded in. It is ignored in mate and
+    stalemate and, in r-mobility, where an en passant capture is legal (such a position is the first after a
+    reset).
 
+    :param rules: ``r``, or ``wg`` for whole-game mobility: what the tables are for.
     :param make_layers: whether to make the layer that a question needs of a table that was built without
         accrued scores; without, the answer is a :class:`~tbgen.errors.MissingLayerError`.
     """
@@ -44,7 +46,8 @@ class Tablebase:
     ) -> None:
         if rules not in RULES:
             raise UsageError(
-                f"there are no rules {quote(rules)}; tables are built for the rules 'r' (r-mobility)"
+                f"there are no rules {quote(rules)}; tables are built for the rules 'r' (r-mobility) and 'wg' "
+                "(whole-game mobility)"
             )
         self._values = Values(
             directory,
@@ -89,7 +92,7 @@ class Tablebase:
         :raises MissingTableError: if the table has not been built.
         :raises DamagedTableError: if its file cannot be used.
         """
-        state = state_of(board, accrued)
+        state = state_of(board, accrued, self._values.whole_game)
         return result_of(state, *self._values.of(*state))
 
     def get(self, board: chess.Board, accrued: GScore | str | None = None) -> ProbeResult | None:
@@ -107,7 +110,7 @@ class Tablebase:
             validate(board)
         except UsageError:
             return None
-        state = locate_state(board, given)
+        state = locate_state(board, given, self._values.whole_game)
         try:
             return result_of(state, *self._values.of(*state))
         except MissingTableError as error:
@@ -120,7 +123,7 @@ class Tablebase:
 
         Raises as :meth:`probe` does, also for a missing table that only some of the moves lead to.
         """
-        position, held = state_of(board, accrued)
+        position, held = state_of(board, accrued, self._values.whole_game)
         return ranked_moves(board, successors(self._values, board, held)) if not position.terminal else []
 
     def line(self, board: chess.Board, accrued: GScore | str | None = None) -> list[LinePly]:
@@ -128,7 +131,7 @@ class Tablebase:
 
         Raises as :meth:`probe` does.
         """
-        position, held = state_of(board, accrued)
+        position, held = state_of(board, accrued, self._values.whole_game)
         return best_line(self._values, board, position, held)
 
     def probe_many(
@@ -165,6 +168,6 @@ class Tablebase:
 def open_tablebase(directory: str | PathLike[str] | None = None, *, rules: str = "r") -> Tablebase:
     """Open a directory of tables: the given one, else ``$TBGEN_DIR``, else ``data``.
 
-    Files are opened when they are needed. Use it as a context manager.
+    The tables are those for ``rules``: ``r``, or ``wg`` for whole-game mobility. Files are opened when they are needed. Use it as a context manager.
     """
     return Tablebase(directory, rules=rules)

@@ -14,7 +14,7 @@ from tbgen.probe.layers import Layers
 from tbgen.probe.position import Position
 from tbgen.probe.signed import of_code, rank_of
 from tbgen.probe.states import State
-from tbgen.score import NONE, GScore
+from tbgen.score import NONE, WHOLE_GAME, GScore
 from tbgen.store.cache import ChunkCache
 from tbgen.store.format import default_directory, table_path
 from tbgen.store.reader import TableFile
@@ -40,6 +40,7 @@ class Values:
     ) -> None:
         self.directory = default_directory() if given is None else Path(given)
         self.rules = rules
+        self.whole_game: Final = rules == WHOLE_GAME
         self._given = given
         self._max_open = max_open
         self._cache = ChunkCache(cache_bytes)
@@ -56,7 +57,8 @@ class Values:
         self._layers.close()
 
     def of(self, position: Position, accrued: int) -> tuple[int, int]:
-        """Return V(P, A) and D(P, A) in plies for a valid position and a folded score (facts F1 and F4).
+        """Return V(P, A) and D(P, A) in plies for a valid position and a folded score (facts F1 and F4; in
+        whole-game mobility, section 9 of docs/theory.md).
 
         :raises MissingTableError: if the table has not been built.
         :raises DamagedTableError: if its file cannot be used.
@@ -72,7 +74,12 @@ class Values:
             code, depth = table.en_passant(phase, position.ep_square, within)
         else:
             code, depth = table.fresh(position.side, position.slot)
-            if accrued != score and code != NONE and rank_of(accrued) <= rank_of(of_code(code)):
+            if (
+                not self.whole_game
+                and accrued != score
+                and code != NONE
+                and rank_of(accrued) <= rank_of(of_code(code))
+            ):
                 held = (accrued ^ swapped) & 255
                 if table.info.accrued:
                     code, depth = table.accrued(position.side, position.slot, held)
@@ -82,6 +89,8 @@ class Values:
                     )
         if code == NONE:
             raise table.damaged("it has no value for a legal position")
+        if self.whole_game and rank_of(of_code(code)) >= rank_of(accrued):
+            return accrued, 0
         return of_code(code) ^ swapped, depth
 
     def of_many(self, states: Sequence[State | TbgenError]) -> list[tuple[int, int] | TbgenError]:
@@ -116,7 +125,9 @@ class Values:
         return found
 
     def _is_layered(self, material: Material) -> bool:
-        """Whether a table is there and was built without accrued scores."""
+        """Whether a table is there and was built without the accrued scores that it takes."""
+        if self.whole_game:
+            return False
         try:
             return not self._table(material).info.accrued
         except TbgenError:

@@ -8,6 +8,7 @@ from typing import Final
 
 from tbgen.errors import UsageError
 from tbgen.material import Material
+from tbgen.score import WHOLE_GAME
 
 FORMAT: Final = "tbgen table"
 """Attribute ``format`` of every table file."""
@@ -15,8 +16,9 @@ FORMAT: Final = "tbgen table"
 FORMAT_VERSION: Final = 2
 """Raised by every change that an older reader would misread."""
 
-RULES: Final = ("r",)
-"""Rules that tables can be built for; the name and the attribute ``rules`` of a file say which it was."""
+RULES: Final = ("r", WHOLE_GAME)
+"""Rules that tables can be built for, r-mobility and whole-game mobility; the name and the attribute ``rules``
+of a file say which it was."""
 
 CHUNK_BYTES: Final = 16384
 """Decoded size of a full chunk, the unit of compression and of random access.

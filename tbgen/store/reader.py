@@ -228,7 +228,14 @@ class TableFile:
         return self._guard(self._start.read)
 
     def _command(self, *options: str) -> str:
-        return shlex.join(["tbgen", "build", *options, self._name, "--dir", str(self.path.parent)])
+        rules = [] if self._rules == RULES[0] else ["--rules", self._rules]
+        return shlex.join(["tbgen", "build", *options, self._name, "--dir", str(self.path.parent), *rules])
+
+    @property
+    def _rules(self) -> str:
+        """The rules that the file's name promises."""
+        named = rules_of_name(self.path)
+        return named if named in RULES else RULES[0]
 
     def _open(self) -> h5py.File:
         try:
@@ -243,7 +250,7 @@ class TableFile:
         except DamagedTableError:
             raise
         except FileNotFoundError:
-            raise MissingTableError(self._name, self.path.parent) from None
+            raise MissingTableError(self._name, self.path.parent, self._rules) from None
         except NotADirectoryError:
             raise TbgenError(f"{self.path.parent} is not a directory; choose another with --dir") from None
         except PermissionError:

@@ -19,10 +19,10 @@ _SMALL: Final = KEPT // 4
 
 
 class Sources:
-    """The tables of a directory as sources; a context, which closes the files."""
+    """The tables of a directory for some rules as sources; a context, which closes the files."""
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
+    def __init__(self, directory: Path, rules: str = "r") -> None:
+        self._directory, self._rules = directory, rules
         self._kept: OrderedDict[Material, ArraySource] = OrderedDict()
         self._files: dict[Material, TableFile] = {}
 
@@ -47,7 +47,7 @@ class Sources:
             return self._kept[material]
         if material in self._files:
             return self._files[material]
-        file = TableFile(table_path(self._directory, material.name), material=material)
+        file = TableFile(table_path(self._directory, material.name, self._rules), material=material)
         if 2 * file.info.size * BYTES_PER_SLOT > _SMALL:
             self._files[material] = file
             return file

@@ -63,11 +63,12 @@ def verify(
     seed: int = 0,
     threads: int = 2,
     limit: int = 10,
+    rules: str = "r",
 ) -> Iterator[Verdict]:
     """Prove tables and all that they can turn into, in build order, and yield a verdict on each.
 
-    A table rests on its sub-tables: it is not proved where one of them is not. The arguments after the star
-    are those of :func:`tbgen.verify.proof.verify_table`.
+    A table rests on its sub-tables for the same ``rules``: it is not proved where one of them is not. The
+    other arguments after the star are those of :func:`tbgen.verify.proof.verify_table`.
     """
     order = closure(materials)
     last_use = {needed: number for number, material in enumerate(order) for needed in material.successors()}
@@ -81,7 +82,7 @@ def verify(
         verdict = _obstacle(material, failed)
         if verdict is None:
             try:
-                with TableFile(table_path(directory, material.name), material=material) as file:
+                with TableFile(table_path(directory, material.name, rules), material=material) as file:
                     table = _read(file, threads)
                     result = verify_table(
                         table,
