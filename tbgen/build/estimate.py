@@ -38,8 +38,8 @@ class Estimate:
 def estimate(
     material: Material, threads: int = 2, accrued: Accrued = Accrued.AUTO, rules: str = "r"
 ) -> Estimate:
-    """Estimate one table from its size and kind, its rules, and whether accrued scores are to be stored; rates
-    measured with ``scripts/bench_build.py`` on two cores."""
+    """Estimate one table for some rules from its size and kind, and whether accrued scores are to be stored;
+    rates measured with ``scripts/bench_build.py`` on two cores."""
     layout, kind = layout_of(material), _kind(material, rules)
     slots, pawns = 2 * layout.size, min(material.pawns, 2)
     seconds = 0.02 + slots * 1e-9 * kind.nanoseconds[pawns] * 2 / min(threads, 2)

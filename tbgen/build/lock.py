@@ -11,8 +11,8 @@ from typing import Final
 from tbgen.errors import TbgenError
 
 LOCK_NAME: Final = ".tbgen.lock"
-"""The lock file, for r-mobility; it stays, empty locks cost nothing, and the system releases it when its holder
-ends."""
+"""The lock file for r-mobility; it stays, empty locks cost nothing, and the system releases it when its
+holder ends."""
 
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 """What network file systems without locks answer."""

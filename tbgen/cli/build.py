@@ -136,8 +136,8 @@ def _accrued(arguments: argparse.Namespace) -> Accrued:
         return Accrued.AUTO
     if arguments.rules == WHOLE_GAME:
         raise UsageError(
-            f"--accrued {arguments.accrued} means nothing with --rules {WHOLE_GAME}: in whole-game mobility the "
-            "values of accrued scores follow from the fresh ones, and no table stores them"
+            f"--accrued {arguments.accrued} means nothing with --rules {WHOLE_GAME}: in whole-game mobility "
+            "the values of accrued scores follow from the fresh ones, and no table stores them"
         )
     return Accrued(arguments.accrued)
 

@@ -141,8 +141,8 @@ def _list(directory: Path, rules: str, entries: Sequence[Entry]) -> Iterator[str
     tables, layers = sum(info.bytes for info, _ in found), sum(entry.layer_bytes for entry in entries)
     beside = _layers_text(sum(entry.layers for entry in entries), layers)
     together = f", and {beside} beside them: {size_text(tables + layers)}" if beside else ""
-    whose = "" if rules == RULES[0] else f" for the rules {rules}"
-    yield f"{directory}: {len(found)} of {counted(len(entries), 'table')}{whose}, {size_text(tables)}{together}"
+    of = counted(len(entries), "table") + ("" if rules == RULES[0] else f" for the rules {rules}")
+    yield f"{directory}: {len(found)} of {of}, {size_text(tables)}{together}"
     if found:
         yield ""
         yield (

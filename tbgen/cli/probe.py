@@ -30,7 +30,8 @@ is that value), and all legal moves, best first, each with value and depth of th
 
 A G-score is held by the side that just moved: G3.5 by White, -G3.5 by Black. The accrued score comes from
 --accrued, else from a seventh field of the FEN (unless the halfmove clock is 0); the score of the position
-itself is folded in. In whole-game mobility (--rules wg) no move resets it, and the seventh field always counts.
+itself is folded in. In whole-game mobility (--rules wg) no move resets it, and the seventh field counts at
+every clock.
 """
 _EPILOG = """\
 examples:

@@ -64,8 +64,8 @@ class Table:
 
     @property
     def whole_game(self) -> bool:
-        """Whether the table is for whole-game mobility: then V(P, A) = W(P) if its rank is smaller than that of
-        A, else A, and no accrued scores are part of the table."""
+        """Whether the table is for whole-game mobility: then V(P, A) is W(P) if its rank is smaller than that
+        of A, else A, and no accrued scores are part of the table."""
         return self.rules == WHOLE_GAME
 
     @property

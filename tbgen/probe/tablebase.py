@@ -46,8 +46,8 @@ class Tablebase:
     ) -> None:
         if rules not in RULES:
             raise UsageError(
-                f"there are no rules {quote(rules)}; tables are built for the rules 'r' (r-mobility) and 'wg' "
-                "(whole-game mobility)"
+                f"there are no rules {quote(rules)}; tables are built for the rules 'r' (r-mobility) and "
+                "'wg' (whole-game mobility)"
             )
         self._values = Values(
             directory,
@@ -168,6 +168,7 @@ class Tablebase:
 def open_tablebase(directory: str | PathLike[str] | None = None, *, rules: str = "r") -> Tablebase:
     """Open a directory of tables: the given one, else ``$TBGEN_DIR``, else ``data``.
 
-    The tables are those for ``rules``: ``r``, or ``wg`` for whole-game mobility. Files are opened when they are needed. Use it as a context manager.
+    The tables are those for ``rules``: ``r``, or ``wg`` for whole-game mobility. Files are opened when they
+    are needed. Use it as a context manager.
     """
     return Tablebase(directory, rules=rules)

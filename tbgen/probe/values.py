@@ -74,12 +74,8 @@ class Values:
             code, depth = table.en_passant(phase, position.ep_square, within)
         else:
             code, depth = table.fresh(position.side, position.slot)
-            if (
-                not self.whole_game
-                and accrued != score
-                and code != NONE
-                and rank_of(accrued) <= rank_of(of_code(code))
-            ):
+            inherited = accrued != score and code != NONE and rank_of(accrued) <= rank_of(of_code(code))
+            if inherited and not self.whole_game:
                 held = (accrued ^ swapped) & 255
                 if table.info.accrued:
                     code, depth = table.accrued(position.side, position.slot, held)

@@ -1,8 +1,8 @@
 """Positions with an en passant right: the first positions of their phase (section 6 of docs/theory.md).
 
 Nothing leads back to such a position, so once the layer of its own score is solved, its value is one choice
-among its moves: exits (the en passant capture included) and quiet moves into the layer. In whole-game mobility,
-where there are no layers, what does not lead to a score of smaller rank leaves it its own.
+among its moves: exits (the en passant capture included) and quiet moves into the layer. In whole-game
+mobility there are no layers, and moves that do not lead to a score of smaller rank leave it its own.
 """
 
 import numpy as np

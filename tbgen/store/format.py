@@ -17,8 +17,8 @@ FORMAT_VERSION: Final = 2
 """Raised by every change that an older reader would misread."""
 
 RULES: Final = ("r", WHOLE_GAME)
-"""Rules that tables can be built for, r-mobility and whole-game mobility; the name and the attribute ``rules``
-of a file say which it was."""
+"""Rules that tables can be built for, r-mobility and whole-game mobility; the name and the attribute
+``rules`` of a file say which it was."""
 
 CHUNK_BYTES: Final = 16384
 """Decoded size of a full chunk, the unit of compression and of random access.

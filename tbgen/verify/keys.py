@@ -68,9 +68,9 @@ def key_before(best, level):
 
 @inlined
 def kept(key, level):
-    """Key of a result for the holder of an accrued score that nothing resets: only a smaller rank replaces it.
+    """Key of a result seen from an accrued score that nothing resets: only a smaller rank takes its place.
 
-    ``key`` is the result's as seen from anywhere: where it replaces the accrued score, all look alike.
+    ``key`` may be the one at any other level: where the result takes the place, it is the same at all.
     """
     worth = key >> 16
     return key if min(worth, WHITE_WORTH - worth) < min(level, WHITE_WORTH - level) else level << 16

@@ -16,8 +16,8 @@ def prove(game, rank, lowest, level, chosen, start, stop, scratch, found):
 
     These are the positions of rank ``lowest`` or more whose own score is worth the level (``MIDDLE``: all),
     and those with a value of such rank that have inherited the accrued score. If ``chosen`` (bool (2, size))
-    is not empty, only positions marked there. In whole-game mobility each position has one state, with its own
-    score, and the level is ``MIDDLE``. Return the number of states and of wrong ones.
+    is not empty, only positions marked there. In whole-game mobility each position has one state, that of its
+    own score, and the level is ``MIDDLE``. Return the number of states and of wrong ones.
     """
     states = findings = 0
     for index in range(start, stop):
