@@ -4,6 +4,7 @@
     scripts/bench_build.py --men 4
     scripts/bench_build.py KRvKR KPvKP --threads 1
     scripts/bench_build.py KNNvKP --sub-tables data
+    scripts/bench_build.py --men 4 --rules wg
 
 Per table: positions, layers, wall seconds in all and per stage, peak memory of the process while it was
 built, bytes of the file. The stages of a table with pawns are summed over the threads that solve its phases
@@ -22,8 +23,10 @@ from pathlib import Path
 from tbgen.accelerate import is_compiled
 from tbgen.build import Built, build
 from tbgen.build.memory import keep_memory_for
+from tbgen.cli.rules import add_rules
 from tbgen.material import Material, all_materials, closure
 from tbgen.retro.warmup import FAMILY, compile_kernels
+from tbgen.store.format import table_path, tables_in
 
 STAGES = (
     "sub-tables",
@@ -47,6 +50,7 @@ def main() -> None:
     parser.add_argument(
         "--sub-tables", type=Path, metavar="DIR", help="take sub-tables from here, rather than build them too"
     )
+    add_rules(parser)
     arguments = parser.parse_args()
     wanted = [Material.parse(name) for name in arguments.materials]
     if arguments.men:
@@ -58,12 +62,14 @@ def main() -> None:
         compile_kernels()
         print(f"compiling the kernels, once: {time.perf_counter() - begun:.1f} s")
     report = Report(set(wanted))
-    keep_memory_for(wanted, arguments.threads)
+    threads, rules = arguments.threads, arguments.rules
+    keep_memory_for(wanted, threads, rules)
     with tempfile.TemporaryDirectory() as folder:
-        for path in arguments.sub_tables.glob("*.r.h5") if arguments.sub_tables else ():
-            if Material.parse(path.name.removesuffix(".r.h5")) not in wanted:
+        for material in tables_in(arguments.sub_tables, rules) if arguments.sub_tables else ():
+            if material not in wanted:
+                path = table_path(arguments.sub_tables, material.name, rules)
                 Path(folder, path.name).symlink_to(path.resolve())
-        build(closure(wanted), Path(folder), report, threads=arguments.threads)
+        build(closure(wanted), Path(folder), report, threads=threads, rules=rules)
     print(
         f"{'all':8} {report.positions:>11,}        {report.seconds:8.2f} "
         + " ".join(f"{report.stages.get(stage, 0):10.2f}" for stage in STAGES)

@@ -14,6 +14,7 @@ from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import BYTES_PER_SLOT
 from tbgen.index.zeroing import en_passant_configs, is_wide, most_promoted_slots
 from tbgen.material import Material
+from tbgen.score import WHOLE_GAME
 from tbgen.store.sources import KEPT
 
 _MIB: Final = 1 << 20
@@ -88,18 +89,37 @@ class _Kind:
     """Bytes that solving takes per slot (of one side to move) of every phase at work."""
 
 
-_LONE_KING: Final = _Kind((42, 54, 110), (0.22, 0.35, 0.33), (0.2, 0.24, 0.3), (0.19, 0.31, 0.30), 0.2, 40)
-_DECISIVE: Final = _Kind((85, 90, 130), (0.36, 0.44, 0.5), (0.35, 0.45, 0.5), (0.32, 0.38, 0.45), 0.3, 54)
-_CLEAR: Final = _Kind((130, 120, 140), (0.36, 0.46, 0.6), (0.42, 0.5, 0.55), (0.32, 0.38, 0.45), 0.5, 54)
-_EVEN: Final = _Kind((240, 215, 160), (0.85, 1.25, 0.92), (0.55, 0.6, 0.6), (0.44, 0.51, 0.51), 0.5, 54)
+def _whole_game(
+    nanoseconds: tuple[float, float, float], size: tuple[float, float, float], workspace: int
+) -> _Kind:
+    """The same in whole-game mobility, where tables have no accrued scores and are solved without layers."""
+    return _Kind(nanoseconds, size, size, size, 0, workspace)
+
+
+_KINDS: Final = {
+    "r": (
+        _Kind((42, 54, 110), (0.22, 0.35, 0.33), (0.2, 0.24, 0.3), (0.19, 0.31, 0.30), 0.2, 40),
+        _Kind((85, 90, 130), (0.36, 0.44, 0.5), (0.35, 0.45, 0.5), (0.32, 0.38, 0.45), 0.3, 54),
+        _Kind((130, 120, 140), (0.36, 0.46, 0.6), (0.42, 0.5, 0.55), (0.32, 0.38, 0.45), 0.5, 54),
+        _Kind((240, 215, 160), (0.85, 1.25, 0.92), (0.55, 0.6, 0.6), (0.44, 0.51, 0.51), 0.5, 54),
+    ),
+    WHOLE_GAME: (
+        _whole_game((23, 38, 77), (0.21, 0.31, 0.3), 26),
+        _whole_game((55, 70, 95), (0.31, 0.38, 0.45), 38),
+        _whole_game((75, 70, 90), (0.33, 0.38, 0.45), 38),
+        _whole_game((80, 80, 85), (0.43, 0.52, 0.51), 38),
+    ),
+}
+"""By rules: a lone king, a decisive lead, a clear one, none."""
 
 
 def _kind(material: Material, rules: str) -> _Kind:
-    """How one-sided a material is: the more even, the more layers stay alive."""
+    """How one-sided a material is: the more even, the more positions stay undecided for long."""
+    lone, decisive, clear, even = _KINDS[rules]
     if material.black == "K":
-        return _LONE_KING
+        return lone
     lead = abs(_strength(material.white) - _strength(material.black))
-    return _DECISIVE if lead >= 6 else _CLEAR if lead >= 4 else _EVEN
+    return decisive if lead >= 6 else clear if lead >= 4 else even
 
 
 def _strength(men: str) -> float:
