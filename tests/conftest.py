@@ -61,3 +61,10 @@ def tables(built_dir: Path) -> Path:
     """
     build(all_materials(4), built_dir, Silent(), threads=os.cpu_count() or 1)
     return built_dir
+
+
+@pytest.fixture(scope="session")
+def whole_game_tables(tables: Path) -> Path:
+    """The same directory with the 36 tables for whole-game mobility beside the others."""
+    build(all_materials(4), tables, Silent(), threads=os.cpu_count() or 1, rules="wg")
+    return tables

@@ -21,23 +21,26 @@ def by_probing(tables: Tablebase) -> LookUp:
     return look_up
 
 
-def folded(board: chess.Board, accrued: GScore | None) -> GScore:
+def folded(board: chess.Board, accrued: GScore | None, whole_game: bool = False) -> GScore:
     """The accrued score after the position's own: a smaller rank replaces it, the first holder keeps it.
 
-    A position with an en passant right is the first after a reset.
+    A position with an en passant right is the first after a reset, if there are resets.
     """
     own = GScore.of_board(board)
-    return own if accrued is None or board.has_legal_en_passant() or own.rank < accrued.rank else accrued
+    first = accrued is None or (board.has_legal_en_passant() and not whole_game)
+    return own if first or own.rank < accrued.rank else accrued
 
 
-def one_ply(look_up: LookUp, board: chess.Board, accrued: GScore | None = None) -> tuple[GScore, int]:
+def one_ply(
+    look_up: LookUp, board: chess.Board, accrued: GScore | None = None, whole_game: bool = False
+) -> tuple[GScore, int]:
     """Value and depth by the conditions that prove a table."""
-    held = folded(board, accrued)
+    held = folded(board, accrued, whole_game)
     reached = []
     for move in list(board.legal_moves):
         after = board.copy(stack=False)
         after.push(move)
-        reached.append(look_up(after, None if board.is_zeroing(move) else held))
+        reached.append(look_up(after, None if board.is_zeroing(move) and not whole_game else held))
     if not reached:
         return GScore.of_board(board), 0
     best = max if board.turn else min

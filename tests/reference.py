@@ -10,13 +10,14 @@ the moves of `reference_moves`. Shares no code with the package under test.
     table.state(1, (wk, bk, knight), accrued)  # the same with an accrued score of rank 2 or more
     table.probe(board)                         # the same for a board of python-chess
     for layer in table.layers(): ...           # all states, one accrued score at a time
+    solve_whole_game("KNvK")                   # the game in which nothing resets the accrued score
     table.certify()                            # the proof by forward generation, over all states
 
 Codes: White's score of rank R is R, Black's 255 - R; a smaller code is better for White.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import chess
@@ -157,6 +158,8 @@ class _Net:
         self.depth = np.concatenate([np.zeros(self.own, np.uint16), *(table.depth for table in tables)])
         ended = moves.legal & (rank < 2)
         self.value[: self.own][ended] = score[ended]
+        # Without zeroing moves the accrued score is taken along into the sub-materials.
+        self.behind = [] if moves.zeroing.any() else list(zip(starts[1:-1].tolist(), tables, strict=True))
 
 
 class _Phase:
@@ -189,6 +192,10 @@ def _solve_layer(phase: _Phase, accrued: int) -> tuple[Nodes, Codes, Depths]:
     value, depth = net.value.copy(), net.depth.copy()
     value[: net.own][inside] = accrued
     depth[: net.own][inside] = 0
+    for start, table in net.behind:
+        if accrued in table.states:
+            nodes, values, depths = table.states[accrued]
+            value[start + nodes], depth[start + nodes] = values, depths
     # Positions outside the layer, reached by one move from inside.
     outside = np.zeros(net.size, dtype=bool)
     outside[phase.target[inside[phase.source]]] = True
@@ -290,6 +297,11 @@ def solve_arrays(name: str) -> ReferenceTable:
         phases = [_Phase(net, moves.legal & (row == rank)) for rank in (6, 5, 4, 3, 2, 1)]
     else:
         phases = [_Phase(net, moves.legal)]
+    return _solve_phases(name, moves, net, phases)
+
+
+def _solve_phases(name: str, moves: Moves, net: _Net, phases: list[_Phase]) -> ReferenceTable:
+    """Solve all layers of one phase after the other."""
     found: dict[int, list[tuple[Nodes, Codes, Depths]]] = {}
     for phase in phases:
         for rank in range(2, int(net.rank[phase.member].max()) + 1):
@@ -334,3 +346,12 @@ def solve_boards() -> ReferenceTable:
 def solve(name: str) -> ReferenceTable:
     """Solve KvK (python-chess and dictionaries) or KXvK (arrays), sub-materials first; solved once."""
     return solve_boards() if name == "KvK" else solve_arrays(name)
+
+
+@cache
+def solve_whole_game(name: str) -> ReferenceTable:
+    """Solve KvK or KXvK where no move is zeroing: all positions are one phase, all states as in any layer."""
+    moves = all_moves(name)
+    moves = replace(moves, zeroing=np.zeros_like(moves.zeroing))
+    net = _Net(moves, [solve_whole_game(sub) for sub in moves.names[1:]])
+    return _solve_phases(name, moves, net, [_Phase(net, moves.legal)])

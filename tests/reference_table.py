@@ -1,10 +1,11 @@
 """Solutions of the reference solver as tables of the package, for tests of what comes after solving."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from reference import solve
+from reference import solve, solve_whole_game
 
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.table import FRESH, LAST_RUN, Table
@@ -46,6 +47,17 @@ def reference_table(name: str) -> Table:
     table.run_mask = np.packbits(bits, axis=-1, bitorder="little").view("<u8").astype(np.uint64)
     table.run_rank = (found[3] + LAST_RUN * last).astype(np.uint8)
     table.run_value, table.run_depth = found[4].astype(np.uint8), found[5].astype(np.uint16)
+    return table
+
+
+@cache
+def whole_game_table(name: str) -> Table:
+    """The table of KvK or KXvK for whole-game mobility; solved once."""
+    solution, material = solve_whole_game(name), Material.parse(name)
+    table = replace(empty_table(material), rules="wg", run_mask=np.zeros((2, 2, 0), np.uint64))
+    for side, (slots, nodes) in enumerate(zip(*_positions(table.layout, solution.legal), strict=True)):
+        table.value[side, slots] = solution.value[nodes]
+        table.depth[side, slots] = solution.depth[nodes]
     return table
 
 

@@ -325,7 +325,7 @@ def test_a_closed_tablebase(own_dir: Path) -> None:
     with pytest.raises(ValueError, match="closed"):
         tables.probe(board)
     with pytest.raises(UsageError, match="rules"):
-        open_tablebase(own_dir, rules="wg")
+        open_tablebase(own_dir, rules="x")
 
 
 def test_threads_and_bounded_files(own_dir: Path) -> None:
