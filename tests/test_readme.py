@@ -42,8 +42,9 @@ def same(shown: str, printed: str) -> bool:
 def test_commands(command: str, shown: str, directory: Path, request: pytest.FixtureRequest) -> None:
     (directory / "docs").symlink_to(DOCS)
     (directory / "tests").symlink_to(ROOT / "tests")
+    fixture = "whole_game_tables" if "--rules wg" in command else "tables"
     if not command.startswith("tbgen build"):
-        (directory / "data").symlink_to(request.getfixturevalue("tables"))
+        (directory / "data").symlink_to(request.getfixturevalue(fixture))
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=environment)
     assert same(shown, done.stdout), done.stdout + done.stderr
