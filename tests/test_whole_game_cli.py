@@ -62,10 +62,9 @@ def test_build(both: str, capsys: pytest.CaptureFixture[str]) -> None:
     before = table_path(Path(both), "KNvK").read_bytes()
     assert "1 table to build" in answer(capsys, "build", "KNvK", "--rules", "wg", "--estimate", "--dir", both)
     assert main(["build", "KNvK", "--rules", "wg", "--dir", both, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["rules"] == "wg"
-    (built,) = document["built"]
-    assert (built["material"], built["layers"], built["accrued"]) == ("KNvK", 0, False)
+    (built,) = json.loads(capsys.readouterr().out)["built"]
+    assert (built["material"], built["rules"]) == ("KNvK", "wg")
+    assert (built["layers"], built["accrued"]) == (0, False)
     assert names_in(both, "wg") == ["KvK", "KBvK", "KNvK"]
     assert table_path(Path(both), "KNvK").read_bytes() == before
     assert answer(capsys, "build", "KNvK", "--rules", "wg", "--dir", both).startswith("nothing to build")

@@ -118,8 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(
             json.dumps(
-                {"directory": str(directory), "rules": rules, "built": [_document(table) for table in built]},
-                indent=2,
+                {"directory": str(directory), "built": [_document(table) for table in built]}, indent=2
             )
         )
     elif not built:
@@ -185,6 +184,7 @@ def _document(built: Built) -> dict[str, Any]:
     info = built.info
     return {
         "material": info.material,
+        "rules": info.rules,
         "positions": sum(info.positions) + info.ep_positions,
         "layers": built.layers,
         "max_depth": info.max_depth,
