@@ -128,6 +128,17 @@ def test_a_cluster_builds_the_same_tables(crew: LocalCluster, three_men: Path, t
     assert build_on_cluster([KBVK], directory, diary, "tcp://nobody:1") == []
     (again,) = build_on_cluster([KBVK], directory, diary, crew.scheduler_address, force=True, threads=1)
     assert again.info.digest == digest(three_men, "KBvK")
+
+
+def test_the_rules_travel_with_the_tasks(crew: LocalCluster, tmp_path: Path) -> None:
+    """Tables for whole-game mobility rest on sub-tables for it, wherever they are built."""
+    shared, alone = tmp_path / "shared", tmp_path / "alone"
+    built = build_on_cluster([KBVK], shared, Diary(), crew.scheduler_address, rules="wg")
+    assert [table.info.rules for table in built] == ["wg", "wg"]
+    assert tables_in(shared) == []
+    assert [table.info.digest for table in built] == [
+        table.info.digest for table in build([KBVK], alone, Diary(), rules="wg")
+    ]
     assert again.info.parameters["threads"] == 1
     assert diary.finished == ["KBvK"]
 

@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 import pytest
 from test_layers import without_accrued
+from test_play_out import passing_board
 from test_store import random_table, write
 
 from tbgen.probe.tablebase import Tablebase, open_tablebase
@@ -90,14 +91,19 @@ def look_up(
         return 255 - value, depth
     side = 0 if white else 1
     slot, mirrored = slot_of(file, men)
+    whole_game = bytes(file.attrs["rules"]) == b"wg"
+    fresh = int(file["value"][side, slot]), int(file["depth"][side, slot])
     if ep_square is not None:
         phase_size = int(file.attrs["phase_size"])
         target = ep_square ^ 7 if mirrored else ep_square
         (row,) = np.flatnonzero((file["ep/config"][...] == [slot // phase_size, target]).all(axis=1))
-        return int(file["ep/value"][row, slot % phase_size]), int(file["ep/depth"][row, slot % phase_size])
+        fresh = int(file["ep/value"][row, slot % phase_size]), int(file["ep/depth"][row, slot % phase_size])
+        if not whole_game:
+            return fresh
     if accrued is None or rank(own) < rank(accrued):
         accrued = own
-    fresh = int(file["value"][side, slot]), int(file["depth"][side, slot])
+    if whole_game:
+        return fresh if rank(fresh[0]) < rank(accrued) else (accrued, 0)
     if accrued == own or rank(accrued) > rank(fresh[0]):
         return fresh
     if file.attrs["accrued"] == 0:
@@ -169,6 +175,24 @@ def test_positions_of_real_tables(name: str, reference_dir: Path) -> None:
             scores = [None, *(GScore(rng.randrange(2, 18), rng.random() < 0.5) for _ in range(6))]
             for accrued in scores:
                 agree(tables, file, board, accrued)
+
+
+@pytest.mark.parametrize("name", ["KNvK", "KQvKR", "KPvKP"])
+def test_whole_games(name: str, whole_game_tables: Path) -> None:
+    rng, passing = random.Random(name), 0
+    white, black = name.split("v")
+    with (
+        h5py.File(table_path(whole_game_tables, name, "wg"), locking=False) as file,
+        open_tablebase(whole_game_tables, rules="wg") as tables,
+    ):
+        for number in range(100):
+            board = random_board(rng, *((white, black) if number % 2 else (black, white)))
+            if name == "KPvKP" and number < 20:
+                board = passing_board(rng)
+            passing += board.has_legal_en_passant()
+            for accrued in (None, *(GScore(rng.randrange(2, 18), rng.random() < 0.5) for _ in range(4))):
+                agree(tables, file, board, accrued)
+    assert passing == (20 if name == "KPvKP" else 0)
 
 
 @pytest.mark.parametrize("name", ["KNvK", "KPvK"])
