@@ -128,6 +128,8 @@ def test_a_cluster_builds_the_same_tables(crew: LocalCluster, three_men: Path, t
     assert build_on_cluster([KBVK], directory, diary, "tcp://nobody:1") == []
     (again,) = build_on_cluster([KBVK], directory, diary, crew.scheduler_address, force=True, threads=1)
     assert again.info.digest == digest(three_men, "KBvK")
+    assert again.info.parameters["threads"] == 1
+    assert diary.finished == ["KBvK"]
 
 
 def test_the_rules_travel_with_the_tasks(crew: LocalCluster, tmp_path: Path) -> None:
@@ -139,8 +141,6 @@ def test_the_rules_travel_with_the_tasks(crew: LocalCluster, tmp_path: Path) -> 
     assert [table.info.digest for table in built] == [
         table.info.digest for table in build([KBVK], alone, Diary(), rules="wg")
     ]
-    assert again.info.parameters["threads"] == 1
-    assert diary.finished == ["KBvK"]
 
 
 @pytest.mark.parametrize("moment", ["solving", "writing"])
