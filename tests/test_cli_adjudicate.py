@@ -195,7 +195,6 @@ def test_rules(capsys: pytest.CaptureFixture[str]) -> None:
         (["/dev/null"], "there is no game in /dev/null"),
         (["8/8/8/8/8/8/8 w - - 0 1"], "is not a FEN"),
         (["no_such_file.pgn"], "there is no file 'no_such_file.pgn': expected a PGN file"),
-        ([BISHOP, "--rules", "wg", "--require-tables"], "there are no tables for whole-game mobility"),
         ([BISHOP, "--rules", "x"], "invalid choice"),
     ],
 )

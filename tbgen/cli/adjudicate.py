@@ -4,7 +4,6 @@ import argparse
 import json
 import re
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +22,6 @@ from tbgen.referee import Adjudication, Basis, FiftyMoveRule
 from tbgen.referee.game import Judgement, PlayRules, judge
 from tbgen.rules.fen import parse_fen
 from tbgen.scoring import Scheme
-from tbgen.store.format import RULES
 
 _DESCRIPTION = """\
 Print the result of a game: what ended it on the board, else who won it off the board, else the exact value
@@ -47,7 +45,7 @@ _FEN: Final = re.compile(r"[1-8pnbrqkPNBRQK]+(/[1-8pnbrqkPNBRQK]+){2,}(\s|\Z)")
 class Request:
     """What is to be done with each game."""
 
-    tables: Tablebase | None
+    tables: Tablebase
     rules: PlayRules
     require_tables: bool
     line: bool
@@ -87,20 +85,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Adjudicate a position, or the games of files."""
     rules = play_rules_of(arguments)
     directory_of(arguments)
-    with _open_tables(arguments) as tables:
+    with open_tablebase(arguments.dir, rules=rules.rules) as tables:
         request = Request(tables, rules, arguments.require_tables, arguments.line, arguments.json)
         text = " ".join(arguments.game)
         if _FEN.match(text) and not Path(arguments.game[0]).exists():
             return _position(text, request)
         return _files(arguments.game, request)
-
-
-def _open_tables(arguments: argparse.Namespace) -> AbstractContextManager[Tablebase | None]:
-    if arguments.rules in RULES:
-        return open_tablebase(arguments.dir, rules=arguments.rules)
-    if arguments.require_tables:
-        raise UsageError("there are no tables for whole-game mobility: leave --require-tables out")
-    return nullcontext()
 
 
 def _position(text: str, request: Request) -> int:
@@ -164,7 +154,7 @@ def _entry(name: str, game: Game) -> dict[str, Any]:
 def _report(game: Game, request: Request) -> Report:
     judgement = judge(game, request.rules, request.tables, require_tables=request.require_tables)
     board, line = judgement.arbiter.board, None
-    if request.line and request.tables is not None and judgement.outcome.basis is Basis.TABLEBASE:
+    if request.line and judgement.outcome.basis is Basis.TABLEBASE:
         try:
             line = request.tables.line(board, judgement.outcome.accrued)
         except TbgenError as error:

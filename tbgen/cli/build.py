@@ -9,9 +9,8 @@ from typing import Any
 from tbgen.build import Accrued, Built, Estimate, build, check_memory, estimate, missing
 from tbgen.build.memory import keep_memory_for
 from tbgen.cli.journal import Journal
-from tbgen.cli.options import add_directory, add_json
+from tbgen.cli.options import add_directory, add_json, add_rules
 from tbgen.cli.progress import duration
-from tbgen.cli.rules import add_rules
 from tbgen.cli.text import counted, parse_size, size_text
 from tbgen.errors import TbgenError, UsageError
 from tbgen.material import Material, all_materials

@@ -11,8 +11,7 @@ from textwrap import wrap
 from typing import Any
 
 from tbgen.cli.manifest import print_manifest
-from tbgen.cli.options import add_directory, add_json, directory_of
-from tbgen.cli.rules import add_rules
+from tbgen.cli.options import add_directory, add_json, add_rules, directory_of
 from tbgen.cli.streams import say
 from tbgen.cli.text import counted, size_text
 from tbgen.errors import MissingTableError, TbgenError

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.score import WHOLE_GAME
 from tbgen.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Scheme, Scoring
-from tbgen.store.format import default_directory
+from tbgen.store.format import RULES, default_directory
 
 if TYPE_CHECKING:
     from tbgen.referee.game import PlayRules
@@ -71,11 +72,20 @@ def scoring_of(arguments: argparse.Namespace) -> Scoring:
     return Scoring.parse(scheme, arguments.cutoff, arguments.komi)
 
 
+def add_rules(parser: argparse.ArgumentParser) -> None:
+    """Add ``--rules``, which defaults to r-mobility."""
+    parser.add_argument(
+        "--rules",
+        choices=RULES,
+        default=RULES[0],
+        help="r-mobility, or whole-game mobility, in which no move resets the accrued score "
+        f"(default: {RULES[0]})",
+    )
+
+
 def add_play_rules(parser: argparse.ArgumentParser) -> None:
     """Add ``--rules``, ``--fifty-move-rule``, ``--bare-kings``, and the options of :func:`add_scoring`."""
-    parser.add_argument(
-        "--rules", choices=("r", "wg"), default="r", help="r-mobility, or whole-game mobility (default: r)"
-    )
+    add_rules(parser)
     parser.add_argument(
         "--fifty-move-rule",
         metavar="NAME",
@@ -103,7 +113,7 @@ def play_rules_of(arguments: argparse.Namespace) -> PlayRules:
         None if rule is None else FiftyMoveRule.parse(rule),
         None if arguments.cutoff is None else scoring.cutoff,
         arguments.bare_kings,
-        arguments.rules == "wg",
+        arguments.rules == WHOLE_GAME,
         None if arguments.scoring is None else scoring.scheme,
         None if arguments.komi is None else scoring.komi,
     )

@@ -11,9 +11,8 @@ from typing import Any
 import chess
 
 from tbgen.cli.lines import batches_of_lines
-from tbgen.cli.options import add_directory, add_json, add_scoring, directory_of, scoring_of
+from tbgen.cli.options import add_directory, add_json, add_rules, add_scoring, directory_of, scoring_of
 from tbgen.cli.play import diagram, line_document, line_text, mover, plies, points_document
-from tbgen.cli.rules import add_rules
 from tbgen.errors import TbgenError
 from tbgen.probe.batch import BATCH, MOVES_BATCH
 from tbgen.probe.line import LinePly

@@ -21,6 +21,7 @@ from tbgen.cli.text import counted
 from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.index.layout import layout_of
 from tbgen.material import MAX_MEN, Material, all_materials
+from tbgen.score import WHOLE_GAME
 from tbgen.store.format import RULES, tables_in
 
 if TYPE_CHECKING:
@@ -225,7 +226,7 @@ def _difference(material: Material, directory: Path, clock: Clock) -> Difference
     from tbgen.report.difference import difference
     from tbgen.report.source import TableSource
 
-    with TableSource(directory, material, "r") as r, TableSource(directory, material, "wg") as wg:
+    with TableSource(directory, material, "r") as r, TableSource(directory, material, WHOLE_GAME) as wg:
         return difference(r, wg, lambda done, total: clock.note(f"{material}: compared {done / total:.0%}"))
 
 

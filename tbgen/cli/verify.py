@@ -9,9 +9,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tbgen.cli.options import add_directory, add_json, directory_of
+from tbgen.cli.options import add_directory, add_json, add_rules, directory_of
 from tbgen.cli.progress import ProgressLine, duration
-from tbgen.cli.rules import add_rules
 from tbgen.cli.text import counted
 from tbgen.errors import MissingTableError, NoTablesError, TbgenError, UsageError
 from tbgen.material import Material

@@ -13,7 +13,7 @@ from tbgen.referee.result import Basis, Result
 from tbgen.rules.fen import Fen, parse_fen
 from tbgen.rules.mobility import own_score
 from tbgen.rules.validity import validate
-from tbgen.score import GScore
+from tbgen.score import WHOLE_GAME, GScore
 from tbgen.scoring import DEFAULT_CUTOFF, parse_cutoff
 
 NOTHING: Final = GScore(436, True)
@@ -99,7 +99,7 @@ class Arbiter:
     @property
     def rules(self) -> str:
         """The rules as tables name them: ``r``, or ``wg`` for whole-game mobility."""
-        return "wg" if self.whole_game else "r"
+        return WHOLE_GAME if self.whole_game else "r"
 
     @property
     def position_score(self) -> GScore:

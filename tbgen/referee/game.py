@@ -14,7 +14,7 @@ from tbgen.referee.arbiter import Arbiter
 from tbgen.referee.fifty import FiftyMoveRule
 from tbgen.referee.result import Basis
 from tbgen.rules.fen import Fen
-from tbgen.score import GScore
+from tbgen.score import WHOLE_GAME, GScore
 from tbgen.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Komi, Scheme, Scoring, parse_cutoff
 
 
@@ -40,7 +40,7 @@ class PlayRules:
     @property
     def rules(self) -> str:
         """The rules as tables name them: ``r``, or ``wg`` for whole-game mobility."""
-        return "wg" if self.whole_game else "r"
+        return WHOLE_GAME if self.whole_game else "r"
 
     @property
     def fixed(self) -> bool:

@@ -18,7 +18,7 @@ from tbgen.referee.result import classical
 from tbgen.report.board import board_of, passing_board
 from tbgen.report.model import LinePoint, OverallRecord, Record
 from tbgen.report.scan import ANY, Counts, Scan
-from tbgen.score import GScore
+from tbgen.score import WHOLE_GAME, GScore
 
 
 def records_of(scanned: Scan) -> list[Record]:
@@ -70,7 +70,7 @@ def with_line(record: Record, tables: Tablebase) -> Record:
 
 def _verified(record: Record, line: Sequence[LinePoint]) -> bool:
     """Whether the arbiter comes to the value with the last ply and not before, and to the same on the way."""
-    arbiter = Arbiter(record.fen, fifty_move_rule="none", whole_game=record.rules == "wg")
+    arbiter = Arbiter(record.fen, fifty_move_rule="none", whole_game=record.rules == WHOLE_GAME)
     reached = [arbiter.accrued]
     for point in line:
         arbiter.push_san(point.san)
@@ -89,7 +89,7 @@ def _pgn(record: Record, line: Iterable[LinePly]) -> str:
     game.setup(board)
     game.headers["Event"] = f"{record.material}: longest way to {record.value}, {record.depth} plies"
     game.headers["Result"] = classical(record.value)
-    game.headers[result_tags(record.rules == "wg").result] = str(record.value)
+    game.headers[result_tags(record.rules == WHOLE_GAME).result] = str(record.value)
     node: chess.pgn.GameNode = game
     accrued = GScore.of_board(board)
     game.comment = str(accrued)

@@ -19,7 +19,7 @@ from tbgen.report import accrued
 from tbgen.report.blocks import Block, block_at, blocks_of, like_bishops, symmetric_slots
 from tbgen.report.mobility import mobility
 from tbgen.report.source import TableSource
-from tbgen.score import NONE
+from tbgen.score import NONE, WHOLE_GAME
 from tbgen.store.info import TableInfo
 
 Counts = NDArray[np.int64]
@@ -90,7 +90,7 @@ class Scan:
     @property
     def has_accrued(self) -> bool:
         """Whether values of accrued scores are known: they are stored, or the rules need none."""
-        return bool(self.info.accrued) or self.info.rules == "wg"
+        return bool(self.info.accrued) or self.info.rules == WHOLE_GAME
 
     def on_board(self) -> Counts:
         """Return ``counts`` with every image of a position counted."""
@@ -238,7 +238,7 @@ def _scan_accrued(
 ) -> None:
     rare = np.zeros(value.size, np.bool_)
     rare[symmetric] = True
-    resets = source.info.rules != "wg"
+    resets = source.info.rules != WHOLE_GAME
     for holder in (0, 1):
         runs = source.runs(holder, side, block.start, block.size) if resets else None
         for column, slots, states in accrued.tally(holder, side, value, rank, runs):

@@ -11,6 +11,7 @@ from typing import Final
 
 from tbgen.errors import UsageError
 from tbgen.referee.result import Basis
+from tbgen.score import WHOLE_GAME
 from tbgen.scoring import Points, Scheme
 from tbgen.standings.elo import Elo, elo
 from tbgen.standings.record import GameRecord
@@ -136,7 +137,7 @@ def standings(games: Iterable[GameRecord], scheme: Scheme = Scheme.EXPONENTIAL) 
     bases = Counter(game.verdict.outcome.basis for game in records)
     verdicts = [game.verdict for game in records]
     settings = {
-        "rules": {"wg" if verdict.whole_game else "r" for verdict in verdicts},
+        "rules": {WHOLE_GAME if verdict.whole_game else "r" for verdict in verdicts},
         "fifty_move_rule": {verdict.fifty_move_rule.value for verdict in verdicts},
         "cutoff": {str(verdict.scoring.cutoff) for verdict in verdicts},
         "komi": {str(verdict.scoring.komi) for verdict in verdicts},

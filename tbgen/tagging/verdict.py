@@ -17,7 +17,6 @@ from tbgen.referee.game import PlayRules, judge
 from tbgen.referee.result import Basis
 from tbgen.score import GScore
 from tbgen.scoring import Scheme, Scoring
-from tbgen.store.format import RULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +124,9 @@ class Judge:
     def _settings(self, make_layers: bool) -> _Settings:
         return self.rules, self._directory, self._require_tables, make_layers, self._trust_tags
 
-    def _open(self) -> Tablebase | None:
-        rules = self.rules.rules
-        if self._tables is None and rules in RULES:
-            self._tables = Tablebase(self._directory, rules=rules, make_layers=self._make_layers)
+    def _open(self) -> Tablebase:
+        if self._tables is None:
+            self._tables = Tablebase(self._directory, rules=self.rules.rules, make_layers=self._make_layers)
         return self._tables
 
 
