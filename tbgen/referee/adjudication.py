@@ -1,6 +1,6 @@
 """What a game that was stopped is worth: its exact result where tables reach, else what was played."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tbgen.errors import MissingTableError, UsageError
 from tbgen.pgn.ending import Cause, Ending
@@ -22,7 +22,7 @@ class Adjudication:
     """The accrued score when it ended."""
     depth: int | None = None
     """Plies in which best play makes the value the accrued score, if the basis is a tablebase."""
-    missing: MissingTableError | None = None
+    missing: MissingTableError | None = field(default=None, compare=False)
     """The table that would have given the exact result, if it has not been built."""
 
     @property
