@@ -38,11 +38,11 @@ class Position:
 
 
 @functools.cache
-def positions(directory: Path, name: str) -> list[Position]:
+def positions(directory: Path, name: str, rules: str = "r") -> list[Position]:
     """Return the positions of a material of two or three men with White's king in the triangle of a board
     without pawns, and with the pawn on the files a to d."""
     placed = list(_placed(name))
-    with open_tablebase(directory) as tables:
+    with open_tablebase(directory, rules=rules) as tables:
         results = list(tables.probe_many(board for board, *_ in placed))
     found = []
     for (board, images, share), result in zip(placed, results, strict=True):
