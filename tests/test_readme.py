@@ -13,7 +13,9 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 DOCS = ROOT / "docs"
 
-PAGES = "\n".join([README, *((DOCS / name).read_text() for name in ("referee.md", "scoring.md"))])
+PAGES = "\n".join(
+    [README, *((DOCS / name).read_text() for name in ("referee.md", "scoring.md", "report.md"))]
+)
 BLOCKS = re.findall(r"^```console\n(.*?)^```$", PAGES, re.MULTILINE | re.DOTALL)
 EXAMPLES = [
     tuple(example.split("\n", 1)) for block in BLOCKS for example in re.split(r"^\$ ", block, flags=re.M)[1:]

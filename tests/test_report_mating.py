@@ -194,3 +194,11 @@ def test_words() -> None:
     assert [percent(share) for share in shares] == [
         *("0 %", "less than 0.1 %", "50.0 %", "more than 99.9 %", "100 %"),
     ]
+
+
+def test_what_is_asked_of_whom(three_men: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TBGEN_DIR", str(three_men))
+    assert mating_potential("KRvK") == mating_potential("KRvK", three_men)
+    assert mating_potential("KvKR") == mating_potential("KRvK")
+    with pytest.raises(UsageError, match="the scan is of KNvK by the rules r, not of KQvK by r"):
+        mating_potential("KQvK", scan(three_men, Material.parse("KNvK")))

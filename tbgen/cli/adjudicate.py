@@ -194,7 +194,8 @@ def _text(report: Report) -> Iterator[str]:
     outcome = report.outcome
     yield from diagram(report.board)
     yield ""
-    yield f"{mover(report.board)} to move"
+    rules = ", whole-game mobility" if report.judgement.arbiter.whole_game else ""
+    yield f"{mover(report.board)} to move{rules}"
     yield f"result          {outcome.value}  ({outcome.value.holder.capitalize()} holds it)"
     yield f"basis           {_basis(report)}"
     yield f"accrued score   {outcome.accrued}"

@@ -124,13 +124,18 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", metavar="N", help="processes to work with (default: one per processor)")
 
 
+def processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def jobs_of(arguments: argparse.Namespace) -> int:
     """Return how many processes to work with.
 
     :raises UsageError: if it is no number from 1 to 512.
     """
     if arguments.jobs is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return processors()
     if not arguments.jobs.isdecimal() or not 1 <= int(arguments.jobs) <= _MOST_JOBS:
         raise UsageError(f"--jobs {quote(arguments.jobs)}: expected a number from 1 to {_MOST_JOBS}")
     return int(arguments.jobs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
+import shlex
 import sys
 import time
 from collections import Counter
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tbgen.cli.options import add_directory, add_json, directory_of
+from tbgen.cli.options import add_directory, add_json, directory_of, processors
 from tbgen.cli.progress import ProgressLine, duration
 from tbgen.cli.streams import say
 from tbgen.cli.text import counted
@@ -35,9 +35,9 @@ longest way to every score with its line, what becomes of accrued scores, what e
 materials mate. Every page has its data beside it as JSON and CSV, its plots as SVG and PNG, its lines as PGN.
 The pages need no server and nothing from elsewhere. Without materials, all tables that are there count.
 
-Each table is read once; progress goes to stderr. Lines that lead to tables that are missing are left out, and
-so are those that need a layer that is not there. A file with its final name is complete, so an interrupted
-report only lacks pages; the pages over all tables come last.
+Each table is read once, and once more where both rules are compared; progress goes to stderr. Lines that lead
+to tables that are missing are left out, and so are those that need a layer that is not there. A file with its
+final name is complete; the pages over all tables come last. Pages of an earlier report stay where they are.
 """
 _EPILOG = """\
 examples:
@@ -45,6 +45,9 @@ examples:
   tbgen report KBvK KBNvK --out site
   tbgen report --men 4 --json > tables.json
 """
+
+_MOST_THREADS: Final = 16
+"""Threads by default at the most: each takes some 50 MiB."""
 
 _TABLE_SECONDS: Final = 2.0
 _SLOTS_PER_SECOND: Final = 20e6
@@ -112,7 +115,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--men", type=int, metavar="N", help="the tables of 2 to N men that are there")
     parser.add_argument("--rules", choices=RULES, help="tables for these rules only (default: for all)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="directory of the site, made if need be")
-    parser.add_argument("--threads", type=int, metavar="N", help="threads (default: all cores)")
+    parser.add_argument(
+        "--threads",
+        type=int,
+        metavar="N",
+        help=f"threads (default: one per processor, at most {_MOST_THREADS})",
+    )
     add_json(parser, "one JSON document of all data; then the site is written only with --out")
     add_directory(parser)
 
@@ -125,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--threads {arguments.threads} is too few: give at least 1")
     directory = directory_of(arguments)
     tasks = list(_tasks(arguments, directory))
-    threads = arguments.threads or os.cpu_count() or 1
+    threads = arguments.threads or min(processors(), _MOST_THREADS)
 
     from tbgen import __version__
     from tbgen.report.files import everything
@@ -176,7 +184,10 @@ def _tasks(arguments: argparse.Namespace, directory: Path) -> Iterator[Task]:
             raise MissingTableError(material.name, arguments.dir, chosen[0])
     wanted = {*named, *(all_materials(arguments.men) if arguments.men is not None else ())}
     if not any(found & wanted if wanted else found for found in there.values()):
-        raise TbgenError(f"{directory} has no such table; make some with: tbgen build --men 3")
+        words = ["tbgen", "build", "--men", str(arguments.men or 3)]
+        words += [] if arguments.rules in (None, RULES[0]) else ["--rules", arguments.rules]
+        words += [] if arguments.dir is None else ["--dir", str(arguments.dir)]
+        raise TbgenError(f"{directory} has no such table; make some with: {shlex.join(words)}")
     for rules in chosen:
         for material in sorted(there[rules] & wanted if wanted else there[rules]):
             yield Task(material, rules, 2 * layout_of(material).size)

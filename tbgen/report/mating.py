@@ -12,11 +12,13 @@ from typing import Final
 
 import numpy as np
 
+from tbgen.errors import UsageError
 from tbgen.material import Material
 from tbgen.report.endgames import meaning, percent, without_over
 from tbgen.report.model import MatingPotential, MatingRule, MatingTruth, Verdict
 from tbgen.report.scan import LIKE_BISHOPS, Counts, Scan, scan
 from tbgen.score import GScore
+from tbgen.store.format import default_directory
 
 PIECE_VALUES: Final[Mapping[str, float]] = {"Q": 9.5, "R": 5.0, "B": 3.25, "N": 3.25, "P": 1.0}
 """In pawns."""
@@ -68,23 +70,33 @@ def _divisor(own: str, other: str, values: Mapping[str, float]) -> tuple[int, st
 
 def mating_potential(
     material: Material | str,
-    tables: Scan | str | PathLike[str],
+    tables: Scan | str | PathLike[str] | None = None,
     *,
     rules: str = "r",
     values: Mapping[str, float] = PIECE_VALUES,
 ) -> MatingPotential:
     """Return the rule of thumb and the truth about a material.
 
-    :param tables: the scan of its table, or the directory in which it lies.
+    White has the men that the canonical name gives White: ``KvKQ`` is read as ``KQvK``, and White mates.
+
+    :param tables: the scan of its table, or the directory in which it lies; None for the default one.
     :param values: what pieces are worth, in pawns.
 
-    :raises UsageError: if the name means nothing.
+    :raises UsageError: if the name means nothing, or the scan is of another table.
     :raises MissingTableError: if the table has not been built.
     :raises DamagedTableError: if its file cannot be used.
     """
     if isinstance(material, str):
         material = Material.parse(material)
-    scanned = tables if isinstance(tables, Scan) else scan(Path(tables), material, rules)
+    if isinstance(tables, Scan):
+        scanned = tables
+        if (scanned.material, scanned.info.rules) != (material, rules):
+            raise UsageError(
+                f"the scan is of {scanned.material} by the rules {scanned.info.rules}, "
+                f"not of {material} by {rules}"
+            )
+    else:
+        scanned = scan(default_directory() if tables is None else Path(tables), material, rules)
     counts = scanned.on_board()
     unlike, like = counts[:, :LIKE_BISHOPS], counts[:, LIKE_BISHOPS:]
     pawns = ("P" in material.white, "P" in material.black)
@@ -170,6 +182,6 @@ def _truth_sentence(truth: MatingTruth) -> str:
             text = f"{name} mates by force in {percent(moving)} of the open positions to move and in "
             text += f"{percent(waiting)} not to move ({verdict})"
     best = truth.best[1]
-    if best is not None and best.rank:
+    if best is not None and best.rank and best.white == truth.white:
         text += f"; with the opponent to move, {meaning(best)} can generally be forced"
     return f"{text}."

@@ -120,8 +120,9 @@ class OverallRecord:
 class AccruedCounts:
     """What becomes of accrued scores: states (P, A), by how V(P, A) compares with A.
 
-    All states count that a game can bring: ``2 <= rank(A) <= rank(g(P))``, held by either side, but not A =
-    g(P). If rank(A) > rank(W(P)), V(P, A) is W(P) (fact F1 of docs/theory.md): A is improved or lost.
+    All states count that a game can bring, but for positions with an en passant right: ``2 <= rank(A) <=
+    rank(g(P))``, held by either side, but not A = g(P). If rank(A) > rank(W(P)), V(P, A) is W(P) (fact F1 of
+    docs/theory.md): A is improved or lost.
     Otherwise V lies between A and W (fact F2), which has no smaller rank, and so V is A itself or else of
     no smaller rank, which takes a reset: A survives or is wiped out. The numbers come from fresh values,
     from the runs of the table, and from the number of moves of every position, without any search.

@@ -9,7 +9,7 @@ import chess
 import chess.pgn
 import numpy as np
 
-from tbgen.errors import MissingLayerError, MissingTableError
+from tbgen.errors import DamagedTableError, MissingLayerError, MissingTableError
 from tbgen.pgn.tags import result_tags
 from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase
@@ -58,14 +58,19 @@ def with_line(record: Record, tables: Tablebase) -> Record:
 
     It comes back unchanged if a table, or a layer that ``tables`` must not make, is missing for the line.
 
-    :raises DamagedTableError: if a table cannot be used.
+    :raises DamagedTableError: if a table cannot be used, or the arbiter does not come to the record's value.
     """
     try:
         line = tables.line(chess.Board(record.fen))
     except (MissingLayerError, MissingTableError):
         return record
     points = tuple(LinePoint(ply.san, ply.uci, ply.accrued, ply.depth) for ply in line)
-    return replace(record, line=points, pgn=_pgn(record, line), verified=_verified(record, points))
+    if not _verified(record, points):
+        raise DamagedTableError(
+            f"the longest way of {record.material} to {record.value}, from {record.fen}, does not lead "
+            f"there; find out why with: tbgen verify {record.material} --rules {record.rules}"
+        )
+    return replace(record, line=points, pgn=_pgn(record, line), verified=True)
 
 
 def _verified(record: Record, line: Sequence[LinePoint]) -> bool:

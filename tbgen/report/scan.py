@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import Any, Final
 
 import numpy as np
@@ -146,12 +146,14 @@ def scan(
     with TableSource(directory, material, rules) as source:
         blocks = blocks_of(source.layout)
         fixed = symmetric_slots(source.layout)
-        done, lock = 0, Lock()
+        done, lock, stopped = 0, Lock(), Event()
 
         def part(number: int) -> Scan:
             nonlocal done
             found = Scan.empty(source)
             for start, size in blocks[number::threads]:
+                if stopped.is_set():
+                    break
                 _scan_block(source, block_at(source.layout, start, size), fixed, found)
                 with lock:
                     done += 2 * size
@@ -160,7 +162,15 @@ def scan(
             return found
 
         with ThreadPoolExecutor(threads) as pool:
-            total, *others = pool.map(part, range(threads))
+            parts = [pool.submit(part, number) for number in range(threads)]
+            try:
+                # Whichever fails first is heard first, and nobody waits for the others' blocks.
+                for finished in as_completed(parts):
+                    finished.result()
+            except BaseException:
+                stopped.set()
+                raise
+        total, *others = (finished.result() for finished in parts)
         for other in others:
             total.merge(other)
         _scan_passing(source, total)

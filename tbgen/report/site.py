@@ -15,7 +15,9 @@ from tbgen.report import files as data
 from tbgen.report import text
 from tbgen.report.diagrams import diagram, sprites
 from tbgen.report.difference import Difference
+from tbgen.report.endgames import UNUSUAL_SHARE
 from tbgen.report.kinds import KINDS, by_kind
+from tbgen.report.mating import ENOUGH, GENERAL_SHARE, PIECE_VALUES
 from tbgen.report.model import Distribution, OverallRecord, TableReport
 from tbgen.report.plots import Plot, depth_plot, king_plot, value_plot
 
@@ -77,7 +79,14 @@ class Site:
             "longest": text.longest,
             "diagram": diagram,
         }
-        self._environment.globals |= {"sides": text.SIDES, "rule_names": text.RULE_NAMES}
+        self._environment.globals |= {
+            "sides": text.SIDES,
+            "rule_names": text.RULE_NAMES,
+            "piece_values": PIECE_VALUES,
+            "enough": ENOUGH,
+            "general_share": GENERAL_SHARE,
+            "unusual_share": UNUSUAL_SHARE,
+        }
         try:
             (directory / TABLES).mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:

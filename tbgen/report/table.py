@@ -52,7 +52,7 @@ def report_table(
         records=tuple(records),
         accrued=view,
         endgame=endgame(scanned),
-        mating=mating_potential(material, scanned),
+        mating=mating_potential(material, scanned, rules=rules),
         black_king=king_map(scanned),
         seconds=time.perf_counter() - begin,
     )
