@@ -1,16 +1,45 @@
-"""What commands tell while the games of a file are judged."""
+"""Judging the games of files: options, and what is told meanwhile."""
 
+import argparse
 import time
 from collections.abc import Iterator
 
+from tbgen.cli.options import add_directory, add_jobs, add_play_rules, directory_of, play_rules_of
 from tbgen.cli.progress import ProgressLine, duration
 from tbgen.cli.streams import say
 from tbgen.cli.text import counted
 from tbgen.pgn.files import Source
-from tbgen.tagging import TaggedGame
+from tbgen.tagging import Judge, TaggedGame
+
 
 _EVERY = 256
 """Games between two looks at the clock."""
+
+
+def add_judging(parser: argparse.ArgumentParser) -> None:
+    """Add what says by what games are judged, and on how many processes."""
+    parser.add_argument("--strict", action="store_true", help="fail at the first game that cannot be read")
+    parser.add_argument(
+        "--require-tables", action="store_true", help="fail if a table is missing that could say more"
+    )
+    add_jobs(parser)
+    add_play_rules(parser)
+    add_directory(parser)
+
+
+def judge_of(arguments: argparse.Namespace, *, trust_tags: bool = False) -> Judge:
+    """Return the judge that the arguments ask for.
+
+    :raises UsageError: if one of them means nothing.
+    :raises TbgenError: if the directory is none.
+    """
+    directory_of(arguments)
+    return Judge(
+        play_rules_of(arguments),
+        arguments.dir,
+        require_tables=arguments.require_tables,
+        trust_tags=trust_tags,
+    )
 
 
 def reported(

@@ -5,15 +5,8 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tbgen.cli.judging import reported
-from tbgen.cli.options import (
-    add_directory,
-    add_jobs,
-    add_play_rules,
-    directory_of,
-    jobs_of,
-    play_rules_of,
-)
+from tbgen.cli.judging import add_judging, judge_of, reported
+from tbgen.cli.options import jobs_of
 from tbgen.cli.streams import say
 from tbgen.cli.text import counted
 from tbgen.errors import UsageError, quote
@@ -61,30 +54,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--judge-again", action="store_true", help="judge games that are tagged as if they were not"
     )
-    parser.add_argument("--strict", action="store_true", help="fail at the first game that cannot be read")
-    parser.add_argument(
-        "--require-tables", action="store_true", help="fail if a table is missing that could say more"
-    )
-    add_jobs(parser)
-    add_play_rules(parser)
-    add_directory(parser)
+    add_judging(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the standings of some files."""
     files, numbers = _files_and_numbers(arguments)
-    directory_of(arguments)
-    rules = play_rules_of(arguments)
-    judge = Judge(
-        rules,
-        arguments.dir,
-        require_tables=arguments.require_tables,
-        trust_tags=not arguments.judge_again,
-    )
+    judge = judge_of(arguments, trust_tags=not arguments.judge_again)
     games = list(_records(files, judge, jobs_of(arguments), strict=arguments.strict))
     if not games:
         raise UsageError("there are no games to score")
-    result = standings(games, rules.scheme or _common_scheme(games))
+    result = standings(games, judge.rules.scheme or _common_scheme(games))
     test = None if numbers is None else result.test(*numbers)
     print(_rendered("json" if arguments.json else arguments.format, result, games, test, arguments.title))
     return 0

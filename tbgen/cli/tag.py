@@ -3,20 +3,13 @@
 import argparse
 from collections import Counter
 
-from tbgen.cli.judging import reported
-from tbgen.cli.options import (
-    add_directory,
-    add_jobs,
-    add_play_rules,
-    directory_of,
-    jobs_of,
-    play_rules_of,
-)
+from tbgen.cli.judging import add_judging, judge_of, reported
+from tbgen.cli.options import jobs_of
 from tbgen.cli.streams import say
 from tbgen.cli.text import counted
 from tbgen.pgn.files import reading, writing
 from tbgen.referee import Basis
-from tbgen.tagging import Judge, tag_games
+from tbgen.tagging import tag_games
 
 _DESCRIPTION = """\
 Add to every game its r-mobility result as tags: RMobilityResult, Points, RMobilityCutoff, RMobilityScoring,
@@ -43,20 +36,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = _DESCRIPTION, _EPILOG
     parser.add_argument("source", metavar="IN.pgn", help="the games")
     parser.add_argument("target", metavar="OUT.pgn", help="where they go with their tags; may be IN itself")
-    parser.add_argument("--strict", action="store_true", help="fail at the first game that cannot be read")
-    parser.add_argument(
-        "--require-tables", action="store_true", help="fail if a table is missing that could say more"
-    )
-    add_jobs(parser)
-    add_play_rules(parser)
-    add_directory(parser)
+    add_judging(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Tag the games of a file."""
-    directory_of(arguments)
-    rules = play_rules_of(arguments)
-    judge = Judge(rules, arguments.dir, require_tables=arguments.require_tables)
+    judge = judge_of(arguments)
     counts: Counter[str] = Counter()
     with reading(arguments.source) as source, writing(arguments.target) as sink:
         games = tag_games(source, judge, jobs=jobs_of(arguments))
