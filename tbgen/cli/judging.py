@@ -11,7 +11,6 @@ from tbgen.cli.text import counted
 from tbgen.pgn.files import Source
 from tbgen.tagging import Judge, TaggedGame
 
-
 _EVERY = 256
 """Games between two looks at the clock."""
 
