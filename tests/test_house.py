@@ -16,13 +16,15 @@ ABOVE = {
     "material": {"errors"},
     "rules": {"errors", "score"},
     "accelerate": set(),
+    "words": set(),
     "index": {"errors", "score", "material"},
     "retro": {"errors", "score", "material", "accelerate", "index"},
     "store": {"errors", "score", "material", "index"},
     "probe": {"errors", "score", "material", "rules", "index", "retro", "store"},
     "pgn": {"errors", "score", "rules"},
     "report": {
-        *("errors", "score", "scoring", "material", "rules", "index", "store", "probe", "pgn", "referee"),
+        *("errors", "score", "scoring", "material", "rules", "index", "store", "probe"),
+        *("pgn", "referee", "words"),
     },
     "standings": {"errors", "score", "scoring", "referee", "tagging"},
     "tagging": {"errors", "score", "scoring", "pgn", "store", "probe", "referee"},
@@ -31,7 +33,7 @@ ABOVE = {
     "build": {"errors", "score", "material", "accelerate", "index", "store", "retro", "tbgen"},
     "cli": {
         *("errors", "score", "scoring", "material", "rules", "index", "store", "probe"),
-        *("pgn", "referee", "tagging", "standings", "report", "build", "verify", "tbgen"),
+        *("pgn", "referee", "tagging", "standings", "report", "build", "verify", "words", "tbgen"),
     },
 }
 """What each part of the house may import."""

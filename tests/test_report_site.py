@@ -26,6 +26,7 @@ from tbgen.report.records import overall_records
 from tbgen.report.site import Site
 from tbgen.report.table import report_table
 from tbgen.score import GScore
+from tbgen.words import plies
 
 Element = ElementTree.Element
 
@@ -169,7 +170,7 @@ def test_tables_of_depths_and_records(site: Path, reports: list[TableReport]) ->
             }
             assert {depth: count for depth, count in shown.items() if count} == sums
         assert rows(table(page, "record-table")) == [
-            [str(record.value), text.plies(record.depth), f"{record.ties:,}", record.fen]
+            [str(record.value), plies(record.depth), f"{record.ties:,}", record.fen]
             for record in report.records
         ]
 
@@ -266,7 +267,7 @@ def test_records_over_all_tables(site: Path, reports: list[TableReport]) -> None
     expected = overall_records(record for report in reports for record in report.records)
     shown = rows(table(parsed(site / "records.html"), "records"))
     assert [row[:3] for row in shown] == [
-        [str(record.g), text.plies(record.depth), f"{record.ties:,}"] for record in expected
+        [str(record.g), plies(record.depth), f"{record.ties:,}"] for record in expected
     ]
     assert shown[0][3] == "KPvK (White)"
     lines = [words(line) for line in parsed(site / "records.html").iter("p") if line.get("class") == "line"]

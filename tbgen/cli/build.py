@@ -11,11 +11,12 @@ from tbgen.build.memory import keep_memory_for
 from tbgen.cli.journal import Journal
 from tbgen.cli.options import add_directory, add_json, add_rules
 from tbgen.cli.progress import duration
-from tbgen.cli.text import counted, parse_size, size_text
+from tbgen.cli.text import parse_size, size_text
 from tbgen.errors import TbgenError, UsageError
 from tbgen.material import Material, all_materials
 from tbgen.score import WHOLE_GAME
 from tbgen.store.format import default_directory
+from tbgen.words import counted
 
 _DESCRIPTION = """\
 Build the tables of the named materials, or of all with up to N men, and before them whatever sub-tables

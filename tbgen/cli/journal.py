@@ -5,9 +5,10 @@ from pathlib import Path
 
 from tbgen.build import Built
 from tbgen.cli.progress import ProgressLine, duration
-from tbgen.cli.text import counted, size_text
+from tbgen.cli.text import size_text
 from tbgen.material import Material
 from tbgen.score import WHOLE_GAME
+from tbgen.words import counted
 
 
 class Journal:

@@ -5,10 +5,10 @@ from typing import Any
 
 import chess
 
-from tbgen.cli.text import counted
 from tbgen.probe.line import LinePly
 from tbgen.score import GScore
 from tbgen.scoring import Scoring
+from tbgen.words import plies
 
 
 def diagram(board: chess.Board) -> Iterator[str]:
@@ -16,11 +16,6 @@ def diagram(board: chess.Board) -> Iterator[str]:
     for rank, row in zip(range(8, 0, -1), str(board).splitlines(), strict=True):
         yield f"{rank}  {row}"
     yield "   a b c d e f g h"
-
-
-def plies(number: int) -> str:
-    """Return a number of plies for a reader."""
-    return counted(number, "ply", "plies")
 
 
 def line_text(board: chess.Board, line: list[LinePly]) -> Iterator[str]:

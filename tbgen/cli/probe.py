@@ -12,7 +12,7 @@ import chess
 
 from tbgen.cli.lines import batches_of_lines
 from tbgen.cli.options import add_directory, add_json, add_rules, add_scoring, directory_of, scoring_of
-from tbgen.cli.play import diagram, line_document, line_text, mover, plies, points_document
+from tbgen.cli.play import diagram, line_document, line_text, mover, points_document
 from tbgen.errors import TbgenError
 from tbgen.probe.batch import BATCH, MOVES_BATCH
 from tbgen.probe.line import LinePly
@@ -22,6 +22,7 @@ from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.rules.fen import Fen, parse_fen
 from tbgen.score import WHOLE_GAME, GScore
 from tbgen.scoring import Scoring
+from tbgen.words import plies
 
 _DESCRIPTION = """\
 Print the value of a position under optimal play of both sides, the depth (plies until the accrued score

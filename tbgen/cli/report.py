@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Final
 from tbgen.cli.options import add_directory, add_json, directory_of, processors
 from tbgen.cli.progress import ProgressLine, duration
 from tbgen.cli.streams import say
-from tbgen.cli.text import counted
 from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.index.layout import layout_of
 from tbgen.material import MAX_MEN, Material, all_materials
 from tbgen.score import WHOLE_GAME
 from tbgen.store.format import RULES, tables_in
+from tbgen.words import counted
 
 if TYPE_CHECKING:
     from tbgen.report.difference import Difference

@@ -8,7 +8,6 @@ from pathlib import Path
 from tbgen.cli.judging import add_judging, judge_of, reported
 from tbgen.cli.options import jobs_of
 from tbgen.cli.streams import say
-from tbgen.cli.text import counted
 from tbgen.errors import UsageError, quote
 from tbgen.pgn.files import reading
 from tbgen.pgn.reader import RESULTS
@@ -18,6 +17,7 @@ from tbgen.standings.document import document
 from tbgen.standings.render import comma_separated, markdown, text
 from tbgen.standings.sections import sections
 from tbgen.tagging import Judge, tag_games
+from tbgen.words import counted
 
 _DESCRIPTION = """\
 Print what the games of PGN files add up to by r-mobility: standings with tiebreaks, points by every scoring,

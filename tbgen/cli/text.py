@@ -8,15 +8,6 @@ from tbgen.errors import UsageError, quote
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?) ?([KMGT])(i?B)?", re.IGNORECASE | re.ASCII)
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun.
-
-    >>> counted(1, "table"), counted(1200, "table"), counted(2, "ply", "plies")
-    ('1 table', '1,200 tables', '2 plies')
-    """
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
 def size_text(size: int) -> str:
     """Return a number of bytes for a reader.
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from tbgen.cli.options import add_directory, add_json, add_rules, directory_of
 from tbgen.cli.progress import ProgressLine, duration
-from tbgen.cli.text import counted
 from tbgen.errors import MissingTableError, NoTablesError, TbgenError, UsageError
 from tbgen.material import Material
 from tbgen.store.format import tables_in
+from tbgen.words import counted
 
 if TYPE_CHECKING:
     from tbgen.verify.report import Finding, Outcome

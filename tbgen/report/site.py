@@ -20,6 +20,7 @@ from tbgen.report.kinds import KINDS, by_kind
 from tbgen.report.mating import ENOUGH, GENERAL_SHARE, PIECE_VALUES
 from tbgen.report.model import Distribution, OverallRecord, TableReport
 from tbgen.report.plots import Plot, depth_plot, king_plot, value_plot
+from tbgen.words import counted, plies
 
 PAGES: Final = (
     ("index", "All materials"),
@@ -68,8 +69,8 @@ class Site:
             "share": text.share,
             "prose": text.prose,
             "part": text.part_of,
-            "counted": text.counted,
-            "plies": text.plies,
+            "counted": counted,
+            "plies": plies,
             "positions": text.positions,
             "size": text.size,
             "spelled": text.spelled,

@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 from tbgen.material import Material
 from tbgen.report.model import Outcomes, Record, TableReport
 from tbgen.score import GScore
+from tbgen.words import counted
 
 SIDES: Final = ("White to move", "Black to move")
 RULE_NAMES: Final = {"r": "r-mobility", "wg": "whole-game mobility"}
@@ -61,20 +62,6 @@ def part_of(count: int, total: int) -> str:
     ('25.0\\xa0%', '0\\xa0%')
     """
     return share(count / total if total else 0)
-
-
-def counted(count: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun.
-
-    >>> counted(1, "table"), counted(2000, "ply", "plies")
-    ('1 table', '2,000 plies')
-    """
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
-
-
-def plies(count: int) -> str:
-    """Return a number of plies."""
-    return counted(count, "ply", "plies")
 
 
 def positions(count: int) -> str:
