@@ -1,6 +1,7 @@
 """Tags that tell results: cuteRMob's own come back, nothing else changes, and all orders of work agree."""
 
 import io
+import pickle
 import re
 from collections.abc import Callable
 from functools import cache
@@ -332,10 +333,18 @@ def test_layers_are_made_by_the_first_process() -> None:
 
 def test_a_judge_that_makes_no_layers() -> None:
     judge = Judge(PlayRules(whole_game=True), "x", require_tables=True, trust_tags=True)
-    remade, settings = judge.without_layers().__reduce__()
-    assert callable(remade)
-    assert settings == (judge.rules, "x", True, False, True)
-    assert judge.__reduce__()[1] == (judge.rules, "x", True, True, True)
+    settings = {"_directory": "x", "_require_tables": True, "_trust_tags": True, "_tables": None}
+    settings |= {"rules": judge.rules}
+    for sent, make_layers in ((judge.without_layers(), False), (judge, True)):
+        assert vars(pickle.loads(pickle.dumps(sent))) == settings | {"_make_layers": make_layers}
+
+
+def test_a_judge_leaves_its_open_tables_behind(reference_dir: Path) -> None:
+    judge = Judge(directory=reference_dir)
+    tagged(f'[FEN "{BISHOP}"]\n\n*\n'.encode(), judge)
+    assert vars(judge)["_tables"] is not None
+    assert vars(pickle.loads(pickle.dumps(judge)))["_tables"] is None
+    assert vars(judge.without_layers())["_tables"] is None
 
 
 def test_trusted_tags(reference_dir: Path) -> None:

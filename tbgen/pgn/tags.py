@@ -15,6 +15,11 @@ class ResultTags:
     accrued: str
     """The accrued score when the game ended; tbgen's own."""
 
+    @property
+    def all(self) -> frozenset[str]:
+        """All three."""
+        return frozenset({self.result, self.basis, self.accrued})
+
 
 R: Final = ResultTags("RMobilityResult", "RMobilityBasis", "RMobilityAccrued")
 WG: Final = ResultTags("WGMobilityResult", "WGMobilityBasis", "WGMobilityAccrued")
@@ -37,6 +42,10 @@ LEGACY: Final = "Legacy"
 
 ACCRUED_BEFORE: Final = "FENAccrued"
 """The accrued score of the start position, whose FEN has six fields then."""
+
+
+SHARED: Final = frozenset({POINTS, CUTOFF, SCORING, FIFTY_MOVES})
+"""The tags that every tagging replaces, besides those of its result."""
 
 
 def result_tags(whole_game: bool) -> ResultTags:

@@ -7,7 +7,6 @@ from typing import Final
 from tbgen.pgn import tags
 from tbgen.pgn.splitter import RawGame, Tag
 
-_SHARED: Final = frozenset({tags.POINTS, tags.CUTOFF, tags.SCORING, tags.FIFTY_MOVES})
 _BREAK: Final = re.compile(rb"\r\n|\n|\r")
 _LAST_BREAK: Final = re.compile(rb"(?:\r\n|\n|\r)\Z")
 
@@ -18,8 +17,7 @@ def with_tags(raw: RawGame, told: Mapping[str, str], *, whole_game: bool) -> byt
     They go behind the tag ``Result``, else where the earlier ones stood, else to the end of the tags, with
     the line breaks that are there. A komi that the game has stays, as does its result by the other rules.
     """
-    names = tags.result_tags(whole_game)
-    ours = _SHARED | {names.result, names.basis, names.accrued}
+    ours = tags.SHARED | tags.result_tags(whole_game).all
     old = [tag for tag in raw.tags if tag.name in ours]
     kept = [tag for tag in raw.tags if tag.name not in ours]
     there = {tag.name for tag in kept}

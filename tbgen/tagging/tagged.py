@@ -75,23 +75,29 @@ def tag_games(stream: Stream, judge: Judge | None = None, *, jobs: int = 1) -> I
         under_way: deque[tuple[list[RawGame], Future[list[_Found]]]] = deque()
         try:
             while batch := list(islice(games, _BATCH)):
-                under_way.append((batch, pool.submit(_judge_batch, batch)))
+                under_way.append((batch, _submitted(pool, batch, jobs)))
                 if len(under_way) > _AHEAD * jobs:
                     yield from _finished(judge, *under_way.popleft())
             while under_way:
                 yield from _finished(judge, *under_way.popleft())
-        except OSError as error:
-            for process in multiprocessing.active_children():
-                process.terminate()  # those that have been started would be waited for
-            raise TbgenError(
-                f"{jobs} processes cannot be started: {error.strerror or error}; try fewer with --jobs"
-            ) from None
         except BrokenProcessPool:
             raise TbgenError(
                 "a process that judged games was killed, maybe because memory ran out: try fewer with --jobs"
             ) from None
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _submitted(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Future[list[_Found]]:
+    """Send a batch to the pool, whose processes start with the first one."""
+    try:
+        return pool.submit(_judge_batch, batch)
+    except OSError as error:
+        for process in multiprocessing.active_children():
+            process.terminate()  # those that have been started would be waited for
+        raise TbgenError(
+            f"{jobs} processes cannot be started: {error.strerror or error}; try fewer with --jobs"
+        ) from None
 
 
 def _finished(judge: Judge, batch: list[RawGame], future: Future[list[_Found]]) -> Iterator[TaggedGame]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from os import PathLike
 
@@ -92,12 +93,14 @@ class Judge:
         self._trust_tags = trust_tags
         self._tables: Tablebase | None = None
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return _remade, self._settings(self._make_layers)
+    def __getstate__(self) -> dict[str, object]:
+        return self.__dict__ | {"_tables": None}  # open files stay here
 
     def without_layers(self) -> Judge:
         """Return one that makes no layers."""
-        return _remade(*self._settings(False))
+        other = copy(self)
+        other._make_layers = False
+        return other
 
     def judge(self, raw: RawGame) -> Verdict:
         """Return the verdict on a game.
@@ -121,20 +124,7 @@ class Judge:
         arbiter = found.arbiter
         return Verdict(found.outcome, found.scoring, arbiter.fifty_move_rule, arbiter.whole_game, game.result)
 
-    def _settings(self, make_layers: bool) -> _Settings:
-        return self.rules, self._directory, self._require_tables, make_layers, self._trust_tags
-
     def _open(self) -> Tablebase:
         if self._tables is None:
             self._tables = Tablebase(self._directory, rules=self.rules.rules, make_layers=self._make_layers)
         return self._tables
-
-
-_Settings = tuple[PlayRules, str | PathLike[str] | None, bool, bool, bool]
-
-
-def _remade(*settings: *_Settings) -> Judge:
-    rules, directory, require_tables, make_layers, trust_tags = settings
-    return Judge(
-        rules, directory, require_tables=require_tables, make_layers=make_layers, trust_tags=trust_tags
-    )
