@@ -21,9 +21,9 @@ import time
 from pathlib import Path
 
 from tbgen.accelerate import is_compiled
-from tbgen.build import Built, build
-from tbgen.build.memory import keep_memory_for
 from tbgen.cli.options import add_rules
+from tbgen.generator import Built, build
+from tbgen.generator.memory import keep_memory_for
 from tbgen.material import Material, all_materials, closure
 from tbgen.retro.warmup import FAMILY, compile_kernels
 from tbgen.store.format import table_path, tables_in

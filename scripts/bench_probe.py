@@ -24,8 +24,8 @@ from pathlib import Path
 import chess
 
 import tbgen
+from tbgen.index.position import validate
 from tbgen.material import Material
-from tbgen.probe.position import validate
 from tbgen.score import GScore
 
 POSITIONS = 3000

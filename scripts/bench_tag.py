@@ -28,10 +28,10 @@ from pathlib import Path
 import chess
 import chess.pgn
 
+from tbgen.games.tagging import Judge, tag_games
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
-from tbgen.tagging import Judge, tag_games
 
 PLIES = 120
 DIFFERENT = 400

@@ -17,7 +17,7 @@ import numba
 from llvmlite import binding
 
 _PACKAGE: Final = Path(__file__).parent
-_SOURCES: Final = ("accelerate.py", "score.py", "index/*.py", "retro/*.py", "verify/*.py")
+_SOURCES: Final = ("accelerate.py", "score.py", "index/*.py", "retro/**/*.py", "verify/**/*.py")
 
 
 def _digest() -> str:
@@ -27,7 +27,7 @@ def _digest() -> str:
         digest.update(fact.encode() + b"\0")
     for pattern in _SOURCES:
         for source in sorted(_PACKAGE.glob(pattern)):
-            digest.update(source.name.encode() + source.read_bytes())
+            digest.update(str(source.relative_to(_PACKAGE)).encode() + source.read_bytes())
     return digest.hexdigest()[:16]
 
 

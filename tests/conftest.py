@@ -4,12 +4,12 @@ import os
 from pathlib import Path
 
 import pytest
-from reference_table import reference_table
 
-from tbgen.build import Built, build
+from tbgen.generator import Built, build
 from tbgen.material import Material, all_materials
 from tbgen.store.format import table_path
 from tbgen.store.writer import write_table
+from tests.support.reference_table import reference_table
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import chess
 import pytest
-from one_ply import by_probing, one_ply
 
 from tbgen import open_tablebase
 from tbgen.cli.main import main
@@ -17,6 +16,8 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
+from tests.support.one_ply import by_probing, one_ply
+from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +50,7 @@ def some_boards(tablebase: Tablebase, number: int, rng: random.Random) -> list[c
 
 
 def test_published_figures(five: Path) -> None:
-    script = Path(__file__).parent.parent / "scripts" / "check_records.py"
+    script = ROOT / "scripts" / "check_records.py"
     run = subprocess.run([sys.executable, script, five, NAME], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
     assert "agrees" in run.stdout

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from one_ply import by_probing, folded, one_ply
-from table_states import canonical_slots, runs_of, squares_of
 
 from tbgen.index.layout import Layout, layout_of
+from tbgen.index.position import locate
 from tbgen.index.symmetry import IMAGE
 from tbgen.index.table import FRESH, LAST_RUN, Table
 from tbgen.material import Material, all_materials
-from tbgen.probe.position import locate
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
+from tests.support.one_ply import by_probing, folded, one_ply
+from tests.support.table_states import canonical_slots, runs_of, squares_of
 
 MATERIALS = all_materials(4)
 Slots = NDArray[np.int64]

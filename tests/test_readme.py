@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.support.paths import ROOT
+
 README = (ROOT / "README.md").read_text()
 DOCS = ROOT / "docs"
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,8 +11,7 @@ import tbgen
 from tbgen.errors import UsageError
 from tbgen.score import MAX_RANK, GScore
 from tbgen.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Komi, Scheme, Scoring, parse_cutoff, points
-
-DATA = Path(__file__).parent / "data"
+from tests.support.paths import DATA
 
 # Points as cuteRMob, the r-mobility fork of Cute Chess, gives them: 29 scores, 2 cutoffs, 12 komis.
 ROWS = [json.loads(line) for line in (DATA / "points.jsonl").read_text().splitlines()]

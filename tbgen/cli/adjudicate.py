@@ -10,19 +10,19 @@ from typing import Any, Final
 
 import chess
 
+from tbgen.board.fen import parse_fen
 from tbgen.cli.options import add_directory, add_json, add_play_rules, directory_of, play_rules_of
 from tbgen.cli.play import diagram, line_document, line_text, mover, points_document
 from tbgen.cli.streams import say
 from tbgen.errors import TbgenError, UsageError, printable
-from tbgen.pgn.files import reading
-from tbgen.pgn.reader import Game, read_games
+from tbgen.games.pgn.files import reading
+from tbgen.games.pgn.reader import Game, read_games
+from tbgen.games.referee import Adjudication, Basis, FiftyMoveRule
+from tbgen.games.referee.game import Judgement, PlayRules, judge
 from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.referee import Adjudication, Basis, FiftyMoveRule
-from tbgen.referee.game import Judgement, PlayRules, judge
-from tbgen.rules.fen import parse_fen
 from tbgen.scoring import Scheme
-from tbgen.words import plies
+from tbgen.text import plies
 
 _DESCRIPTION = """\
 Print the result of a game: what ended it on the board, else who won it off the board, else the exact value

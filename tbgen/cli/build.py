@@ -6,17 +6,17 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tbgen.build import Accrued, Built, Estimate, build, check_memory, estimate, missing
-from tbgen.build.memory import keep_memory_for
 from tbgen.cli.journal import Journal
 from tbgen.cli.options import add_directory, add_json, add_rules
 from tbgen.cli.progress import duration
 from tbgen.cli.text import parse_size, size_text
 from tbgen.errors import TbgenError, UsageError
+from tbgen.generator import Accrued, Built, Estimate, build, check_memory, estimate, missing
+from tbgen.generator.memory import keep_memory_for
 from tbgen.material import Material, all_materials
 from tbgen.score import WHOLE_GAME
 from tbgen.store.format import default_directory
-from tbgen.words import counted
+from tbgen.text import counted
 
 _DESCRIPTION = """\
 Build the tables of the named materials, or of all with up to N men, and before them whatever sub-tables
@@ -143,7 +143,7 @@ def _accrued(arguments: argparse.Namespace) -> Accrued:
 
 def _build_on_cluster() -> Callable[..., list[Built]]:
     try:
-        from tbgen.build.cluster import build_on_cluster
+        from tbgen.generator.cluster.client import build_on_cluster
     except ModuleNotFoundError as error:
         raise TbgenError(
             f"--scheduler needs Dask ({error}): install it with: pip install distributed"

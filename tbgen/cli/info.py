@@ -20,7 +20,7 @@ from tbgen.score import WHOLE_GAME, GScore
 from tbgen.store.format import RULES, layers_beside, table_path, tables_in
 from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
-from tbgen.words import counted
+from tbgen.text import counted
 
 _OVERVIEW_MEN = 4
 """Men up to which all tables are expected."""

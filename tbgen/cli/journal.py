@@ -3,12 +3,12 @@
 import time
 from pathlib import Path
 
-from tbgen.build import Built
 from tbgen.cli.progress import ProgressLine, duration
 from tbgen.cli.text import size_text
+from tbgen.generator import Built
 from tbgen.material import Material
 from tbgen.score import WHOLE_GAME
-from tbgen.words import counted
+from tbgen.text import counted
 
 
 class Journal:

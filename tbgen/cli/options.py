@@ -13,7 +13,7 @@ from tbgen.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Scheme, Scoring
 from tbgen.store.format import RULES, default_directory
 
 if TYPE_CHECKING:
-    from tbgen.referee.game import PlayRules
+    from tbgen.games.referee.game import PlayRules
 
 _MOST_JOBS: Final = 512
 
@@ -105,8 +105,8 @@ def play_rules_of(arguments: argparse.Namespace) -> PlayRules:
 
     :raises UsageError: if one of them means nothing.
     """
-    from tbgen.referee.fifty import FiftyMoveRule
-    from tbgen.referee.game import PlayRules
+    from tbgen.games.referee.fifty import FiftyMoveRule
+    from tbgen.games.referee.game import PlayRules
 
     rule, scoring = arguments.fifty_move_rule, scoring_of(arguments)
     return PlayRules(

@@ -8,7 +8,7 @@ import chess
 from tbgen.probe.line import LinePly
 from tbgen.score import GScore
 from tbgen.scoring import Scoring
-from tbgen.words import plies
+from tbgen.text import plies
 
 
 def diagram(board: chess.Board) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import chess
 
+from tbgen.board.fen import Fen, parse_fen
 from tbgen.cli.lines import batches_of_lines
 from tbgen.cli.options import add_directory, add_json, add_rules, add_scoring, directory_of, scoring_of
 from tbgen.cli.play import diagram, line_document, line_text, mover, points_document
@@ -19,10 +20,9 @@ from tbgen.probe.line import LinePly
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.rules.fen import Fen, parse_fen
 from tbgen.score import WHOLE_GAME, GScore
 from tbgen.scoring import Scoring
-from tbgen.words import plies
+from tbgen.text import plies
 
 _DESCRIPTION = """\
 Print the value of a position under optimal play of both sides, the depth (plies until the accrued score

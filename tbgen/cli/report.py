@@ -22,12 +22,12 @@ from tbgen.index.layout import layout_of
 from tbgen.material import MAX_MEN, Material, all_materials
 from tbgen.score import WHOLE_GAME
 from tbgen.store.format import RULES, tables_in
-from tbgen.words import counted
+from tbgen.text import counted
 
 if TYPE_CHECKING:
-    from tbgen.report.difference import Difference
+    from tbgen.report.facts.difference import Difference
     from tbgen.report.model import OverallRecord, TableReport
-    from tbgen.report.site import Site
+    from tbgen.report.site.site import Site
 
 _DESCRIPTION = """\
 Write a site about tables, to be opened at OUT/index.html: how many positions have which value and depth, the
@@ -136,8 +136,8 @@ def run(arguments: argparse.Namespace) -> int:
     threads = arguments.threads or min(processors(), _MOST_THREADS)
 
     from tbgen import __version__
-    from tbgen.report.files import everything
-    from tbgen.report.site import Site
+    from tbgen.report.site.files import everything
+    from tbgen.report.site.site import Site
 
     both = _under_both_rules(tasks)
     site = None if arguments.out is None else Site(arguments.out, __version__, compares=bool(both))
@@ -198,7 +198,7 @@ def _reports(
 ) -> Iterator[TableReport]:
     """Yield the report of each table when its page is written."""
     from tbgen.probe.tablebase import Tablebase
-    from tbgen.report.table import report_table
+    from tbgen.report.facts.table import report_table
 
     every = {(task.material, task.rules) for task in tasks}
     if site is not None:
@@ -234,8 +234,8 @@ def _under_both_rules(tasks: Sequence[Task]) -> list[Material]:
 
 
 def _difference(material: Material, directory: Path, clock: Clock) -> Difference:
-    from tbgen.report.difference import difference
-    from tbgen.report.source import TableSource
+    from tbgen.report.facts.difference import difference
+    from tbgen.report.scan.source import TableSource
 
     with TableSource(directory, material, "r") as r, TableSource(directory, material, WHOLE_GAME) as wg:
         return difference(r, wg, lambda done, total: clock.note(f"{material}: compared {done / total:.0%}"))
@@ -247,6 +247,6 @@ def _scanning(clock: Clock, task: Task) -> Callable[[int, int], None]:
 
 
 def _overall(reports: Sequence[TableReport]) -> list[OverallRecord]:
-    from tbgen.report.records import overall_records
+    from tbgen.report.facts.records import overall_records
 
     return overall_records(record for report in reports for record in report.records)

@@ -9,15 +9,15 @@ from tbgen.cli.judging import add_judging, judge_of, reported
 from tbgen.cli.options import jobs_of
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError, quote
-from tbgen.pgn.files import reading
-from tbgen.pgn.reader import RESULTS
+from tbgen.games.pgn.files import reading
+from tbgen.games.pgn.reader import RESULTS
+from tbgen.games.standings import GameRecord, Sprt, Standings, standings
+from tbgen.games.standings.document import document
+from tbgen.games.standings.render import comma_separated, markdown, text
+from tbgen.games.standings.sections import sections
+from tbgen.games.tagging import Judge, tag_games
 from tbgen.scoring import Scheme
-from tbgen.standings import GameRecord, Sprt, Standings, standings
-from tbgen.standings.document import document
-from tbgen.standings.render import comma_separated, markdown, text
-from tbgen.standings.sections import sections
-from tbgen.tagging import Judge, tag_games
-from tbgen.words import counted
+from tbgen.text import counted
 
 _DESCRIPTION = """\
 Print what the games of PGN files add up to by r-mobility: standings with tiebreaks, points by every scoring,
@@ -122,7 +122,7 @@ def _rendered(form: str, result: Standings, games: list[GameRecord], test: Sprt 
         case "json":
             return json.dumps(document(result, games, test), indent=2)
         case "html":
-            from tbgen.standings.page import page
+            from tbgen.games.standings.page import page
 
             return page(result, list(sections(result, test)), title)
         case "csv":

@@ -6,10 +6,10 @@ from collections import Counter
 from tbgen.cli.judging import add_judging, judge_of, reported
 from tbgen.cli.options import jobs_of
 from tbgen.cli.streams import say
-from tbgen.pgn.files import reading, writing
-from tbgen.referee import Basis
-from tbgen.tagging import tag_games
-from tbgen.words import counted
+from tbgen.games.pgn.files import reading, writing
+from tbgen.games.referee import Basis
+from tbgen.games.tagging import tag_games
+from tbgen.text import counted
 
 _DESCRIPTION = """\
 Add to every game its r-mobility result as tags: RMobilityResult, Points, RMobilityCutoff, RMobilityScoring,

@@ -14,7 +14,7 @@ from tbgen.cli.progress import ProgressLine, duration
 from tbgen.errors import MissingTableError, NoTablesError, TbgenError, UsageError
 from tbgen.material import Material
 from tbgen.store.format import tables_in
-from tbgen.words import counted
+from tbgen.text import counted
 
 if TYPE_CHECKING:
     from tbgen.verify.report import Finding, Outcome

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import chess
 
 from tbgen.errors import DamagedTableError
+from tbgen.index.position import Position
 from tbgen.probe.moves import successors
-from tbgen.probe.position import Position
 from tbgen.probe.signed import to_gscore
 from tbgen.probe.values import Values
 from tbgen.score import GScore

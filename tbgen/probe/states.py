@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import chess
 
 from tbgen.errors import UsageError
+from tbgen.index.position import Position, locate, validate
 from tbgen.material import Material
-from tbgen.probe.position import Position, locate, validate
 from tbgen.probe.signed import fold, of_gscore, to_gscore
 from tbgen.score import GScore
 

@@ -9,10 +9,10 @@ from typing import Final, Self
 import chess
 
 from tbgen.errors import MissingTableError, TbgenError, UsageError, quote
+from tbgen.index.position import validate
 from tbgen.probe.batch import moves_many, probe_many, questions
 from tbgen.probe.line import LinePly, best_line
 from tbgen.probe.moves import RankedMove, ranked_moves, successors
-from tbgen.probe.position import validate
 from tbgen.probe.states import ProbeResult, locate_state, result_of, score_of, state_of
 from tbgen.probe.values import Values
 from tbgen.score import GScore

@@ -9,9 +9,9 @@ from typing import Final
 
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.layout import Layout
+from tbgen.index.position import Position
 from tbgen.material import Material
 from tbgen.probe.layers import Layers
-from tbgen.probe.position import Position
 from tbgen.probe.signed import of_code, rank_of
 from tbgen.probe.states import State
 from tbgen.score import NONE, WHOLE_GAME, GScore

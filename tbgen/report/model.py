@@ -241,8 +241,8 @@ class Endgame:
     rules: str
     sides: tuple[Typical, Typical]
     unusual: tuple[UnusualValue, ...]
-    """Values of fewer than :data:`tbgen.report.endgames.UNUSUAL_SHARE` of the quiet positions, White to move
-    first, best value first."""
+    """Values of fewer than :data:`tbgen.report.facts.endgames.UNUSUAL_SHARE` of the quiet positions, White to
+    move first, best value first."""
     sentence: str
     """The above in plain English, made from the numbers."""
     examples: tuple[WikiExample, ...]
@@ -250,7 +250,7 @@ class Endgame:
 
 
 class Verdict(StrEnum):
-    """Whether a side can mate, from seldom to always; bounds in :mod:`tbgen.report.mating`."""
+    """Whether a side can mate, from seldom to always; bounds in :mod:`tbgen.report.facts.mating`."""
 
     NO_HELP_MATE = "not even help mate"
     """That side has no pawns, and no legal position with this material is a mate by it."""

@@ -19,17 +19,17 @@ from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import BYTES_PER_SLOT, Source, StoredTable
 from tbgen.index.zeroing import block_slots, reached_by_promotion
 from tbgen.material import Material
-from tbgen.retro.bits import ONE, ZERO, lowest
-from tbgen.retro.canonical import mirrors_itself
-from tbgen.retro.events import event, sort_events
-from tbgen.retro.frame import legal_words, place_pawns
-from tbgen.retro.geometry import BIT
-from tbgen.retro.layers import begin
-from tbgen.retro.mobility import rank_at
-from tbgen.retro.phase import count_moves, make_workspace
-from tbgen.retro.resets import NO_EXIT
+from tbgen.retro.kernels.bits import ONE, ZERO, lowest
+from tbgen.retro.kernels.canonical import mirrors_itself
+from tbgen.retro.kernels.events import event, sort_events
+from tbgen.retro.kernels.frame import legal_words, place_pawns
+from tbgen.retro.kernels.geometry import BIT
+from tbgen.retro.kernels.layers import begin
+from tbgen.retro.kernels.mobility import rank_at
+from tbgen.retro.kernels.phase import count_moves, make_workspace
+from tbgen.retro.kernels.resets import NO_EXIT
+from tbgen.retro.kernels.sweep import READY, sweep
 from tbgen.retro.supply import Supply
-from tbgen.retro.sweep import READY, sweep
 from tbgen.score import NONE, GScore
 
 

@@ -17,10 +17,10 @@ from tbgen.index.source import Source
 from tbgen.index.table import Table
 from tbgen.index.zeroing import en_passant_configs, is_wide, phase_groups
 from tbgen.material import Material
-from tbgen.retro.canonical import mirrors_itself
-from tbgen.retro.frame import legal_words, place_pawns
-from tbgen.retro.layers import FIRST_LAYER, next_events, retire
-from tbgen.retro.phase import (
+from tbgen.retro.kernels.canonical import mirrors_itself
+from tbgen.retro.kernels.frame import legal_words, place_pawns
+from tbgen.retro.kernels.layers import FIRST_LAYER, next_events, retire
+from tbgen.retro.kernels.phase import (
     EnPassant,
     Workspace,
     count_moves,
@@ -31,9 +31,9 @@ from tbgen.retro.phase import (
     settle_rank,
     solve_layers,
 )
-from tbgen.retro.runs import empty_log, weave
+from tbgen.retro.kernels.runs import empty_log, weave
+from tbgen.retro.kernels.sweep import MAX_DEPTH
 from tbgen.retro.supply import Supply
-from tbgen.retro.sweep import MAX_DEPTH
 from tbgen.score import MAX_CODED_RANK, NONE, WHOLE_GAME
 
 Woven = tuple[Any, ...]

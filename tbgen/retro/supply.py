@@ -18,8 +18,8 @@ from tbgen.index.zeroing import (
     targets_of,
 )
 from tbgen.material import Material
-from tbgen.retro.canonical import expand
-from tbgen.retro.targets import Pool, make_directory
+from tbgen.retro.kernels.canonical import expand
+from tbgen.retro.kernels.targets import Pool, make_directory
 from tbgen.score import NONE
 
 Map = Callable[[Callable[[Block], None], Iterable[Block]], Iterable[None]]

@@ -7,8 +7,8 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.verify.best import new_scratch
-from tbgen.verify.findings import COLUMNS
+from tbgen.verify.kernels.best import new_scratch
+from tbgen.verify.kernels.findings import COLUMNS
 
 Result = TypeVar("Result")
 Range = tuple[int, int]

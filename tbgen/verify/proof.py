@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 from tbgen.errors import DamagedTableError
 from tbgen.index.table import LAST_RUN, Table
 from tbgen.score import NONE, GScore
-from tbgen.verify.best import Game, new_scratch
 from tbgen.verify.crew import Crew, Range
-from tbgen.verify.keys import MIDDLE, WHITE_WORTH
-from tbgen.verify.layers import begin, copy_images, enter_claims, enter_layer
+from tbgen.verify.kernels.best import Game, new_scratch
+from tbgen.verify.kernels.keys import MIDDLE, WHITE_WORTH
+from tbgen.verify.kernels.layers import begin, copy_images, enter_claims, enter_layer
+from tbgen.verify.kernels.moves import men_of
+from tbgen.verify.kernels.resets import SubTables, resets_of
+from tbgen.verify.kernels.runs import Runs, survey_runs
+from tbgen.verify.kernels.states import prove, prove_passing
+from tbgen.verify.kernels.survey import NO_RANK, survey, survey_passing
 from tbgen.verify.misfit import misfit
-from tbgen.verify.moves import men_of
 from tbgen.verify.passing import passing_rows
 from tbgen.verify.report import VerifyResult, describe
-from tbgen.verify.resets import SubTables, resets_of
-from tbgen.verify.runs import Runs, survey_runs
-from tbgen.verify.states import prove, prove_passing
-from tbgen.verify.survey import NO_RANK, survey, survey_passing
 
 Layer = Callable[[GScore], tuple[NDArray[np.uint8], NDArray[np.uint16]]]
 """Codes and depths of one accrued score in one phase, shape (2, phase size) each."""

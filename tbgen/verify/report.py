@@ -13,8 +13,8 @@ from tbgen.index.layout import Layout
 from tbgen.index.table import Table
 from tbgen.material import Material
 from tbgen.score import MAX_CODED_RANK, GScore
-from tbgen.verify import findings as kinds
-from tbgen.verify.keys import MIDDLE, WHITE_WORTH, read_key
+from tbgen.verify.kernels import findings as kinds
+from tbgen.verify.kernels.keys import MIDDLE, WHITE_WORTH, read_key
 
 _PROBLEMS: Final = {
     kinds.NOWHERE: "there is no such position",

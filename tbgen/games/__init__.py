@@ -1,0 +1,1 @@
+"""Games: read from PGN, refereed, adjudicated, tagged, and added up to standings."""

@@ -1,0 +1,202 @@
+"""PGN files to read and to write, compressed or not; what is written is there as a whole or not at all."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import os
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from io import BufferedReader
+from pathlib import Path
+from typing import BinaryIO, Final, Protocol, cast
+
+from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.games.pgn.splitter import Stream
+
+_BLOCK: Final = 1 << 14
+"""Bytes that are decompressed at once; the text may be hundreds of times as long."""
+_MAGIC: Final = {b"\x1f\x8b\x08": ".gz", b"BZh": ".bz2", b"\x28\xb5\x2f\xfd": ".zst"}
+
+
+class Sink(Protocol):
+    """Where bytes go."""
+
+    def write(self, data: bytes, /) -> object:
+        """Take bytes."""
+
+
+class Source:
+    """A PGN file that is being read."""
+
+    def __init__(self, name: str, file: BufferedReader, size: int) -> None:
+        self.name = name
+        self.size = size
+        """Bytes that there are to read; 0 if nobody knows."""
+        self._file = file
+        try:
+            begin = file.peek(4)[:4]
+        except OSError as error:
+            raise self._unreadable(error) from None
+        suffix = next((suffix for magic, suffix in _MAGIC.items() if begin.startswith(magic)), "")
+        self._plain, self._errors = _reader(suffix, file)
+
+    @property
+    def done(self) -> int:
+        """Bytes read so far."""
+        return self._file.tell() if self.size else 0
+
+    def read(self, size: int, /) -> bytes:
+        """Return up to ``size`` bytes of text, none at the end.
+
+        :raises TbgenError: if the file cannot be read, or not be decompressed.
+        """
+        try:
+            return self._plain.read(size)
+        except self._errors:
+            raise TbgenError(f"{self.name} is damaged: it cannot be decompressed") from None
+        except OSError as error:
+            raise self._unreadable(error) from None
+
+    def _unreadable(self, error: OSError) -> TbgenError:
+        return TbgenError(f"{self.name} cannot be read: {error.strerror or error}")
+
+
+class _Zstandard:
+    """Decompresses a file of zstd frames; the library's own reader takes a truncated one for complete."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        import zstandard
+
+        self._file = file
+        self._decompressor = zstandard.ZstdDecompressor()
+        self._frame = self._decompressor.decompressobj()
+        self._text = b""
+
+    def read(self, size: int, /) -> bytes:
+        """Return up to ``size`` bytes of text, none at the end.
+
+        :raises EOFError: if the last frame is not complete.
+        """
+        while not self._text:
+            data = self._frame.unused_data or self._file.read(_BLOCK)
+            if not data and not self._frame.eof:
+                raise EOFError
+            if not data:
+                return b""
+            if self._frame.eof:
+                self._frame = self._decompressor.decompressobj()
+            self._text = self._frame.decompress(data)
+        text, self._text = self._text[:size], self._text[size:]
+        return text
+
+
+@contextmanager
+def reading(name: str) -> Iterator[Source]:
+    """Open a PGN file, or standard input for ``-``; what gzip, bzip2 or zstd has compressed is known as such.
+
+    :raises UsageError: if there is no such file.
+    :raises TbgenError: if it cannot be opened.
+    """
+    if name == "-":
+        if sys.stdin is None:
+            raise TbgenError("standard input is closed, so there are no games to read: redirect it")
+        yield Source("standard input", cast(BufferedReader, sys.stdin.buffer), 0)
+        return
+    try:
+        file = open(name, "rb")  # noqa: SIM115
+    except IsADirectoryError:
+        raise UsageError(f"{quote(name)} is a directory: expected a PGN file") from None
+    except FileNotFoundError:
+        raise UsageError(
+            f"there is no file {quote(name)}: expected a PGN file, or - for standard input"
+        ) from None
+    with file:
+        yield Source(name, file, os.fstat(file.fileno()).st_size)
+
+
+@contextmanager
+def writing(name: str) -> Iterator[Sink]:
+    """Write a file, or standard output for ``-``; a name in .gz, .bz2 or .zst has it compressed.
+
+    The file appears under its name when everything has been written, and then replaces one that is there.
+
+    :raises TbgenError: if there can be no file in that place.
+    """
+    if not name:
+        raise UsageError("the name of the file to write is empty")
+    path = Path(os.path.realpath(name))  # what a link points to is replaced, not the link
+    if name == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    elif os.path.exists(name) and (name.startswith(("/dev/", "/proc/")) or not path.is_file()):
+        with open(name, "wb") as device:  # or a pipe: nothing that could be replaced
+            yield device
+    else:
+        try:
+            descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name[:32]}.", dir=path.parent)
+        except OSError as error:
+            raise TbgenError(f"{name} cannot be written: {error.strerror or error}") from None
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                with closing(_writer(Path(name).suffix.lower(), file)) as sink:
+                    yield sink
+                os.fchmod(file.fileno(), _mode(path))
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+
+
+def _reader(suffix: str, file: BinaryIO) -> tuple[Stream, tuple[type[Exception], ...]]:
+    """Return a stream of what a file holds, and the errors by which it says that it is damaged."""
+    match suffix:
+        case ".gz":
+            return gzip.GzipFile(fileobj=file), (EOFError, gzip.BadGzipFile, zlib.error)
+        case ".bz2":
+            return bz2.BZ2File(file), (EOFError, OSError, ValueError)
+        case ".zst":
+            import zstandard
+
+            return _Zstandard(file), (EOFError, zstandard.ZstdError)
+    return file, ()
+
+
+def _writer(suffix: str, file: BinaryIO) -> BinaryIO:
+    """Return a file that compresses into another one, which closing it leaves open."""
+    match suffix:
+        case ".gz":
+            # No name and no time: the same games give the same bytes.
+            return cast(BinaryIO, gzip.GzipFile("", "wb", 6, file, 0))
+        case ".bz2":
+            return cast(BinaryIO, bz2.BZ2File(file, "wb"))
+        case ".zst":
+            import zstandard
+
+            return cast(BinaryIO, zstandard.ZstdCompressor().stream_writer(file, closefd=False))
+    return cast(BinaryIO, _Open(file))
+
+
+class _Open:
+    """Passes bytes on to a file, and leaves it open."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.write = file.write
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def _mode(path: Path) -> int:
+    """Return the permissions of the file that is replaced, or those that a new one gets."""
+    with suppress(FileNotFoundError):
+        return path.stat().st_mode & 0o7777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

@@ -1,0 +1,177 @@
+"""Games of a PGN stream: tags, start position, moves and last comment of the main line."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+import chess
+import chess.pgn
+
+from tbgen.board.fen import Fen, parse_fen
+from tbgen.board.san import parse_san
+from tbgen.board.validity import validate
+from tbgen.errors import UsageError, quote
+from tbgen.games.pgn import tags
+from tbgen.games.pgn.splitter import RawGame, Stream, split_games
+from tbgen.score import GScore
+
+_TOKEN: Final = re.compile(
+    r"""
+    (?:\d+(?:[.…]+|(?=\s|\Z))|[.…]+)                      # a move's number
+    |\$\d+|(?:e\.p\.|(?!--)[-!?+#=/]+|[ND]|[±∓∞⩲⩱□⟳↑→]+)(?=[\s)({;$]|\Z)  # what is said of a move
+    |(?P<comment>\{[^}]*\}|;[^\r\n]*)
+    |(?<![^\r\n])%[^\r\n]*                                # an escaped line
+    |(?P<open>[({])
+    |(?P<close>\))
+    |(?P<result>(?:1-0|0-1|1/2(?:-1/2)?|½-½|\*)(?=[\s{;(]|\Z))
+    |(?P<move>[^\s{}();$*]+|[}*$])
+    """,
+    re.VERBOSE,
+)
+"""Everything that stands in movetext; only the parts with a name matter. An open brace never closes."""
+_BREAK: Final = re.compile(rb"\r\n|\n|\r")
+_MARKS: Final = "+#!?"
+_DECISIVE: Final = ("1-0", "0-1")
+_DRAWN: Final = "1/2-1/2"
+RESULTS: Final = (*_DECISIVE, _DRAWN)
+"""The classical results of finished games."""
+_UNKNOWN: Final = ("", "?")
+"""Values of a tag that say as much as no tag."""
+
+
+@dataclass(slots=True)
+class Game:
+    """One game of a PGN stream."""
+
+    number: int
+    """Counted from 1."""
+    line: int
+    """The line that it begins in, counted from 1."""
+    tags: dict[str, str] = field(default_factory=dict)
+    """In the order of the file; of a tag that stands twice the first."""
+    start: Fen = field(default_factory=lambda: Fen(chess.Board(), None))
+    """The start position, with the accrued score of a seventh field or a tag."""
+    board: chess.Board = field(default_factory=chess.Board)
+    """The final position, with the moves of the main line up to the first that cannot be made."""
+    comment: str = ""
+    """The last comment after the last move of the main line, or before the first if there are no moves."""
+    result: str = "*"
+    """The classical result: that of the tag, else that of the movetext."""
+    error: UsageError | None = None
+    """What is wrong with the game, saying where; None for a sound one."""
+
+    @property
+    def moves(self) -> list[chess.Move]:
+        """The main line, up to the first move that cannot be made."""
+        return self.board.move_stack
+
+
+def read_games(stream: Stream) -> Iterator[Game]:
+    """Yield the games of a PGN stream; a broken one has an ``error``, and the next ones follow.
+
+    Chess960 is read; games of other variants are broken ones. FENs of seven fields and ``[Legacy]`` without
+    a value are understood, which plain PGN readers do not.
+    """
+    for raw in split_games(stream):
+        if not raw.empty:
+            yield read_game(raw)
+
+
+def read_game(raw: RawGame) -> Game:
+    """Return the game that its bytes mean."""
+    game = Game(raw.number, raw.line)
+    for tag in raw.tags:
+        game.tags.setdefault(tag.name, tag.value)
+    game.result = game.tags.get("Result", "*").strip()
+    try:
+        if raw.unreadable:
+            raise UsageError(
+                f'{quote(raw.unreadable)} is not a tag: expected one in a line, as [Name "value"]'
+            )
+        game.start = _start(game.tags)
+    except UsageError as error:
+        game.error = UsageError(f"game {game.number}, line {game.line}: {error}")
+        return game
+    game.board = game.start.board.copy(stack=False)
+    text = raw.data[raw.movetext :].decode("utf-8", "replace")
+    try:
+        _play(game, text)
+    except _Broken as broken:
+        before = raw.data[: raw.movetext] + text[: broken.token.start()].encode()
+        line = raw.line + len(_BREAK.findall(before))
+        if game.tags or game.moves:
+            game.error = UsageError(f"game {game.number}, line {line}, ply {len(game.moves) + 1}: {broken}")
+        else:
+            game.error = UsageError(
+                f"game {game.number}, line {line}: no PGN, as it has neither tags nor moves"
+            )
+    return game
+
+
+class _Broken(Exception):  # noqa: N818
+    """What is wrong with movetext, and where."""
+
+    def __init__(self, token: re.Match[str], reason: str) -> None:
+        super().__init__(f"{quote(token[0])} {reason}")
+        self.token = token
+
+
+def _play(game: Game, text: str) -> None:
+    """Make the moves of the main line.
+
+    :raises _Broken: at the first text that is not one.
+    """
+    board, over = game.board, False
+    variations: list[re.Match[str]] = []
+    for token in _TOKEN.finditer(text):
+        kind = token.lastgroup
+        if kind is None:
+            continue
+        if kind == "move":
+            if variations:
+                continue
+            if over:
+                raise _Broken(token, "follows the result")
+            try:
+                board.push(parse_san(board, token[0].removesuffix("e.p.").rstrip(_MARKS)))
+            except ValueError:
+                raise _Broken(token, "is not a legal move") from None
+            game.comment = ""
+        elif kind == "comment":
+            if not variations:
+                game.comment = token[0].strip("{};").strip()
+        elif kind == "result":
+            if not variations:
+                over = True
+                if game.result not in RESULTS:
+                    game.result = token[0] if token[0] in (*_DECISIVE, "*") else _DRAWN
+        elif kind == "close":
+            if not variations:
+                raise _Broken(token, "closes no variation")
+            variations.pop()
+        elif token[0] == "{":
+            raise _Broken(token, "opens a comment that is not closed")
+        else:
+            variations.append(token)
+    if variations:
+        raise _Broken(variations[0], "opens a variation that is not closed")
+
+
+def _start(given: dict[str, str]) -> Fen:
+    """Return the start position of a game.
+
+    :raises UsageError: if it is of a variant, or means nothing.
+    """
+    given = {name: value for name, value in given.items() if value not in _UNKNOWN}
+    if "Variant" in given:
+        try:
+            known = chess.pgn.Headers({"Variant": given["Variant"]}).variant() is chess.Board
+        except ValueError:
+            known = False
+        if not known:
+            raise UsageError(f"the variant {quote(given['Variant'])} is not refereed here")
+    fen = parse_fen(given.get("FEN", chess.STARTING_FEN))
+    validate(fen.board)
+    accrued = given.get(tags.ACCRUED_BEFORE)
+    return fen if accrued is None else Fen(fen.board, GScore.parse(accrued))

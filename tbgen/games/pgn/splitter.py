@@ -1,0 +1,196 @@
+"""From a stream of bytes to the bytes of single games, nothing lost and nothing changed."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from tbgen.games.pgn import tags
+
+_BLOCK: Final = 1 << 18
+_TAG: Final = re.compile(rb"\s*\[\s*([A-Za-z0-9_]+)(?:\s+\"(.*)\")?\s*\]")
+"""A tag pair; its value may be missing, as in cuteRMob's ``[Legacy]``."""
+_NEXT: Final = re.compile(rb"\"\s*\]\s*\[")
+"""What a value holds if another tag follows in the line."""
+_NEEDED: Final = re.compile(rb"\s*\[\s*(?:FEN|Variant)\b")
+"""The begin of tags without which a game would be another one."""
+_COMMENT: Final = re.compile(rb"\{[^}]*\}|;[^\r\n]*")
+_RESULTS: Final = (b"1-0", b"0-1", b"1/2-1/2", b"*")
+_COME_AND_GO: Final = tags.SHARED | {tags.KOMI} | tags.R.all | tags.WG.all
+"""The tags that tagging adds and replaces, so that they do not tell games apart."""
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+class Stream(Protocol):
+    """Where bytes come from: an open binary file."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return up to ``size`` bytes, none at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A tag pair of a game."""
+
+    name: str
+    value: str
+    """What stands between the quotation marks, escapes resolved; empty without them."""
+    start: int
+    """Where its line begins in the bytes of the game."""
+    end: int
+    """Where its line ends, line break included."""
+
+
+@dataclass(slots=True)
+class RawGame:
+    """The bytes of a game; those of all games together are the file's."""
+
+    number: int
+    """Counted from 1."""
+    line: int
+    """The line of the file that it begins in, counted from 1."""
+    data: bytes = b""
+    """With the empty and escaped lines before it, and those before the next game or the file's end."""
+    tags: list[Tag] = field(default_factory=list)
+    movetext: int = 0
+    """Where in the bytes the moves begin."""
+    unreadable: str = ""
+    """A line among the tags that should be one and is not, or is more than one; empty if there is none."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether there are neither tags nor moves."""
+        return not self.tags and self.movetext == len(self.data)
+
+
+def split_games(stream: Stream) -> Iterator[RawGame]:
+    """Yield the games of a PGN stream.
+
+    A game begins with a tag after moves, with a tag after an empty line that has stood before, or with moves
+    after a result and an empty line; so an empty line among tags or among moves, and a tag that stands twice,
+    all of which exist, tear no game apart. The tags that tagging adds tell no games apart, so that a game
+    ends where it did before it was tagged. Bytes before the first game go with it. A stream without any game
+    yields nothing, or one ``RawGame`` without tags and moves, if it has bytes.
+    """
+    game = _Game(1, 1)
+    for number, line in enumerate(_lines(stream), 1):
+        if game.ends_before(line):
+            yield game.finished()
+            game = _Game(game.number + 1, number)
+        game.add(line)
+    if game.lines:
+        yield game.finished()
+
+
+def _lines(stream: Stream) -> Iterator[bytes]:
+    """Yield lines with their breaks, which may be of all three kinds."""
+    rest: list[bytes] = []
+    while block := stream.read(_BLOCK):
+        if rest and rest[-1].endswith(b"\r"):  # maybe half a break
+            block = rest.pop() + block
+        first, *others = block.splitlines(keepends=True)
+        rest.append(first)
+        if others or first.endswith(b"\n"):
+            yield b"".join(rest)
+            rest = []
+        if others:
+            *whole, last = others
+            yield from whole
+            if last.endswith(b"\n"):
+                yield last
+            else:
+                rest = [last]
+    yield from b"".join(rest).splitlines(keepends=True)
+
+
+class _Game:
+    """A game that grows line by line."""
+
+    def __init__(self, number: int, line: int) -> None:
+        self.number = number
+        self.lines: list[bytes] = []
+        self._line = line
+        self._tags: list[Tag] = []
+        self._names: set[bytes] = set()
+        self._size = 0
+        self._movetext = -1
+        self._moves = False
+        self._in_comment = False
+        self._over = False
+        self._gap = False
+        self._unreadable = ""
+
+    def ends_before(self, line: bytes) -> bool:
+        """Tell whether a line belongs to the next game."""
+        if self._in_comment or not (self._gap or self._moves):
+            return False
+        text = line.removeprefix(_BOM)
+        if text.isspace() or text[:1] in b"%;":
+            return False
+        if text.lstrip()[:1] != b"[":
+            return self._over and self._gap
+        tag = _TAG.match(text)
+        return tag is not None and (self._moves or tag[1] in self._names)
+
+    def add(self, line: bytes) -> None:
+        """Take a line in."""
+        start, self._size = self._size, self._size + len(line)
+        self.lines.append(line)
+        text = line.removeprefix(_BOM)
+        if self._in_comment:
+            self._follow(line)
+        elif not text or text.isspace():
+            self._gap = True
+        elif text[:1] not in b"%;":
+            self._take(text, start + len(line) - len(text))
+
+    def _take(self, text: bytes, start: int) -> None:
+        if not self._moves and text.lstrip()[:1] == b"[":
+            self._take_tag(text, start)
+            return
+        if self._movetext < 0:
+            self._movetext = start
+        self._gap = False
+        self._follow(text)
+
+    def _take_tag(self, text: bytes, start: int) -> None:
+        self._movetext = -1  # comments may stand among tags
+        tag = _TAG.match(text)
+        several = tag is not None and (_NEXT.search(tag[2] or b"") or text[tag.end() :].strip())
+        if several or (tag is None and _NEEDED.match(text)):
+            self._unreadable = self._unreadable or _decoded(text.strip())
+        if tag is not None:
+            name, value = (_decoded(part or b"") for part in tag.groups())
+            value = value.replace('\\"', '"').replace("\\\\", "\\")
+            self._tags.append(Tag(name, value, start, self._size))
+            if name in _COME_AND_GO:
+                return
+            self._names.add(tag[1])
+        self._gap = False
+
+    def _follow(self, text: bytes) -> None:
+        """Find out whether moves end with a result, and with an open comment."""
+        if self._in_comment:
+            _, brace, text = text.partition(b"}")
+            if not brace:
+                return
+        text, brace, _ = _COMMENT.sub(b" ", text).partition(b"{")
+        self._in_comment = bool(brace)
+        text = text.rstrip()
+        if text:
+            self._moves = True
+            self._over = text.endswith(_RESULTS)
+
+    def finished(self) -> RawGame:
+        """Return the game."""
+        data = b"".join(self.lines)
+        movetext = len(data) if self._movetext < 0 else self._movetext
+        return RawGame(self.number, self._line, data, self._tags, movetext, self._unreadable)
+
+
+def _decoded(text: bytes) -> str:
+    """Return a text in UTF-8 as the export format has it, or in Latin-1 as the standard once had."""
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        return text.decode("latin-1")

@@ -1,0 +1,249 @@
+"""The arbiter of one game: its accrued score, its 50-move counter and its end, ply by ply."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final, NamedTuple
+
+import chess
+
+from tbgen.board.fen import Fen, parse_fen
+from tbgen.board.mobility import own_score
+from tbgen.board.validity import validate
+from tbgen.errors import UsageError, quote
+from tbgen.games.referee.fifty import FiftyMoveRule
+from tbgen.games.referee.result import Basis, Result
+from tbgen.score import WHOLE_GAME, GScore
+from tbgen.scoring import DEFAULT_CUTOFF, parse_cutoff
+
+NOTHING: Final = GScore(436, True)
+"""G218.0: how cuteRMob writes that no score has accrued."""
+
+_OCCURRENCES: Final = 3
+_KINGS_MOVES: Final = GScore(17, True).rank
+"""Rank G8.5: a lone king away from all edges and from the other king."""
+
+
+class _Ply(NamedTuple):
+    """All that the arbiter knows about a position of the game besides the board."""
+
+    score: GScore
+    """The position's own."""
+    accrued: GScore
+    clock: int
+    free_kings: bool
+    """Bare kings, and the one to move has all of his eight moves."""
+    occurrences: int
+    """How often the position has been on the board up to here."""
+
+
+class Arbiter:
+    """Referees one game of r-mobility chess, with any number of men.
+
+    Rules: the TCEC wiki's and those of cuteRMob; docs/referee.md says where they differ.
+
+    Mate and stalemate end a game for good. After any other end moves can still be made, as real games run on
+    past a repetition that nobody claims, and the result is that of the current position.
+
+    >>> arbiter = Arbiter("7k/8/6K1/8/8/8/8/R7 w - - 99 80 G5.0")
+    >>> arbiter.push_uci("a1a8")
+    >>> print(arbiter.accrued, arbiter.clock, arbiter.result.reason)
+    G0.0 0 mate
+
+    :param start: FEN of six fields, and the accrued score as an optional seventh; or one already parsed; or
+        a board, whose moves so far do not count. The seventh field means nothing at a halfmove clock of 0 and
+        where an en passant capture is legal, except in whole-game mobility. Without it, counting starts at
+        this position.
+    :param fifty_move_rule: the 50-move rule, or its name.
+    :param cutoff: the score from which on improvements are no progress, for the rule ``improving``.
+    :param bare_kings: whether bare kings with free moves end the game; None leaves it to the 50-move rule.
+    :param whole_game: play by whole-game mobility, in which nothing resets the accrued score.
+
+    :raises UsageError: if an argument means nothing, or play cannot go on from the start position.
+    :raises TypeError: if the start is neither text nor board.
+    """
+
+    def __init__(
+        self,
+        start: str | chess.Board | Fen = chess.STARTING_FEN,
+        *,
+        fifty_move_rule: FiftyMoveRule | str = FiftyMoveRule.IMPROVING,
+        cutoff: GScore | str = DEFAULT_CUTOFF,
+        bare_kings: bool | None = None,
+        whole_game: bool = False,
+    ) -> None:
+        fen = _fen(start)
+        validate(fen.board)
+        self.fifty_move_rule = FiftyMoveRule.parse(fifty_move_rule)
+        self.cutoff = parse_cutoff(cutoff) if isinstance(cutoff, str) else cutoff
+        self.bare_kings = self.fifty_move_rule.bare_kings_end if bare_kings is None else bare_kings
+        self.whole_game = whole_game
+        self._board = fen.board.copy(stack=False)
+        self._occurrences: Counter[tuple[int, ...]] = Counter()
+        self._keys: list[tuple[int, ...]] = []
+        self._plies = [self._first(fen)]
+
+    def __repr__(self) -> str:
+        return f"<Arbiter of {self._board.fen()} accrued {self.accrued}, clock {self.clock}>"
+
+    @property
+    def board(self) -> chess.Board:
+        """A copy of the current position, without the moves that led to it."""
+        return self._board.copy(stack=False)
+
+    @property
+    def moves(self) -> tuple[chess.Move, ...]:
+        """The moves made so far."""
+        return tuple(self._board.move_stack)
+
+    @property
+    def rules(self) -> str:
+        """The rules as tables name them: ``r``, or ``wg`` for whole-game mobility."""
+        return WHOLE_GAME if self.whole_game else "r"
+
+    @property
+    def position_score(self) -> GScore:
+        """The current position's own score."""
+        return self._plies[-1].score
+
+    @property
+    def accrued(self) -> GScore:
+        """The accrued score, the current position's own included."""
+        return self._plies[-1].accrued
+
+    @property
+    def clock(self) -> int:
+        """Plies since the last progress, as the 50-move rule counts them."""
+        return self._plies[-1].clock
+
+    @property
+    def result(self) -> Result | None:
+        """What the game comes to if it is over on the board, else None."""
+        ply = self._plies[-1]
+        reason = self._reason(ply)
+        return None if reason is None else Result(ply.accrued, reason)
+
+    def push_uci(self, uci: str) -> None:
+        """Make a move in UCI notation; castling may be written as in chess and as in Chess960.
+
+        :raises UsageError: if the move is illegal.
+        """
+        try:
+            move = self._board.parse_uci(uci)
+        except ValueError:
+            move = chess.Move.null()
+        self._push(move, uci, "UCI, such as e2e4 or e7e8q")
+
+    def push_san(self, san: str) -> None:
+        """Make a move in SAN.
+
+        :raises UsageError: if the move is illegal or ambiguous.
+        """
+        try:
+            move = self._board.parse_san(san)
+        except ValueError:
+            move = chess.Move.null()
+        self._push(move, san, "SAN, such as e4, Nbd2 or e8=Q")
+
+    def push(self, move: chess.Move) -> None:
+        """Make a move.
+
+        :raises UsageError: if the move is illegal.
+        """
+        if self._board.is_legal(move):
+            self._push(move, "", "")
+        else:  # or castling, written as the other of chess and Chess960 has it
+            self.push_uci(move.uci())
+
+    def pop(self) -> chess.Move:
+        """Take the last move back and return it.
+
+        :raises IndexError: if no move has been made.
+        """
+        move = self._board.pop()
+        self._plies.pop()
+        self._occurrences[self._keys.pop()] -= 1
+        return move
+
+    def _first(self, fen: Fen) -> _Ply:
+        """Return what is known of the start position, an improvement over the seventh field or nothing."""
+        board = self._board
+        score = own_score(board)
+        terminal = score.rank < 2
+        accrued = fen.seventh if self.whole_game else fen.accrued
+        if accrued is not None and accrued.rank < 2 and not terminal:
+            raise UsageError(f"the accrued score {accrued} ends the game, and in this position it goes on")
+        rule, clock = self.fifty_move_rule, board.halfmove_clock
+        if terminal and rule.counts(clock, terminal):
+            accrued = None  # whatever has been, the game is over
+        if not rule.counts(clock, terminal):
+            if accrued is None:
+                accrued = NOTHING if rule is FiftyMoveRule.CUTERMOB_LEGACY else score
+        elif accrued is None or score.rank < accrued.rank:
+            accrued = score
+            if rule.is_progress(score, self.cutoff):
+                clock = 0
+        return _Ply(score, accrued, clock, self._free_kings(score), self._occur())
+
+    def _push(self, move: chess.Move, text: str, notation: str) -> None:
+        """Make a legal move; the null move stands for an illegal one."""
+        board, before = self._board, self._plies[-1]
+        if not move:
+            raise UsageError(
+                f"{quote(text)} is not a legal move in {board.fen()}: expected one in {notation}"
+            )
+        zeroing = board.is_zeroing(move)
+        board.push(move)
+        score = own_score(board)
+        accrued, clock = before.accrued, 0 if zeroing else before.clock + 1
+        if zeroing and not self.whole_game:
+            accrued = score
+        elif score.rank < accrued.rank and self.fifty_move_rule.counts(clock, score.rank < 2):
+            accrued = score
+            if self.fifty_move_rule.is_progress(score, self.cutoff):
+                clock = 0
+        self._plies.append(_Ply(score, accrued, clock, self._free_kings(score), self._occur()))
+
+    def _free_kings(self, score: GScore) -> bool:
+        board = self._board
+        return score.rank == _KINGS_MOVES and board.occupied == board.kings
+
+    def _occur(self) -> int:
+        """Note the current position and return how often it has occurred."""
+        board = self._board
+        en_passant = board.ep_square if board.ep_square is not None and board.has_legal_en_passant() else -1
+        key = (
+            board.pawns,
+            board.knights,
+            board.bishops,
+            board.rooks,
+            board.queens,
+            board.kings,
+            board.occupied_co[chess.WHITE],
+            board.turn,
+            board.castling_rights,
+            en_passant,
+        )
+        self._keys.append(key)
+        self._occurrences[key] += 1
+        return self._occurrences[key]
+
+    def _reason(self, ply: _Ply) -> Basis | None:
+        rule = self.fifty_move_rule
+        if ply.score.rank < 2 and rule.counts(ply.clock, True):
+            return Basis.STALEMATE if ply.score.rank else Basis.MATE
+        if self.bare_kings and ply.free_kings and len(self._plies) > 1 and self._plies[-2].free_kings:
+            return Basis.BARE_KINGS
+        if rule.ends(ply.clock):
+            return Basis.FIFTY_MOVES
+        return Basis.REPETITION if ply.occurrences >= _OCCURRENCES else None
+
+
+def _fen(start: object) -> Fen:
+    if isinstance(start, str):
+        return parse_fen(start)
+    if isinstance(start, chess.Board):
+        return Fen(start, None)
+    if isinstance(start, Fen):
+        return start
+    raise TypeError(f"the start position is a {type(start).__name__}: expected a FEN or a chess.Board")

@@ -1,0 +1,1 @@
+"""Building on many machines: the client, the workers that share a directory, and the task they run."""

@@ -1,0 +1,305 @@
+"""Building on many machines: every missing table is a task of Dask, done by workers that share a directory.
+
+Needs the package ``distributed``, which the extra ``tbgen[cluster]`` brings (docs/cluster.md).
+"""
+
+import contextlib
+import secrets
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, Final
+
+from distributed import Client, Future, KilledWorker
+
+from tbgen import __version__
+from tbgen.errors import TbgenError
+from tbgen.generator.accrued import Accrued
+from tbgen.generator.cluster.task import MEMORY, first_line, make_table
+from tbgen.generator.cluster.workers import (
+    Worker,
+    check_workers,
+    connected,
+    gone,
+    mib,
+    shared_probe,
+    survey,
+    workers,
+)
+from tbgen.generator.estimate import Estimate, check_disk, check_memory, estimate, pace
+from tbgen.generator.lock import build_lock
+from tbgen.generator.runner import Built, Reporter, missing, tidy
+from tbgen.material import Material
+from tbgen.store.writer import remove_leftovers
+
+_TICK: Final = 1.0
+"""Seconds between two looks at the workers."""
+
+_TRIES: Final = 4
+"""Workers that may die at work on a table, as with the default of Dask's ``allowed-failures``."""
+
+
+def build_on_cluster(
+    materials: Iterable[Material],
+    directory: Path,
+    reporter: Reporter,
+    scheduler: str,
+    *,
+    force: bool = False,
+    threads: int | None = None,
+    accrued: Accrued = Accrued.AUTO,
+    memory: int | None = None,
+    patience: float = 30.0,
+    rules: str = "r",
+) -> list[Built]:
+    """Build tables like :func:`tbgen.generator.build`, on the workers of a Dask scheduler.
+
+    :param directory: where all workers see it, under the same path.
+    :param scheduler: its address, such as ``tcp://host:8786``.
+    :param threads: of each table; None for the worker's processors shared among the tables it does at once.
+    :param accrued: whether to store the values of accrued scores.
+    :param memory: bytes that a table may need; None for all that a worker offers.
+    :param patience: seconds to wait for a worker, before the build and whenever none can go on with it.
+    :param rules: as in :func:`tbgen.generator.build`.
+    :raises TbgenError: if the cluster cannot do the build, or a table cannot be built; tables finished before
+        are kept.
+    """
+    wanted, directory = list(materials), directory.absolute()
+    if not force and not missing(wanted, directory, rules=rules):
+        tidy(directory, reporter)
+        return []
+    with connected(scheduler) as client, build_lock(directory, reporter.note, rules):
+        tidy(directory, reporter)
+        todo = missing(wanted, directory, force=wanted if force else (), rules=rules)
+        if not todo:
+            return []
+        with shared_probe(directory) as probe:
+            share = survey(client, probe, patience)
+            needs = {material: estimate(material, threads or share, accrued, rules) for material in todo}
+            check_workers(workers(client, scheduler), needs.values())
+            if memory is not None:
+                check_memory(needs.values(), memory)
+            check_disk(needs.values(), directory)
+            task = partial(
+                make_table,
+                directory=str(directory),
+                version=__version__,
+                probe=str(probe),
+                threads=threads,
+                accrued=accrued.value,
+                rules=rules,
+            )
+            built = _Run(client, scheduler, directory, reporter, patience, needs, task).run()
+        remove_leftovers(directory)  # of workers that died on the way
+        return built
+
+
+@dataclass
+class _Run:
+    """One build: gives a table whose sub-tables are finished to a worker with a thread and the memory for it.
+
+    Dask could be given all tables at the start as a graph of tasks. But it does again what a dead worker has
+    finished if others wait for its result, counts a worker's death against all tasks in its queue, and leaves
+    tasks that ask for a resource in the queue of a busy worker while another one has room. Here the result is
+    in the directory, and the queues stay empty.
+    """
+
+    client: Client
+    scheduler: str
+    directory: Path
+    reporter: Reporter
+    patience: float
+    needs: dict[Material, Estimate]
+    """The tables to build, in build order."""
+    task: "partial[Built]"
+
+    news: "SimpleQueue[Future | dict[str, Any]]" = field(default_factory=SimpleQueue)
+    """Tasks that have ended, and messages of workers."""
+    fleet: dict[str, Worker] = field(default_factory=dict)
+    """The workers by address, as they were a moment ago."""
+    flying: dict[Future, Material] = field(default_factory=dict)
+    """The tables handed out."""
+    given: dict[Material, str] = field(default_factory=dict)
+    """The addresses of the workers that have them."""
+    begun: dict[Material, list[str]] = field(default_factory=dict)
+    """Where they were begun: once, unless the worker died."""
+    built: dict[Material, Built] = field(default_factory=dict)
+    failure: TbgenError | None = None
+    stuck_since: float | None = None
+    shown: Material | None = None
+    """The table whose progress is shown."""
+
+    def run(self) -> list[Built]:
+        """Build all; return what was built in the order in which it was finished.
+
+        :raises TbgenError: of the first table that failed, when the others at work have ended.
+        """
+        self.topic = f"tbgen-{secrets.token_hex(8)}"
+        self.client.subscribe_topic(self.topic, lambda event: self.news.put(event[1]))
+        looked = -_TICK
+        try:
+            while True:
+                if time.monotonic() - looked >= _TICK:
+                    self.fleet = {each.address: each for each in workers(self.client, self.scheduler)}
+                    self._hand_out()
+                    self._check_that_some_go_on()
+                    looked = time.monotonic()
+                if not self.flying and (self.failure or len(self.built) == len(self.needs)):
+                    break
+                with contextlib.suppress(Empty):
+                    self._hear(self.news.get(timeout=_TICK))
+        finally:
+            if self.flying and self.client.status == "running":
+                self.client.cancel(list(self.flying))
+        if self.failure:
+            raise self.failure
+        return list(self.built.values())
+
+    def _hand_out(self) -> None:
+        """Give workers what they can do now, be it what a dead worker had and Dask has put into a queue."""
+        for material in self._ready():
+            if self.failure or self.given.get(material) in self.fleet:
+                continue
+            address = self._room(material)
+            if address is None:
+                continue
+            stale = [future for future, other in self.flying.items() if other == material]
+            if stale:
+                self.client.cancel(stale)
+                del self.flying[stale[0]]
+            tries = self.begun.get(material, [])
+            if len(tries) >= _TRIES:
+                self._fail(material, self._died(material, len(tries), tries[-1]))
+                return
+            try:
+                check_disk([self.needs[material]], self.directory)
+            except TbgenError as error:
+                self._fail(material, error)
+                return
+            future = self.client.submit(
+                self.task,
+                material.name,
+                topic=self.topic,
+                key=f"{material}-{secrets.token_hex(4)}",
+                workers=[address],
+                allow_other_workers=True,
+                resources={MEMORY: self.needs[material].memory},
+                pure=False,
+            )
+            self.flying[future], self.given[material] = material, address
+            future.add_done_callback(self.news.put)
+
+    def _ready(self) -> list[Material]:
+        """Return the tables that are not finished and whose sub-tables are."""
+        left = self.needs.keys() - self.built.keys()
+        return [material for material in self.needs if material in left and not left & material.successors()]
+
+    def _room(self, material: Material) -> str | None:
+        """Return the worker with most memory left among those that can do a table now."""
+        rooms = {}
+        for address, worker in self.fleet.items():
+            at_work = [other for other in self.flying.values() if self.given[other] == address]
+            memory = worker.memory - sum(self.needs[other].memory for other in at_work)
+            if len(at_work) < worker.threads and memory >= self.needs[material].memory:
+                rooms[address] = memory
+        return max(rooms, key=rooms.__getitem__, default=None)
+
+    def _check_that_some_go_on(self) -> None:
+        """Check that a table is at work.
+
+        :raises TbgenError: if none has had a worker for a while.
+        """
+        ready = self._ready()
+        if not ready or any(self.given[material] in self.fleet for material in self.flying.values()):
+            self.stuck_since = None
+        elif self.stuck_since is None:
+            self.stuck_since = time.monotonic()
+            self.reporter.note(f"no worker is left for {ready[0]}: waiting {self.patience:.0f} s for one")
+        elif time.monotonic() - self.stuck_since > self.patience:
+            raise self.failure or TbgenError(
+                f"no worker is left for {ready[0]}, which needs about {mib(self.needs[ready[0]].memory)} of "
+                "memory: start one and build again"
+            )
+
+    def _hear(self, news: "Future | dict[str, Any]") -> None:
+        if isinstance(news, Future):
+            self._end(news)
+            return
+        material = next((self.flying[future] for future in self.flying if future.key == news["key"]), None)
+        if material is None:
+            return  # it was finished, or given to another worker
+        match news["kind"]:
+            case "begin":
+                self._begin(material, news["worker"], f"{news['worker']} on {news['host']}")
+            case "note":
+                self.reporter.note(f"{material}: {news['text']}, on the worker {news['worker']}")
+            case "progress" if material == self.shown:
+                others = [other.name for other in self.flying.values() if other != material]
+                stage = f"beside {', '.join(others)}, {news['stage']}" if others else news["stage"]
+                self.reporter.progress(stage, news["done"], news["total"])
+
+    def _begin(self, material: Material, address: str, place: str) -> None:
+        before = self.begun.setdefault(material, [])
+        again = f" again: its worker {before[-1]} is gone" if before else ""
+        before.append(place)
+        self.given[material] = address
+        self.reporter.note(f"{material}: begun by the worker {place}{again}")
+        self._show(material)
+
+    def _show(self, material: Material) -> None:
+        """Let the reporter follow one of the tables at work."""
+        self.shown = material
+        number = list(self.needs).index(material) + 1
+        self.reporter.begin(material, number, len(self.needs), self._seconds_left())
+
+    def _seconds_left(self) -> float:
+        """Return about how long the rest takes, with as many tables at once as are at work now."""
+        left = [need.seconds for table, need in self.needs.items() if table not in self.built]
+        seconds = max([sum(left) / max(len(self.flying), 1), *left])
+        return seconds * pace((self.needs[table], built.seconds) for table, built in self.built.items())
+
+    def _end(self, future: Future) -> None:
+        """Take note of a task that is finished, failed, or lost, and hand out what can be done now."""
+        material = self.flying.get(future)
+        if material is None:
+            return  # it was given to another worker
+        if future.status == "finished":
+            try:
+                built = future.result(timeout=self.patience)
+            except TimeoutError:  # the worker died with it: it is done again
+                future.add_done_callback(self.news.put)
+                return
+            self.built[material] = built
+            self.reporter.done(built, self._seconds_left())
+        elif future.status == "error":
+            self._fail(material, future.exception())
+        elif self.failure is None:
+            raise gone(self.scheduler)
+        del self.flying[future]
+        if self.shown == material and (others := set(self.flying.values()) & set(self.begun)):
+            self._show(min(others))
+        self._hand_out()
+
+    def _fail(self, material: Material, error: BaseException) -> None:
+        """Remember why the build fails, and drop what has not begun."""
+        if isinstance(error, KilledWorker):
+            error = self._died(material, error.allowed_failures + 1, error.last_worker.address)
+        if not isinstance(error, TbgenError):
+            error = TbgenError(f"{material} could not be built: {first_line(error)}")
+        if self.failure is None:
+            self.failure = error
+            others = {future for future, other in self.flying.items() if other != material}
+            working = {future for future in others if self.flying[future] in self.begun}
+            self.client.cancel(list(others - working))
+            if working:
+                self.reporter.note(f"{material} has failed; tables at work, to be finished: {len(working)}")
+
+    def _died(self, material: Material, tries: int, last: str) -> TbgenError:
+        return TbgenError(
+            f"the worker at work on {material} died, and so did all others that tried ({tries} in all, "
+            f"the last one {last}): see their logs; it may need more memory than the estimated "
+            f"{mib(self.needs[material].memory)}"
+        )

@@ -1,0 +1,167 @@
+"""What runs on the workers of a cluster: a look around, and the building of one table."""
+
+import logging
+import os
+import socket
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from distributed import Worker, get_worker
+
+from tbgen import __version__
+from tbgen.errors import MissingTableError, TbgenError
+from tbgen.generator.accrued import Accrued
+from tbgen.generator.memory import keep_memory_for
+from tbgen.generator.runner import Built, build_table
+from tbgen.material import Material
+from tbgen.store.format import table_path
+
+MEMORY: Final = "memory"
+"""Name of the Dask resource that workers offer and tables need, in bytes."""
+
+_EVERY: Final = 0.5
+"""Seconds between two messages on how far a table has got."""
+
+_APPEARANCE: Final = 90.0
+"""Seconds that a network file system may take to show one machine what another has renamed: caches of
+directories live up to a minute."""
+
+
+class CancelledBuildError(TbgenError):
+    """Nobody waits any more for the table at work."""
+
+
+def look_around(probe: str, dask_worker: Worker) -> dict[str, Any]:
+    """Return what a build has to know of this worker before it begins.
+
+    ``probe`` is a file that the client has made in the shared directory; Dask passes the worker. In the
+    answer, ``version`` is that of tbgen, ``host`` a name, ``threads`` how many each of the tables that are
+    at work together may use, and ``problem`` the end of a sentence about the directory, or nothing.
+    """
+    return {
+        "version": __version__,
+        "host": socket.gethostname(),
+        "threads": _threads(dask_worker),
+        "problem": _problem(Path(probe)),
+    }
+
+
+def make_table(
+    name: str,
+    directory: str,
+    *,
+    version: str,
+    probe: str,
+    topic: str,
+    threads: int | None,
+    accrued: str,
+    rules: str = "r",
+) -> Built:
+    """Build one table in the shared directory, as a task of Dask; ``threads`` None for this worker's share,
+    ``accrued`` the value of an :class:`Accrued`, ``rules`` those of the table and its sub-tables.
+
+    What happens on the way is told under ``topic``, in dictionaries of the kinds begin, note and progress.
+
+    :raises TbgenError: if it cannot be built; whatever else goes wrong is logged here, and becomes one too.
+    """
+    relay = _Relay(name, topic)
+    directory_here = Path(directory)
+    material = Material.parse(name)
+    problem = _problem(Path(probe)) if version == __version__ else f"has tbgen {__version__}, not {version}"
+    if problem:
+        raise TbgenError(f"the worker {relay.place}, which has joined the build, {problem}")
+    relay.send("begin", host=socket.gethostname())
+    try:
+        for sub_table in sorted(material.successors()):
+            _await(directory_here, sub_table, rules)
+        share = threads or _threads(get_worker())
+        keep_memory_for([material], share, rules)
+        return build_table(material, directory_here, relay, share, Accrued(accrued), rules)
+    except TbgenError:
+        raise
+    except MemoryError as error:
+        raise TbgenError(f"not enough memory for {name} on the worker {relay.place}") from error
+    except Exception as error:
+        logging.getLogger("distributed.worker").exception("%s could not be built", name)
+        raise TbgenError(
+            f"{name} could not be built on the worker {relay.place}, whose log says more: "
+            f"{type(error).__name__} {first_line(error)}".rstrip()
+        ) from error
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message."""
+    return str(error).partition("\n")[0]
+
+
+class _Relay:
+    """The reporter of a table on a worker: hands all on to the client."""
+
+    def __init__(self, name: str, topic: str) -> None:
+        self._worker = get_worker()
+        self._key = self._worker.get_current_task()
+        self._name = name
+        self._topic = topic
+        self._sent = 0.0
+        self.place = f"{self._worker.address} on {socket.gethostname()}"
+        """Where it is, for a reader."""
+
+    def send(self, kind: str, **facts: str | int) -> None:
+        """Send the client a message about the table."""
+        message = {"kind": kind, "key": self._key, "worker": self._worker.address, **facts}
+        self._worker.log_event(self._topic, message)
+
+    def note(self, text: str) -> None:
+        """Hand a sentence on."""
+        self.send("note", text=text)
+
+    def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
+        """Do nothing: the client knows more about the build."""
+
+    def progress(self, stage: str, done: int, total: int) -> None:
+        """Say how far the table has got, and stop where nobody waits for it.
+
+        :raises CancelledBuildError: if the task has been cancelled; Dask cannot stop it from outside.
+        """
+        task = self._worker.state.tasks.get(self._key)
+        if task is None or task.state == "cancelled":
+            raise CancelledBuildError(f"the build of {self._name} was cancelled")
+        now = time.monotonic()
+        if now - self._sent >= _EVERY:
+            self._sent = now
+            self.send("progress", stage=stage, done=done, total=total)
+
+    def done(self, built: Built, seconds_left: float) -> None:
+        """Do nothing: the result of the task says it."""
+
+
+def _threads(worker: Worker) -> int:
+    """Return a worker's share of the processors for one table."""
+    return max(1, (os.cpu_count() or 1) // int(worker.state.nthreads))
+
+
+def _problem(probe: Path) -> str:
+    """Return what is wrong with the shared directory as this machine sees it, as the end of a sentence."""
+    if not probe.exists():
+        return f"does not see the directory {probe.parent} of the others: all must share it under this path"
+    answer = probe.with_name(f"{probe.name}-{socket.gethostname()}-{os.getpid()}")
+    try:
+        answer.touch()
+        answer.unlink()
+    except OSError as error:
+        return f"cannot write to {probe.parent} ({os.strerror(error.errno or 0)})"
+    return ""
+
+
+def _await(directory: Path, material: Material, rules: str) -> None:
+    """Wait until a table that is finished is seen here too.
+
+    :raises MissingTableError: if it does not appear.
+    """
+    path = table_path(directory, material.name, rules)
+    deadline = time.monotonic() + _APPEARANCE
+    while path.name not in os.listdir(directory):  # listing asks the server, looking up a name may not
+        if time.monotonic() > deadline:
+            raise MissingTableError(material.name, directory, rules)
+        time.sleep(0.2)

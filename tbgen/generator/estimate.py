@@ -1,0 +1,175 @@
+"""What a build will need: time, memory and disk, before it begins."""
+
+import os
+import shutil
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from tbgen.errors import TbgenError
+from tbgen.generator.accrued import Accrued
+from tbgen.index.layout import Layout, layout_of
+from tbgen.index.source import BYTES_PER_SLOT
+from tbgen.index.zeroing import en_passant_configs, is_wide, most_promoted_slots
+from tbgen.material import Material
+from tbgen.score import WHOLE_GAME
+from tbgen.store.sources import KEPT
+
+_MIB: Final = 1 << 20
+_BASE_MEMORY: Final = 512 * _MIB
+"""The interpreter, numba and its compiler."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What one table needs, from measured rates per slot; for whole sets good to about 30 %."""
+
+    material: Material
+    seconds: float
+    """Wall time on this many threads, kernels compiled."""
+    memory: int
+    """Peak memory in bytes."""
+    disk: int
+    """Size of the file in bytes."""
+
+
+@cache
+def estimate(
+    material: Material, threads: int = 2, accrued: Accrued = Accrued.AUTO, rules: str = "r"
+) -> Estimate:
+    """Estimate one table for some rules from its size and kind, and whether accrued scores are to be stored;
+    rates measured with ``scripts/bench_build.py`` on two cores."""
+    layout, kind = layout_of(material), _kind(material, rules)
+    slots, pawns = 2 * layout.size, min(material.pawns, 2)
+    seconds = 0.02 + slots * 1e-9 * kind.nanoseconds[pawns] * 2 / min(threads, 2)
+    disk = 30_000 + int(slots * _bytes_per_slot(material, kind, accrued) / layout.orders)
+    return Estimate(material, seconds, _memory(layout, kind, threads), disk)
+
+
+def _bytes_per_slot(material: Material, kind: "_Kind", accrued: Accrued) -> float:
+    pawns = min(material.pawns, 2)
+    stored, left_out, auto = kind.bytes_stored[pawns], kind.bytes_left_out[pawns], kind.bytes_auto[pawns]
+    if material.men < 5:
+        return left_out if accrued is Accrued.NONE else stored
+    # Measured on fewer men, the other two rates may contradict this one: to store more never takes less.
+    return {Accrued.ALL: max(stored, auto), Accrued.NONE: min(left_out, auto)}.get(accrued, auto)
+
+
+def _memory(layout: Layout, kind: "_Kind", threads: int) -> int:
+    """Return the peak of memory in bytes: the pool, the room to solve phases in, the runs."""
+    rights = len(en_passant_configs(layout)) * layout.phase_size
+    smaller = [m for m in layout.material.successors() if m.men < layout.material.men]
+    around = sum(2 * layout_of(m).size for m in smaller) + most_promoted_slots(layout)
+    pool = BYTES_PER_SLOT * (2 * layout.size + rights + around)
+    at_once = 1 if is_wide(layout) else min(threads, len(layout.placements))
+    runs = int(layout.size * kind.runs)
+    return _BASE_MEMORY + KEPT + pool + at_once * layout.phase_size * kind.workspace + runs * _BYTES_PER_RUN
+
+
+_BYTES_PER_RUN: Final = 8
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What materials of one balance take, each by the number of pawns: 0, 1, 2 or more."""
+
+    nanoseconds: tuple[float, float, float]
+    """Wall time per slot."""
+    bytes_stored: tuple[float, float, float]
+    """In the file per slot, over the orders of like men, accrued scores stored."""
+    bytes_auto: tuple[float, float, float]
+    """The same of tables of five men, which leave accrued scores out where there are many."""
+    bytes_left_out: tuple[float, float, float]
+    """The same without accrued scores."""
+    runs: float
+    """Most runs of accrued scores per slot of a side, before a table of five men goes without them."""
+    workspace: int
+    """Bytes that solving takes per slot (of one side to move) of every phase at work."""
+
+
+def _whole_game(
+    nanoseconds: tuple[float, float, float], size: tuple[float, float, float], workspace: int
+) -> _Kind:
+    """The same in whole-game mobility, where tables have no accrued scores and are solved without layers."""
+    return _Kind(nanoseconds, size, size, size, 0, workspace)
+
+
+_KINDS: Final = {
+    "r": (
+        _Kind((42, 54, 110), (0.22, 0.35, 0.33), (0.2, 0.24, 0.3), (0.19, 0.31, 0.30), 0.2, 40),
+        _Kind((85, 90, 130), (0.36, 0.44, 0.5), (0.35, 0.45, 0.5), (0.32, 0.38, 0.45), 0.3, 54),
+        _Kind((130, 120, 140), (0.36, 0.46, 0.6), (0.42, 0.5, 0.55), (0.32, 0.38, 0.45), 0.5, 54),
+        _Kind((240, 215, 160), (0.85, 1.25, 0.92), (0.55, 0.6, 0.6), (0.44, 0.51, 0.51), 0.5, 54),
+    ),
+    WHOLE_GAME: (
+        _whole_game((29, 47, 95), (0.2, 0.3, 0.3), 22),
+        _whole_game((68, 85, 115), (0.28, 0.38, 0.45), 30),
+        _whole_game((95, 88, 110), (0.33, 0.38, 0.45), 30),
+        _whole_game((100, 100, 106), (0.43, 0.52, 0.51), 30),
+    ),
+}
+"""By rules: a lone king, a decisive lead, a clear one, none."""
+
+
+def _kind(material: Material, rules: str) -> _Kind:
+    """How one-sided a material is: the more even, the more positions stay undecided for long."""
+    lone, decisive, clear, even = _KINDS[rules]
+    if material.black == "K":
+        return lone
+    lead = abs(_strength(material.white) - _strength(material.black))
+    return decisive if lead >= 6 else clear if lead >= 4 else even
+
+
+def _strength(men: str) -> float:
+    return sum({"Q": 9.5, "R": 5, "B": 3.25, "N": 3.25, "P": 1}.get(man, 0) for man in men)
+
+
+def pace(done: Iterable[tuple[Estimate, float]]) -> float:
+    """Return how many times its estimate a table takes on this machine, by those that are done and the
+    seconds they took; nearly 1 until they are worth more than a minute."""
+    foreseen = taken = _SURE
+    for needs, seconds in done:
+        foreseen += needs.seconds
+        taken += seconds
+    return taken / foreseen
+
+
+_SURE: Final = 60.0
+
+
+def check_memory(estimates: Iterable[Estimate], cap: int | None = None) -> None:
+    """Check that no table needs more memory than it may have: ``cap`` bytes, else what the machine has.
+
+    :raises TbgenError: if one does.
+    """
+    limit = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if cap is None else cap
+    too_large = [needs for needs in estimates if needs.memory > limit]
+    if not too_large:
+        return
+    first, others = too_large[0], len(too_large) - 1
+    more = f", and {others} more of the tables to build exceed it" if others else ""
+    whose, remedy = "this machine has", "build on a larger one"
+    if cap is not None:
+        whose, remedy = "--memory allows", "allow more, build with fewer --threads, or on a larger machine"
+    raise TbgenError(
+        f"{first.material} needs about {first.memory / _MIB:,.0f} MiB of memory and {whose} "
+        f"{limit / _MIB:,.0f} MiB{more}: {remedy}"
+    )
+
+
+def check_disk(estimates: Collection[Estimate], directory: Path) -> None:
+    """Check that the disk has room for tables.
+
+    :raises TbgenError: if it has not.
+    """
+    disk = sum(needs.disk for needs in estimates)
+    free = shutil.disk_usage(directory).free
+    if disk > free:
+        names = [needs.material.name for needs in estimates]
+        who = f"{names[0]} needs" if len(names) == 1 else f"the {len(names)} tables need"
+        raise TbgenError(
+            f"the disk is full: {who} about {disk / _MIB:,.1f} MiB and {directory} has "
+            f"{free / _MIB:,.1f} MiB left; make room and build again, or choose another directory with --dir"
+        )

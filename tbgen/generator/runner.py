@@ -1,0 +1,196 @@
+"""Building missing tables in order: solve, write, check, go on."""
+
+import resource
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from tbgen import __version__
+from tbgen.errors import MissingTableError
+from tbgen.generator.accrued import Accrued
+from tbgen.generator.estimate import check_disk, check_memory, estimate, pace
+from tbgen.generator.lock import build_lock
+from tbgen.material import Material, closure
+from tbgen.store.format import table_path
+from tbgen.store.info import TableInfo
+from tbgen.store.reader import TableFile
+from tbgen.store.sources import Sources
+from tbgen.store.writer import remove_leftovers, write_table
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a finished table of this build is and took."""
+
+    info: TableInfo
+    layers: int
+    """Accrued scores solved, of both holders; none in whole-game mobility."""
+    seconds: float
+    """Wall time, reading of sub-tables and writing included."""
+    stages: Mapping[str, float]
+    """Seconds per stage; stages of several threads overlap."""
+    peak: int
+    """Most memory that the process has had at once up to the end of the table, in bytes."""
+
+
+class Reporter(Protocol):
+    """Told what the build is doing; nothing it does changes a table."""
+
+    def note(self, text: str) -> None:
+        """Something worth a line: a wait, leftovers removed, kernels being compiled."""
+
+    def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
+        """Table ``number`` of ``count`` begins; all that is left should take about ``seconds_left``."""
+
+    def progress(self, stage: str, done: int, total: int) -> None:
+        """A stage of the table has got this far; ``total`` 0 if nobody knows how far it has to go."""
+
+    def done(self, built: Built, seconds_left: float) -> None:
+        """The table is in place; the others should take about ``seconds_left``."""
+
+
+def missing(
+    materials: Iterable[Material], directory: Path, *, force: Iterable[Material] = (), rules: str = "r"
+) -> list[Material]:
+    """Return what a build of these materials for some rules has to make, in build order.
+
+    :param force: materials to make even if their table is there.
+    :raises DamagedTableError: if a table that is there cannot be used.
+    """
+    forced = set(force)
+    return [m for m in closure(materials) if m in forced or not _is_there(m, directory, rules)]
+
+
+def build(
+    materials: Iterable[Material],
+    directory: Path,
+    reporter: Reporter,
+    *,
+    force: bool = False,
+    threads: int = 2,
+    accrued: Accrued = Accrued.AUTO,
+    memory: int | None = None,
+    rules: str = "r",
+) -> list[Built]:
+    """Build tables and whatever sub-tables they need; finished ones are skipped.
+
+    An interrupted build loses the table at work and nothing else: the next build goes on from there.
+
+    :param force: build the named materials anew even if their tables are there.
+    :param accrued: whether to store the values of accrued scores; those of whole-game mobility need none.
+    :param memory: bytes that a table may need; None for all that the machine has.
+    :param rules: ``r``, or ``wg`` for whole-game mobility; sub-tables are built for the same.
+    :raises TbgenError: if there is too little memory or room on the disk, or something cannot be read or
+        written; tables finished before are kept.
+    """
+    wanted = list(materials)
+    if not force and not missing(wanted, directory, rules=rules):
+        tidy(directory, reporter)
+        return []  # even where nothing can be written
+    results: list[Built] = []
+    with build_lock(directory, reporter.note, rules):
+        tidy(directory, reporter)
+        todo = missing(wanted, directory, force=wanted if force else (), rules=rules)
+        if not todo:
+            return []
+        needs = [estimate(material, threads, accrued, rules) for material in todo]
+        check_memory(needs, memory)
+        check_disk(needs, directory)
+        _compile(reporter)
+
+        def seconds_left() -> float:
+            done = [built.seconds for built in results]
+            left = sum(table.seconds for table in needs[len(done) :])
+            return left * pace(zip(needs, done, strict=False))
+
+        with Sources(directory, rules) as sources:
+            for number, material in enumerate(todo):
+                check_disk([needs[number]], directory)  # others use it too
+                reporter.begin(material, number + 1, len(todo), seconds_left())
+                results.append(_build_one(material, directory, sources, reporter, threads, accrued, rules))
+                reporter.done(results[-1], seconds_left())
+    return results
+
+
+def tidy(directory: Path, reporter: Reporter) -> None:
+    """Remove what killed writers of tables and layers have left, as far as that is allowed."""
+    for path in remove_leftovers(directory):
+        reporter.note(f"removed {path.name}, left by an interrupted build")
+
+
+def build_table(
+    material: Material,
+    directory: Path,
+    reporter: Reporter,
+    threads: int,
+    accrued: Accrued = Accrued.AUTO,
+    rules: str = "r",
+) -> Built:
+    """Build one table whose sub-tables lie in the directory; the caller sees to locks and to room.
+
+    :raises TbgenError: if something cannot be read or written.
+    """
+    _compile(reporter)
+    with Sources(directory, rules) as sources:
+        return _build_one(material, directory, sources, reporter, threads, accrued, rules)
+
+
+def _is_there(material: Material, directory: Path, rules: str) -> bool:
+    try:
+        with TableFile(table_path(directory, material.name, rules), material=material):
+            return True
+    except MissingTableError:
+        return False
+
+
+def _compile(reporter: Reporter) -> None:
+    from tbgen.accelerate import is_compiled
+    from tbgen.retro.warmup import FAMILY, compile_kernels
+
+    if not is_compiled(FAMILY):
+        reporter.note("compiling the kernels, once for this version of tbgen: about a minute")
+        begun = time.perf_counter()
+        compile_kernels()
+        reporter.note(f"kernels compiled in {time.perf_counter() - begun:.0f} s")
+
+
+def _build_one(
+    material: Material,
+    directory: Path,
+    sources: Sources,
+    reporter: Reporter,
+    threads: int,
+    accrued: Accrued,
+    rules: str,
+) -> Built:
+    from tbgen.retro.solver import Stages, solve
+
+    begun = clock = time.perf_counter()
+    stages = Stages()
+    needed = {successor: sources.get(successor) for successor in sorted(material.successors())}
+    stages.add("sub-tables", clock)
+    table = solve(
+        material,
+        needed,
+        threads=threads,
+        progress=reporter.progress,
+        stages=stages,
+        max_runs=accrued.max_runs(material),
+        rules=rules,
+    )
+    clock = time.perf_counter()
+    reporter.progress("writing", 0, 0)
+    info = write_table(
+        table,
+        table_path(directory, material.name, rules),
+        version=__version__,
+        build_seconds=clock - begun,
+        parameters={"threads": threads, "layers": stages.layers},
+        threads=threads,
+    )
+    stages.add("write", clock)
+    sources.put(table)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    return Built(info, stages.layers, time.perf_counter() - begun, dict(stages.seconds), peak)

@@ -1,0 +1,1 @@
+"""What the counts of a table and its probes say about an endgame."""

@@ -1,0 +1,133 @@
+"""What every endgame gives: typical values, their range, and the exceptions."""
+
+from typing import Final
+
+import chess
+import numpy as np
+
+from tbgen.index.boards import board_of
+from tbgen.report.facts.wiki import PAGE, SHOWN
+from tbgen.report.model import Counts, Endgame, Typical, UnusualValue, WikiExample
+from tbgen.report.scan.scan import CAPTURES, LIKE_BISHOPS, QUIET, Scan
+from tbgen.report.scan.scan import Counts as Numbers
+from tbgen.score import GScore
+
+UNUSUAL_SHARE: Final = 0.05
+"""Values of fewer of the quiet positions than this are unusual."""
+
+_OVER: Final = (0, 1, 254, 255)
+"""Codes of mate and stalemate; at depth 0 the game is over."""
+
+
+def counted(numbers: Numbers) -> Counts:
+    """Return numbers by code as numbers by score, best for White first."""
+    return {GScore.from_code(code): int(numbers[code]) for code in np.flatnonzero(numbers).tolist()}
+
+
+def without_over(counts: Numbers) -> Numbers:
+    """Return a copy of numbers by code and depth without positions in which the game is over."""
+    kept = counts.copy()
+    kept[list(_OVER), 0] = 0
+    return kept
+
+
+def endgame(scanned: Scan) -> Endgame:
+    """Return what an endgame gives, from the scan of its table."""
+    sides = (_typical(scanned, 0), _typical(scanned, 1))
+    return Endgame(
+        scanned.material,
+        scanned.info.rules,
+        sides,
+        tuple(_unusual(scanned, sides)),
+        _sentence(scanned, sides),
+        tuple(_examples(scanned, sides)),
+    )
+
+
+def _typical(scanned: Scan, side: int) -> Typical:
+    by_class = scanned.on_board()[side]
+    everything = by_class.sum(axis=0)
+    quiet = without_over(by_class[[0, LIKE_BISHOPS]].sum(axis=0)).sum(axis=1)
+    codes = np.flatnonzero(everything.any(axis=1) | scanned.passing[side].any(axis=1)).tolist()
+    mode = median = None
+    if quiet.any():
+        mode = GScore.from_code(int(np.argmax(quiet)))
+        median = GScore.from_code(int(np.searchsorted(2 * np.cumsum(quiet), quiet.sum())))
+    return Typical(
+        positions=int(everything.sum()),
+        over=int(everything[list(_OVER), 0].sum()),
+        captures=int(by_class[[CAPTURES, CAPTURES | LIKE_BISHOPS]].sum()),
+        quiet=counted(quiet),
+        mode=mode,
+        median=median,
+        best=GScore.from_code(codes[0]) if codes else None,
+        worst=GScore.from_code(codes[-1]) if codes else None,
+    )
+
+
+def _unusual(scanned: Scan, sides: tuple[Typical, Typical]) -> list[UnusualValue]:
+    found = []
+    for side, typical in enumerate(sides):
+        for value, count in typical.quiet.items():
+            if (share := typical.share(value)) < UNUSUAL_SHARE:
+                depth, slot = scanned.longest[QUIET, side, value.code]
+                fen = board_of(scanned.layout, side, slot).fen()
+                found.append(UnusualValue(value, side == 0, count, share, fen, depth))
+    return found
+
+
+def _examples(scanned: Scan, sides: tuple[Typical, Typical]) -> list[WikiExample]:
+    found = []
+    shown = SHOWN.get(scanned.material.name, ()) if scanned.info.rules == "r" else ()
+    for fen, text, line in shown:
+        white, value = chess.Board(fen).turn, GScore.parse(text)
+        typical = sides[0 if white else 1]
+        share, usual = typical.share(value), value == typical.mode
+        found.append(WikiExample(fen, white, value, line, PAGE, share, usual))
+    return found
+
+
+def _sentence(scanned: Scan, sides: tuple[Typical, Typical]) -> str:
+    """Return the typical values and their range in plain English."""
+    parts = []
+    for mover, typical in zip(("White", "Black"), sides, strict=True):
+        if typical.mode is None or typical.median is None:
+            parts.append(f"{mover} to move always has a capture, or the game is over.")
+            continue
+        text = f"{mover} to move, with nothing to capture: {meaning(typical.mode)} in "
+        text += f"{percent(typical.share(typical.mode))} of the positions"
+        if typical.median != typical.mode:
+            text += f", half of them {meaning(typical.median)} or better for White"
+        parts.append(f"{text}.")
+    best = max((side.best for side in sides if side.best is not None), default=None)
+    worst = min((side.worst for side in sides if side.worst is not None), default=None)
+    if best is not None and worst is not None:
+        if best == worst:
+            parts.append(f"There is no other value than {best}.")
+        else:
+            parts.append(f"Over all positions values range from {meaning(best)} to {meaning(worst)}.")
+    return f"{scanned.material}. " + " ".join(parts)
+
+
+def meaning(value: GScore) -> str:
+    """Return a score with what it means where it has a name.
+
+    >>> meaning(GScore.parse("-G0.5"))
+    '-G0.5 (Black stalemates)'
+    """
+    if value.rank > 1:
+        return str(value)
+    return f"{value} ({'White' if value.white else 'Black'} {'stalemates' if value.rank else 'mates'})"
+
+
+def percent(share: float) -> str:
+    """Return a share, 0 to 1, in percent, never rounded to all or nothing if it is neither.
+
+    >>> percent(0.99999), percent(1.0), percent(0.123)
+    ('more than 99.9 %', '100 %', '12.3 %')
+    """
+    if 0 < share < 0.0005:
+        return "less than 0.1 %"
+    if 0.9995 <= share < 1:
+        return "more than 99.9 %"
+    return f"{100 * share:.1f} %" if 0 < share < 1 else f"{100 * share:.0f} %"

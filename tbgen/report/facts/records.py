@@ -1,0 +1,123 @@
+"""Records: the positions that take longest to get to a value, with best play from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import chess
+import chess.pgn
+import numpy as np
+
+from tbgen.errors import DamagedTableError, MissingLayerError, MissingTableError
+from tbgen.games.pgn.tags import result_tags
+from tbgen.games.referee.arbiter import Arbiter
+from tbgen.games.referee.result import classical
+from tbgen.index.boards import board_of, passing_board
+from tbgen.probe.line import LinePly
+from tbgen.probe.tablebase import Tablebase
+from tbgen.report.model import LinePoint, OverallRecord, Record
+from tbgen.report.scan.scan import ANY, Counts, Scan
+from tbgen.score import WHOLE_GAME, GScore
+
+
+def records_of(scanned: Scan) -> list[Record]:
+    """Return the longest position of every value of a table, best value for White first, without lines."""
+    counts = scanned.counts.sum(axis=(0, 1)) + scanned.passing.sum(axis=0)
+    return [_record(scanned, code, counts[code]) for code in np.flatnonzero(counts.any(axis=1)).tolist()]
+
+
+def _record(scanned: Scan, code: int, by_depth: Counts) -> Record:
+    depth = int(np.flatnonzero(by_depth)[-1])
+    board = None
+    for side in (1, 0):  # the last one that is as long counts
+        passing = scanned.longest_passing.get((side, code), (-1, 0))
+        if passing[0] == depth:
+            row, within = divmod(passing[1], scanned.layout.phase_size)
+            board = passing_board(scanned.layout, *scanned.passing_rows[row], within)
+        plain = scanned.longest.get((ANY, side, code), (-1, 0))
+        if plain[0] == depth:
+            board = board_of(scanned.layout, side, plain[1])
+    assert board is not None
+    return Record(
+        material=scanned.material,
+        rules=scanned.info.rules,
+        value=GScore.from_code(code),
+        depth=depth,
+        ties=int(by_depth[depth]),
+        fen=board.fen(),
+        white_to_move=board.turn,
+        line=(),
+        pgn="",
+        verified=False,
+    )
+
+
+def with_line(record: Record, tables: Tablebase) -> Record:
+    """Return a record with best play from its example, replayed by the arbiter.
+
+    It comes back unchanged if a table, or a layer that ``tables`` must not make, is missing for the line.
+
+    :raises DamagedTableError: if a table cannot be used, or the arbiter does not come to the record's value.
+    """
+    try:
+        line = tables.line(chess.Board(record.fen))
+    except (MissingLayerError, MissingTableError):
+        return record
+    points = tuple(LinePoint(ply.san, ply.uci, ply.accrued, ply.depth) for ply in line)
+    if not _verified(record, points):
+        raise DamagedTableError(
+            f"the longest way of {record.material} to {record.value}, from {record.fen}, does not lead "
+            f"there; find out why with: tbgen verify {record.material} --rules {record.rules}"
+        )
+    return replace(record, line=points, pgn=_pgn(record, line), verified=True)
+
+
+def _verified(record: Record, line: Sequence[LinePoint]) -> bool:
+    """Whether the arbiter comes to the value with the last ply and not before, and to the same on the way."""
+    arbiter = Arbiter(record.fen, fifty_move_rule="none", whole_game=record.rules == WHOLE_GAME)
+    reached = [arbiter.accrued]
+    for point in line:
+        arbiter.push_san(point.san)
+        reached.append(arbiter.accrued)
+    return (
+        len(line) == record.depth
+        and reached[1:] == [point.accrued for point in line]
+        and [accrued == record.value for accrued in reached] == [False] * len(line) + [True]
+    )
+
+
+def _pgn(record: Record, line: Iterable[LinePly]) -> str:
+    """Return the line as a game; comments say where the accrued score changes."""
+    board = chess.Board(record.fen)
+    game = chess.pgn.Game()
+    game.setup(board)
+    game.headers["Event"] = f"{record.material}: longest way to {record.value}, {record.depth} plies"
+    game.headers["Result"] = classical(record.value)
+    game.headers[result_tags(record.rules == WHOLE_GAME).result] = str(record.value)
+    node: chess.pgn.GameNode = game
+    accrued = GScore.of_board(board)
+    game.comment = str(accrued)
+    for ply in line:
+        node = node.add_variation(ply.move)
+        if ply.accrued != accrued:
+            accrued = ply.accrued
+            node.comment = str(accrued)
+    return f"{game}\n"
+
+
+def overall_records(records: Iterable[Record]) -> list[OverallRecord]:
+    """Return the longest ways to every score among the records of many tables under the same rules.
+
+    Scores come in the order G0.0, G0.5, G1.0, ..., whoever holds them. Where both sides have the same men, a
+    position and its mirror image with the colours swapped are one: only those of White's score count.
+    """
+    every = [record for record in records if record.value.white or not record.material.symmetric]
+    result = []
+    for rank in sorted({record.value.rank for record in every}):
+        depth = max(record.depth for record in every if record.value.rank == rank)
+        longest = [record for record in every if (record.value.rank, record.depth) == (rank, depth)]
+        longest.sort(key=lambda record: (record.material, not record.value.white))
+        ties = sum(record.ties for record in longest)
+        result.append(OverallRecord(GScore(rank, True), depth, ties, tuple(longest)))
+    return result

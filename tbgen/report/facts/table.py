@@ -1,0 +1,81 @@
+"""Everything about one table, in one report."""
+
+import time
+from os import PathLike
+from pathlib import Path
+
+from tbgen.material import Material
+from tbgen.probe.tablebase import Tablebase
+from tbgen.report.facts.endgames import counted, endgame
+from tbgen.report.facts.mating import mating_potential
+from tbgen.report.facts.records import records_of, with_line
+from tbgen.report.model import Distribution, KingMap, TableReport
+from tbgen.report.scan import accrued
+from tbgen.report.scan.scan import Counts, Progress, Scan, scan
+from tbgen.score import GScore
+
+
+def report_table(
+    directory: str | PathLike[str],
+    material: Material | str,
+    rules: str = "r",
+    *,
+    threads: int = 2,
+    lines: Tablebase | None = None,
+    progress: Progress | None = None,
+) -> TableReport:
+    """Read a table once and return its report.
+
+    :param lines: the tables that best play from the records is taken from; None leaves the lines out.
+    :param progress: called with the slots read and their number.
+
+    :raises UsageError: if the name means nothing.
+    :raises MissingTableError: if the table has not been built.
+    :raises DamagedTableError: if its file cannot be used.
+    """
+    begin = time.perf_counter()
+    if isinstance(material, str):
+        material = Material.parse(material)
+    scanned = scan(Path(directory), material, rules, threads=threads, progress=progress)
+    records = records_of(scanned)
+    if lines is not None:
+        records = [with_line(record, lines) for record in records]
+    view = accrued.view(scanned.states_on_board(), scanned.states) if scanned.has_accrued else None
+    return TableReport(
+        material=material,
+        rules=rules,
+        digest=scanned.info.digest,
+        tbgen_version=scanned.info.tbgen_version,
+        bytes=scanned.info.bytes,
+        max_depth=scanned.info.max_depth,
+        distribution=distribution(scanned),
+        records=tuple(records),
+        accrued=view,
+        endgame=endgame(scanned),
+        mating=mating_potential(material, scanned, rules=rules),
+        black_king=king_map(scanned),
+        seconds=time.perf_counter() - begin,
+    )
+
+
+def distribution(scanned: Scan) -> Distribution:
+    """Return how many positions have which value and depth."""
+    board, canonical = scanned.on_board().sum(axis=1), scanned.counts.sum(axis=1)
+    pairs = [
+        (counted(table[0].sum(axis=1)), counted(table[1].sum(axis=1)))
+        for table in (board, canonical, scanned.passing)
+    ]
+    return Distribution(pairs[0], pairs[1], pairs[2], (_depths(board[0]), _depths(board[1])))
+
+
+def king_map(scanned: Scan) -> KingMap:
+    """Return where Black's king stands against what it gives."""
+    white, black = (tuple(counted(square) for square in side) for side in scanned.king_on_board())
+    return KingMap((white, black))
+
+
+def _depths(by_code: Counts) -> dict[GScore, dict[int, int]]:
+    return {
+        value: {depth: number for depth, number in enumerate(by_code[value.code].tolist()) if number}
+        for value in counted(by_code.sum(axis=1))
+    }

@@ -1,0 +1,1 @@
+"""One pass over a table, and everything that is counted on it."""

@@ -1,0 +1,111 @@
+"""Legal moves of all positions of a block at once, on bit boards that broadcast over the men's squares."""
+
+from collections.abc import Iterable
+from functools import reduce
+from operator import or_
+from typing import Final, NamedTuple
+
+import chess
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.report.scan.blocks import Block, Man
+from tbgen.report.scan.geometry import (
+    ALL,
+    BEHIND,
+    BETWEEN,
+    BIT,
+    BLACK_PAWN,
+    REACH,
+    SLIDERS,
+    WHITE_PAWN,
+    Boards,
+)
+
+_LAST_RANKS: Final = np.uint64(chess.BB_BACKRANKS)
+_THIRD: Final = {True: np.uint64(chess.BB_RANK_3), False: np.uint64(chess.BB_RANK_6)}
+_RANK: Final = np.uint64(8)
+_NOTHING: Final = np.uint64(0)
+
+
+class Mobility(NamedTuple):
+    """What one side can do, in the positions of a block; elsewhere the entries mean nothing."""
+
+    rank: NDArray[np.uint8]
+    """Rank of each position's own score: twice the legal moves, plus 1 unless in check; without en
+    passant."""
+    captures: NDArray[np.bool_]
+    """Whether there is a legal capture."""
+
+
+def mobility(block: Block, white: bool) -> Mobility:
+    """Return the mobility of a side, with the shape of the block."""
+    own = [man for man in block.men if man.white == white]
+    others = [man for man in block.men if man.white != white]
+    king = own[0]
+    occupied_own, occupied_other = _occupied(own), _occupied(others)
+    # The king hides nothing from those whose lines he stays on.
+    attacked = reduce(or_, (_attacks(man, _without(block.men, man, king)) for man in others))
+    targets = REACH[king.kind][king.squares] & ~occupied_own & ~attacked
+    check = (attacked & BIT[king.squares]) != 0
+    moves = np.bitwise_count(targets)
+    taken = targets & occupied_other
+    for man in own[1:]:
+        if man.kind in (WHITE_PAWN, BLACK_PAWN):
+            targets = _pawn_targets(man, occupied_own | occupied_other, occupied_other)
+        else:
+            targets = _attacks(man, _without(block.men, man)) & ~occupied_own
+        for other in others[1:]:
+            targets = targets & _open(other, king, _without(block.men, man, other, king))
+        moves = moves + np.bitwise_count(targets)
+        if man.kind in (WHITE_PAWN, BLACK_PAWN):
+            moves = moves + 3 * np.bitwise_count(targets & _LAST_RANKS)
+        taken = taken | targets & occupied_other
+    rank = 2 * moves + ~check
+    return Mobility(
+        np.broadcast_to(rank.astype(np.uint8), block.shape), np.broadcast_to(taken != 0, block.shape)
+    )
+
+
+def _without(men: Iterable[Man], *left_out: Man) -> list[Man]:
+    return [man for man in men if not any(man is other for other in left_out)]
+
+
+def _occupied(men: Iterable[Man]) -> Boards:
+    occupied: Boards = reduce(or_, (BIT[man.squares] for man in men))
+    return occupied
+
+
+def _attacks(man: Man, blockers: Iterable[Man]) -> Boards:
+    """Return what a man attacks, the first man on each line included."""
+    reach: Boards = REACH[man.kind][man.squares]
+    if man.kind not in SLIDERS:
+        return reach
+    hidden = reduce(or_, (BEHIND[man.squares, blocker.squares] for blocker in blockers), _NOTHING)
+    return reach & ~hidden
+
+
+def _open(other: Man, king: Man, blockers: list[Man]) -> Boards:
+    """Return where a man may go who is none of these, so that ``other`` does not attack the king.
+
+    That is anywhere, unless it attacks him once the man is gone: then in its way, or where it stands.
+    """
+    attacks = (REACH[other.kind][other.squares] & BIT[king.squares]) != 0
+    between = BETWEEN[other.squares, king.squares]
+    needed: Boards = np.where(attacks, between | BIT[other.squares], ALL)
+    if other.kind in SLIDERS and blockers:
+        needed = np.where((between & _occupied(blockers)) != 0, ALL, needed)
+    return needed
+
+
+def _pawn_targets(man: Man, occupied: Boards, capturable: Boards) -> Boards:
+    square: Boards = BIT[man.squares]
+    free = ~occupied
+    if man.white:
+        step = square << _RANK & free
+        double = (step & _THIRD[True]) << _RANK & free
+    else:
+        step = square >> _RANK & free
+        double = (step & _THIRD[False]) >> _RANK & free
+    targets: Boards = step | double | REACH[man.kind][man.squares] & capturable
+    return targets

@@ -1,0 +1,279 @@
+"""One pass over a table: every count that its report is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Lock
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.index.layout import Layout
+from tbgen.index.symmetry import IMAGE
+from tbgen.material import Material
+from tbgen.report.scan import accrued
+from tbgen.report.scan.blocks import Block, block_at, blocks_of, like_bishops, symmetric_slots
+from tbgen.report.scan.mobility import mobility
+from tbgen.report.scan.source import TableSource
+from tbgen.score import NONE, WHOLE_GAME
+from tbgen.store.info import TableInfo
+
+Counts = NDArray[np.int64]
+
+CAPTURES: Final = 1
+"""Class bit of positions in which the side to move has a legal capture."""
+LIKE_BISHOPS: Final = 2
+"""Class bit of positions in which a side has its two or more bishops on one colour."""
+CLASSES: Final = 4
+
+ANY, QUIET = 0, 1
+"""Kinds of longest positions: all, and those without a legal capture."""
+
+Progress = Callable[[int, int], None]
+"""Called with the slots done and all slots, both sides counted."""
+
+Found = tuple[int, int]
+"""Depth and place of a longest position: greater depths count more, then smaller places."""
+
+
+@dataclass(slots=True)
+class Scan:
+    """The counts of one table. Codes and slots are the table's."""
+
+    info: TableInfo
+    layout: Layout
+    counts: Counts
+    """Shape (2 sides, classes, 256 codes, depths): positions up to symmetry."""
+    symmetric: Counts
+    """The same, of positions that a board symmetry maps onto themselves."""
+    passing: Counts
+    """Shape (2 sides, 256, depths): en passant positions up to symmetry."""
+    king: Counts
+    """Shape (2 sides, 64, 256): positions up to symmetry by the square of Black's king."""
+    king_symmetric: Counts
+    states: Counts
+    """Shape (2 sides, 2 holders, columns of :mod:`tbgen.report.scan.accrued`), up to symmetry."""
+    states_symmetric: Counts
+    passing_rows: list[tuple[int, int]]
+    """Pawn placement and target square of the rows of en passant positions."""
+    longest: dict[tuple[int, int, int], Found] = field(default_factory=dict)
+    """By kind, side and code: depth and slot."""
+    longest_passing: dict[tuple[int, int], Found] = field(default_factory=dict)
+    """By side and code: depth, and row times phase size plus slot within the phase."""
+
+    @classmethod
+    def empty(cls, source: TableSource) -> Scan:
+        """Return a scan of nothing."""
+        depths = source.info.max_depth + 1
+        return cls(
+            source.info,
+            source.layout,
+            counts=np.zeros((2, CLASSES, 256, depths), np.int64),
+            symmetric=np.zeros((2, CLASSES, 256, depths), np.int64),
+            passing=np.zeros((2, 256, depths), np.int64),
+            king=np.zeros((2, 64, 256), np.int64),
+            king_symmetric=np.zeros((2, 64, 256), np.int64),
+            states=accrued.empty(),
+            states_symmetric=accrued.empty(),
+            passing_rows=source.passing(),
+        )
+
+    @property
+    def material(self) -> Material:
+        """The material of the table."""
+        return self.layout.material
+
+    @property
+    def has_accrued(self) -> bool:
+        """Whether values of accrued scores are known: they are stored, or the rules need none."""
+        return bool(self.info.accrued) or self.info.rules == WHOLE_GAME
+
+    def on_board(self) -> Counts:
+        """Return ``counts`` with every image of a position counted."""
+        return self._images(self.counts, self.symmetric)
+
+    def states_on_board(self) -> Counts:
+        """Return ``states`` with every image of a position counted."""
+        return self._images(self.states, self.states_symmetric)
+
+    def king_on_board(self) -> Counts:
+        """Return ``king`` with every image of a position counted where it has the king."""
+        twice, total = 2 * self.king - self.king_symmetric, np.zeros_like(self.king)
+        for image in IMAGE[:2] if self.layout.pawns else IMAGE:
+            total[:, list(image)] += twice
+        return total // 2
+
+    def _images(self, counts: Counts, symmetric: Counts) -> Counts:
+        return 2 * counts if self.layout.pawns else 8 * counts - 4 * symmetric
+
+    def merge(self, other: Scan) -> None:
+        """Add another part of the same table."""
+        for name in (
+            *("counts", "symmetric", "passing", "king", "king_symmetric", "states", "states_symmetric"),
+        ):
+            mine = getattr(self, name)
+            mine += getattr(other, name)
+        for key, found in other.longest.items():
+            self.longest[key] = better(self.longest.get(key), found)
+        for place, found in other.longest_passing.items():
+            self.longest_passing[place] = better(self.longest_passing.get(place), found)
+
+
+def better(one: Found | None, other: Found) -> Found:
+    """Return the longer of two positions, of equally long ones the first in the table."""
+    return other if one is None else max(one, other, key=lambda found: (found[0], -found[1]))
+
+
+def scan(
+    directory: Path,
+    material: Material,
+    rules: str = "r",
+    *,
+    threads: int = 2,
+    progress: Progress | None = None,
+) -> Scan:
+    """Read a table once and count.
+
+    The result does not depend on the number of threads, each of which takes some 50 MiB.
+
+    :raises MissingTableError: if there is no such table.
+    :raises DamagedTableError: if it cannot be used.
+    """
+    with TableSource(directory, material, rules) as source:
+        blocks = blocks_of(source.layout)
+        fixed = symmetric_slots(source.layout)
+        done, lock, stopped = 0, Lock(), Event()
+
+        def part(number: int) -> Scan:
+            nonlocal done
+            found = Scan.empty(source)
+            for start, size in blocks[number::threads]:
+                if stopped.is_set():
+                    break
+                _scan_block(source, block_at(source.layout, start, size), fixed, found)
+                with lock:
+                    done += 2 * size
+                    if progress is not None:
+                        progress(done, 2 * source.info.size)
+            return found
+
+        with ThreadPoolExecutor(threads) as pool:
+            parts = [pool.submit(part, number) for number in range(threads)]
+            try:
+                # Whichever fails first is heard first, and nobody waits for the others' blocks.
+                for finished in as_completed(parts):
+                    finished.result()
+            except BaseException:
+                stopped.set()
+                raise
+        total, *others = (finished.result() for finished in parts)
+        for other in others:
+            total.merge(other)
+        _scan_passing(source, total)
+    return total
+
+
+def _scan_block(source: TableSource, block: Block, fixed: NDArray[np.int64], found: Scan) -> None:
+    depths = found.counts.shape[-1]
+    among = slice(*np.searchsorted(fixed, [block.start, block.start + block.size]))
+    symmetric = fixed[among] - block.start
+    like = like_bishops(block.men)
+    kings = np.broadcast_to(block.men[1].squares.astype(np.uint16) << 8, block.shape).reshape(-1)
+    for side in (0, 1):
+        value, depth = source.fresh(side, block.start, block.size)
+        if not (value != NONE).any():
+            continue
+        moves = mobility(block, side == 0)
+        group = moves.captures.astype(np.uint32)
+        if like is not None:
+            group = group + like.astype(np.uint32) * np.uint32(LIKE_BISHOPS)
+        key = (group.reshape(-1) << 8 | value) * np.uint32(depths) + depth
+        keys, counts = _counted(key, depths)
+        _add(found.counts[side], keys, counts)
+        by_king = kings | value
+        _add(found.king[side], *_counted(by_king, 1))
+        if symmetric.size:
+            _add(found.symmetric[side], *_counted(key[symmetric], depths))
+            _add(found.king_symmetric[side], *_counted(by_king[symmetric], 1))
+        for kind in (ANY, QUIET):
+            these = keys if kind == ANY else keys[keys // depths >> 8 & CAPTURES == 0]
+            _note_longest(found, kind, side, these, block.start, key)
+        if found.has_accrued:
+            _scan_accrued(source, block, side, value, moves.rank.reshape(-1), symmetric, found)
+
+
+def _counted(keys: NDArray[Any], depths: int) -> tuple[Counts, Counts]:
+    """Return which keys there are, those of NONE aside, and how many of each.
+
+    The lowest byte of a key, divided by ``depths``, is a code.
+    """
+    counts = np.bincount(keys)
+    present = np.flatnonzero(counts)
+    present = present[present // depths & 255 != NONE]
+    return present, counts[present]
+
+
+def _add(total: Counts, keys: Counts, counts: Counts) -> None:
+    total.reshape(-1)[keys] += counts
+
+
+def _note_longest(found: Scan, kind: int, side: int, keys: Counts, start: int, where: NDArray[Any]) -> None:
+    """Note the longest positions of a block among those with some keys; ``where`` has the key of every
+    slot."""
+    depths = found.counts.shape[-1]
+    most: dict[int, int] = {}
+    codes, plies = keys // depths & 255, keys % depths
+    for code, depth in zip(codes.tolist(), plies.tolist(), strict=True):
+        most[code] = max(depth, most.get(code, 0))
+    for code, depth in most.items():
+        before = found.longest.get((kind, side, code))
+        if before is None or (before[0], -before[1]) < (depth, -start):
+            wanted = keys[(codes == code) & (plies == depth)]
+            slot = start + min(int(np.argmax(where == key)) for key in wanted)
+            found.longest[kind, side, code] = better(before, (depth, slot))
+
+
+def _scan_accrued(
+    source: TableSource,
+    block: Block,
+    side: int,
+    value: NDArray[np.uint8],
+    rank: NDArray[np.uint8],
+    symmetric: NDArray[np.int64],
+    found: Scan,
+) -> None:
+    rare = np.zeros(value.size, np.bool_)
+    rare[symmetric] = True
+    resets = source.info.rules != WHOLE_GAME
+    for holder in (0, 1):
+        runs = source.runs(holder, side, block.start, block.size) if resets else None
+        for column, slots, states in accrued.tally(holder, side, value, rank, runs):
+            found.states[side, holder, column] += states.sum(dtype=np.int64)
+            if symmetric.size:
+                found.states_symmetric[side, holder, column] += states[
+                    rare if slots is None else rare[slots]
+                ].sum()
+
+
+def _scan_passing(source: TableSource, found: Scan) -> None:
+    depths = found.counts.shape[-1]
+    for row, (_, square) in enumerate(found.passing_rows):
+        value, depth = source.passing_row(row)
+        side = 1 if square < 32 else 0
+        key = value.astype(np.int64) * depths + depth
+        _add(found.passing[side], *_counted(key, depths))
+        for key_of_code, code in _deepest(key, depths):
+            place = row * source.info.phase_size + int(np.argmax(key == key_of_code))
+            longest = (key_of_code % depths, place)
+            found.longest_passing[side, code] = better(found.longest_passing.get((side, code)), longest)
+
+
+def _deepest(keys: NDArray[np.int64], depths: int) -> list[tuple[int, int]]:
+    """Return the key of the greatest depth of every code, and the code."""
+    present, _ = _counted(keys, depths)
+    deepest = {key // depths: key for key in present.tolist()}  # ascending, so that the last one stays
+    return [(key, code) for code, key in deepest.items()]

@@ -1,0 +1,1 @@
+"""Reports as pages, plots and data files."""

@@ -1,0 +1,245 @@
+"""A report as a static site: pages, plots and data that need no server and nothing from elsewhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import jinja2
+
+from tbgen.errors import TbgenError
+from tbgen.report.facts.difference import Difference
+from tbgen.report.facts.endgames import UNUSUAL_SHARE
+from tbgen.report.facts.mating import ENOUGH, GENERAL_SHARE, PIECE_VALUES
+from tbgen.report.model import Distribution, OverallRecord, TableReport
+from tbgen.report.site import files as data
+from tbgen.report.site import text
+from tbgen.report.site.diagrams import diagram, sprites
+from tbgen.report.site.kinds import KINDS, by_kind
+from tbgen.report.site.plots import Plot, depth_plot, king_plot, value_plot
+from tbgen.text import counted, plies
+
+PAGES: Final = (
+    ("index", "All materials"),
+    ("records", "Records"),
+    ("endgames", "What every endgame gives"),
+    ("mating", "Mating potential"),
+)
+"""Names and titles of the pages about all tables."""
+
+DIFFERENCES: Final = ("differences", "Where the rules differ")
+"""One more, of sites about tables for both rules."""
+
+TABLES: Final = "tables"
+"""Folder of the pages about single tables."""
+
+_SHOWN_RANKS: Final = {0: "mate", 1: "G0.5", 2: "G1.0", 3: "G1.5"}
+"""Ranks whose longest depths stand in the table of all materials."""
+
+Groups = Mapping[str, Sequence[TableReport]]
+"""Reports in build order by their rules."""
+
+
+class Site:
+    """Writes a site file by file; a file under its final name is complete.
+
+    The same reports give the same bytes.
+
+    :param compares: whether there will be a page about where the rules differ.
+
+    :raises TbgenError: if the directory cannot be made, or is none.
+    """
+
+    def __init__(self, directory: Path, version: str, *, compares: bool = False) -> None:
+        self._directory = directory
+        self._version = version
+        self.pages = (*PAGES, DIFFERENCES) if compares else PAGES
+        self._environment = jinja2.Environment(
+            loader=jinja2.PackageLoader("tbgen.report.site", "templates"),
+            autoescape=True,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            undefined=jinja2.StrictUndefined,
+        )
+        self._environment.filters |= {
+            "n": text.number,
+            "share": text.share,
+            "prose": text.prose,
+            "part": text.part_of,
+            "counted": counted,
+            "plies": plies,
+            "positions": text.positions,
+            "size": text.size,
+            "spelled": text.spelled,
+            "stem": text.stem,
+            "anchor": text.anchor,
+            "movetext": text.movetext,
+            "longest": text.longest,
+            "diagram": diagram,
+        }
+        self._environment.globals |= {
+            "sides": text.SIDES,
+            "rule_names": text.RULE_NAMES,
+            "piece_values": PIECE_VALUES,
+            "enough": ENOUGH,
+            "general_share": GENERAL_SHARE,
+            "unusual_share": UNUSUAL_SHARE,
+        }
+        try:
+            (directory / TABLES).mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise TbgenError(
+                f"cannot make the directory {directory}: a file is in the way; choose another with --out"
+            ) from error
+        except OSError as error:
+            raise TbgenError(f"cannot make the directory {directory}: {error.strerror}") from error
+
+    def write_style(self) -> None:
+        """Write what all pages look like."""
+        source = self._environment.get_template("style.css").filename
+        self._write("style.css", Path(str(source)).read_bytes())
+
+    def write_table(self, report: TableReport, other: str | None = None) -> None:
+        """Write page, plots, lines and data of one table.
+
+        :param other: the other rules for which the site has the table, if it has it.
+        """
+        stem = text.stem(report)
+        title = f"{report.material} by {text.RULE_NAMES[report.rules]}"
+        for name, plot in _plots(title, report):
+            self._write(f"{TABLES}/{stem}.{name}.svg", plot.svg)
+            self._write(f"{TABLES}/{stem}.{name}.png", plot.png)
+        files = self._write_data(f"{TABLES}/{stem}", data.table_files(report))
+        games = "\n".join(record.pgn.rstrip("\n") + "\n" for record in report.records if record.pgn)
+        if games:
+            self._write(f"{TABLES}/{stem}.pgn", games.encode())
+            files.append((f"{stem}.pgn", "lines as PGN"))
+        own = report.distribution
+        self._write_page(
+            f"{TABLES}/{stem}",
+            "material",
+            title=title,
+            report=report,
+            rules_name=text.RULE_NAMES[report.rules],
+            other=other and f"{report.material}.{other}",
+            other_name=other and text.RULE_NAMES[other],
+            stem=stem,
+            files=files,
+            has_pgn=bool(games),
+            sprites=sprites(),
+            values=text.all_values([*own.board, *own.en_passant]),
+            passing=sum(sum(counts.values()) for counts in own.en_passant),
+            outcomes=[text.outcomes(own.outcomes(side)) for side in (0, 1)],
+            kinds=KINDS,
+            depths=list(_depth_rows(own)),
+        )
+
+    def write_overview(self, groups: Groups, records: Mapping[str, Sequence[OverallRecord]]) -> None:
+        """Write the pages about all tables.
+
+        :param records: what :func:`tbgen.report.facts.records.overall_records` has found, by rules.
+        """
+        every = [report for reports in groups.values() for report in reports]
+        pawnless = {
+            rules: [report for report in reports if not report.material.pawns]
+            for rules, reports in groups.items()
+        }
+        self._write_page(
+            "index",
+            "index",
+            files=self._write_data("index", data.overview_files(every)),
+            groups=groups,
+            count=len(every),
+            names=[text.RULE_NAMES[rules] for rules in groups],
+            positions=sum(report.distribution.total(side) for report in every for side in (0, 1)),
+            shown_ranks=_SHOWN_RANKS,
+        )
+        self._write_page(
+            "records",
+            "records",
+            files=self._write_data("records", data.record_files(every, records)),
+            groups=records,
+            sprites=sprites(),
+        )
+        self._write_page(
+            "endgames",
+            "endgames",
+            files=self._write_data("endgames", data.endgame_files(every)),
+            groups=groups,
+            sprites=sprites(),
+        )
+        self._write_page(
+            "mating",
+            "mating",
+            files=self._write_data(
+                "mating", data.mating_files([report for report in every if not report.material.pawns])
+            ),
+            groups=pawnless,
+        )
+
+    def write_differences(self, differences: Sequence[Difference]) -> None:
+        """Write the page about where the rules differ."""
+        self._write_page(
+            "differences",
+            "differences",
+            files=self._write_data("differences", data.difference_files(differences)),
+            differences=differences,
+            sprites=sprites(),
+        )
+
+    def _write_page(self, name: str, template: str, *, title: str = "", **context: Any) -> None:
+        html = self._environment.get_template(f"{template}.html.jinja").render(
+            title=title or dict(self.pages)[name],
+            page=name,
+            pages=self.pages,
+            top="../" * name.count("/"),
+            version=self._version,
+            **context,
+        )
+        self._write(f"{name}.html", html.encode())
+
+    def _write_data(self, stem: str, files: Mapping[str, str]) -> list[tuple[str, str]]:
+        """Write files of data by their endings, and return their names within the folder, and labels."""
+        for ending, content in files.items():
+            self._write(f"{stem}.{ending}", content.encode())
+        name = Path(stem).name
+        return [(f"{name}.{ending}", _label(ending)) for ending in files]
+
+    def _write(self, name: str, content: bytes) -> None:
+        """Write a file under a temporary name, then rename it."""
+        path = self._directory / name
+        temporary = path.with_name(f"{path.name}.tmp-{os.getpid()}")
+        try:
+            temporary.write_bytes(content)
+            temporary.replace(path)
+        except OSError as error:
+            raise TbgenError(f"cannot write {path}: {error.strerror}") from error
+        finally:
+            with suppress(OSError):
+                temporary.unlink()
+
+
+def _plots(title: str, report: TableReport) -> Iterator[tuple[str, Plot]]:
+    yield "values", value_plot(title, report.distribution)
+    yield "depths", depth_plot(title, report.distribution)
+    yield "king", king_plot(title, report.black_king)
+
+
+def _depth_rows(distribution: Distribution) -> Iterator[tuple[int, list[list[int]]]]:
+    """Yield each depth with its positions by side to move and kind of value."""
+    sides = [by_kind(depths) for depths in distribution.depths]
+    for depth in sorted({depth for kinds in sides for kind in kinds for depth in kind}):
+        yield depth, [[kind.get(depth, 0) for kind in kinds] for kinds in sides]
+
+
+def _label(ending: str) -> str:
+    """Return how a link to a file of data reads.
+
+    >>> _label("json"), _label("records.csv")
+    ('JSON', 'records as CSV')
+    """
+    what, _, form = ending.rpartition(".")
+    return f"{what} as {form.upper()}" if what else form.upper()

@@ -1,0 +1,141 @@
+"""How numbers, materials and lines look on the pages of a report."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from markupsafe import Markup, escape
+
+from tbgen.material import Material
+from tbgen.report.model import Outcomes, Record, TableReport
+from tbgen.score import GScore
+from tbgen.text import counted
+
+SIDES: Final = ("White to move", "Black to move")
+RULE_NAMES: Final = {"r": "r-mobility", "wg": "whole-game mobility"}
+
+_MEN: Final = {"K": "king", "Q": "queen", "R": "rook", "B": "bishop", "N": "knight", "P": "pawn"}
+_NUMBERS: Final = ("", "", "two ", "three ", "four ")
+_NEAR: Final = 0.0005
+_SCORE: Final = re.compile(r"-G[0-9.]*[0-9]")
+
+
+def number(count: int) -> str:
+    """Return a number with thousands separators.
+
+    >>> number(1234567)
+    '1,234,567'
+    """
+    return f"{count:,}"
+
+
+def prose(sentence: str) -> Markup:
+    """Return a sentence in which no line breaks after the minus of a score.
+
+    >>> prose("Black gets -G3.5 & more.")
+    Markup('Black gets <span class="score">-G3.5</span> &amp; more.')
+    """
+    return Markup(_SCORE.sub(r'<span class="score">\g<0></span>', str(escape(sentence))))
+
+
+def share(part: float) -> str:
+    """Return a part of one in per cent; what is not all or nothing does not look like it.
+
+    >>> share(0.5), share(1), share(0.9999), share(0.00001), share(0)
+    ('50.0\\xa0%', '100\\xa0%', '>99.9\\xa0%', '<0.1\\xa0%', '0\\xa0%')
+    """
+    if part in (0, 1):
+        text = f"{part * 100:.0f}"
+    elif part >= 1 - _NEAR:
+        text = ">99.9"
+    else:
+        text = "<0.1" if part < _NEAR else f"{part * 100:.1f}"
+    return f"{text}\N{NO-BREAK SPACE}%"
+
+
+def part_of(count: int, total: int) -> str:
+    """Return a share of a total that may be 0.
+
+    >>> part_of(1, 4), part_of(0, 0)
+    ('25.0\\xa0%', '0\\xa0%')
+    """
+    return share(count / total if total else 0)
+
+
+def positions(count: int) -> str:
+    """Return a number of positions."""
+    return counted(count, "position")
+
+
+def size(count: int) -> str:
+    """Return a number of bytes.
+
+    >>> size(40_000), size(3 << 20)
+    ('39.1 KiB', '3.00 MiB')
+    """
+    return f"{count / 2**20:,.2f} MiB" if count >= 2**20 else f"{count / 2**10:.1f} KiB"
+
+
+def spelled(material: Material) -> str:
+    """Return a material in words.
+
+    >>> spelled(Material.parse("KNNvKP"))
+    'White has king and two knights, Black has king and pawn'
+    """
+    return f"White has {_side(material.white)}, Black has {_side(material.black)}"
+
+
+def _side(men: str) -> str:
+    if men == "K":
+        return "the bare king"
+    kinds = [
+        f"{_NUMBERS[men.count(man)]}{_MEN[man]}{'s' if men.count(man) > 1 else ''}"
+        for man in dict.fromkeys(men)
+    ]
+    return f"{', '.join(kinds[:-1])} and {kinds[-1]}"
+
+
+def stem(thing: TableReport | Record) -> str:
+    """Return the name of all files about the table of a report or record, without their endings."""
+    return f"{thing.material}.{thing.rules}"
+
+
+def anchor(record: Record) -> str:
+    """Return the name of a record within a page."""
+    return f"record-{record.material}-{record.rules}-{record.value}"
+
+
+def outcomes(counts: Outcomes) -> str:
+    """Return shares of won, drawn and lost positions as part of a sentence.
+
+    >>> outcomes(Outcomes(3, 1, 0)).replace("\\xa0", " ")
+    'White wins 75.0 % of the positions on the board, 25.0 % are drawn, Black wins 0 %'
+    """
+    total = counts.won + counts.drawn + counts.lost
+    won, drawn, lost = (part_of(count, total) for count in (counts.won, counts.drawn, counts.lost))
+    return f"White wins {won} of the positions on the board, {drawn} are drawn, Black wins {lost}"
+
+
+def movetext(record: Record) -> Markup:
+    """Return a record's line with the accrued score after every move."""
+    fields = record.fen.split()
+    move, white = int(fields[5]), fields[1] == "w"
+    parts = []
+    for ply, point in enumerate(record.line):
+        turn = f"{move}.{'' if white else '..'}\N{NO-BREAK SPACE}" if white or not ply else ""
+        parts.append(f"{turn}{escape(point.san)} <small>{point.accrued}</small>")
+        move, white = move + (not white), not white
+    return Markup(" ".join(parts))
+
+
+def longest(report: TableReport, rank: int | None = None) -> str:
+    """Return the greatest depth of the records of a rank, whoever holds it, or of all."""
+    depths = [entry.depth for entry in report.records if rank is None or entry.value.rank == rank]
+    return number(max(depths)) if depths else "–"
+
+
+def all_values(counts: Iterable[Iterable[GScore]]) -> list[GScore]:
+    """Return all values of some sequences once, best for White first."""
+    return sorted({value for values in counts for value in values}, reverse=True)

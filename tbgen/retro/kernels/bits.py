@@ -1,0 +1,171 @@
+"""Operations on one word: 64 positions that differ in the square of the bit man only."""
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from tbgen.accelerate import inlined
+from tbgen.retro.kernels.geometry import BISHOP, KING, KNIGHT, ROOK
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_NOT_A = np.uint64(0xFEFEFEFEFEFEFEFE)
+_NOT_H = np.uint64(0x7F7F7F7F7F7F7F7F)
+_NOT_AB = np.uint64(0xFCFCFCFCFCFCFCFC)
+_NOT_GH = np.uint64(0x3F3F3F3F3F3F3F3F)
+_S1, _S2, _S4, _S6, _S7, _S8, _S9, _S10 = (np.uint64(n) for n in (1, 2, 4, 6, 7, 8, 9, 10))
+_S14, _S15, _S16, _S17, _S18, _S28, _S32, _S36 = (np.uint64(n) for n in (14, 15, 16, 17, 18, 28, 32, 36))
+_REV1, _REV2, _REV4 = (np.uint64(n) for n in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F))
+_SWAP8, _SWAP16 = np.uint64(0x00FF00FF00FF00FF), np.uint64(0x0000FFFF0000FFFF)
+_T1, _T2, _T4 = (np.uint64(n) for n in (0x5500550055005500, 0x3333000033330000, 0x0F0F0F0F00000000))
+
+
+@intrinsic
+def popcount(typingctx, word):
+    """Number of set bits of a uint64, as int64."""
+
+    def codegen(context, builder, signature, args):
+        return builder.ctpop(args[0])
+
+    return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def lowest(typingctx, word):
+    """Number of the lowest set bit of a uint64 (64 for zero), as int64."""
+
+    def codegen(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def prefetch(typingctx, array, index):
+    """Ask the memory for an element of a contiguous array (one index, whatever its dimensions) ahead of its
+    use."""
+
+    def codegen(context, builder, signature, args):
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        bits = ir.IntType(32)
+        pointer = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, bits, bits, bits])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [pointer, bits(1), bits(2), bits(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, index), codegen
+
+
+@inlined
+def image(word, symmetry):
+    """The word with every bit moved to its square's image under ``symmetry`` (0..7)."""
+    if symmetry & 1:
+        word = ((word >> _S1) & _REV1) | ((word & _REV1) << _S1)
+        word = ((word >> _S2) & _REV2) | ((word & _REV2) << _S2)
+        word = ((word >> _S4) & _REV4) | ((word & _REV4) << _S4)
+    if symmetry & 2:
+        word = ((word >> _S8) & _SWAP8) | ((word & _SWAP8) << _S8)
+        word = ((word >> _S16) & _SWAP16) | ((word & _SWAP16) << _S16)
+        word = (word >> _S32) | (word << _S32)
+    if symmetry & 4:
+        t = _T4 & (word ^ (word << _S28))
+        word ^= t ^ (t >> _S28)
+        t = _T2 & (word ^ (word << _S14))
+        word ^= t ^ (t >> _S14)
+        t = _T1 & (word ^ (word << _S7))
+        word ^= t ^ (t >> _S7)
+    return word
+
+
+@inlined
+def shifted(word, amount):
+    """The word shifted ``amount`` (-63..63) squares upwards."""
+    return word << np.uint64(amount) if amount >= 0 else word >> np.uint64(-amount)
+
+
+@inlined
+def _fill_up(word, through, step, step2, step4):
+    """Squares one or more steps of ``step`` bits upwards from the set bits, all squares on the way (and the
+    target) in ``through``."""
+    fill = word
+    fill |= through & (fill << step)
+    p = through & (through << step)
+    fill |= p & (fill << step2)
+    p &= p << step2
+    fill |= p & (fill << step4)
+    return through & (fill << step)
+
+
+@inlined
+def _fill_down(word, through, step, step2, step4):
+    """As ``_fill_up``, towards lower squares."""
+    fill = word
+    fill |= through & (fill >> step)
+    p = through & (through >> step)
+    fill |= p & (fill >> step2)
+    p &= p >> step2
+    fill |= p & (fill >> step4)
+    return through & (fill >> step)
+
+
+@inlined
+def _rook_set(word, empty):
+    east, west = empty & _NOT_A, empty & _NOT_H
+    return (
+        _fill_up(word, empty, _S8, _S16, _S32)
+        | _fill_down(word, empty, _S8, _S16, _S32)
+        | _fill_up(word, east, _S1, _S2, _S4)
+        | _fill_down(word, west, _S1, _S2, _S4)
+    )
+
+
+@inlined
+def _bishop_set(word, empty):
+    east, west = empty & _NOT_A, empty & _NOT_H
+    return (
+        _fill_up(word, east, _S9, _S18, _S36)
+        | _fill_up(word, west, _S7, _S14, _S28)
+        | _fill_down(word, east, _S7, _S14, _S28)
+        | _fill_down(word, west, _S9, _S18, _S36)
+    )
+
+
+@inlined
+def _king_set(word):
+    sides = ((word << _S1) & _NOT_A) | ((word >> _S1) & _NOT_H)
+    row = word | sides
+    return (row << _S8) | (row >> _S8) | sides
+
+
+@inlined
+def _knight_set(word):
+    return (
+        ((word << _S17) & _NOT_A)
+        | ((word << _S10) & _NOT_AB)
+        | ((word >> _S6) & _NOT_AB)
+        | ((word >> _S15) & _NOT_A)
+        | ((word << _S15) & _NOT_H)
+        | ((word << _S6) & _NOT_GH)
+        | ((word >> _S10) & _NOT_GH)
+        | ((word >> _S17) & _NOT_H)
+    )
+
+
+@inlined
+def reach(kind, word, empty):
+    """Squares that a man of ``kind`` reaches in one quiet move from any of the set bits, ``empty`` being the
+    squares that no other man occupies. Read backwards: the squares it may have come from."""
+    if kind == KING:
+        return _king_set(word) & empty
+    if kind == KNIGHT:
+        return _knight_set(word) & empty
+    result = ZERO
+    if kind != BISHOP:
+        result = _rook_set(word, empty)
+    if kind != ROOK:
+        result |= _bishop_set(word, empty)
+    return result

@@ -1,0 +1,170 @@
+"""Canonical slots as sets, and the expansion of a stored table to all its slots."""
+
+import numpy as np
+
+from tbgen.accelerate import inlined, jit, kernel
+from tbgen.index.layout import Layout
+from tbgen.index.symmetry import IMAGE, MIRROR_FILES, TRANSPOSE
+from tbgen.retro.kernels.bits import ALL, ZERO
+from tbgen.retro.kernels.frame import frame_of
+from tbgen.retro.kernels.geometry import BIT, IMAGES, TRIANGLE_OF, TRIANGLE_SQUARE
+
+
+def like_men(layout: Layout) -> np.ndarray:
+    """Return the ranges of like free men as int64 (n, 2)."""
+    return np.array(layout.like_men, np.int64).reshape(-1, 2)
+
+
+def mirrors_itself(layout: Layout, phase: int) -> bool:
+    """Whether a pawn placement is its own mirror image."""
+    placement = layout.placements[phase]
+    mirrored = [IMAGE[MIRROR_FILES][square] for square in placement]
+    return bool(placement) and all(
+        sorted(mirrored[part]) == list(placement[part])
+        for part in (slice(layout.white_pawns), slice(layout.white_pawns, None))
+    )
+
+
+@inlined
+def _sort_like(squares, like):
+    for group in range(len(like)):
+        start, stop = like[group, 0], like[group, 1]
+        for man in range(start + 1, stop):
+            square, place = squares[man], man
+            while place > start and squares[place - 1] > square:
+                squares[place] = squares[place - 1]
+                place -= 1
+            squares[place] = square
+
+
+@kernel
+def canonical_slot(fr, slot, like, mirrored, squares):
+    """The canonical slot within the phase; ``mirrored`` if the phase's pawns are their own mirror image."""
+    free = fr.scalars + 1
+    rest = slot
+    for man in range(free - 1, 0, -1):
+        squares[man] = rest & 63
+        rest >>= 6
+    squares[0] = TRIANGLE_SQUARE[rest] if fr.pawnless else rest
+    symmetry = 0
+    if fr.pawnless and squares[0] % 9 == 0:
+        symmetry = TRANSPOSE
+    elif mirrored:
+        symmetry = MIRROR_FILES
+    best = slot
+    for attempt in range(2):
+        _sort_like(squares, like)
+        number = TRIANGLE_OF[squares[0]] if fr.pawnless else squares[0]
+        for man in range(1, free):
+            number = number << 6 | squares[man]
+        if number < best:
+            best = number
+        if attempt == 1 or symmetry == 0:
+            break
+        for man in range(free):
+            squares[man] = IMAGES[symmetry, squares[man]]
+    return best
+
+
+@inlined
+def _symmetry(fr, mirrored, word):
+    """The symmetry, other than none, that leaves the place of White's king or the pawns as they are; else
+    0."""
+    if fr.pawnless:
+        return TRANSPOSE if TRIANGLE_SQUARE[word >> fr.shifts[0]] % 9 == 0 else 0
+    return MIRROR_FILES if mirrored else 0
+
+
+@inlined
+def _scalars_word(fr, squares):
+    """Number of the word with the scalars on these squares."""
+    word = TRIANGLE_OF[squares[0]] if fr.pawnless else squares[0]
+    for man in range(1, fr.scalars):
+        word = word << 6 | squares[man]
+    return word
+
+
+@kernel
+def _source(fr, like, symmetry, word, squares):
+    """The word that holds the canonical slots of a word's positions, where the bit man has no like man.
+
+    Returns it, and what becomes of the bits: 0 nothing, 1 they are carried along by the symmetry, 2 the
+    smaller of the bit and its image counts.
+    """
+    for man in range(fr.scalars):
+        squares[man] = (word >> fr.shifts[man]) & 63
+    if fr.pawnless:
+        squares[0] = TRIANGLE_SQUARE[word >> fr.shifts[0]]
+    _sort_like(squares, like)
+    sorted_word = _scalars_word(fr, squares)
+    if symmetry == 0:
+        return sorted_word, 0
+    for man in range(fr.scalars):
+        squares[man] = IMAGES[symmetry, squares[man]]
+    _sort_like(squares, like)
+    image_word = _scalars_word(fr, squares)
+    if image_word < sorted_word:
+        return image_word, 1
+    return sorted_word, 2 if image_word == sorted_word else 0
+
+
+@inlined
+def _bit_man_alone(fr, like):
+    """Whether no other man is like the bit man."""
+    return len(like) == 0 or like[len(like) - 1, 1] <= fr.scalars
+
+
+@jit
+def canonical_words(fr, like, mirrored, words, start, stop):
+    """Set ``words[start:stop]`` (uint64) to the phase's canonical slots, legal or not."""
+    squares = np.empty(fr.scalars + 1, np.int64)
+    alone = _bit_man_alone(fr, like)
+    for word in range(start, stop):
+        symmetry = _symmetry(fr, mirrored, word)
+        bits = ZERO
+        if alone:
+            source, how = _source(fr, like, symmetry, word, squares)
+            if source == word:
+                bits = ALL
+                if how == 2:
+                    for bit in range(64):
+                        if IMAGES[symmetry, bit] < bit:
+                            bits &= ~BIT[bit]
+        else:
+            for bit in range(64):
+                if canonical_slot(fr, word * 64 + bit, like, mirrored, squares) == word * 64 + bit:
+                    bits |= BIT[bit]
+        words[word] = bits
+
+
+@jit
+def _expand_words(fr, like, mirrored, value, depth, start, stop):
+    squares = np.empty(fr.scalars + 1, np.int64)
+    alone = _bit_man_alone(fr, like)
+    for word in range(start, stop):
+        symmetry = _symmetry(fr, mirrored, word)
+        if len(like) == 0 and symmetry == 0:
+            continue
+        if alone:
+            source, how = _source(fr, like, symmetry, word, squares)
+            if source == word and how == 0:
+                continue
+        for bit in range(64):
+            slot = word * 64 + bit
+            if alone:
+                image = IMAGES[symmetry, bit]
+                origin = source * 64 + (bit if how == 0 else image if how == 1 else min(bit, image))
+            else:
+                origin = canonical_slot(fr, slot, like, mirrored, squares)
+            value[slot] = value[origin]
+            depth[slot] = depth[origin]
+
+
+def expand(layout: Layout, phase: int, value: np.ndarray, depth: np.ndarray) -> None:
+    """Copy the values and depths of a phase's canonical slots (both (sides, phase size)) to all slots that
+    stand for the same position."""
+    like, mirrored = like_men(layout), mirrors_itself(layout, phase)
+    if len(like) or mirrored or not layout.pawns:
+        frame = frame_of(layout)
+        for side in range(len(value)):
+            _expand_words(frame, like, mirrored, value[side], depth[side], 0, frame.words)

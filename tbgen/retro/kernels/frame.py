@@ -1,0 +1,156 @@
+"""The frame of a phase: which men are scalars of the word index and which is the bit man.
+
+The last free man is the *bit man*: its 64 squares are the 64 bits of a word. The other free men are the
+*scalars*; their squares make the word's number. Bit ``b`` of word ``w`` is slot ``64 * w + b`` of the phase.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tbgen.accelerate import inlined, jit, kernel
+from tbgen.index.layout import Layout
+from tbgen.retro.kernels.bits import ALL, ONE, ZERO, lowest, reach
+from tbgen.retro.kernels.geometry import (
+    BETWEEN,
+    BIT,
+    FIRST_RAY,
+    KING,
+    KING_ATTACKS,
+    KNIGHT,
+    KNIGHT_ATTACKS,
+    LAST_RAY,
+    PAWN_ATTACKS,
+    RAY_NUMBER,
+    TRIANGLE_SQUARE,
+)
+
+
+class Frame(NamedTuple):
+    """Geometry of one phase, as the kernels read it."""
+
+    kinds: np.ndarray
+    """int64 (free,): kind of each free man."""
+    colours: np.ndarray
+    """int64 (free,): 0 White, 1 Black."""
+    shifts: np.ndarray
+    """int64 (free - 1,): place of each scalar's square in the word number."""
+    scalars: int
+    pawnless: bool
+    words: int
+    """Number of words of one side to move."""
+    pawns: np.ndarray
+    """uint64 (2,): squares of White's and Black's pawns in this phase."""
+
+
+def frame_of(layout: Layout) -> Frame:
+    """Return a frame without pawns on it; ``place_pawns`` sets them for one phase."""
+    scalars = layout.free - 1
+    return Frame(
+        np.array(layout.kinds, np.int64),
+        np.array(layout.colours, np.int64),
+        np.array([6 * (scalars - 1 - man) for man in range(scalars)], np.int64),
+        scalars,
+        not layout.pawns,
+        layout.phase_size // 64,
+        np.zeros(2, np.uint64),
+    )
+
+
+def place_pawns(frame: Frame, layout: Layout, phase: int) -> None:
+    """Set the frame's pawns to those of a phase."""
+    placement = layout.placements[phase]
+    for colour, squares in enumerate((placement[: layout.white_pawns], placement[layout.white_pawns :])):
+        frame.pawns[colour] = sum(1 << square for square in squares)
+
+
+@inlined
+def decode(fr, word, squares):
+    """Write the scalars' squares to ``squares`` and return the squares that scalars and pawns occupy, or 0 if
+    two of them stand on one square."""
+    squares[0] = word >> fr.shifts[0]
+    if fr.pawnless:
+        squares[0] = TRIANGLE_SQUARE[squares[0]]
+    occupied = fr.pawns[0] | fr.pawns[1]
+    for man in range(fr.scalars):
+        if man > 0:
+            squares[man] = (word >> fr.shifts[man]) & 63
+        bit = BIT[squares[man]]
+        if occupied & bit:
+            return ZERO
+        occupied |= bit
+    return occupied
+
+
+@inlined
+def attacks_along(kind, square, target):
+    """Whether a man of ``kind`` on ``square`` attacks ``target`` on an empty board."""
+    if kind == KING:
+        return KING_ATTACKS[square] & BIT[target] != ZERO
+    if kind == KNIGHT:
+        return KNIGHT_ATTACKS[square] & BIT[target] != ZERO
+    ray = RAY_NUMBER[square, target]
+    return FIRST_RAY[kind] <= ray < LAST_RAY[kind]
+
+
+@inlined
+def pawn_attacks(colour, pawns):
+    """Squares attacked by all pawns of a colour."""
+    attacked = ZERO
+    while pawns:
+        attacked |= PAWN_ATTACKS[colour, lowest(pawns)]
+        pawns &= pawns - ONE
+    return attacked
+
+
+@kernel
+def safe(fr, squares, square, by, occupied, pawns, captured, bit_there):
+    """Squares of the bit man for which ``square`` is not attacked by colour ``by``.
+
+    ``occupied`` are the squares of scalars and pawns, ``pawns`` those of ``by``'s pawns; scalar ``captured``
+    is off the board (-1: none), and so is the bit man if not ``bit_there``.
+    """
+    if PAWN_ATTACKS[1 - by, square] & pawns:
+        return ZERO
+    result = ALL
+    for man in range(fr.scalars):
+        if fr.colours[man] == by and man != captured and attacks_along(fr.kinds[man], squares[man], square):
+            between = BETWEEN[squares[man], square]
+            if between & occupied == ZERO:
+                if not bit_there:
+                    return ZERO
+                result &= between
+                if result == ZERO:
+                    return ZERO
+    bit_man = fr.scalars
+    if bit_there and fr.colours[bit_man] == by:
+        result &= ~reach(fr.kinds[bit_man], BIT[square], ~occupied)
+    return result
+
+
+@kernel
+def king_safe(fr, squares, colour, occupied, enemy_pawns, captured, bit_there):
+    """Squares of the bit man for which ``colour``'s king is not attacked (arguments as for ``safe``).
+
+    Where Black's king is the bit man itself, White has only its king and pawns to attack with.
+    """
+    if fr.scalars == 1 and colour == 1:
+        return ~(KING_ATTACKS[squares[0]] | pawn_attacks(0, enemy_pawns))
+    return safe(fr, squares, squares[colour], 1 - colour, occupied, enemy_pawns, captured, bit_there)
+
+
+@jit
+def legal_words(fr, legal, start, stop):
+    """Set ``legal[:, start:stop]`` (uint64 (2, words)): positions whose side not to move is not in check and
+    whose men stand on different squares."""
+    squares = np.empty(fr.scalars, np.int64)
+    for word in range(start, stop):
+        legal[0, word] = ZERO
+        legal[1, word] = ZERO
+        occupied = decode(fr, word, squares)
+        if occupied:
+            for side in range(2):
+                calm = 1 - side
+                legal[side, word] = ~occupied & king_safe(
+                    fr, squares, calm, occupied, fr.pawns[side], -1, True
+                )

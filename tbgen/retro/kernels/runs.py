@@ -1,0 +1,173 @@
+"""Runs: how the value of a position changes with the accrued score, logged layer by layer and then sorted.
+
+From one layer to the next of the same holder few states change, so only the changes are kept.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tbgen.accelerate import inlined, jit
+from tbgen.index.table import FRESH, LAST_RUN
+from tbgen.retro.kernels.bits import ONE, ZERO, lowest
+from tbgen.retro.kernels.geometry import BIT
+from tbgen.retro.kernels.layers import assigned
+from tbgen.retro.kernels.mobility import of_rank
+from tbgen.score import NONE
+
+
+class Log(NamedTuple):
+    """Changes of V(P, A) from one layer to the next of the same holder of A, in the order of the layers."""
+
+    node: np.ndarray
+    """int32: slot, plus the phase size if Black is to move."""
+    rank: np.ndarray
+    """uint8: rank of A."""
+    value: np.ndarray
+    """uint8: code of V(P, A), or NONE for A itself."""
+    depth: np.ndarray
+    """uint16: D(P, A)."""
+    length: np.ndarray
+    """int64 (1,): entries in use."""
+
+
+@jit
+def empty_log(room):
+    """Return a log without entries."""
+    return Log(
+        np.empty(room, np.int32),
+        np.empty(room, np.uint8),
+        np.empty(room, np.uint8),
+        np.empty(room, np.uint16),
+        np.zeros(1, np.int64),
+    )
+
+
+@inlined
+def _open_states(attacker, side, word, rank, phase):
+    """Canonical positions that have a state of their own in the layer: A is not their own score."""
+    bits = phase.alive[side, word] & phase.canonical[word]
+    if side == attacker and bits:
+        bits &= ~of_rank(phase.slices[side, word], rank)
+    return bits
+
+
+@jit
+def log_changes(attacker, rank, phase, att, log):
+    """Log the states whose (value, depth) differ from those of the layer before (there: A itself, at first).
+
+    Returns the log, which may have been moved to make room.
+    """
+    words = len(phase.canonical)
+    for side in range(2):
+        for word in range(words):
+            alive = phase.alive[side, word]
+            if alive == ZERO:
+                continue
+            states = _open_states(attacker, side, word, rank, phase)
+            now = assigned(attacker, side, word, phase, att) & states
+            before = att.logged[side, word]
+            att.logged[side, word] = now
+            bits = (now & (att.changed[side, word] | ~before)) | (before & ~now & states)
+            if bits == ZERO:
+                continue
+            first = (side * words + word) * 64
+            if log.length[0] + 64 > len(log.node):
+                log = _longer(log)
+            length = log.length[0]
+            while bits:
+                bit = lowest(bits)
+                bits &= bits - ONE
+                log.node[length] = first + bit
+                log.rank[length] = rank
+                if now & BIT[bit]:
+                    log.value[length] = att.value[first + bit]
+                    log.depth[length] = att.depth[first + bit]
+                else:
+                    log.value[length] = NONE
+                    log.depth[length] = 0
+                length += 1
+            log.length[0] = length
+    return log
+
+
+@jit
+def _longer(log):
+    """The log with twice the room."""
+    size, length = len(log.node), log.length[0]
+    longer = Log(
+        np.empty(2 * size, np.int32),
+        np.empty(2 * size, np.uint8),
+        np.empty(2 * size, np.uint8),
+        np.empty(2 * size, np.uint16),
+        log.length,
+    )
+    longer.node[:length] = log.node[:length]
+    longer.rank[:length] = log.rank[:length]
+    longer.value[:length] = log.value[:length]
+    longer.depth[:length] = log.depth[:length]
+    return longer
+
+
+@jit
+def _by_word(log, words):
+    """Return where each word's entries begin, int64 (2 * words + 1,), and the entries' numbers in the order
+    of words, layers and bits (int32)."""
+    length = log.length[0]
+    begin = np.zeros(2 * words + 1, np.int64)
+    for number in range(length):
+        begin[(log.node[number] >> 6) + 1] += 1
+    for word in range(2 * words):
+        begin[word + 1] += begin[word]
+    order, place = np.empty(length, np.int32), begin[:-1].copy()
+    for number in range(length):
+        word = log.node[number] >> 6
+        order[place[word]] = number
+        place[word] += 1
+    return begin, order
+
+
+@jit
+def weave(log, words, value, depth, starts):
+    """Sort a log, which is in the order of its layers, into runs by (side, slot, rank).
+
+    Returns (mask uint64 (2, words), rank uint8 with ``LAST_RUN``, value uint8 with ``FRESH``, depth uint16,
+    how many runs have White to move). ``value`` and ``depth`` at ``starts[side]`` + slot are the fresh ones.
+    """
+    length = log.length[0]
+    begin, order = _by_word(log, words)
+    mask = np.zeros((2, words), np.uint64)
+    run_rank = np.empty(length, np.uint8)
+    run_value = np.empty(length, np.uint8)
+    run_depth = np.empty(length, np.uint16)
+    place = np.empty(65, np.int64)
+    for word in range(2 * words):
+        entries = order[begin[word] : begin[word + 1]]
+        if len(entries) == 0:
+            continue
+        side = 0 if word < words else 1
+        first = starts[side] + (word - side * words) * 64
+        place[:] = 0
+        bits = ZERO
+        for number in entries:
+            bit = log.node[number] & 63
+            place[bit + 1] += 1
+            bits |= BIT[bit]
+        mask[side, word - side * words] = bits
+        place[0] = begin[word]
+        for bit in range(64):
+            place[bit + 1] += place[bit]
+        for number in entries:
+            bit = log.node[number] & 63
+            at = place[bit]
+            place[bit] += 1
+            run_rank[at] = log.rank[number]
+            run_value[at] = log.value[number]
+            run_depth[at] = log.depth[number]
+            if run_value[at] == value[first + bit] and run_depth[at] == depth[first + bit]:
+                run_value[at] = FRESH
+                run_depth[at] = 0
+        while bits:
+            run_rank[place[lowest(bits)] - 1] += LAST_RUN
+            bits &= bits - ONE
+    return mask, run_rank, run_value, run_depth, begin[words]

@@ -1,0 +1,325 @@
+"""One side's attractor, value by value and ply by ply: the sweep.
+
+The *attacker* drives play to the values it likes; *keys* number the values from the attacker's best: the
+value code for White, 255 minus it for Black. A sweep over a range of keys assigns (value, depth) to
+
+- a position with the attacker to move as soon as one move reaches an assigned position (or an exit),
+- a position with the *defender* to move once every quiet move leads to an assigned position and no exit is
+  better for the defender than the value swept; a counter per position tells how many moves are left,
+
+levels being taken in the order (key, depth), so every position gets the attacker's best value in the fewest
+plies the attacker can force against the longest defence (depth to goal, section 5 of docs/theory.md).
+
+Exits, and positions whose fresh value was settled in earlier layers, enter as *events*, sorted by key and
+time.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tbgen.accelerate import inlined, kernel
+from tbgen.retro.kernels.bits import ONE, ZERO, lowest, prefetch
+from tbgen.retro.kernels.events import KEY_SHIFT, TIME_MASK, TIME_SHIFT, event_key, event_node, is_settled
+from tbgen.retro.kernels.geometry import BIT
+from tbgen.retro.kernels.moves import MAX_ORIGINS, origins
+
+READY = 7
+"""Slice of ``Sets.waiting`` after those of the counters."""
+
+MAX_DEPTH = 65000
+"""Greatest depth in plies that the solver can tell from NO_EXIT and keep in 16 bits, with room to spare."""
+
+BATCH = 384
+"""Origins collected before they are worked off, so that the memory has time to fetch what they need."""
+
+
+class Sets(NamedTuple):
+    """The sets of one attacker as they stand when a sweep begins or ends."""
+
+    wanted: np.ndarray
+    """uint64 (words,), attacker to move: positions that may still be assigned in this layer."""
+    waiting: np.ndarray
+    """uint64 (words, 8), defender to move, one cache line per word: the bit-sliced numbers of quiet moves to
+    positions that are not assigned, and (``READY``) the positions that may still be assigned in this layer
+    and have no exit that the sweep has not reached."""
+    caught: np.ndarray
+    """uint64 (words,), defender to move: positions assigned in this sweep."""
+
+
+class Scratch(NamedTuple):
+    """Working memory of one attacker's sweeps."""
+
+    found: np.ndarray
+    """uint64 (2, words): candidates of the ply; row 0 attacker to move, row 1 defender; empty between
+    plies."""
+    marks: np.ndarray
+    """uint64 (2, words / 64): words of ``found`` that may not be empty."""
+    tops: np.ndarray
+    """uint64 (2, words / 4096): words of ``marks`` that are not empty."""
+    front_word: np.ndarray
+    """int32 (2, 2 * words): words assigned in the last ply."""
+    front_bits: np.ndarray
+    """uint64 (2, 2 * words)."""
+    live: np.ndarray
+    """uint64 (2, words / 64): words with a position that is still wanted (row 0) or waiting (row 1) when the
+    sweep begins."""
+    origin_word: np.ndarray
+    """int64 (MAX_ORIGINS,)."""
+    origin_bits: np.ndarray
+    """uint64 (MAX_ORIGINS,)."""
+    squares: np.ndarray
+    """int64 (8,)."""
+    deepest: np.ndarray
+    """int64 (1,): greatest depth ever assigned; more than ``MAX_DEPTH`` if depths do not fit."""
+
+
+def make_sets(words: int, waiting: np.ndarray) -> Sets:
+    """Return empty sets for one attacker."""
+    return Sets(np.zeros(words, np.uint64), waiting, np.zeros(words, np.uint64))
+
+
+def make_scratch(words: int) -> Scratch:
+    """Return working memory for one attacker."""
+    marks = words // 64 + 1
+    return Scratch(
+        np.zeros((2, words), np.uint64),
+        np.zeros((2, marks), np.uint64),
+        np.zeros((2, marks // 64 + 1), np.uint64),
+        np.empty((2, 2 * words), np.int32),
+        np.empty((2, 2 * words), np.uint64),
+        np.zeros((2, marks), np.uint64),
+        np.empty(BATCH + MAX_ORIGINS, np.int64),
+        np.empty(BATCH + MAX_ORIGINS, np.uint64),
+        np.empty(8, np.int64),
+        np.zeros(1, np.int64),
+    )
+
+
+@inlined
+def _record(value, depth, first, bits, code, ply):
+    """Write one value and depth to all positions in ``bits`` of the word that starts at ``first``; return
+    those that had another value or depth before."""
+    changed = ZERO
+    while bits:
+        bit = lowest(bits)
+        bits &= bits - ONE
+        at = first + bit
+        if value[at] != code or depth[at] != ply:
+            value[at] = code
+            depth[at] = ply
+            changed |= BIT[bit]
+    return changed
+
+
+@inlined
+def _prefetch_event(entry, attacker, nodes, sets):
+    node = event_node(entry)
+    side = 0 if node < nodes else 1
+    word = (node - side * nodes) >> 6
+    if side == attacker:
+        prefetch(sets.wanted, word)
+    else:
+        prefetch(sets.waiting, word * (READY + 1))
+
+
+@inlined
+def _prefetch_record(value, depth, start, word):
+    first = start + np.int64(word) * 64
+    prefetch(value, first)
+    prefetch(depth, first)
+    prefetch(depth, first + 32)
+
+
+@inlined
+def _find(scratch, row, word, bits):
+    """Add candidates of the ply."""
+    scratch.found[row, word] |= bits
+    mark = word >> 6
+    if scratch.marks[row, mark] == ZERO:
+        scratch.tops[row, mark >> 6] |= BIT[mark & 63]
+    scratch.marks[row, mark] |= BIT[word & 63]
+
+
+@kernel
+def _reach_back(fr, attacker, sets, scratch, front):
+    """Find the wanted positions with a move to the ``front`` positions caught last."""
+    live, words, masks = scratch.live[0], scratch.origin_word, scratch.origin_bits
+    number = np.int64(0)
+    while number < front:
+        entries = np.int64(0)
+        while number < front and entries < BATCH:
+            before = entries
+            entries = origins(
+                fr, scratch.front_word[1, number], scratch.front_bits[1, number], attacker, False, live,
+                words, masks, entries, scratch.squares,
+            )  # fmt: skip
+            for entry in range(before, entries):
+                prefetch(sets.wanted, words[entry])
+            number += 1
+        count = np.int64(0)
+        for entry in range(entries):
+            word = words[entry]
+            bits = masks[entry] & sets.wanted[word]
+            words[count] = word
+            masks[count] = bits
+            count += bits != ZERO
+        for entry in range(count):
+            _find(scratch, 0, words[entry], masks[entry])
+
+
+@inlined
+def _count_down(waiting, word, bits):
+    """Take one move from every position in ``bits``; return those that are ready and have none left.
+
+    Positions that are not ready may have had none left before: their counters mean nothing.
+    """
+    borrow, left = bits, ZERO
+    for number in range(READY):
+        old = waiting[word, number]
+        new = old ^ borrow
+        waiting[word, number] = new
+        borrow &= ~old
+        left |= new
+    return bits & ~left & waiting[word, READY]
+
+
+@kernel
+def _take_moves(fr, defender, sets, scratch, front):
+    """Count down the moves to the ``front`` positions assigned last; find the ready positions without a move
+    left."""
+    live, words, masks = scratch.live[1], scratch.origin_word, scratch.origin_bits
+    number = np.int64(0)
+    while number < front:
+        entries = np.int64(0)
+        while number < front and entries < BATCH:
+            before = entries
+            entries = origins(
+                fr, scratch.front_word[0, number], scratch.front_bits[0, number], defender, True, live,
+                words, masks, entries, scratch.squares,
+            )  # fmt: skip
+            for entry in range(before, entries):
+                prefetch(sets.waiting, words[entry] * (READY + 1))
+            number += 1
+        for entry in range(entries):
+            word = words[entry]
+            lost = _count_down(sets.waiting, word, masks[entry])
+            if lost:
+                _find(scratch, 1, word, lost)
+
+
+@inlined
+def _is_out(waiting, word, bit):
+    """Whether the position has no move left."""
+    left = ZERO
+    for number in range(READY):
+        left |= waiting[word, number]
+    return left & bit == ZERO
+
+
+@inlined
+def _gather(scratch, row, count):
+    """Move the candidates of a row to the front lists from place ``count`` on; return the new count."""
+    for top in range(scratch.tops.shape[1]):
+        tops = scratch.tops[row, top]
+        if tops == ZERO:
+            continue
+        scratch.tops[row, top] = ZERO
+        while tops:
+            mark = top * 64 + lowest(tops)
+            tops &= tops - ONE
+            marks = scratch.marks[row, mark]
+            scratch.marks[row, mark] = ZERO
+            while marks:
+                word = mark * 64 + lowest(marks)
+                marks &= marks - ONE
+                scratch.front_word[row, count] = word
+                scratch.front_bits[row, count] = scratch.found[row, word]
+                scratch.found[row, word] = ZERO
+                count += 1
+    return count
+
+
+@kernel
+def mark_live(sets, alive, live):
+    """Set ``live``; see ``Scratch``."""
+    live[:] = ZERO
+    for word in range(len(alive)):
+        if sets.wanted[word]:
+            live[0, word >> 6] |= BIT[word & 63]
+        if alive[word]:
+            live[1, word >> 6] |= BIT[word & 63]
+
+
+@kernel
+def sweep(fr, attacker, events, low, high, sets, alive, scratch, value, depth, changed, starts):
+    """Assign all positions that the attacker can force to values with keys in ``low <= key < high``.
+
+    ``alive`` uint64 (words,): positions with the defender to move that are still in the layers. ``value``
+    uint8 and ``depth`` uint16 receive the results at ``starts[side] + slot``; ``changed`` uint64 (2, words)
+    tells where they differ from what was there. Returns the last key that was assigned to a
+    position, 0 if none.
+    """
+    front_word, front_bits = scratch.front_word, scratch.front_bits
+    nodes = fr.words * 64
+    defender = 1 - attacker
+    at = np.searchsorted(events, np.uint64(low) << KEY_SHIFT)
+    key, ply, last = np.int64(0), np.int64(0), np.int64(0)
+    front_wanted, front_caught = np.int64(0), np.int64(0)
+    mark_live(sets, alive, scratch.live)
+    while True:
+        if front_wanted + front_caught > 0:
+            ply += 1
+        elif at < len(events) and event_key(events[at]) < high:
+            key = event_key(events[at])
+            ply = np.int64(events[at] >> TIME_SHIFT & TIME_MASK)
+        else:
+            return last
+        code = key if attacker == 0 else 255 - key
+        scratch.deepest[0] = max(scratch.deepest[0], ply)
+        if ply > MAX_DEPTH:
+            return last
+        _reach_back(fr, attacker, sets, scratch, front_caught)
+        _take_moves(fr, defender, sets, scratch, front_wanted)
+        front_caught = 0
+        now = np.uint64(key) << np.uint64(16) | np.uint64(ply)
+        while at < len(events) and events[at] >> TIME_SHIFT == now:
+            _prefetch_event(events[min(at + 12, len(events) - 1)], attacker, nodes, sets)
+            entry = events[at]
+            at += 1
+            node = event_node(entry)
+            side = 0 if node < nodes else 1
+            word = (node - side * nodes) >> 6
+            bit = BIT[node & 63]
+            if side == attacker:
+                if not is_settled(entry):
+                    bit &= sets.wanted[word]
+                if bit:
+                    _find(scratch, 0, word, bit)
+            elif is_settled(entry):
+                if front_caught > 0 and front_word[1, front_caught - 1] == word:
+                    front_bits[1, front_caught - 1] |= bit
+                else:
+                    front_word[1, front_caught] = word
+                    front_bits[1, front_caught] = bit
+                    front_caught += 1
+            elif alive[word] & bit:
+                sets.waiting[word, READY] |= bit
+                if _is_out(sets.waiting, word, bit):
+                    _find(scratch, 1, word, bit)
+        settled = front_caught
+        front_caught = _gather(scratch, 1, front_caught)
+        front_wanted = _gather(scratch, 0, np.int64(0))
+        if front_wanted + front_caught > settled:
+            last = key
+        for number in range(settled, front_caught):
+            _prefetch_record(value, depth, starts[defender], front_word[1, min(number + 8, front_caught - 1)])
+            word, bits = front_word[1, number], front_bits[1, number]
+            sets.waiting[word, READY] &= ~bits
+            sets.caught[word] |= bits
+            changed[defender, word] |= _record(value, depth, starts[defender] + word * 64, bits, code, ply)
+        for number in range(front_wanted):
+            _prefetch_record(value, depth, starts[attacker], front_word[0, min(number + 8, front_wanted - 1)])
+            word, bits = front_word[0, number], front_bits[0, number]
+            sets.wanted[word] &= ~bits
+            changed[attacker, word] |= _record(value, depth, starts[attacker] + word * 64, bits, code, ply)

@@ -1,0 +1,1 @@
+"""Compiled loops of the proof, one position at a time."""

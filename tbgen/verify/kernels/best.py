@@ -1,0 +1,193 @@
+"""The best that the side to move can reach from one position in one ply, whatever kind of move it takes."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.accelerate import inlined
+from tbgen.index.symmetry import IMAGE, INTO_TRIANGLE, TRIANGLE_COORD
+from tbgen.verify.kernels.geometry import PAWN
+from tbgen.verify.kernels.keys import kept, key_of
+from tbgen.verify.kernels.moves import Men, legal_targets, steps_into_passing, takes_in_passing
+from tbgen.verify.kernels.resets import (
+    PROMOTIONS,
+    Resets,
+    canonical_slot,
+    fresh_after,
+    reset_number,
+)
+from tbgen.verify.kernels.words import ONE, ZERO, bit, first_bit
+
+_IMAGE = np.array(IMAGE, np.int64)
+_SYMMETRY = np.array([symmetries[0] for symmetries in INTO_TRIANGLE], np.int64)
+_COORD = np.array([TRIANGLE_COORD[IMAGE[s[0]][q]] for q, s in enumerate(INTO_TRIANGLE)], np.int64)
+
+NO_MOVE = -(1 << 30)
+"""Less than any signed key."""
+
+
+class Game(NamedTuple):
+    """A table under proof, with all that its moves lead to."""
+
+    men: Men
+    resets: Resets
+    value: NDArray[np.uint8]
+    """Shape (2, size): W as stored."""
+    depth: NDArray[np.uint16]
+    """Shape (2, size): D as stored."""
+    ep_row: NDArray[np.int32]
+    """Shape (phases, 16): number of the en passant configuration by file of the target square, from 8 on
+    where White may capture; -1 where there is none."""
+    ep_value: NDArray[np.uint8]
+    """Shape (configurations, phase_size)."""
+    ep_depth: NDArray[np.uint16]
+    whole_game: bool
+    """Whether nothing resets the accrued score."""
+    base: int
+    """First slot of the window of whole phases that is being proved."""
+    key: NDArray[np.int32]
+    """Shape (2, window): key of every position of the window, canonical or not, at the level being proved; in
+    whole-game mobility at the level ``MIDDLE``."""
+
+
+class Scratch(NamedTuple):
+    """Working space of one kernel call."""
+
+    squares: NDArray[np.int64]
+    """Shape (8,): squares of the men of the position in hand."""
+    targets: NDArray[np.uint64]
+    """Shape (8,): their legal targets."""
+    after: NDArray[np.int64]
+    """Shape (16,): the men of the table that a zeroing move leads to, and their images."""
+
+
+def new_scratch() -> Scratch:
+    """Return working space."""
+    return Scratch(np.zeros(8, np.int64), np.zeros(8, np.uint64), np.zeros(16, np.int64))
+
+
+@inlined
+def canonical_slot_of(game, scratch):
+    """Canonical slot of the position on ``scratch.squares``."""
+    for man in range(game.men.kinds.size):
+        scratch.after[man] = scratch.squares[man]
+    return canonical_slot(game.resets, 0, scratch.after)
+
+
+@inlined
+def best_key(game, index, side, occupied, level, scratch):
+    """Greatest key (for Black to move: least key, negated) over all legal moves but en passant captures.
+
+    The position is the one on ``scratch.squares``; ``index`` is its slot, canonical or not, in the window.
+    """
+    men, squares, targets = game.men, scratch.squares, scratch.targets
+    legal_targets(men, squares, occupied, side, targets)
+    sign = 1 - 2 * side
+    best = NO_MOVE
+    for man in range(men.kinds.size):
+        board = targets[man]
+        if board == ZERO:
+            continue
+        origin = squares[man]
+        if men.kinds[man] != PAWN:
+            quiet = board & ~occupied
+            board &= occupied
+            if man == 0 and men.free == men.kinds.size:
+                best = max(best, _best_of_lead(game, side, quiet, level, scratch))
+            else:
+                shift = 6 * (men.free - 1 - man)
+                rest = index - (origin << shift)
+                while quiet:
+                    key = game.key[1 - side, rest + (first_bit(quiet) << shift)]
+                    best = max(best, sign * _seen(game, np.int64(key), level))
+                    quiet &= quiet - ONE
+        while board:
+            best = max(best, _best_reset(game, side, man, first_bit(board), occupied, level, scratch))
+            board &= board - ONE
+    return best
+
+
+@inlined
+def _seen(game, key, level):
+    """The key of a result where ``level`` is what the position before the move has accrued."""
+    return kept(key, level) if game.whole_game else key
+
+
+@inlined
+def _best_of_lead(game, side, quiet, level, scratch):
+    """The same over quiet moves of the king whose square fixes the symmetry."""
+    men, squares = game.men, scratch.squares
+    best = NO_MOVE
+    while quiet:
+        target = first_bit(quiet)
+        quiet &= quiet - ONE
+        slot = _COORD[target]
+        image = _IMAGE[_SYMMETRY[target]]
+        for man in range(1, men.free):
+            slot = slot << 6 | image[squares[man]]
+        best = max(best, (1 - 2 * side) * _seen(game, np.int64(game.key[1 - side, slot]), level))
+    return best
+
+
+@inlined
+def _best_reset(game, side, man, target, occupied, level, scratch):
+    """The same over the zeroing moves of a man to a square: a capture, a pawn move, or all promotions."""
+    men, squares = game.men, scratch.squares
+    origin = squares[man]
+    captured = -1
+    if occupied & bit(target):
+        for other in range(men.kinds.size):
+            if squares[other] == target:
+                captured = other
+    squares[man] = target
+    best, first, last = NO_MOVE, 0, 0
+    if men.kinds[man] == PAWN:
+        if not 8 <= target < 56:
+            first, last = 1, PROMOTIONS
+        elif abs(target - origin) == 16:
+            best = _passing_key(game, side, origin, target, occupied, level, scratch)
+    if best == NO_MOVE:
+        for kind in range(first, last + 1):
+            best = max(best, _reset_key(game, side, reset_number(men, captured, man, kind), level, scratch))
+    squares[man] = origin
+    return best
+
+
+@inlined
+def _reset_key(game, side, reset, level, scratch):
+    fresh = fresh_after(game.resets, game.value, game.depth, reset, scratch.squares, side, scratch.after)
+    return (1 - 2 * side) * _seen(game, key_of(fresh & 255, fresh >> 8, level), level)
+
+
+@inlined
+def _passing_key(game, side, origin, target, occupied, level, scratch):
+    """Signed key of a double step that may be taken en passant, ``NO_MOVE`` if it may not."""
+    men, squares = game.men, scratch.squares
+    if not steps_into_passing(men, squares, occupied ^ bit(origin) ^ bit(target), side, origin, target):
+        return NO_MOVE
+    slot = canonical_slot_of(game, scratch)
+    shift = 6 * men.free
+    mirrored = slot >> shift - 6 & 63 != squares[0]
+    row = game.ep_row[slot >> shift, (target & 7 ^ 7 * mirrored) + 8 * side]
+    slot &= (1 << shift) - 1
+    code, depth = np.int64(game.ep_value[row, slot]), np.int64(game.ep_depth[row, slot])
+    return (1 - 2 * side) * _seen(game, key_of(code, depth, level), level)
+
+
+@inlined
+def best_in_passing(game, side, square, occupied, level, scratch):
+    """The same over the en passant captures on ``square``; ``NO_MOVE`` if none is legal."""
+    men, squares = game.men, scratch.squares
+    best = NO_MOVE
+    victim = -1
+    for man in range(men.free, men.kinds.size):
+        if squares[man] == square - 8 + 16 * side:
+            victim = man
+    for man in range(men.free, men.kinds.size):
+        if takes_in_passing(men, squares, occupied, side, man, square):
+            origin = squares[man]
+            squares[man] = square
+            best = max(best, _reset_key(game, side, reset_number(men, victim, 0, 0), level, scratch))
+            squares[man] = origin
+    return best

@@ -1,0 +1,178 @@
+"""Forward generation for one position: which moves every man of the side to move has.
+
+A position is an int64 array ``squares``: the free men in layout order (White's king first, then Black's),
+then the pawns of its placement; what the men are stands in :class:`Men`. Sides and colours are 0 White,
+1 Black, so ``squares[side]`` is a side's king.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.accelerate import inlined
+from tbgen.index.layout import Layout
+from tbgen.index.symmetry import TRIANGLE
+from tbgen.verify.kernels.geometry import BEHIND, BETWEEN, BISHOP, PAWN, QUEEN, REACH
+from tbgen.verify.kernels.words import FULL, ONE, ZERO, bit, count_bits
+
+_TRIANGLE = np.array(TRIANGLE, np.int64)
+_LAST_ROWS = np.uint64(0xFF000000000000FF)
+
+
+class Men(NamedTuple):
+    """The men of a material, as the kernels read them."""
+
+    kinds: NDArray[np.int64]
+    """Shape (men,): kind of every man, pawns last."""
+    colours: NDArray[np.int64]
+    """Shape (men,)."""
+    reach: NDArray[np.int64]
+    """Shape (men,): row of each man in ``REACH``."""
+    free: int
+    """Number of free men."""
+    phase_size: int
+    placements: NDArray[np.uint8]
+    """Shape (phases, pawns): the pawns' squares."""
+
+
+def men_of(layout: Layout) -> Men:
+    """Return the men of a layout."""
+    white, black = layout.white_pawns, layout.black_pawns
+    kinds = np.array(layout.kinds + (PAWN,) * (white + black), np.int64)
+    colours = np.array(layout.colours + (0,) * white + (1,) * black, np.int64)
+    reach = kinds + (kinds == PAWN) * colours
+    placements = np.array(layout.placements, np.uint8).reshape(len(layout.placements), white + black)
+    return Men(kinds, colours, reach, layout.free, layout.phase_size, placements)
+
+
+@inlined
+def place(men, slot, squares):
+    """Put the men of a slot of the table on ``squares``; return the occupied squares, 0 if two men clash."""
+    for man in range(men.free - 1, 0, -1):
+        squares[man] = slot & 63
+        slot >>= 6
+    if men.free == men.kinds.size:
+        squares[0] = _TRIANGLE[slot]
+    else:
+        squares[0] = slot & 63
+        for man in range(men.free, men.kinds.size):
+            squares[man] = men.placements[slot >> 6, man - men.free]
+    occupied = ZERO
+    for man in range(men.kinds.size):
+        occupied |= bit(squares[man])
+    return occupied if count_bits(occupied) == men.kinds.size else ZERO
+
+
+@inlined
+def attacked(men, squares, occupied, square, colour):
+    """Whether a man of a colour that stands on an occupied square attacks ``square``."""
+    target = bit(square)
+    for man in range(men.kinds.size):
+        if men.colours[man] != colour or not REACH[men.reach[man], squares[man]] & target:
+            continue
+        if BETWEEN[square, squares[man]] & occupied == ZERO and occupied & bit(squares[man]):
+            return True
+    return False
+
+
+@inlined
+def legal_targets(men, squares, occupied, side, targets):
+    """Put every legal target square of every man into ``targets`` (uint64 (men,)), en passant captures apart.
+
+    Men of the other side get an empty board. Return whether the side to move is in check.
+    """
+    count = men.kinds.size
+    king = squares[side]
+    own, danger, allowed = ZERO, ZERO, FULL
+    for man in range(count):
+        targets[man] = ZERO
+        if men.colours[man] == side:
+            own |= bit(squares[man])
+            targets[man] = FULL
+    for man in range(count):
+        if men.colours[man] == side:
+            continue
+        square = squares[man]
+        reach = REACH[men.reach[man], square]
+        if QUEEN <= men.kinds[man] <= BISHOP:
+            line = BETWEEN[king, square] | bit(square)
+            for other in range(count):
+                if other != side:
+                    reach &= ~BEHIND[square, squares[other]]
+            if reach & bit(king):
+                allowed &= line
+            elif REACH[men.reach[man], square] & bit(king):
+                # A man of one's own that stands alone in between must stay on the line.
+                blockers = BETWEEN[king, square] & occupied
+                if blockers & (blockers - ONE) == ZERO:
+                    for other in range(count):
+                        if blockers == bit(squares[other]):
+                            targets[other] &= line
+        elif reach & bit(king):
+            allowed &= bit(square)
+        danger |= reach
+    enemies = occupied & ~own
+    for man in range(count):
+        if men.colours[man] != side:
+            continue
+        square = squares[man]
+        reach = REACH[men.reach[man], square]
+        if man == side:
+            targets[man] &= reach & ~own & ~danger
+        elif men.kinds[man] == PAWN:
+            targets[man] &= allowed & (reach & enemies | _steps(square, occupied, side))
+        else:
+            if men.kinds[man] <= BISHOP:
+                for other in range(count):
+                    reach &= ~BEHIND[square, squares[other]]
+            targets[man] &= allowed & reach & ~own
+    return allowed != FULL
+
+
+@inlined
+def _steps(square, occupied, side):
+    """Squares that a pawn may step to, kings' safety apart."""
+    ahead = 8 - 16 * side
+    single = bit(square + ahead) & ~occupied
+    if single and square >> 3 == 1 + 5 * side:
+        return single | bit(square + 2 * ahead) & ~occupied
+    return single
+
+
+@inlined
+def legal_moves(men, targets):
+    """Number of moves to ``targets``: four for every promotion."""
+    moves = 0
+    for man in range(men.kinds.size):
+        moves += count_bits(targets[man])
+        if men.kinds[man] == PAWN:
+            moves += 3 * count_bits(targets[man] & _LAST_ROWS)
+    return moves
+
+
+@inlined
+def takes_in_passing(men, squares, occupied, side, pawn, target):
+    """Whether man ``pawn`` is a pawn of ``side`` that may legally capture en passant on ``target``."""
+    if men.kinds[pawn] != PAWN or men.colours[pawn] != side:
+        return False
+    if REACH[men.reach[pawn], squares[pawn]] & bit(target) == ZERO:
+        return False
+    victim = target - 8 + 16 * side
+    after = occupied ^ bit(squares[pawn]) ^ bit(target) ^ bit(victim)
+    return not attacked(men, squares, after, squares[side], 1 - side)
+
+
+@inlined
+def steps_into_passing(men, squares, occupied, side, origin, target):
+    """Whether the pawn of ``side`` that has moved from ``origin`` to ``target`` may be taken en passant.
+
+    ``squares`` and ``occupied`` describe the position after the move.
+    """
+    if abs(origin - target) != 16:
+        return False
+    passed = (origin + target) >> 1
+    for man in range(men.free, men.kinds.size):
+        if takes_in_passing(men, squares, occupied, 1 - side, man, passed):
+            return True
+    return False

@@ -1,0 +1,108 @@
+"""The runs of a table: V(P, A) and D(P, A) of one position and one holder of A, by the rank of A."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.accelerate import inlined, kernel
+from tbgen.index.table import FRESH, LAST_RUN
+from tbgen.score import NONE
+from tbgen.verify.kernels.findings import BETWEEN, REPEATED, STRAY, note
+from tbgen.verify.kernels.keys import code_rank, key_of, level_of, worth_of
+from tbgen.verify.kernels.survey import NO_RANK
+from tbgen.verify.kernels.words import ONE
+
+
+class Runs(NamedTuple):
+    """The runs of one holder and one side to move, as the kernels read them."""
+
+    mask: NDArray[np.uint64]
+    """Shape (size // 64,): bit i % 64 of word i // 64 is set if slot i has runs."""
+    rank: NDArray[np.uint8]
+    """Shape (runs,), as ``value`` and ``depth``: those of the whole table."""
+    value: NDArray[np.uint8]
+    depth: NDArray[np.uint16]
+
+
+@inlined
+def next_slot(runs, entry):
+    """First run of the slot after the one whose first run is ``entry``."""
+    while runs.rank[entry] < LAST_RUN:
+        entry += 1
+    return entry + 1
+
+
+@inlined
+def run_rank(runs, run):
+    """Rank of the accrued score that a run starts with."""
+    return np.int64(runs.rank[run]) & (LAST_RUN - 1)
+
+
+@inlined
+def last_run(runs, first, stop, step):
+    """The run among ``first..stop`` that an accrued score of rank ``step`` belongs to, -1 if none."""
+    for run in range(stop - 1, first - 1, -1):
+        if run_rank(runs, run) <= step:
+            return run
+    return -1
+
+
+@kernel
+def survey_runs(game, rank, holder, side, start, stop, runs, entry, scratch, found):
+    """Check the runs of slots ``start..stop``, of which ``entry`` is the first, but not against moves.
+
+    ``rank`` is uint8 (2, size), ``holder`` is 0 where White holds the accrued score. Return the number of
+    runs and of findings.
+    """
+    before, findings = entry, 0
+    for slot in range(start, stop):
+        if not runs.mask[slot >> 6] >> np.uint64(slot & 63) & ONE:
+            continue
+        stop_run = next_slot(runs, entry)
+        for run in range(entry, stop_run):
+            problem = _problem(game, rank, holder, side, slot, runs, run, run == entry, run == stop_run - 1)
+            if problem >= 0:
+                level = level_of(run_rank(runs, run), 1 - holder)
+                key = key_of(np.int64(runs.value[run]), np.int64(runs.depth[run]), level)
+                note(found, findings, problem, False, side, slot, level, key, 0)
+                findings += 1
+        entry = stop_run
+    return entry - before, findings
+
+
+@inlined
+def _problem(game, rank, holder, side, slot, runs, run, first, last):
+    """What is wrong with a run, -1 if nothing."""
+    step, value, depth = run_rank(runs, run), np.int64(runs.value[run]), np.int64(runs.depth[run])
+    own, code = np.int64(rank[side, slot]), np.int64(game.value[side, slot])
+    limit = _last_rank(own, code, holder, side)
+    if step < 2 or step > limit or (not first and run_rank(runs, run - 1) >= step):
+        return STRAY
+    if value in (NONE, FRESH) and depth != 0:
+        return REPEATED
+    earlier = NONE if first else np.int64(runs.value[run - 1])
+    earlier_depth = 0 if first else np.int64(runs.depth[run - 1])
+    if (value, depth) == (earlier, earlier_depth) or (value, depth) == (
+        code,
+        np.int64(game.depth[side, slot]),
+    ):
+        return REPEATED
+    if value not in (NONE, FRESH):
+        # The accrued score comes closer to the fresh value with every rank: the last one binds.
+        level = level_of(limit if last else run_rank(runs, run + 1) - 1, 1 - holder)
+        worth, fresh = worth_of(value), worth_of(code)
+        if worth == level:
+            return REPEATED
+        if worth < min(level, fresh) or worth > max(level, fresh):
+            return BETWEEN
+    return -1
+
+
+@inlined
+def _last_rank(own, code, holder, side):
+    """Rank of the last score that a position with this rank and value can have inherited; 1 if none."""
+    if own == NO_RANK:
+        return 1
+    # A side to move does not hold its position's own score.
+    return min(own - (holder != side), code_rank(code))

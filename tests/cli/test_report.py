@@ -1,0 +1,206 @@
+"""``tbgen report``: what it writes, says and refuses."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import html5lib
+import pytest
+
+import tbgen.report.facts.table
+from tbgen.cli.main import main
+from tbgen.cli.report import Clock, Task
+from tbgen.material import Material
+from tbgen.report.model import TableReport
+from tbgen.report.site.data import document
+from tbgen.report.site.site import Site
+
+DATE = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def directory(three_men: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tables of KvK, KBvK and KNvK, and no others."""
+    directory = tmp_path_factory.mktemp("few")
+    for name in ("KvK", "KBvK", "KNvK"):
+        shutil.copy(three_men / f"{name}.r.h5", directory)
+    return directory
+
+
+@pytest.fixture(autouse=True)
+def default_directory(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TBGEN_DIR", str(directory))
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(directory).as_posix(): path.read_bytes()
+        for path in directory.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_a_site(capsys: pytest.CaptureFixture[str], tmp_path: Path, directory: Path) -> None:
+    out = tmp_path / "site"
+    assert main(["report", "KvK", "kkb", "--out", str(out)]) == 2
+    assert capsys.readouterr().err.startswith("tbgen: 'kkb' is not a material name")
+    assert main(["report", "KvK", "kvkb", "KBvK", "--out", str(out)]) == 0
+    output = capsys.readouterr()
+    assert re.fullmatch(rf"{out}/index\.html: 6 pages, [0-9.]+ s\n", output.out)
+    assert re.fullmatch(rf"2 tables of {directory} to report on, about [0-9.]+ s\n", DATE.sub("", output.err))
+    written = files(out)
+    pages = sorted(name for name in written if name.endswith(".html"))
+    assert pages == [
+        *("endgames.html", "index.html", "mating.html", "records.html"),
+        *("tables/KBvK.r.html", "tables/KvK.r.html"),
+    ]
+    for name in pages:
+        html5lib.HTMLParser(strict=True).parse(written[name].decode())
+    assert main(["report", "KvK", "KBvK", "--out", str(out), "--threads", "2"]) == 0
+    assert files(out) == written
+
+
+def test_all_tables_that_are_there(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked = watch(monkeypatch)
+    assert main(["report", "--json"]) == 0
+    assert asked == ["KvK", "KBvK", "KNvK"]
+    assert main(["report", "--men", "2", "--json"]) == 0
+    assert asked[3:] == ["KvK"]
+    assert main(["report", "KNvK", "--men", "2", "--rules", "r", "--json"]) == 0
+    assert asked[4:] == ["KvK", "KNvK"]
+    capsys.readouterr()
+
+
+def watch(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Note which tables are reported on."""
+    asked = []
+    real = tbgen.report.facts.table.report_table
+
+    def noting(directory: Path, material: Material, *rest: Any, **options: Any) -> TableReport:
+        asked.append(material.name)
+        return real(directory, material, *rest, **options)
+
+    monkeypatch.setattr(tbgen.report.facts.table, "report_table", noting)
+    return asked
+
+
+def test_json(capsys: pytest.CaptureFixture[str], directory: Path, tmp_path: Path) -> None:
+    assert main(["report", "KvK", "--json", "--out", str(tmp_path)]) == 0
+    output = capsys.readouterr()
+    both = json.loads(output.out)
+    with tbgen.open_tablebase(directory) as tables:
+        report = tbgen.report.facts.table.report_table(directory, "KvK", lines=tables)
+    assert both["tables"] == [json.loads(json.dumps(document(report)))]
+    assert [entry["g"] for entry in both["records"]["r"]] == ["G1.5", "G2.5", "G3.5", "G4.5", "G5.5", "G8.5"]
+    assert (tmp_path / "tables/KvK.r.html").exists()
+
+
+def test_progress_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    shown: list[str] = []
+    monkeypatch.setattr("tbgen.cli.report.ProgressLine.show", lambda _, line: shown.append(line))
+    tasks = [Task(Material.parse(name), "r", 40_000_000) for name in ("KQvK", "KRvK")]
+    clock = Clock(tasks)
+    clock.show("counted 0%", 0)
+    now = 30.0
+    clock.finish_table()
+    clock.show("counted 50%", 0.5)
+    assert shown == [
+        "KQvK (1 of 2): counted 0%, about 8.0 s left",
+        "KRvK (2 of 2): counted 50%, about 10.0 s left",
+    ]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError()])
+def test_an_interrupted_report_lacks_pages_only(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    error: BaseException,
+) -> None:
+    real = Site.write_table
+
+    def interrupted(site: Site, report: TableReport, other: str | None = None) -> None:
+        if report.material.name == "KBvK":
+            monkeypatch.setattr("pathlib.Path.replace", stop)
+        real(site, report, other)
+
+    def stop(_path: Path, _target: Path) -> None:
+        raise error
+
+    monkeypatch.setattr(Site, "write_table", interrupted)
+    assert main(["report", "--out", str(tmp_path)]) == (130 if isinstance(error, KeyboardInterrupt) else 1)
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.splitlines()[-1] in ("tbgen: interrupted", "tbgen: not enough memory")
+    written = files(tmp_path)
+    assert {name for name in written if name.endswith("html")} == {"tables/KvK.r.html"}
+    assert not any("tmp" in name or "KBvK" in name for name in written)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        ([], 2, "say where the site goes: --out DIR; or print its data: --json"),
+        (["--out", "x", "--men", "9"], 2, "--men 9: expected a number from 2 to 5"),
+        (["--out", "x", "--men", "two"], 2, "argument --men: invalid int value: 'two'"),
+        (["--out", "x", "--rules", "s"], 2, "argument --rules: invalid choice: 's'"),
+        (["--out", "x", "--threads", "0"], 2, "--threads 0 is too few"),
+        (["KXvK", "--out", "x"], 2, "'KXvK' is not a material name"),
+        (["KvK", "KQvK", "--out", "x"], 3, "table KQvK is missing; build it with: tbgen build KQvK"),
+        (["--out", "x", "--dir", "nothing"], 1, "nothing has no such table; make some with: tbgen build"),
+        (["--out", "x", "--dir", "/dev/null"], 1, "/dev/null is not a directory"),
+        (
+            ["--out", "/dev/null"],
+            1,
+            "cannot make the directory /dev/null: a file is in the way; choose another",
+        ),
+        (["--out", "/dev/null/x"], 1, "cannot make the directory /dev/null/x: a file is in the way"),
+        (["--out", "/proc/x"], 1, "cannot make the directory /proc/x: "),
+    ],
+)
+def test_bad_input(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    words: list[str],
+    code: int,
+    sentence: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", *words]) == code
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert sentence in output.err
+    assert output.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_table(capsys: pytest.CaptureFixture[str], directory: Path, tmp_path: Path) -> None:
+    source = directory / "KBvK.r.h5"
+    shutil.copy(source, tmp_path / source.name)
+    (tmp_path / "KvK.r.h5").write_bytes(source.read_bytes()[:1000])
+    assert main(["report", "--dir", str(tmp_path), "--out", str(tmp_path / "site")]) == 1
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert "KvK.r.h5" in output.err.splitlines()[-1]
+    assert not list((tmp_path / "site").rglob("*.html"))
+
+
+def test_lines_that_need_missing_tables(
+    capsys: pytest.CaptureFixture[str], directory: Path, tmp_path: Path
+) -> None:
+    shutil.copy(directory / "KBvK.r.h5", tmp_path)
+    assert main(["report", "--dir", str(tmp_path), "--json"]) == 0
+    output = capsys.readouterr()
+    (table,) = json.loads(output.out)["tables"]
+    without = sum(bool(record["depth"]) and not record["line"] for record in table["records"])
+    if without:
+        assert f"{without} line" in output.err.splitlines()[-1]
+    else:
+        assert len(output.err.splitlines()) == 1

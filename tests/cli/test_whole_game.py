@@ -1,0 +1,189 @@
+"""Tables for whole-game mobility in the commands, and beside those for r-mobility in one directory."""
+
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from tbgen.cli.main import main
+from tbgen.generator import build, estimate, missing
+from tbgen.generator.lock import build_lock
+from tbgen.material import Material, all_materials
+from tbgen.store.format import layers_beside, table_path, tables_in
+from tbgen.store.writer import write_table
+from tests.cli.test_cli import answer, failure
+from tests.generator.test_build import Diary
+from tests.support.reference_table import reference_table, whole_game_table
+
+KNVK, KBVK = Material.parse("KNvK"), Material.parse("KBvK")
+NAMES = ("KvK", "KBvK", "KNvK")
+PAWN = "8/8/5k1K/5P2/8/8/8/8 w - -"
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tables for both games of two and three men, from the reference solvers."""
+    directory = tmp_path_factory.mktemp("both")
+    for name in NAMES:
+        write_table(reference_table(name), table_path(directory, name), version="1", build_seconds=1.0)
+    for name in NAMES[:2]:
+        path = table_path(directory, name, "wg")
+        write_table(whole_game_table(name), path, version="1", build_seconds=1.0)
+    return directory
+
+
+@pytest.fixture
+def both(source: Path, tmp_path: Path) -> str:
+    """The name of a directory of one's own with them: KNvK is missing for whole games."""
+    shutil.copytree(source, tmp_path, dirs_exist_ok=True)
+    return str(tmp_path)
+
+
+def names_in(directory: str, rules: str) -> list[str]:
+    return [material.name for material in tables_in(Path(directory), rules)]
+
+
+def test_the_two_kinds_are_kept_apart(both: str) -> None:
+    directory = Path(both)
+    assert (names_in(both, "r"), names_in(both, "wg")) == (["KvK", "KBvK", "KNvK"], ["KvK", "KBvK"])
+    assert missing([KNVK], directory) == []
+    assert missing([KNVK], directory, rules="wg") == [KNVK]
+    layer = directory / "KBvK.wg.G1.5.layer.h5"
+    layer.touch()
+    assert layers_beside(table_path(directory, "KBvK")) == []
+    assert layers_beside(table_path(directory, "KBvK", "wg")) == [layer]
+
+
+def test_build(both: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only what is missing for these rules; the other tables stay as they are."""
+    before = table_path(Path(both), "KNvK").read_bytes()
+    assert "1 table to build" in answer(capsys, "build", "KNvK", "--rules", "wg", "--estimate", "--dir", both)
+    assert main(["build", "KNvK", "--rules", "wg", "--dir", both, "--json"]) == 0
+    (built,) = json.loads(capsys.readouterr().out)["built"]
+    assert (built["material"], built["rules"]) == ("KNvK", "wg")
+    assert (built["layers"], built["accrued"]) == (0, False)
+    assert names_in(both, "wg") == ["KvK", "KBvK", "KNvK"]
+    assert table_path(Path(both), "KNvK").read_bytes() == before
+    assert answer(capsys, "build", "KNvK", "--rules", "wg", "--dir", both).startswith("nothing to build")
+    lines = answer(capsys, "info", "--manifest", "KNvK", "--rules", "wg", "--dir", both).splitlines()
+    assert lines[1].startswith("KNvK wg ")
+    assert lines[1].split()[3:] == ["left-out", built["digest"]]
+    assert lines[2].startswith("set wg ")
+    assert "without accrued scores" not in capsys.readouterr().err
+    assert answer(capsys, "verify", "--rules", "wg", "--dir", both).count(" proved: ") == 3
+
+
+def test_interrupted_builds_go_on(both: str) -> None:
+    """What a killed build by these rules has left is removed, and what it has finished is kept."""
+    leftover = Path(both) / "KNvK.wg.h5.tmp-nowhere-1-abc"
+    leftover.touch()
+    os.utime(leftover, (1, 1))
+    diary = Diary()
+    built = build([KNVK], Path(both), diary, rules="wg")
+    assert [table.info.material for table in built] == ["KNvK"]
+    assert not leftover.exists()
+    assert built[0].info.rules == "wg"
+
+
+def test_builds_of_both_kinds_do_not_wait_for_each_other(both: str) -> None:
+    notes: list[str] = []
+    with build_lock(Path(both), notes.append), build_lock(Path(both), notes.append, "wg"):
+        begun = time.monotonic()
+    assert notes == []
+    assert time.monotonic() - begun < 5
+
+
+def test_there_is_nothing_to_choose(both: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for choice in ("all", "none", "auto"):
+        sentence = failure(capsys, 2, "build", "KNvK", "--rules", "wg", "--accrued", choice, "--dir", both)
+        assert f"--accrued {choice} means nothing with --rules wg" in sentence
+    assert "invalid choice: 'w'" in failure(capsys, 2, "build", "KNvK", "--rules", "w", "--dir", both)
+
+
+def test_estimates() -> None:
+    """Without layers and accrued scores tables are smaller and sooner built."""
+    whole, reset = ([estimate(m, 2, rules=rules) for m in all_materials(5)] for rules in ("wg", "r"))
+    for one, other in zip(whole, reset, strict=True):
+        assert one.seconds < other.seconds
+        assert one.memory < other.memory
+    assert 0.5 < sum(one.disk for one in whole) / sum(other.disk for other in reset) < 1
+
+
+def test_info(both: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = answer(capsys, "info", "--dir", both)
+    assert text.startswith(f"{both}: 3 of 36 tables, ")
+    assert text.endswith("\n2 tables for the rules wg: tbgen info --rules wg\n")
+    text = answer(capsys, "info", "--rules", "wg", "--dir", both)
+    assert text.startswith(f"{both}: 2 of 36 tables for the rules wg, ")
+    assert text.endswith("\n3 tables for the rules r: tbgen info --rules r\n")
+    document = json.loads(answer(capsys, "info", "--rules", "wg", "--json", "--dir", both))
+    assert document["rules"] == "wg"
+    assert [table["rules"] for table in document["tables"]] == ["wg", "wg"]
+    assert "KNvK" in document["missing"]
+    text = answer(capsys, "info", "KBvK", "--rules", "wg", "--dir", both)
+    assert "accrued" not in text
+    assert "rules wg" in text
+    sentence = failure(capsys, 3, "info", "KNvK", "--rules", "wg", "--dir", both)
+    assert sentence.endswith(f"build it with: tbgen build KNvK --dir {both} --rules wg\n")
+    assert main(["info", "--manifest", "KNvK", "--rules", "wg", "--dir", both]) == 3
+    assert "KNvK wg missing\n" in capsys.readouterr().out
+
+
+def test_verify(both: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = answer(capsys, "verify", "--rules", "wg", "--dir", both)
+    assert [line.split()[:2] for line in text.splitlines()] == [["KvK", "proved:"], ["KBvK", "proved:"]]
+    document = json.loads(
+        answer(capsys, "verify", "KBvK", "--rules", "wg", "--sample", "100", "--json", "--dir", both)
+    )
+    assert document["rules"] == "wg"
+    assert document["tables"][1]["states"] <= 100
+    assert main(["verify", "KNvK", "--rules", "wg", "--dir", both]) == 3
+    assert "--rules wg" in capsys.readouterr().err
+    table_path(Path(both), "KvK", "wg").unlink()
+    assert main(["verify", "KBvK", "--rules", "wg", "--dir", both]) == 3
+    output = capsys.readouterr()
+    assert "not proved, since its sub-table KvK is not" in output.out
+    assert f"tbgen build KvK --dir {both} --rules wg" in output.err
+    for name in ("KBvK", "KvK"):
+        table_path(Path(both), name, "wg").unlink(missing_ok=True)
+    sentence = failure(capsys, 3, "verify", "--rules", "wg", "--dir", both)
+    assert f"there are no tables for the rules wg in {both}" in sentence
+    assert sentence.endswith("--rules wg\n")
+
+
+def test_a_table_that_is_wrong(both: str, capsys: pytest.CaptureFixture[str]) -> None:
+    table = whole_game_table("KBvK")
+    slot = int((table.depth[1] > 1).argmax())
+    table.depth[1, slot] += 1
+    try:
+        write_table(table, table_path(Path(both), "KBvK", "wg"), version="1", build_seconds=1.0)
+    finally:
+        table.depth[1, slot] -= 1
+    assert main(["verify", "--rules", "wg", "--dir", both]) == 1
+    output = capsys.readouterr()
+    assert "(fresh): the moves lead to something else: stored" in output.out
+    assert "1 of 2 tables is wrong: KBvK" in output.err
+
+
+def test_probe(whole_game_tables: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The seventh field counts at a clock of 0 too, and no move is said to reset the score."""
+    directory = str(whole_game_tables)
+    words = ("probe", f"{PAWN} 0 60 -G2.5", "--dir", directory)
+    text = answer(capsys, *words, "--rules", "wg", "--line")
+    assert "KPvK, White to move, whole-game mobility\n" in text
+    assert "value           -G2.5" in text
+    assert "accrued score   -G2.5" in text
+    assert "resets" not in text
+    push = ("probe", "8/8/8/8/5k1K/8/5P2/8 w - - 0 60", "--dir", directory)
+    assert answer(capsys, *push).count("  resets\n") == 1
+    assert "resets" not in answer(capsys, *push, "--rules", "wg")
+    document = json.loads(answer(capsys, *words, "--rules", "wg", "--json"))
+    assert (document["rules"], document["accrued"], document["value"]) == ("wg", "-G2.5", "-G2.5")
+    assert document["depth"] == 0
+    document = json.loads(answer(capsys, *words, "--json"))
+    assert (document["rules"], document["accrued"]) == ("r", "-G2.5")
+    given = json.loads(answer(capsys, *words, "--rules", "wg", "--accrued", "G2.0", "--json"))
+    assert (given["accrued"], given["value"]) == ("G2.0", "G2.0")

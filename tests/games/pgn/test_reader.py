@@ -1,0 +1,173 @@
+"""Reading PGN: tags, start positions, main lines, and what is wrong with broken games."""
+
+import io
+
+import pytest
+
+from tbgen.games.pgn.reader import Game, read_games
+from tests.support.paths import DATA
+
+GOOD = """\
+[Event "one"]
+[White "A"]
+[Result "1/2-1/2"]
+
+1. e4 {book} e5 (1... c5 2. Nf3 {not this}) 2. Nf3 $1 Nc6 {+0.1/9 1s, Draw by adjudication} 1/2-1/2
+"""
+
+
+def games_of(text: str) -> list[Game]:
+    return list(read_games(io.BytesIO(text.encode())))
+
+
+def moves(game: Game) -> str:
+    return " ".join(move.uci() for move in game.moves)
+
+
+def test_the_main_line() -> None:
+    one, two = games_of(
+        GOOD + "\n" + GOOD.replace('"1/2-1/2"', '"*"').replace("e4", "d4").replace("e5", "d5", 1)
+    )
+    assert (one.number, one.line, two.number, two.line) == (1, 1, 2, 7)
+    assert list(one.tags.items()) == [("Event", "one"), ("White", "A"), ("Result", "1/2-1/2")]
+    assert moves(one) == "e2e4 e7e5 g1f3 b8c6"
+    assert moves(two) == "d2d4 d7d5 g1f3 b8c6"
+    assert one.comment == "+0.1/9 1s, Draw by adjudication"
+    assert (one.result, two.result) == ("1/2-1/2", "1/2-1/2")
+    assert one.error is two.error is None
+
+
+def test_seventh_fields_and_tags_without_value() -> None:
+    fen = "8/8/8/8/3k4/8/2B5/K7 w - - 31 60"
+    seventh, tag, junk = games_of(
+        f'[FEN "{fen} -G2.5"]\n[Legacy]\n\n1. Ka2 *\n\n'
+        f'[FEN "{fen}"]\n[FENAccrued "-G2.5"]\n\n1. Ka2 *\n\n[FEN "{fen} junk"]\n\n1. Ka2 *\n'
+    )
+    assert seventh.tags == {"FEN": f"{fen} -G2.5", "Legacy": ""}
+    assert str(seventh.start.accrued) == str(tag.start.accrued) == "-G2.5"
+    assert seventh.start.board.fen() == tag.start.board.fen() == fen
+    assert moves(seventh) == moves(tag) == "a1a2"
+    assert str(junk.error).startswith("game 3, line 11: 'junk' is not a G-score")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("1. e4 e5\n2. Nf3 Ke6 3. Nc3 *\n", "game 1, line 2, ply 4: 'Ke6' is not a legal move"),
+        ("1. e4 -- 2. d4 *\n", "game 1, line 1, ply 2: '--' is not a legal move"),
+        ('[FEN "8/8/8/8/8/8/8/K7 w - - 0 1"]\n\n*\n', "game 1, line 1: Black has no king; each side needs"),
+        ('[FEN "nonsense"]\n\n*\n', "game 1, line 1: 'nonsense' is not a FEN"),
+        ('[Variant "Atomic"]\n\n1. e4 *\n', "game 1, line 1: the variant 'Atomic' is not refereed here"),
+        ('[Variant "Bughouse 3000"]\n\n*\n', "game 1, line 1: the variant 'Bughouse 3000' is not refereed"),
+    ],
+)
+def test_broken_games_say_where(text: str, sentence: str) -> None:
+    broken, sound = games_of(text + "\n" + GOOD)
+    assert broken.error is not None
+    assert str(broken.error).startswith(sentence)
+    assert len(broken.moves) == (3 if "Ke6" in text else 1 if "--" in text else 0)
+    assert moves(sound) == "e2e4 e7e5 g1f3 b8c6"
+    assert sound.error is None
+
+
+def test_chess960() -> None:
+    (game,) = games_of('[Variant "Chess960"]\n[FEN "1k5r/8/8/8/8/8/8/1K5R w H - 0 1"]\n\n1. O-O Kc7 *\n')
+    assert game.error is None
+    assert (moves(game), game.board.board_fen()) == ("b1h1 b8c7", "7r/2k5/8/8/8/8/8/5RK1")
+    (inner,) = games_of('[FEN "1k6/8/8/8/8/8/8/R1K4R w A - 0 1"]\n\n1. O-O-O Ka8 *\n')
+    assert inner.error is None
+    assert (moves(inner), inner.board.board_fen()) == ("c1a1 b8a8", "k7/8/8/8/8/8/8/2KR3R")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("1. e4 {never closed\n", "game 1, line 1, ply 2: '{' opens a comment that is not closed"),
+        ("1. e4\n(1. d4 d5 (1... Nf6) 2. c4 1-0\n", "game 1, line 2, ply 2: '(' opens a variation that"),
+        ("1. e4 ) e5 1-0\n", "game 1, line 1, ply 2: ')' closes no variation"),
+        ("1. e4 } e5 1-0\n", "game 1, line 1, ply 2: '}' is not a legal move"),
+        ("1. e4 1-0\n1. d4 0-1\n", "game 1, line 2, ply 2: 'd4' follows the result"),
+        ('[FEN "8/8/8/4KBk1/8/8/8/8 b - - 0 1"\n\n*\n', "game 1, line 1: '[FEN"),
+        ('[White "a"] [Black "b"]\n\n1. e4 *\n', "is not a tag: expected one in a line, as"),
+        ('[Result "1-0"] 1. e4 1-0\n', "is not a tag: expected one in a line, as"),
+        ("\x7fELF nonsense\n", "game 1, line 1: no PGN, as it has neither tags nor moves"),
+    ],
+)
+def test_what_would_change_a_game_is_no_game(text: str, sentence: str) -> None:
+    (game, *_) = games_of(text)
+    assert sentence in str(game.error)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1. e4$1 e5$2 2. Nf3!? *\n", "e2e4 e7e5 g1f3"),
+        ("1. e4 e5*\n", "e2e4 e7e5"),
+        ("1… e4 1... e5 ½-½\n", "e2e4 e7e5"),
+        ("1. e4 e5 1/2\n", "e2e4 e7e5"),
+        ("1. e4 e6 2. e5 d5 3. exd6e.p. +- *\n", "e2e4 e7e6 e4e5 d7d5 e5d6"),
+        ("1. e4 e6 2. e5 d5 3. exd6 e.p. = cxd6 4", "e2e4 e7e6 e4e5 d7d5 e5d6 c7d6"),
+        ("1. e4 N e5 ± 2. d4 D $146 +- *\n", "e2e4 e7e5 d2d4"),
+        ("1.e4 e5 ; Nf3 *\n2.d4 *\n", "e2e4 e7e5 d2d4"),
+        ('[White "x"]\n{an opening}\n[Black "y"]\n\n1. e4 *\n', "e2e4"),
+        ('[Variant ""]\n[FEN "?"]\n[FENAccrued "?"]\n\n1. e4 *\n', "e2e4"),
+        ('[WhiteElo 2300]\n[Event "the "X" open"]\n\n1. e4 *\n', "e2e4"),
+    ],
+)
+def test_odd_games_that_are_sound(text: str, expected: str) -> None:
+    (game,) = games_of(text)
+    assert game.error is None
+    assert moves(game) == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "result"), [("1/2", "1/2-1/2"), ("½-½", "1/2-1/2"), ("0-1", "0-1"), ("*", "*")]
+)
+def test_results_in_the_movetext(word: str, result: str) -> None:
+    (game,) = games_of(f"1. e4 e5 {word}\n")
+    assert game.result == result
+
+
+def test_only_the_comment_after_the_last_move_counts() -> None:
+    (game,) = games_of("{before} 1. e4 {Black resigns} e5 (1... c5 {not this}) 1/2-1/2\n")
+    assert game.comment == ""
+    (game,) = games_of("1. e4 {one} ; two\n *\n")
+    assert game.comment == "two"
+    (game,) = games_of("{before} *\n")
+    assert game.comment == "before"
+
+
+def test_a_long_line_takes_no_longer_than_its_length() -> None:
+    """Blocks are joined once: a line of 64 of them is read in 64 steps, not in 64 * 63 / 2."""
+    joined = 0
+
+    class Counting(bytes):
+        def __add__(self, other: bytes) -> bytes:
+            nonlocal joined
+            joined += len(self) + len(other)
+            return bytes(self) + other
+
+    class Stream:
+        left = 64
+
+        def read(self, size: int, /) -> bytes:
+            self.left -= 1
+            return Counting(b"x" * 1000) if self.left >= 0 else b""
+
+    (game,) = read_games(Stream())
+    assert game.error is not None
+    assert joined < 100_000
+
+
+def test_nothing_at_all() -> None:
+    assert games_of("") == games_of("\n\n% comment\n") == []
+
+
+@pytest.mark.parametrize("name", ["g01_exp_default", "g02_exp_legacy", "g04_komi_pgn"])
+def test_cutermobs_own_files(name: str) -> None:
+    text = (DATA / f"{name}.pgn").read_text()
+    games = games_of(text)
+    assert len(games) == 12
+    assert all(game.error is None for game in games)
+    assert [len(game.moves) for game in games] == [int(game.tags["PlyCount"]) for game in games]
+    assert all(("Legacy" in game.tags) == ("legacy" in name) for game in games)

@@ -1,0 +1,114 @@
+"""PGN of other programs: their oddities in games of our own, and the files below ``$TBGEN_TEST_PGN``."""
+
+import io
+import os
+from pathlib import Path
+
+import chess.pgn
+import pytest
+
+from tbgen.games.pgn.reader import read_game
+from tbgen.games.pgn.splitter import split_games
+from tbgen.games.tagging import Judge, TaggedGame, tag_games
+
+BACK_RANK = "nbbrknrq/pppppppp/8/8/8/8/PPPPPPPP/NBBRKNRQ w KQkq - 0 1"
+
+
+def tagged(data: bytes) -> list[TaggedGame]:
+    games = list(tag_games(io.BytesIO(data), Judge(directory="there/are/none")))
+    assert b"".join(game.raw.data for game in games) == data
+    return games
+
+
+def results(text: str) -> list[str]:
+    """Result and basis of each game, or what is wrong with it."""
+    return [
+        f"{game.verdict.outcome.value} {game.verdict.outcome.basis}" if game.verdict else str(game.error)
+        for game in tagged(text.encode())
+    ]
+
+
+def test_a_byte_order_mark_and_games_without_moves() -> None:
+    text = '\ufeff[Event "A"]\n[Result "*"]\n\n *\n\n[Event "B"]\n[Result "*"]\n\n *\n\n'
+    assert results(text) == ["-G20.5 played"] * 2
+    assert tagged(text.encode())[0].data.startswith(
+        b'\xef\xbb\xbf[Event "A"]\n[Result "*"]\n[RMobilityResult'
+    )
+
+
+def test_moves_in_uci_notation() -> None:
+    """Castling too, one game to a line."""
+    text = '[Result "1/2-1/2"]\n\ng1f3 g8f6 g2g3 g7g6 f1g2 f8g7 e1g1 e8g8 1/2-1/2\n'
+    assert results(text) == results(f'[Result "1/2-1/2"]\n\n{sans(text)} 1/2-1/2\n')
+    assert results("f2f3 e7e5 g2g4 d8h4 0-1") == ["-G0.0 mate"]
+
+
+def sans(text: str) -> str:
+    game = chess.pgn.read_game(io.StringIO(text))
+    assert game is not None
+    return chess.Board().variation_san(game.mainline_moves())
+
+
+@pytest.mark.parametrize("name", ["fischerandom", "Chess960", "Fischerandom", "chess 960"])
+def test_chess960_with_castling(name: str) -> None:
+    text = f'[FEN "{BACK_RANK}"]\n[Variant "{name}"]\n\n1. Ne3 {{x}} Ne6 2. %s *\n'
+    (castled,) = tagged((text % "O-O O-O").encode())
+    assert castled.error is None
+    (wrong,) = tagged((text % "O-O O-O 3. O-O").encode())
+    assert str(wrong.error) == "game 1, line 4, ply 5: 'O-O' is not a legal move"
+
+
+@pytest.mark.parametrize(
+    ("name", "moves"),
+    [("Crazyhouse", "1. e4 d5 2. exd5 Qxd5 3. P@d6 *"), ("Antichess", "1. g3 Nh6 2. g4 Nxg4 *")],
+)
+def test_other_variants_pass_through(name: str, moves: str) -> None:
+    text = f'[Variant "{name}"]\n\n{moves}\n\n'
+    known = '[Variant "Standard"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n'
+    assert results(text + known) == [
+        f"game 1, line 1: the variant {name!r} is not refereed here",
+        "-G0.0 mate",
+    ]
+    assert tagged(text.encode())[0].data == text.encode()
+
+
+def test_empty_lines_among_tags_and_odd_blanks() -> None:
+    moves = "1. e4  e5  2. Nf3  Nc6 \n 3. Bb5  a6 \n 0-1\n"
+    text = f'[Event "A vs. B"]\n\n[Date "2017.12.04"]\n[Result "0-1"]\n\n{moves}'
+    assert results(text) == ["-G0.0 forfeit"]
+    (game,) = tagged(text.encode())
+    assert game.data.startswith(b'[Event "A vs. B"]\n\n[Date "2017.12.04"]\n[Result "0-1"]\n[RMobilityResult')
+
+
+def test_numbers_without_a_blank() -> None:
+    assert results("1.f3 e5 2.g4 Qh4# 0-1") == results("1.f3 e5 2...g4 Qh4 0-1") == ["-G0.0 mate"]
+
+
+def test_a_null_move_at_the_end() -> None:
+    """As ChessBase writes what was resigned: no move of chess, so the game stays as it is."""
+    assert results('[Result "1-0"]\n\n1. e4 e5 2. Qh5 Ke7\n3. Qxe5# Z0 1-0\n') == [
+        "game 1, line 4, ply 6: 'Z0' is not a legal move"
+    ]
+
+
+GIVEN = sorted(Path(os.environ["TBGEN_TEST_PGN"]).rglob("*.pgn")) if os.environ.get("TBGEN_TEST_PGN") else []
+
+
+@pytest.mark.parametrize("path", GIVEN, ids=lambda path: path.name)
+def test_files_that_are_given(path: Path) -> None:
+    """No byte is lost, sound games have python-chess's moves, and those that are broken say why."""
+    data = path.read_bytes()
+    games = tagged(data)
+    stream = io.StringIO(data.decode("utf-8-sig", "replace"))
+    for game in games:
+        other = chess.pgn.read_game(stream)
+        assert other is not None
+        if game.error is not None:
+            assert game.data == game.raw.data
+            assert "is not refereed here" in str(game.error) or "is not a legal move" in str(game.error)
+        else:
+            assert read_game(game.raw).moves == list(other.mainline_moves())
+    assert chess.pgn.read_game(stream) is None
+    again = b"".join(game.data for game in games)
+    assert b"".join(game.data for game in tagged(again)) == again
+    assert len(list(split_games(io.BytesIO(again)))) == len(games)

@@ -1,0 +1,228 @@
+"""Adjudication: what comes first, what tables say, and what is left where they say nothing."""
+
+import io
+import random
+from pathlib import Path
+
+import chess
+import pytest
+
+from tbgen.board.fen import Fen
+from tbgen.errors import MissingTableError, UsageError
+from tbgen.games.pgn.ending import Cause, Ending
+from tbgen.games.pgn.reader import Game, read_games
+from tbgen.games.referee import Adjudication, Arbiter, Basis, FiftyMoveRule, adjudicate
+from tbgen.games.referee.game import PlayRules, judge
+from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.score import GScore
+from tbgen.scoring import Komi, Scheme
+
+WHITE_FLAGGED = Ending(Cause.FORFEIT, chess.BLACK, "White loses on time")
+WHITE_GIVEN_A_WIN = Ending(Cause.ADJUDICATED_WIN, chess.WHITE, "White wins by adjudication")
+AGREED = Ending(Cause.STOPPED, None, "Draw by agreement")
+ENDINGS = (None, WHITE_FLAGGED, WHITE_GIVEN_A_WIN, AGREED)
+
+BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"  # G1.5 in four plies
+
+
+@pytest.fixture
+def tablebase(reference_dir: Path) -> Tablebase:
+    """Tables of KvK, KBvK and KNvK."""
+    return open_tablebase(reference_dir)
+
+
+def said(outcome: Adjudication) -> tuple[str, str, str, int | None]:
+    return str(outcome.value), outcome.basis.value, str(outcome.accrued), outcome.depth
+
+
+def played(fen: str, moves: str = "", **rules: object) -> Arbiter:
+    arbiter = Arbiter(fen, **rules)  # type: ignore[arg-type]
+    for move in moves.split():
+        arbiter.push_uci(move)
+    return arbiter
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize(
+    ("fen", "expected"),
+    [
+        ("R6k/8/6K1/8/8/8/8/8 b - - 5 9 G3.0", ("G0.0", "mate", "G0.0", None)),
+        ("8/8/8/8/8/1k1b4/8/K7 w - - 5 9", ("-G0.5", "stalemate", "-G0.5", None)),
+    ],
+)
+def test_nothing_comes_before_mate_and_stalemate(
+    fen: str, expected: object, ending: Ending | None, tablebase: Tablebase
+) -> None:
+    assert said(adjudicate(Arbiter(fen), tablebase, ending)) == expected
+    assert said(adjudicate(Arbiter(fen), None, ending)) == expected
+
+
+@pytest.mark.parametrize(
+    ("arbiter", "basis", "accrued"),
+    [
+        (
+            played("7k/8/8/8/8/8/8/KB6 w - - 0 1", "a1a2 h8g8 a2a1 g8h8 a1a2 h8g8 a2a1 g8h8"),
+            "repetition",
+            "G2.5",
+        ),
+        (played("8/8/8/8/3k4/8/2B5/K7 w - - 100 80 -G12.5"), "fifty-move rule", "-G12.5"),
+        (played("8/8/2k5/8/8/5K2/8/8 w - - 0 1", "f3f4"), "bare kings", "-G8.5"),
+    ],
+)
+def test_ends_on_the_board_come_before_adjudications_and_after_forfeits(
+    arbiter: Arbiter, basis: str, accrued: str, tablebase: Tablebase
+) -> None:
+    for ending in (None, AGREED, WHITE_GIVEN_A_WIN):
+        assert said(adjudicate(arbiter, tablebase, ending)) == (accrued, basis, accrued, None)
+    assert said(adjudicate(arbiter, tablebase, WHITE_FLAGGED)) == ("-G0.0", "forfeit", accrued, None)
+
+
+def test_wins_off_the_board_count_as_mate(tablebase: Tablebase) -> None:
+    assert said(adjudicate(Arbiter(BISHOP), tablebase, WHITE_FLAGGED)) == ("-G0.0", "forfeit", "G3.5", None)
+    outcome = adjudicate(Arbiter(), tablebase, WHITE_GIVEN_A_WIN)
+    assert said(outcome) == ("G0.0", "forfeit", "-G20.5", None)
+    assert (outcome.classical, outcome.proven) == ("1-0", True)
+
+
+@pytest.mark.parametrize("ending", [None, AGREED])
+def test_a_stopped_game_is_worth_what_best_play_makes_of_it(
+    ending: Ending | None, tablebase: Tablebase
+) -> None:
+    outcome = adjudicate(Arbiter(BISHOP), tablebase, ending)
+    assert said(outcome) == ("G1.5", "tablebase", "G3.5", 4)
+    assert (outcome.classical, outcome.proven) == ("1/2-1/2", True)
+    # With -G1.0 against him White gives the bishop up, for bare kings are worth more: G5.5.
+    ahead, behind = (Arbiter(BISHOP.replace("0 1", f"3 9 {score}")) for score in ("G1.0", "-G1.0"))
+    assert said(adjudicate(ahead, tablebase, ending)) == ("G1.0", "tablebase", "G1.0", 0)
+    assert said(adjudicate(behind, tablebase, ending)) == ("G5.5", "tablebase", "-G1.0", 12)
+
+
+def test_colours_do_not_matter(tablebase: Tablebase) -> None:
+    mirrored = chess.Board(BISHOP).mirror().fen()
+    assert said(adjudicate(Arbiter(mirrored), tablebase)) == ("-G1.5", "tablebase", "-G3.5", 4)
+
+
+@pytest.mark.parametrize(
+    ("fen", "accrued"),
+    [
+        (chess.STARTING_FEN, "-G20.5"),
+        ("4k3/8/8/8/8/8/8/4K2R w K - 4 9 G2.0", "G2.0"),  # tables have no castling
+    ],
+)
+def test_what_no_table_holds_stands_as_played(fen: str, accrued: str, tablebase: Tablebase) -> None:
+    for required in (False, True):
+        outcome = adjudicate(Arbiter(fen), tablebase, require_tables=required)
+        assert said(outcome) == (accrued, "played", accrued, None)
+        assert not outcome.proven
+        assert outcome.missing is None
+
+
+def test_a_missing_table_is_named_or_required(tablebase: Tablebase) -> None:
+    arbiter = Arbiter("8/8/8/4KRk1/8/8/8/8 b - - 1 1 -G9.0")
+    outcome = adjudicate(arbiter, tablebase)
+    assert said(outcome) == ("G4.0", "played", "G4.0", None)
+    assert outcome.missing is not None
+    assert outcome.missing.material == "KRvK"
+    with pytest.raises(MissingTableError, match="tbgen build KRvK"):
+        adjudicate(arbiter, tablebase, require_tables=True)
+    assert adjudicate(arbiter).basis is Basis.PLAYED
+    with pytest.raises(ValueError, match="tables are required, but there are none"):
+        adjudicate(arbiter, None, require_tables=True)
+
+
+def test_tables_for_other_rules_are_refused(tablebase: Tablebase) -> None:
+    with pytest.raises(ValueError, match="the tables are for the rules r, the game is under wg"):
+        adjudicate(Arbiter(BISHOP, whole_game=True), tablebase)
+
+
+def game_of(text: str) -> Game:
+    (game,) = read_games(io.BytesIO(text.encode()))
+    return game
+
+
+def test_a_games_own_tags_say_how_it_was_played() -> None:
+    plain = game_of('[Event "x"]\n\n1. e4 *\n')
+    default = game_of('[RMobilityCutoff "G3.5"]\n[Komi "-G6.25"]\n\n1. e4 *\n')
+    legacy = game_of('[RMobilityCutoff "G6.0"]\n[Legacy]\n\n1. e4 *\n')
+    rules = PlayRules(scheme=Scheme.KOMI, komi=Komi.parse("G4.75"))
+    assert [rules.replay(game).fifty_move_rule for game in (plain, default, legacy)] == [
+        FiftyMoveRule.LEGACY,
+        FiftyMoveRule.IMPROVING,
+        FiftyMoveRule.LEGACY,
+    ]
+    assert rules.replay(default).cutoff == rules.scoring_of(default.tags).cutoff == GScore.parse("G3.5")
+    assert [str(rules.scoring_of(game.tags).komi) for game in (plain, default)] == ["G4.75", "-G6.25"]
+    given = PlayRules(FiftyMoveRule.OTB, GScore.parse("G9.0"), True)
+    arbiter = given.replay(default)
+    assert (arbiter.fifty_move_rule, str(arbiter.cutoff), arbiter.bare_kings) == ("otb", "G9.0", True)
+    assert str(given.scoring_of(plain.tags).komi) == "G5.75"
+
+
+def test_bare_kings_ended_the_games_of_cutermob() -> None:
+    tags = '[FEN "8/8/2k5/8/8/5K2/8/8 w - - 5 9 G12.5"]\n'
+    for own, basis in (
+        ("", "played"),
+        ("[Legacy]\n", "bare kings"),
+        ('[RMobilityCutoff "G6.0"]\n[Legacy]\n', "bare kings"),
+        ('[RMobilityCutoff "G6.0"]\n', "bare kings"),
+        ('[RMobilityCutoff "G6.0"]\n[RMobilityFiftyMoveRule "legacy"]\n', "played"),
+    ):
+        game = game_of(f"{tags}{own}\n1. Kf4 *\n")
+        assert judge(game, PlayRules()).outcome.basis == basis
+        assert judge(game, PlayRules(bare_kings=False)).outcome.basis == "played"
+
+
+def test_a_mate_that_we_have_tagged_is_no_forfeit() -> None:
+    tags = '[Result "1/2-1/2"]\n[RMobilityResult "-G0.0"]\n'
+    assert judge(game_of(f"{tags}\n1. e4 1/2-1/2\n"), PlayRules()).outcome.basis is Basis.FORFEIT
+    for basis, expected in (("tablebase", Basis.PLAYED), ("forfeit", Basis.FORFEIT)):
+        game = game_of(f'{tags}[RMobilityBasis "{basis}"]\n\n1. e4 1/2-1/2\n')
+        assert judge(game, PlayRules()).outcome.basis is expected
+
+
+def random_game(seed: int) -> Game:
+    """A game with many resets and repetitions, from a start with a clock and maybe an accrued score."""
+    chances = random.Random(seed)
+    board = chess.Board.from_chess960_pos(chances.randrange(960)) if seed % 3 == 0 else chess.Board()
+    if seed % 3 == 1:
+        board = chess.Board("4k3/1P4p1/8/2n5/8/5R2/1p4P1/4K3 w - - 0 1")
+    board.halfmove_clock = chances.choice((0, 3, 60, 99, 120))
+    accrued = chances.choice((None, GScore.parse("G9.5"), GScore.parse("-G3.0")))
+    start = Fen(board.copy(), accrued)
+    for _ in range(chances.randrange(160)):
+        moves = list(board.legal_moves)
+        if not moves:
+            break
+        back = board.move_stack[1:] and [
+            move for move in moves if move.from_square == board.move_stack[-2].to_square
+        ]
+        board.push(chances.choice(back if back and chances.random() < 0.6 else moves))
+    return Game(1, 1, start=start, board=board)
+
+
+@pytest.mark.parametrize("rule", FiftyMoveRule)
+def test_a_replay_from_the_last_reset_on_is_enough(rule: FiftyMoveRule) -> None:
+    skipped = 0
+    for seed in range(60):
+        game = random_game(seed)
+        whole = Arbiter(game.start, fifty_move_rule=rule)
+        for move in game.moves:
+            whole.push(move)
+        short = PlayRules(fifty_move_rule=rule).replay(game)
+        assert (short.accrued, short.clock, short.result, short.position_score) == (
+            whole.accrued,
+            whole.clock,
+            whole.result,
+            whole.position_score,
+        )
+        assert short.board.fen() == whole.board.fen()
+        skipped += len(short.moves) < len(game.moves)
+    assert skipped > 20
+
+
+@pytest.mark.parametrize("tag", ['[RMobilityCutoff "-G6.0"]', '[RMobilityCutoff "six"]'])
+def test_tags_that_mean_nothing_are_refused(tag: str) -> None:
+    with pytest.raises(UsageError, match="is not a cutoff: expected"):
+        PlayRules().replay(game_of(f"{tag}\n\n1. e4 *\n"))
+    with pytest.raises(UsageError, match="is not a komi: expected"):
+        PlayRules().scoring_of(game_of('[Komi "x"]\n\n1. e4 *\n').tags)

@@ -1,0 +1,387 @@
+"""The arbiter: games that cuteRMob refereed, each rule by example, and what is refused."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import chess
+import pytest
+
+from tbgen.board.fen import parse_fen
+from tbgen.errors import UsageError
+from tbgen.games.referee.arbiter import Arbiter
+from tbgen.games.referee.fifty import FiftyMoveRule
+from tbgen.games.referee.result import Basis, Result
+from tbgen.score import GScore
+from tests.support.paths import DATA
+
+GAMES = [json.loads(row) for row in (DATA / "referee_games.jsonl").read_text().splitlines()]
+RULES = {"default": "improving", "legacy": "cutermob-legacy"}
+REASONS = {
+    "White mates": Basis.MATE,
+    "Black mates": Basis.MATE,
+    "White stalemates": Basis.STALEMATE,
+    "Black stalemates": Basis.STALEMATE,
+    "End by K vs K G8.5 rule": Basis.BARE_KINGS,
+    "End by fifty moves rule": Basis.FIFTY_MOVES,
+    "End by 3-fold repetition": Basis.REPETITION,
+}
+REFUSED = {
+    # cuteRMob refuses these two as well, and reads something into the others.
+    "8/8/8/8/3k4/8/1B6/K7 w - - 0 1": "Black is in check",
+    "8/8/8/8/8/8/2B5/K7 w - - 0 1": "Black has no king",
+    "8/8/8/8/3k4/8/2B5/K7 w - - 3 80 G0.0": "G0.0 ends the game",
+    "8/8/8/8/3k4/8/2B5/K7 w - - 3 80 -G0.5": "-G0.5 ends the game",
+    "8/8/8/8/3k4/8/2B5/K7 w - - 3 80 junk": "'junk' is not a G-score",
+    "8/8/8/8/3k4/8/2B5/K7 w - - 3 80 G": "'G' is not a G-score",
+}
+SHORT = "8/8/8/8/3k4/8/2B5/K7 w"
+"""cuteRMob refuses it."""
+
+
+def test_what_is_refused() -> None:
+    fens = {game["fen"] for game in GAMES}
+    invalid = {game["fen"] for game in GAMES if not game.get("valid", True)}
+    assert len(GAMES) == 156
+    assert fens > {*REFUSED, SHORT} > invalid == {*list(REFUSED)[:2], SHORT}
+    for fen, sentence in REFUSED.items():
+        assert sentence in refused(lambda fen=fen: Arbiter(fen))
+    assert str(Arbiter(SHORT).accrued) == "-G12.5"
+
+
+@pytest.mark.parametrize("number", [i for i, g in enumerate(GAMES) if g["fen"] not in {*REFUSED, SHORT}])
+def test_games_of_cutermob(number: int) -> None:
+    game: dict[str, Any] = GAMES[number]
+    arbiter = Arbiter(game["fen"], fifty_move_rule=RULES[game["mode"]], cutoff=game["cutoff"])
+    found, results = [(str(arbiter.accrued), arbiter.clock)], [arbiter.result]
+    for uci in game["moves"].split():
+        arbiter.push_uci(uci)
+        found.append((str(arbiter.accrued), arbiter.clock))
+        results.append(arbiter.result)
+    assert found == list(zip(game["g"], game["clock"], strict=True))
+    if game["start_result"]:
+        value, reason = game["start_result"].rstrip("}").split(" {")
+        assert results[0] == Result(GScore.parse(value), REASONS[reason])
+    elif results[1:]:
+        assert results[0] is None
+    assert results[1:-1] == [None] * len(results[1:-1])  # its games stop at the first end
+    if game["result"] is None:
+        assert (results[-1], game["reason"], game["classical"]) == (None, "No result", "*")
+        return
+    assert results[-1] == Result(GScore.parse(game["result"]), REASONS[game["reason"]])
+    assert results[-1].classical == game["classical"]
+
+
+# Single rules.
+
+
+def after(fen: str, moves: str = "", **play: Any) -> Arbiter:
+    arbiter = Arbiter(fen, **play)
+    for uci in moves.split():
+        arbiter.push_uci(uci)
+    return arbiter
+
+
+def told(arbiter: Arbiter) -> tuple[str, int, str | None]:
+    """Accrued score, clock and reason of the end."""
+    reason = None if arbiter.result is None else arbiter.result.reason
+    return str(arbiter.accrued), arbiter.clock, reason
+
+
+BISHOP = "8/8/8/8/3k4/8/2B5/K7 w - -"
+"""-G12.5; after Kb2 G5.5."""
+KNIGHT = "8/8/8/2kN4/4K3/8/8/8 w - -"
+"""After Ke5 G3.5."""
+ROOK = "3k4/8/8/8/8/8/8/2R4K w - -"
+"""After Rd1+ G4.0."""
+MATE = "7k/8/6K1/8/8/8/8/R7 w - -"
+STALEMATE = "4k3/4P3/8/3K4/8/8/8/8 w - -"
+KINGS = "8/8/2k5/8/8/5K2/8/8 w - -"
+"""Ke3 leaves both kings all moves."""
+FIFTY, IMPROVING = Basis.FIFTY_MOVES, {"fifty_move_rule": "improving"}
+
+
+@pytest.mark.parametrize(
+    ("fen", "moves", "rule", "expected"),
+    [
+        # Equality never replaces.
+        (f"{BISHOP} 8 80 G12.5", "", "improving", ("G12.5", 8, None)),
+        (f"{BISHOP} 8 80 -G5.5", "a1b2", "improving", ("-G5.5", 9, None)),
+        (f"{BISHOP} 8 80 -G6.0", "a1b2", "improving", ("G5.5", 0, None)),
+        # The start position counts, over the seventh field or over nothing.
+        (f"{BISHOP} 8 80 G13.0", "", "improving", ("-G12.5", 8, None)),
+        (f"{BISHOP} 8 80", "", "improving", ("-G12.5", 8, None)),
+        ("8/8/8/8/8/2k5/8/K7 w - - 30 60", "", "improving", ("-G2.5", 0, None)),
+        ("8/8/8/8/8/2k5/8/K7 w - - 30 60 G3.5", "", "improving", ("-G2.5", 0, None)),
+        ("8/8/8/8/8/2k5/8/K7 w - - 30 60", "", "legacy", ("-G2.5", 30, None)),
+        ("8/8/8/8/8/2k5/8/K7 w - - 30 60", "", "otb", ("-G2.5", 0, None)),
+        # A seventh field at clock 0 means nothing.
+        (f"{BISHOP} 0 80 G1.0", "", "improving", ("-G12.5", 0, None)),
+        (f"{BISHOP} 0 80 G0.0", "", "improving", ("-G12.5", 0, None)),
+        # Mate and stalemate on the 100th ply.
+        *(
+            (f"{fen} 99 80 G5.0", move, rule, (value, 0 if rule in ("improving", "otb") else 100, reason))
+            for fen, move, value, reason in (
+                (MATE, "a1a8", "G0.0", Basis.MATE),
+                (STALEMATE, "d5e6", "G0.5", Basis.STALEMATE),
+            )
+            for rule in ("improving", "legacy", "none", "otb")
+        ),
+        (f"{MATE} 99 80 G5.0", "a1a8", "cutermob-legacy", ("G5.0", 100, FIFTY)),
+        (f"{MATE} 98 80 G5.0", "a1a8", "cutermob-legacy", ("G0.0", 99, Basis.MATE)),
+        (f"{STALEMATE} 99 80 G5.0", "d5e6", "cutermob-legacy", ("G5.0", 100, FIFTY)),
+        ("R6k/8/6K1/8/8/8/8/8 b - - 100 80 G5.0", "", "legacy", ("G0.0", 100, Basis.MATE)),
+        ("R6k/8/6K1/8/8/8/8/8 b - - 100 80 G5.0", "", "cutermob-legacy", ("G5.0", 100, FIFTY)),
+        # Anything else on the 100th ply.
+        (f"{BISHOP} 99 80 G9.0", "a1b2", "improving", ("G5.5", 0, None)),
+        (f"{BISHOP} 99 80 G9.0", "a1b2", "legacy", ("G9.0", 100, FIFTY)),
+        (f"{BISHOP} 98 80 G9.0", "a1b2", "legacy", ("G5.5", 99, None)),
+        (f"{BISHOP} 99 80 G9.0", "a1b2", "none", ("G5.5", 100, None)),
+        (f"{BISHOP} 99 80 G9.0", "a1b2", "otb", ("G5.5", 100, FIFTY)),
+        (f"{BISHOP} 99 80 G9.0", "c2d1", "improving", ("G8.5", 100, FIFTY)),
+        (f"{BISHOP} 100 80", "", "legacy", ("-G12.5", 100, FIFTY)),
+        (f"{BISHOP} 100 80 G15.0", "", "legacy", ("G15.0", 100, FIFTY)),
+        (f"{BISHOP} 100 80", "", "cutermob-legacy", ("G218.0", 100, FIFTY)),
+        # Over the board, G3.5 and less is a record.
+        (f"{KNIGHT} 99 80 G9.0", "e4e5", "otb", ("G3.5", 0, None)),
+        (f"{KNIGHT} 99 80 -G3.5", "e4e5", "otb", ("-G3.5", 100, FIFTY)),
+        (f"{ROOK} 99 80 G9.0", "c1d1", "otb", ("G4.0", 100, FIFTY)),
+        (f"{ROOK} 99 80 G9.0", "c1d1", "improving", ("G4.0", 0, None)),
+        # Captures and pawn moves reset, castling and lost rights do not.
+        ("8/8/2k5/8/4p3/5K2/8/8 w - - 5 9 G1.5", "f3e4", "legacy", ("G7.5", 0, None)),
+        ("8/8/8/4k3/8/8/4P3/4K3 w - - 5 9 G1.5", "e1d2", "legacy", ("G1.5", 6, None)),
+        ("8/8/8/4k3/8/8/4P3/4K3 w - - 5 9 G1.5", "e2e3", "legacy", ("G6.5", 0, None)),
+        ("8/P7/8/8/8/8/7k/K7 w - - 5 9 G1.5", "a7a8n", "legacy", ("G5.5", 0, None)),
+        ("8/8/8/8/Pp6/8/8/K6k b - a3 5 9", "b4a3", "legacy", ("-G2.5", 0, None)),
+        ("4k3/8/8/8/8/8/8/R3K2R w KQ - 12 1 G1.5", "e1c1", "legacy", ("G1.5", 13, None)),
+        ("4k3/8/8/8/8/8/8/R3K2R w KQ - 12 1 G1.5", "e1h1", "legacy", ("G1.5", 13, None)),
+        ("4k3/8/8/8/8/8/8/R3K2R w KQ - 12 1 G1.5", "a1b1", "legacy", ("G1.5", 13, None)),
+    ],
+)
+def test_single_rules(fen: str, moves: str, rule: str, expected: tuple[str, int, str | None]) -> None:
+    assert told(after(fen, moves, fifty_move_rule=rule)) == expected
+
+
+@pytest.mark.parametrize(
+    ("cutoff", "expected"),
+    [("G5.5", ("G5.5", 100, FIFTY)), ("G6", ("G5.5", 0, None)), ("G3", ("G5.5", 100, FIFTY))],
+)
+def test_improvements_at_the_cutoff_count_but_are_no_progress(
+    cutoff: str, expected: tuple[str, int, str | None]
+) -> None:
+    assert told(after(f"{BISHOP} 99 80 G9.0", "a1b2", cutoff=cutoff)) == expected
+
+
+def test_bare_kings() -> None:
+    for rule in FiftyMoveRule:
+        ends = rule in (FiftyMoveRule.IMPROVING, FiftyMoveRule.CUTERMOB_LEGACY)
+        for switch in (None, True, False):
+            arbiter = after(f"{KINGS} 5 9 G5.5", "f3e3", fifty_move_rule=rule, bare_kings=switch)
+            end = Result(GScore.parse("G5.5"), Basis.BARE_KINGS)
+            assert arbiter.result == (end if (ends if switch is None else switch) else None)
+    # The start counts, and so does the position of the last capture; a king at the edge is not free.
+    assert told(after("8/8/2k5/4p3/5K2/8/8/8 w - - 5 9", "f4e5 c6b6")) == ("G6.5", 1, None)
+    assert told(after("8/8/2k5/4p3/5K2/8/8/8 w - - 5 9", "f4e5 c6b6 e5e4")) == ("G6.5", 2, Basis.BARE_KINGS)
+    assert told(after("8/8/1k6/8/8/5p2/5K2/8 w - - 0 9", "f2f3 b6c6")) == ("G8.5", 1, Basis.BARE_KINGS)
+    assert after("8/8/2k5/8/8/8/8/5K2 w - - 5 9", "f1f2").result is None
+    assert after("8/8/2k5/8/8/8/8/5K2 w - - 5 9", "f1f2 c6c5").result is not None
+    assert after("8/8/2k5/8/8/5K2/8/7n w - - 5 9", "f3e3").result is None
+
+
+def test_whole_game_mobility() -> None:
+    def found(fen: str, moves: str = "") -> tuple[str, int]:
+        return told(after(fen, moves, fifty_move_rule="legacy", whole_game=True))[:2]
+
+    assert found("8/8/2k5/8/4p3/5K2/8/8 w - - 5 9 G5.5", "f3e4") == ("G5.5", 0)
+    assert found("8/8/2k5/8/4p3/5K2/8/8 w - - 5 9 G9.0", "f3e4") == ("G7.5", 0)
+    assert found("8/8/8/4k3/8/8/4P3/4K3 w - - 0 9 G1.5", "e2e3 e5e6") == ("G1.5", 1)
+    assert found(f"{BISHOP} 0 80 -G1.5") == ("-G1.5", 0)
+    assert "ends the game" in refused(lambda: found(f"{BISHOP} 0 80 -G0.5"))
+
+
+ROOKS = "8/8/4k3/8/8/2K5/3R3r/8 w - - 0 1", "c3c4 e6e5 c4c3 e5e6"
+HOME = "4k3/8/8/8/8/8/8/R3K2R w {} - 0 1"
+
+
+@pytest.mark.parametrize(
+    ("fen", "first", "round_trip", "plies"),
+    [
+        (*ROOKS[:1], "", ROOKS[1], 8),  # the start counts
+        (HOME.format("-"), "", "e1e2 e8e7 e2e1 e7e8", 8),
+        (HOME.format("KQ"), "", "e1e2 e8e7 e2e1 e7e8", 9),
+        (HOME.format("K"), "", "a1b1 e8e7 b1a1 e7e8", 8),
+        (HOME.format("Q"), "", "a1b1 e8e7 b1a1 e7e8", 9),
+        ("8/8/8/8/2p5/8/P7/K6k w - - 0 1", "a2a4", "h1h2 a1b1 h2h1 b1a1", 9),
+        ("8/8/8/8/1p6/8/P7/K6k w - - 0 1", "a2a4", "h1h2 a1b1 h2h1 b1a1", 10),  # it could be taken at first
+        ("8/8/8/8/P1p5/8/8/K6k b - a3 0 1", "", "h1h2 a1b1 h2h1 b1a1", 8),
+        ("8/8/8/8/Pp6/8/8/K6k b - a3 0 1", "", "h1h2 a1b1 h2h1 b1a1", 9),
+        ("8/8/8/4k3/R1p5/8/1P6/K7 w - - 0 1", "b2b4", "e5e6 a1a2 e6e5 a2a1", 10),
+        ("8/8/8/8/R1p1k3/8/1P6/K7 w - - 0 1", "b2b4", "e4e5 a1a2 e5e4 a2a1", 9),  # pinned
+    ],
+)
+def test_repetition(fen: str, first: str, round_trip: str, plies: int) -> None:
+    moves = [*first.split(), *(3 * round_trip.split())]
+    arbiter = Arbiter(fen, fifty_move_rule="legacy")
+    reasons = []
+    for uci in moves[:plies]:
+        arbiter.push_uci(uci)
+        reasons.append(told(arbiter)[2])
+    assert reasons == [None] * (plies - 1) + [Basis.REPETITION]
+
+
+def test_play_goes_on_after_a_repetition() -> None:
+    arbiter = after(ROOKS[0], 2 * f"{ROOKS[1]} ")
+    assert told(arbiter) == ("G16.5", 8, Basis.REPETITION)
+    assert arbiter.result is not None
+    assert (str(arbiter.result.value), arbiter.result.classical) == ("G16.5", "1/2-1/2")
+    arbiter.push_uci("d2d8")
+    assert arbiter.result is None
+    arbiter.pop()
+    assert told(arbiter)[2] is Basis.REPETITION
+    arbiter.pop()
+    assert arbiter.result is None
+    arbiter.push_uci("e5e6")
+    assert told(arbiter)[2] is Basis.REPETITION
+    arbiter.push_uci("c3c4")
+    assert told(arbiter)[2] is Basis.REPETITION
+
+
+def test_what_is_shown_is_a_copy() -> None:
+    fen = parse_fen(ROOKS[0])
+    arbiter = Arbiter(fen)
+    arbiter.push_uci("c3c4")
+    assert fen.board.fen() == ROOKS[0]
+    arbiter.board.push_uci("e6e5")
+    assert [move.uci() for move in arbiter.moves] == ["c3c4"]
+
+
+def test_moves_taken_back_do_not_repeat_a_position() -> None:
+    arbiter = Arbiter(ROOKS[0])
+    for _ in range(4):
+        arbiter.push_uci("c3c4")
+        assert arbiter.result is None
+        assert arbiter.pop().uci() == "c3c4"
+    with pytest.raises(IndexError):
+        arbiter.pop()
+
+
+@pytest.mark.parametrize(
+    ("fen", "value", "reason"),
+    [
+        ("R6k/8/6K1/8/8/8/8/8 b - -", "G0.0", Basis.MATE),
+        ("k7/8/1QK5/8/8/8/8/8 b - -", "G0.5", Basis.STALEMATE),
+    ],
+)
+def test_mate_and_stalemate_are_what_they_are(fen: str, value: str, reason: Basis) -> None:
+    """Whatever is said to have accrued before, as in :meth:`Tablebase.probe`."""
+    for clock in (0, 3):
+        for seventh in ("", "G0.0", "-G0.0", "G0.5", "-G0.5", "G1.0", "-G7.5"):
+            for whole_game in (False, True):
+                arbiter = Arbiter(f"{fen} {clock} 80 {seventh}", whole_game=whole_game)
+                assert arbiter.result == Result(GScore.parse(value), reason), (clock, seventh)
+
+
+def seen(arbiter: Arbiter) -> tuple[object, ...]:
+    """All that an arbiter shows."""
+    board = arbiter.board
+    position = board.fen(shredder=True), board.chess960, board.move_stack
+    return arbiter.accrued, arbiter.clock, arbiter.result, arbiter.position_score, position
+
+
+@pytest.mark.parametrize(
+    ("fen", "moves", "row"),
+    [
+        ("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "e1g1 e1h1", "R4RK1"),
+        ("r3k2r/8/8/8/8/8/8/R3K2R w HAha - 0 1", "e1c1 e1a1", "2KR3R"),
+        ("4k3/8/8/8/8/8/8/1R2K1R1 w KQ - 0 1", "e1g1", "1R3RK1"),
+        ("4k3/8/8/8/8/8/8/1R2K1R1 w GB - 0 1", "e1b1", "2KR2R1"),
+        ("2k5/8/8/8/8/8/8/1K2R2R w E - 0 1", "b1e1", "5RKR"),  # the inner rook
+        ("4k3/8/8/8/8/8/8/1K5R w K - 0 1", "b1h1", "5RK1"),
+        ("4k3/8/8/8/8/8/8/5KR1 w G - 0 1", "f1g1", "5RK1"),
+    ],
+)
+def test_castling(fen: str, moves: str, row: str) -> None:
+    for uci in moves.split():
+        castled = after(fen, uci)
+        assert castled.board.board_fen().endswith(f"/{row}")
+        assert castled.board.castling_rights & chess.BB_RANK_1 == 0
+        again = Arbiter(fen)
+        again.push_san("O-O-O" if castled.board.king(chess.WHITE) == chess.C1 else "O-O")
+        assert seen(again)[:4] == seen(castled)[:4]
+        assert again.board.fen() == castled.board.fen()
+
+
+# What is refused.
+
+
+def refused(act: Callable[[], object]) -> str:
+    with pytest.raises(UsageError) as caught:
+        act()
+    sentence = str(caught.value)
+    assert sentence.isprintable()
+    assert 10 < len(sentence) < 300
+    return sentence
+
+
+NONSENSE = [
+    "",
+    " ",
+    "nonsense",
+    "--",
+    "0000",
+    "Z0",
+    "@@@@",
+    "N@d4",
+    "e2e5",
+    "e7e8q",
+    "a1a8q",
+    "x" * 5000,
+    "\n\x1b[1m",
+]
+
+
+def test_moves_that_are_refused() -> None:
+    arbiter = after("4k3/4P3/8/8/8/1N6/8/R3KN2 w Q - 0 1", "e1f2 e8d7 f2e1")
+    before = seen(arbiter)
+    for text in [*NONSENSE, "e8=Q", "Nbd4", "Nbd2", "O-O-O", "e1c1", "d7e6q", "d7d7", "d7d5"]:
+        for push in (arbiter.push_uci, arbiter.push_san):
+            assert "is not a legal move in" in refused(lambda push=push, text=text: push(text))
+    for move in (chess.Move.null(), chess.Move.from_uci("d7d5"), chess.Move.from_uci("N@d4")):
+        assert "is not a legal move in" in refused(lambda move=move: arbiter.push(move))
+    assert seen(arbiter) == before
+    arbiter.push_uci("d7e7")
+    refused(lambda: arbiter.push_san("Nd2"))
+    arbiter.push_san("Nbd2")
+    over = after(f"{MATE} 0 1", "a1a8")
+    assert "is not a legal move in" in refused(lambda: over.push_uci("h8h7"))
+
+
+@pytest.mark.parametrize(
+    ("fen", "sentence"),
+    [
+        *((text, "is not a FEN") for text in NONSENSE),
+        ("4k3/8/8/8/8/8/8/8 w - - 0 1", "White has no king"),
+        ("4k3/8/8/8/8/8/8/3KK3 w - - 0 1", "White has 2 kings"),
+        ("8/8/8/3kK3/8/8/8/8 w - - 0 1", "the kings stand next to each other"),
+        ("4k3/8/8/8/8/8/8/K3R3 w - - 0 1", "Black is in check although White is to move"),
+        ("P3k3/8/8/8/8/8/8/K7 w - - 0 1", "first or last rank"),
+        ("4k3/8/8/8/8/8/8/4K3 w K - 0 1", "castling rights"),
+        ("4k3/8/8/8/8/8/8/4K3 w - e6 0 1", "passed e6"),
+        ("4k3/8/8/8/8/8/8/4K3 w - - 1 1 G1.3", "is not a G-score"),
+        ("4k3/8/8/8/8/8/8/4K3 w - - 1 1 G1.5 G1.5", "is not a FEN"),
+        ("4k3/8/8/8/8/8/8/4K3 w - - -1 1", "halfmove clock"),
+    ],
+)
+def test_starts_that_are_refused(fen: str, sentence: str) -> None:
+    assert sentence in refused(lambda: Arbiter(fen))
+
+
+@pytest.mark.parametrize("text", ["", "fide", "legacy ", "x" * 5000, "\x00"])
+def test_rules_that_are_refused(text: str) -> None:
+    sentence = refused(lambda: Arbiter(fifty_move_rule=text))
+    assert "is not a 50-move rule: expected one of improving, legacy, cutermob-legacy, none, otb" in sentence
+
+
+@pytest.mark.parametrize("text", ["", "-G6.0", "mG6", "6", "G6.25", "G1000", "x" * 5000, "\x00"])
+def test_cutoffs_that_are_refused(text: str) -> None:
+    assert "is not a" in refused(lambda: Arbiter(cutoff=text))

@@ -1,0 +1,140 @@
+"""Games played out with the tables: best play comes to what they promise, and no defence to more."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import chess
+import pytest
+
+from tbgen.games.referee.adjudication import adjudicate
+from tbgen.games.referee.arbiter import Arbiter
+from tbgen.games.referee.result import Basis
+from tbgen.material import Material, all_materials
+from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.score import GScore
+
+MATERIALS = all_materials(4)
+OVER = (Basis.MATE, Basis.STALEMATE, Basis.REPETITION)
+FURTHER = 60
+"""Plies to play on once the accrued score is the value."""
+
+
+@pytest.fixture(scope="module")
+def tablebase(tables: Path) -> Iterator[Tablebase]:
+    """All tables of up to four men."""
+    with open_tablebase(tables) as tablebase:
+        yield tablebase
+
+
+def random_board(rng: random.Random, material: Material) -> chess.Board:
+    """A legal position of the material in either colouring."""
+    while True:
+        board = chess.Board(None)
+        board.turn = rng.random() < 0.5
+        swapped = rng.random() < 0.5
+        for names, white in ((material.white, True), (material.black, False)):
+            for name in names:
+                empty = [s for s in range(64) if not board.piece_at(s) and (name != "P" or 8 <= s < 56)]
+                piece = chess.Piece(chess.PIECE_SYMBOLS.index(name.lower()), white != swapped)
+                board.set_piece_at(rng.choice(empty), piece)
+        if not board.was_into_check():
+            return board
+
+
+def passing_board(rng: random.Random) -> chess.Board:
+    """A position of KPvKP with an en passant right."""
+    while True:
+        board = random_board(rng, Material.parse("KPvKP"))
+        for move in list(board.legal_moves):
+            board.push(move)
+            if board.has_legal_en_passant():
+                return board
+            board.pop()
+
+
+def starts(seed: str, count: int) -> Iterator[tuple[chess.Board, GScore | None]]:
+    """Random positions, half of them with an accrued score, some with an en passant right."""
+    rng = random.Random(seed)
+    for number in range(count):
+        if number % 20 == 0:
+            yield passing_board(rng), None  # first of its phase, it has no earlier score
+            continue
+        board = random_board(rng, MATERIALS[number % len(MATERIALS)])
+        rank = GScore.of_board(board).rank
+        if rank < 2 or rng.random() < 0.5:
+            yield board, None
+        else:
+            board.halfmove_clock = rng.randrange(1, 100)
+            yield board, GScore(rng.randrange(2, rank + 3), rng.random() < 0.5)
+
+
+def refereed(board: chess.Board, accrued: GScore | None) -> Arbiter:
+    fen = board.fen() if accrued is None else f"{board.fen()} {accrued}"
+    return Arbiter(fen, fifty_move_rule="none")
+
+
+def best(tablebase: Tablebase, arbiter: Arbiter) -> chess.Move:
+    return tablebase.moves(arbiter.board, arbiter.accrued)[0].move
+
+
+def test_best_play_reaches_the_value_when_promised(tablebase: Tablebase) -> None:
+    """The accrued score is V(P, A) after D(P, A) plies and not before.
+
+    Later on a reset, or an improvement that is worth no more, may replace it, but not for good.
+    """
+    ends: Counter[Basis | None] = Counter()
+    longest = replaced = 0
+    for start, accrued in starts("best play", 500):
+        promised = tablebase.probe(start, accrued)
+        value, due = promised.value, promised.depth
+        arbiter, ply = refereed(start, accrued), 0
+        assert arbiter.accrued == promised.accrued
+        while arbiter.result is None and (due > 0 or ply < promised.depth + FURTHER):
+            verdict = adjudicate(arbiter, tablebase)
+            assert (verdict.value, verdict.depth, verdict.basis) == (value, due, Basis.TABLEBASE), start.fen()
+            assert (arbiter.accrued == value) == (due == 0), start.fen()
+            arbiter.push(best(tablebase, arbiter))
+            ply += 1
+            if due > 0:
+                due -= 1
+            elif arbiter.accrued != value:
+                due = tablebase.probe(arbiter.board, arbiter.accrued).depth
+                replaced += 1
+        assert due == 0, start.fen()
+        assert arbiter.accrued == value, start.fen()
+        assert adjudicate(arbiter, tablebase).value == value, start.fen()
+        assert arbiter.result is None or arbiter.result.value == value, start.fen()
+        assert ply >= promised.depth, start.fen()
+        ends[None if arbiter.result is None else arbiter.result.reason] += 1
+        longest = max(longest, promised.depth)
+    assert min(ends[reason] for reason in OVER) > 10, ends
+    assert longest > 60
+    assert replaced > 0
+
+
+def test_no_defence_makes_it_better(tablebase: Tablebase) -> None:
+    """One side plays at random, the other the best moves: what the game is worth only falls for the first."""
+    rng = random.Random("moves")
+    ends: Counter[Basis | None] = Counter()
+    worse = 0
+    for start, accrued in starts("defence", 200):
+        arbiter, errs = refereed(start, accrued), rng.random() < 0.5
+        first = value = tablebase.probe(start, accrued).value
+        for _ in range(80):
+            if arbiter.result is not None:
+                break
+            board = arbiter.board
+            if board.turn is errs:
+                arbiter.push(rng.choice(list(board.legal_moves)))
+            else:
+                arbiter.push(best(tablebase, arbiter))
+            before, value = value, adjudicate(arbiter, tablebase).value
+            assert value <= before if errs else value >= before, (start.fen(), accrued, errs)
+        if arbiter.result is not None:
+            assert arbiter.result.value == value
+        ends[None if arbiter.result is None else arbiter.result.reason] += 1
+        worse += value != first
+    assert min(ends[reason] for reason in (*OVER, None)) > 10, ends
+    assert worse > 100

@@ -1,0 +1,398 @@
+"""Probing: values of all states, folding, moves, lines, refusals, faults and threads."""
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tbgen
+from tbgen.board.fen import parse_fen
+from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, UsageError
+from tbgen.index.position import locate, validate
+from tbgen.probe.line import LinePly
+from tbgen.probe.moves import RankedMove
+from tbgen.probe.signed import fold, merit, of_code, of_gscore, to_gscore
+from tbgen.probe.states import ProbeResult
+from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.score import GScore
+from tbgen.store.format import table_path
+from tests.support.reference import ReferenceTable, solve
+from tests.support.reference_game import rank_of
+
+
+@pytest.fixture(scope="module")
+def tables(reference_dir: Path) -> Iterator[Tablebase]:
+    """The tables of KvK, KBvK and KNvK."""
+    with open_tablebase(reference_dir) as tables:
+        yield tables
+
+
+@pytest.fixture
+def own_dir(reference_dir: Path, tmp_path: Path) -> Path:
+    """A copy of the tables: HDF5 shares the descriptor of a file that is open already."""
+    return Path(shutil.copytree(reference_dir, tmp_path / "own"))
+
+
+def boards(solution: ReferenceTable, chosen: range | list[int]) -> Iterator[tuple[int, chess.Board]]:
+    """The numbers and boards of some legal positions, counted in the order of the reference."""
+    legal = np.flatnonzero(solution.moves.legal)
+    letters = "Kk" + solution.name[1:-2]
+    for place in chosen:
+        side, *squares = (int(part) for part in np.unravel_index(legal[place], solution.shape))
+        board = chess.Board(None)
+        board.turn = side == 0
+        for letter, square in zip(letters, squares, strict=True):
+            board.set_piece_at(square, chess.Piece.from_symbol(letter))
+        yield int(legal[place]), board
+
+
+@pytest.mark.parametrize("name", ["KvK", "KBvK", "KNvK"])
+def test_every_kind_of_state(name: str, tables: Tablebase) -> None:
+    """Fresh and accrued, both colourings, against the reference; every 7th position of KvK, else some."""
+    solution = solve(name)
+    rng = random.Random(name)
+    count = int(solution.moves.legal.sum())
+    chosen = range(0, count, 7) if name == "KvK" else rng.sample(range(count), 400)
+    for number, board in boards(solution, chosen):
+        own = int(solution.score[number])
+        accrued = [code for rank in range(2, rank_of(own) + 3) for code in (rank, 255 - rank)]
+        for code in [None, *(rng.sample(accrued, min(5, len(accrued))) if rank_of(own) > 1 else [])]:
+            given_score = None if code is None else GScore.from_code(code)
+            result = tables.probe(board, given_score)
+            expected = solution.probe(board, code)
+            assert (result.value.code, result.depth) == expected, (board.fen(), str(given_score))
+            assert result.position_score.code == own
+            swapped = tables.probe(board.mirror(), None if given_score is None else -given_score)
+            assert (-swapped.value, swapped.depth) == (result.value, result.depth)
+            assert (-swapped.accrued, -swapped.position_score) == (result.accrued, result.position_score)
+
+
+@pytest.mark.parametrize(
+    ("fen", "value", "line"),
+    [
+        ("8/8/8/2K3k1/8/8/8/8 w", "-G8.5", ""),
+        ("8/8/8/4KBk1/8/8/8/8 b", "G1.5", "Kh5 Kf4 Kh6 Kg4"),
+        ("6k1/8/5K2/5B2/8/8/8/8 b", "G0.5", "Kf8 Bd7 Kg8 Be6+ Kh7 Bf7 Kh6 Bg6"),
+        ("8/6k1/8/4K3/8/8/8/8 b", "G5.5", "Kf7 Kf5"),
+        ("8/8/8/2kNK3/8/8/8/8 b", "G3.5", ""),
+    ],
+)
+def test_positions_of_the_wiki(fen: str, value: str, line: str, tables: Tablebase) -> None:
+    board = chess.Board(f"{fen} - - 0 1")
+    result = tables.probe(board)
+    assert str(result.value) == value
+    assert " ".join(ply.san for ply in tables.line(board)) == line
+    assert result.depth == len(line.split())
+
+
+def test_the_accrued_score_stays_after_a_quiet_move(tables: Tablebase) -> None:
+    board = chess.Board("8/8/8/2K3k1/8/8/8/8 w - - 0 1")
+    for move in ("Kd5", "Kf5"):
+        board.push_san(move)
+    result = tables.probe(board, "-G5.5")
+    assert (str(result.value), result.depth, str(result.accrued)) == ("-G5.5", 0, "-G5.5")
+
+
+@pytest.mark.parametrize("name", ["KvK", "KBvK", "KNvK"])
+def test_moves_and_lines_follow_from_the_values(name: str, tables: Tablebase) -> None:
+    solution = solve(name)
+    rng = random.Random(name)
+    for _, board in boards(solution, rng.sample(range(int(solution.moves.legal.sum())), 60)):
+        for accrued in (None, GScore(rng.randrange(2, 17), rng.random() < 0.5)):
+            result = tables.probe(board, accrued)
+            moves = tables.moves(board, accrued)
+            assert {ranked.move for ranked in moves} == set(board.legal_moves)
+            assert [ranked.move for ranked in moves] == best_first(moves, board.turn, result.accrued)
+            for ranked in moves:
+                check_move(tables, board, result, ranked)
+            if moves:
+                assert moves[0].value == result.value
+            check_line(tables, board, result, tables.line(board, accrued))
+
+
+def best_first(moves: list[RankedMove], white: bool, accrued: GScore) -> list[chess.Move]:
+    """The moves in the order of the issue, by comparing G-scores alone."""
+    by_uci = sorted(moves, key=lambda ranked: ranked.uci)
+    for value in {ranked.value for ranked in moves}:
+        better = value > accrued if white else value < accrued
+        same = sorted((r for r in by_uci if r.value == value), key=lambda r: r.depth, reverse=not better)
+        if value != accrued:
+            by_uci = [same.pop(0) if r.value == value else r for r in by_uci]
+    return [ranked.move for ranked in sorted(by_uci, key=lambda r: r.value, reverse=white)]
+
+
+def check_move(tables: Tablebase, board: chess.Board, result: ProbeResult, ranked: RankedMove) -> None:
+    """A move has the value and depth that the state has to which it leads."""
+    assert ranked.san == board.san(ranked.move)
+    assert ranked.zeroing == board.is_zeroing(ranked.move)
+    after = board.copy()
+    after.push(ranked.move)
+    reached = tables.probe(after, None if ranked.zeroing else result.accrued)
+    assert (ranked.value, ranked.depth) == (reached.value, reached.depth)
+
+
+def check_line(tables: Tablebase, board: chess.Board, result: ProbeResult, line: list[LinePly]) -> None:
+    """A line follows the best moves, keeps the value, and ends where the accrued score is the value."""
+    assert len(line) == result.depth
+    board = board.copy()
+    accrued = result.accrued
+    for left, ply in zip(range(len(line) - 1, -1, -1), line, strict=True):
+        assert ply.move == tables.moves(board, accrued)[0].move
+        assert (ply.san, ply.depth) == (board.san(ply.move), left)
+        zeroing = board.is_zeroing(ply.move)
+        board.push(ply.move)
+        reached = tables.probe(board, None if zeroing else accrued)
+        assert (reached.value, reached.depth, reached.accrued) == (result.value, left, ply.accrued)
+        accrued = ply.accrued
+    assert accrued == result.value
+
+
+@pytest.mark.parametrize(
+    ("fen", "sentence"),
+    [
+        ("8/8/8/3Kk3/8/8/8/8 w - - 0 1", "the kings stand next to each other"),
+        ("8/8/8/3K4/8/8/8/8 w - - 0 1", "Black has no king"),
+        ("8/8/8/3K1k1k/8/8/8/8 w - - 0 1", "Black has 2 kings"),
+        ("8/8/8/3K1k2/8/8/8/5R2 w - - 0 1", "Black is in check although White is to move"),
+        ("8/8/8/3K1k2/8/8/8/3r4 b - - 0 1", "White is in check although Black is to move"),
+        ("P7/8/8/3K1k2/8/8/8/8 b - - 0 1", "first or last rank"),
+        ("8/8/8/3K1k2/8/8/8/p7 b - - 0 1", "first or last rank"),
+        ("8/8/8/3K1k2/8/8/8/RRRR4 b - - 0 1", "6 men"),
+        ("4k3/8/8/8/8/8/8/4K2R w K - 0 1", "castling rights"),
+        ("4k3/8/8/8/4P3/8/8/4K3 b - e6 0 1", "passed e6"),
+        ("4k3/8/8/8/8/8/8/4K3 b - e3 0 1", "passed e3"),
+        ("4k3/8/8/8/4P3/4K3/8/8 b - e3 0 1", "passed e3"),
+        ("junk", "not a FEN"),
+        ("", "not a FEN"),
+        ("8/8/8/3K1k2/8/8/8/8", "not a FEN"),
+        ("8/8/8/3K1k2/8/8/8/8 x - - 0 1", "not a FEN"),
+        ("8/8/8/3K1k2/8/8/8/8 w x - 0 1", "not a FEN"),
+        ("8/8/8/3K1k2/8/8/8/8 w - e9 0 1", "not a FEN"),
+        ("8/8/8/3K1k2/8/8/8/8 w - - x 1", "halfmove clock"),
+        ("8/8/8/3K1k2/8/8/8/8 w - - 0 -1", "move number"),
+        ("8/8/8/3K1k2/8/8/8/8 w - - 0 99999999999", "the move number '99999999999' is too large"),
+        ("8/8/8/3K1k2/8/8/8/8 w - - 1234567890 1", "the halfmove clock '1234567890' is too large"),
+        ("8/8/8/3K1k2/8/8/8 w - - 0 1", "8 rows"),
+        ("8/8/8/3K1k3/8/8/8/8 w - - 0 1", "8 columns"),
+        ("8/8/8/3K1x2/8/8/8/8 w - - 0 1", "not a FEN"),
+        ("8/8/8/3K1k2/8/8/8/8 w - - 0 1 G1.5 G1.5", "not a FEN"),
+        ("8/8/8/3K1k2/8/8/8/8 w - - 3 1 G218.3", "not a G-score"),
+        ("8/8/8/3K1k2/8/8/8/8 w - - 0 1 nonsense", "not a G-score"),
+        ("8/8/8/3K1k2/8/8/8/8 w - - 3 1 -G0.5", "ends the game"),
+    ],
+)
+def test_refused_positions(fen: str, sentence: str, tables: Tablebase) -> None:
+    def probe() -> None:
+        parsed = parse_fen(fen)
+        tables.probe(parsed.board, parsed.accrued)
+
+    with pytest.raises(UsageError) as caught:
+        probe()
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "fen",
+    [
+        "R3k2R/8/8/8/8/8/8/4K3 b - - 0 1",  # two rooks give check at once
+        "4k3/8/8/8/4P3/8/8/4K3 b - e3 0 1",  # a double step that nobody can capture
+        "4k3/8/8/8/3pP3/8/8/4K3 b - - 0 1",
+        "8/8/8/8/3kP3/8/8/4K3 b - e3",
+        "8/8/8/8/3kP3/8/8/4K3 b",
+    ],
+)
+def test_positions_that_no_game_gives_are_valid(fen: str) -> None:
+    validate(parse_fen(fen).board)
+
+
+def test_variants_are_refused(tables: Tablebase) -> None:
+    import chess.variant
+
+    with pytest.raises(UsageError, match="not of atomic"):
+        tables.probe(chess.variant.AtomicBoard("8/8/8/3K1k2/8/8/8/8 w - - 0 1"))
+
+
+@pytest.mark.parametrize(
+    ("fen", "accrued"),
+    [
+        ("8/8/8/3K1k2/8/8/8/8 w", None),
+        ("8/8/8/3K1k2/8/8/8/8 w - - 0 1 G1.5", None),
+        ("8/8/8/3K1k2/8/8/8/8 w - - 0 1 G0.0", None),
+        ("8/8/8/3K1k2/8/8/8/8  w - -  7 1\t-G26.5 ", "-G26.5"),
+        ("8/8/8/3K1k2/8/8/8/8 w - - 7 1 g3", "G3.0"),
+    ],
+)
+def test_the_seventh_field(fen: str, accrued: str | None) -> None:
+    parsed = parse_fen(fen)
+    assert (None if parsed.accrued is None else str(parsed.accrued)) == accrued
+
+
+def test_folding(tables: Tablebase) -> None:
+    board = chess.Board("8/8/8/3K1k2/8/8/8/8 w - - 0 1")  # -G5.5 itself
+    for given_score, folded in (
+        ("G26.5", "-G5.5"),
+        ("-G218.0", "-G5.5"),
+        ("G5.5", "G5.5"),  # on equal rank the first holder keeps it
+        (GScore.parse("G1.5"), "G1.5"),
+        (None, "-G5.5"),
+    ):
+        result = tables.probe(board, given_score)
+        assert (str(result.accrued), str(result.position_score)) == (folded, "-G5.5")
+    for bad in ("G0.0", "-G0.5", "G1.7", "5.5"):
+        with pytest.raises(UsageError):
+            tables.probe(board, bad)
+
+
+@pytest.mark.parametrize("method", ["probe", "get", "moves", "line"])
+def test_arguments_of_another_kind(method: str, tables: Tablebase) -> None:
+    ask = getattr(tables, method)
+    with pytest.raises(TypeError, match="the accrued score is a float: expected a G-score, text such"):
+        ask(chess.Board("8/8/8/3K1k2/8/8/8/8 w - - 0 1"), 3.5)
+    with pytest.raises(TypeError, match=r"the position is a str: expected a chess\.Board"):
+        ask("8/8/8/3K1k2/8/8/8/8 w - - 0 1")
+
+
+def test_mate_and_stalemate_are_what_they_are(tables: Tablebase) -> None:
+    for fen, value in (
+        ("8/8/8/8/8/1k1b4/8/K7 w", "-G0.5"),
+        ("7k/6Q1/6K1/8/8/8/8/8 b", "G0.0"),  # its table is not there
+    ):
+        board = parse_fen(fen).board
+        result = tables.probe(board, "G1.5")
+        assert (str(result.value), result.depth, str(result.accrued)) == (value, 0, value)
+        assert tables.moves(board) == tables.line(board) == []
+
+
+def test_missing_tables(tmp_path: Path, reference_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    board = chess.Board("8/8/8/3K1k2/8/8/8/6B1 w - - 0 1")
+    with open_tablebase(tmp_path) as tables:
+        assert tables.get(board) is None
+        with pytest.raises(MissingTableError, match=f"tbgen build KBvK --dir {tmp_path}") as caught:
+            tables.probe(board.mirror())
+        assert isinstance(caught.value, KeyError)
+        assert (caught.value.material, caught.value.exit_code) == ("KBvK", 3)
+        # A table that only some of the moves need.
+        shutil.copy(table_path(reference_dir, "KBvK"), tmp_path)
+        near = chess.Board("8/8/8/3K4/8/8/6k1/6B1 b - - 0 1")
+        assert tables.probe(near)
+        with pytest.raises(MissingTableError, match="tbgen build KvK "):
+            tables.moves(near)
+        assert tables.get(chess.Board()) is None
+        for bad in ("nonsense", "G0.5"):
+            with pytest.raises(UsageError):
+                tables.get(board, bad)
+    monkeypatch.setenv("TBGEN_DIR", str(tmp_path))
+    with tbgen.open_tablebase() as tables:
+        assert tables.get(board) == tables.probe(board)
+    monkeypatch.delenv("TBGEN_DIR")
+    monkeypatch.chdir(tmp_path)
+    with tbgen.open_tablebase() as tables, pytest.raises(MissingTableError, match=r"tbgen build KBvK$"):
+        tables.probe(board)
+
+
+def test_damaged_tables(tmp_path: Path, reference_dir: Path) -> None:
+    board = chess.Board("8/8/8/3K1k2/8/8/8/6B1 w - - 0 1")
+    path = table_path(tmp_path, "KBvK")
+    shutil.copy(table_path(reference_dir, "KNvK"), path)
+    with open_tablebase(tmp_path) as tables:
+        with pytest.raises(DamagedTableError, match="holds KNvK"):
+            tables.get(board)
+        shutil.copy(table_path(reference_dir, "KBvK"), path)
+        os.truncate(path, 3000)
+        with pytest.raises(DamagedTableError, match="truncated"):
+            tables.get(board)
+
+
+def test_a_closed_tablebase(own_dir: Path) -> None:
+    board = chess.Board("8/8/8/3K1k2/8/8/8/6B1 w - - 0 1")
+    open_files = len(os.listdir("/proc/self/fd"))
+    with open_tablebase(own_dir) as tables:
+        tables.probe(board)
+        assert len(os.listdir("/proc/self/fd")) == open_files + 1
+    assert len(os.listdir("/proc/self/fd")) == open_files
+    with pytest.raises(ValueError, match="closed"):
+        tables.probe(board)
+    with pytest.raises(UsageError, match="rules"):
+        open_tablebase(own_dir, rules="x")
+
+
+def test_threads_and_bounded_files(own_dir: Path) -> None:
+    """Many threads, one file open at a time, a cache of a few chunks."""
+    rng = random.Random(0)
+    asked = []
+    for name in ("KvK", "KBvK", "KNvK"):
+        solution = solve(name)
+        for number, board in boards(solution, rng.sample(range(int(solution.moves.legal.sum())), 150)):
+            asked.append((board, (int(solution.value[number]), int(solution.depth[number]))))
+    rng.shuffle(asked)
+    before = len(os.listdir("/proc/self/fd"))
+    with Tablebase(own_dir, max_open_files=1, cache_bytes=50_000) as tables:
+
+        def probe(board: chess.Board) -> tuple[int, int]:
+            result = tables.probe(board)
+            return result.value.code, result.depth
+
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(probe, [board for board, _ in asked]))
+        assert found == [expected for _, expected in asked]
+        assert len(os.listdir("/proc/self/fd")) <= before + 1
+
+
+def test_probing_leaves_the_board_alone(tables: Tablebase) -> None:
+    board = chess.Board("8/8/8/3K1k2/8/8/8/6B1 w - - 0 1")
+    board.push_san("Bh2")
+    fen, stack = board.fen(), list(board.move_stack)
+    tables.moves(board)
+    tables.line(board)
+    assert (board.fen(), board.move_stack) == (fen, stack)
+
+
+@given(st.text(max_size=40) | st.from_regex(r"[pnbrqkPNBRQK1-8/]{1,30} [wb] (-|K|Kq) (-|e3) \d+ 1( G\d\.5)?"))
+def test_no_text_gives_another_error(text: str) -> None:
+    try:
+        fen = parse_fen(text)
+        validate(fen.board)
+        locate(fen.board)
+    except TbgenError as error:
+        assert error.exit_code == 2  # noqa: PT017
+        assert "\n" not in str(error)  # noqa: PT017
+
+
+@given(
+    st.builds(GScore, st.integers(0, 400), st.booleans()),
+    st.builds(GScore, st.integers(0, 400), st.booleans()),
+)
+def test_signed_scores(one: GScore, other: GScore) -> None:
+    first, second = of_gscore(one), of_gscore(other)
+    assert to_gscore(first) == one
+    assert to_gscore(~first) == -one
+    assert (merit(first, True) > merit(second, True)) == (one > other)
+    assert merit(first, False) == -merit(first, True)
+    assert to_gscore(fold(first, second)) == (other if other.rank < one.rank else one)
+    if one.rank < 127:
+        assert of_code(one.code) == first
+        assert first & 255 == one.code
+
+
+def test_probing_imports_no_solver() -> None:
+    code = "import tbgen.probe.tablebase, tbgen.cli.probe, tbgen.cli.info, sys; print('numba' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"
+    code = "import tbgen, sys; tbgen.GScore; print({'numpy', 'h5py', 'chess'} & set(sys.modules))"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"
+    assert tbgen.__version__
+    assert set(tbgen.__all__) <= set(dir(tbgen))
+    assert all(hasattr(tbgen, name) for name in tbgen.__all__)
+    with pytest.raises(AttributeError, match="nonsense"):
+        tbgen.nonsense  # noqa: B018

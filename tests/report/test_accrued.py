@@ -1,0 +1,140 @@
+"""What becomes of accrued scores: every state counted anew, by probing and from the file format."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tbgen.index.position import locate
+from tbgen.probe.tablebase import open_tablebase
+from tbgen.report.facts.table import report_table
+from tbgen.report.model import AccruedCounts, AccruedView
+from tbgen.score import NONE, GScore
+from tbgen.store.format import table_path
+from tbgen.store.reader import TableFile
+from tbgen.store.writer import write_table
+from tests.support.report_positions import accrued_scores, positions
+from tests.support.table_states import layers_of
+
+KINDS = ("states", "stored", "survives", "improved", "worsened", "lost", "lost_by_reset", "fresh")
+
+Counts = Counter[tuple[int, bool, str]]
+
+
+def kinds(accrued: GScore, value: GScore, fresh: GScore) -> list[str]:
+    """What a state counts as, straight from the definitions."""
+    found = ["states"]
+    if accrued.rank <= fresh.rank:
+        found.append("stored")
+    if value == fresh:
+        found.append("fresh")
+    if value == accrued:
+        found.append("survives")
+    elif value.white == accrued.white:
+        better = value > accrued if accrued.white else value < accrued
+        found.append("improved" if better else "worsened")
+    else:
+        found.append("lost" if value.rank < accrued.rank else "lost_by_reset")
+    return found
+
+
+def assert_same(counts: Counts, view: dict[tuple[int, bool], AccruedCounts]) -> None:
+    assert {
+        (side, white, kind): getattr(found, kind) for (side, white), found in view.items() for kind in KINDS
+    } == {
+        (side, white, kind): counts[side, white, kind]
+        for side in (0, 1)
+        for white in (True, False)
+        for kind in KINDS
+    }
+
+
+def view_of(directory: Path, name: str) -> AccruedView:
+    view = report_table(directory, name).accrued
+    assert view is not None
+    return view
+
+
+def test_every_state_of_bare_kings_by_probing(three_men: Path) -> None:
+    board, canonical = Counts(), Counts()
+    with open_tablebase(three_men) as tables:
+        for position in positions(three_men, "KvK"):
+            for accrued in accrued_scores(position.own):
+                value = tables.probe(position.board, accrued).value
+                for kind in kinds(accrued, value, position.value):
+                    board[position.side, accrued.white, kind] += position.images
+                    canonical[position.side, accrued.white, kind] += position.share
+    view = view_of(three_men, "KvK")
+    assert_same(board, dict(view.board))
+    assert_same(canonical, dict(view.canonical))
+
+
+@pytest.mark.parametrize("name", ["KNvK", pytest.param("KPvK", marks=pytest.mark.slow)])
+def test_every_state_of_three_men(name: str, three_men: Path) -> None:
+    """With python-chess for the positions' own scores, and the runs read as docs/format.md says."""
+    with TableFile(table_path(three_men, name)) as file:
+        table = file.read()
+    score = np.full(table.value.shape, NONE, np.uint8)
+    images, shares = (np.zeros(table.value.shape) for _ in range(2))
+    for position in positions(three_men, name):
+        place = position.side, locate(position.board).slot
+        score[place] = position.own.code
+        images[place] += position.images
+        shares[place] += position.share
+    board, canonical = Counts(), Counts()
+    rank = np.minimum(score, 255 - score)
+    for code, value, _ in layers_of(table, score):
+        accrued = GScore.from_code(code)
+        states = (score != NONE) & (rank >= accrued.rank) & (rank > 1) & (score != code)
+        for side in (0, 1):
+            here = states[side]
+            triples = np.stack([value[side][here], table.value[side][here]]).astype(np.int64)
+            which, where = np.unique(triples, axis=1, return_inverse=True)
+            for number, (own, fresh) in enumerate(which.T.tolist()):
+                for kind in kinds(accrued, GScore.from_code(own), GScore.from_code(fresh)):
+                    chosen = where.reshape(-1) == number
+                    board[side, accrued.white, kind] += int(images[side][here][chosen].sum())
+                    canonical[side, accrued.white, kind] += int(shares[side][here][chosen].sum())
+    view = view_of(three_men, name)
+    assert_same(board, dict(view.board))
+    assert_same(canonical, dict(view.canonical))
+
+
+def test_wiping_out(three_men: Path) -> None:
+    """Where somebody has something to take, and where nobody has."""
+    for found in view_of(three_men, "KvK").board.values():
+        assert found.wiped_out == 0
+        assert found.survives == found.stored
+    knights = view_of(three_men, "KNvK").board
+    # KNvK: V = A in 3.17 of 5.02 million states with rank(A) <= rank(W), A = g(P) included (docs/theory.md).
+    stored, survives = (sum(getattr(c, kind) for c in knights.values()) for kind in ("stored", "survives"))
+    assert 4_970_000 < stored < 5_020_000
+    assert 3_120_000 < survives < 3_170_000
+    assert stored - survives == sum(found.wiped_out for found in knights.values()) == 1_840_956
+    for found in knights.values():
+        assert found.states == found.survives + found.improved + found.lost + found.wiped_out
+        assert found.share(found.states) == 1
+
+
+def test_tables_without_accrued_scores(three_men: Path, tmp_path: Path) -> None:
+    """There is no such view, and nothing else changes."""
+    with TableFile(table_path(three_men, "KNvK")) as file:
+        table = file.read()
+    table.run_mask = np.zeros((2, 2, 0), np.uint64)
+    table.run_rank, table.run_value, table.run_depth = (
+        table.run_rank[:0],
+        table.run_value[:0],
+        table.run_depth[:0],
+    )
+    write_table(table, table_path(tmp_path, "KNvK"), version="0.1.0", build_seconds=1.0)
+    report, whole = report_table(tmp_path, "KNvK"), report_table(three_men, "KNvK")
+    assert report.accrued is None
+    assert (report.distribution, report.endgame) == (whole.distribution, whole.endgame)
+
+
+def test_bare_kings_are_alike(three_men: Path) -> None:
+    """Both sides hold as much where both have the same men."""
+    view = view_of(three_men, "KvK").board
+    assert view[0, True] == view[1, False]
+    assert view[0, False] == view[1, True]

@@ -1,0 +1,119 @@
+"""Where two tables of a material differ, and the page about it."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import chess
+import html5lib
+import numpy as np
+import pytest
+
+from tbgen.errors import TbgenError
+from tbgen.material import Material
+from tbgen.report.facts.difference import EXAMPLES, Difference, difference, document
+from tbgen.report.facts.table import report_table
+from tbgen.report.scan.source import TableSource
+from tbgen.report.site.site import Site
+from tbgen.score import NONE, GScore
+from tbgen.store.format import table_path
+from tbgen.store.reader import TableFile
+from tbgen.store.writer import write_table
+from tests.support.report_positions import positions
+
+KNVK = Material.parse("KNvK")
+
+
+@pytest.fixture(scope="module")
+def altered(three_men: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a table of KNvK in which some values are others."""
+    directory = tmp_path_factory.mktemp("altered")
+    with TableFile(table_path(three_men, "KNvK"), material=KNVK) as file:
+        table = file.read()
+    value = table.value.copy()
+    random = np.random.default_rng(7)
+    some = (random.random(value.shape) < 0.1) & np.isin(value, [7, 255 - 7])  # G3.5 and -G3.5
+    value[some] = random.choice([4, 5, 255 - 8], int(some.sum()))
+    write_table(
+        replace(table, value=value), table_path(directory, "KNvK"), version="0.1.0", build_seconds=1.0
+    )
+    return directory
+
+
+def compared(first: Path, second: Path) -> Difference:
+    with TableSource(first, KNVK, "r") as r, TableSource(second, KNVK, "r") as wg:
+        return difference(r, wg)
+
+
+def test_a_table_does_not_differ_from_itself(three_men: Path) -> None:
+    found = compared(three_men, three_men)
+    assert found.differing == (0, 0)
+    assert found.share == 0
+    assert found.examples == ()
+    assert found.positions == (205496, 223944)
+
+
+def test_counts_are_those_of_probing(three_men: Path, altered: Path) -> None:
+    found = compared(three_men, altered)
+    pairs: Counter[tuple[int, GScore, GScore]] = Counter()
+    longest: dict[tuple[int, GScore, GScore], int] = {}
+    values = {}
+    for one, other in zip(positions(three_men, "KNvK"), positions(altered, "KNvK"), strict=True):
+        if one.value != other.value:
+            key = one.side, one.value, other.value
+            pairs[key] += one.images
+            longest[key] = max(longest.get(key, 0), one.depth)
+            values[one.board.fen()] = one.value, other.value, one.depth, other.depth
+    assert len(pairs) > 5
+    assert {(side, *pair): n for side in (0, 1) for pair, n in found.sides[side].items()} == pairs
+    assert found.differing == tuple(sum(found.sides[side].values()) for side in (0, 1))
+    assert found.share == sum(pairs.values()) / sum(found.positions)
+    assert len(found.examples) == min(len(pairs), EXAMPLES)
+    assert [example.count for example in found.examples] == sorted(pairs.values(), reverse=True)[:EXAMPLES]
+    for example in found.examples:
+        assert values[example.fen] == (example.r, example.wg, example.r_depth, example.wg_depth)
+        key = int(not example.white_to_move), example.r, example.wg
+        assert (example.count, example.r_depth) == (pairs[key], longest[key])
+        assert chess.Board(example.fen).turn == example.white_to_move
+
+
+def test_tables_of_other_positions_are_refused(three_men: Path, tmp_path: Path) -> None:
+    with TableFile(table_path(three_men, "KNvK"), material=KNVK) as file:
+        table = file.read()
+    value = table.value.copy()
+    value[0, np.flatnonzero(value[0] != NONE)[0]] = NONE
+    write_table(replace(table, value=value), table_path(tmp_path, "KNvK"), version="0.1.0", build_seconds=1.0)
+    with pytest.raises(TbgenError, match="the tables of KNvK do not hold the same positions"):
+        compared(three_men, tmp_path)
+
+
+def test_the_page(three_men: Path, altered: Path, tmp_path: Path) -> None:
+    found = compared(three_men, altered)
+    report = report_table(three_men, KNVK)
+    other = replace(
+        report, rules="wg", records=tuple(replace(record, rules="wg") for record in report.records)
+    )
+    site = Site(tmp_path, "0.1.0", compares=True)
+    site.write_style()
+    site.write_table(report, "wg")
+    site.write_table(other, "r")
+    site.write_differences([found])
+    site.write_overview({"r": [report], "wg": [other]}, {"r": [], "wg": []})
+    pages = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.html")}
+    assert len(pages) == 7
+    for name in pages:
+        text = (tmp_path / name).read_text()
+        page = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(text)
+        for link in page.iter("a"):
+            target = link.get("href").partition("#")[0]
+            assert not target or ((tmp_path / name).parent / target).is_file(), (name, target)
+        assert "differences.html" in text
+    page = html5lib.parse((tmp_path / "differences.html").read_text(), namespaceHTMLElements=False)
+    cells = ["".join(cell.itertext()) for cell in page.iter("td")]
+    assert cells[:2] == [f"{found.positions[0]:,}", f"{found.differing[0]:,}"]
+    assert cells[3:5] == [f"{found.positions[1]:,}", f"{found.differing[1]:,}"]
+    assert [code.text for code in page.iter("code")] == [example.fen for example in found.examples]
+    (written,) = json.loads((tmp_path / "differences.json").read_text())
+    assert written == json.loads(json.dumps(document(found)))
+    assert sum(pair["count"] for pair in written["white"]["pairs"]) == found.differing[0]

@@ -1,0 +1,204 @@
+"""What endgames give, and mating potential: the rule of thumb, and truths that everybody knows."""
+
+from pathlib import Path
+
+import chess
+import pytest
+
+from tbgen.errors import MissingTableError, UsageError
+from tbgen.material import Material
+from tbgen.probe.tablebase import open_tablebase
+from tbgen.report.facts.endgames import UNUSUAL_SHARE, endgame, meaning, percent
+from tbgen.report.facts.mating import mating_potential, mating_rule
+from tbgen.report.facts.wiki import SHOWN
+from tbgen.report.model import Endgame, Verdict
+from tbgen.report.scan.scan import scan
+from tbgen.score import GScore
+
+
+@pytest.mark.parametrize(
+    ("name", "divisor", "leader", "wins"),
+    [
+        ("KvK", 1, None, None),
+        ("KQvK", 1, True, True),
+        ("KBvK", 8, True, False),
+        ("KNNvK", 8, True, False),
+        ("KBNvK", 1, True, True),
+        ("KQvKR", 2, True, True),
+        ("KRvKB", 8, True, False),
+        ("KRvKR", 1, None, None),
+        ("KRvKP", 1, True, True),
+        ("KBvKP", 8, True, False),
+        ("KPvK", 1, True, None),
+        ("KBPvKN", 4, True, False),
+        ("KRPvKB", 1, True, None),
+        ("KQPvKR", 1, True, None),
+        ("KBBvKQ", 8, False, False),
+        ("KQNvKQ", 8, True, False),
+    ],
+)
+def test_rule(name: str, divisor: int, leader: bool | None, wins: bool | None) -> None:
+    rule = mating_rule(Material.parse(name))
+    assert (rule.divisor, rule.leader, rule.wins) == (divisor, leader, wins)
+    assert rule.reason
+
+
+def test_values_are_adjustable() -> None:
+    values = {"Q": 9.5, "R": 7.0, "B": 3.0, "N": 3.5, "P": 1.0}
+    assert mating_rule(Material.parse("KRvKB"), values).divisor == 2
+    rule = mating_rule(Material.parse("KBvKN"), values)
+    assert (rule.leader, rule.advantage) == (False, 0.5)
+    assert mating_rule(Material.parse("KNvK"), values).divisor == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "white", "black"),
+    [
+        ("KvK", Verdict.NO_HELP_MATE, Verdict.NO_HELP_MATE),
+        ("KQvK", Verdict.GENERAL, Verdict.NO_HELP_MATE),
+        ("KRvK", Verdict.GENERAL, Verdict.NO_HELP_MATE),
+        ("KBvK", Verdict.NO_HELP_MATE, Verdict.NO_HELP_MATE),
+        ("KNvK", Verdict.NO_HELP_MATE, Verdict.NO_HELP_MATE),
+        ("KPvK", Verdict.SOMETIMES, Verdict.NO_HELP_MATE),
+    ],
+)
+def test_truth_of_three_men(name: str, white: Verdict, black: Verdict, three_men: Path) -> None:
+    found = mating_potential(name, three_men)
+    assert (found.truth[0].verdict, found.truth[1].verdict) == (white, black)
+    assert found.agrees is (None if name in ("KvK", "KPvK") else True)
+    assert found.sentence.startswith(f"{name}: ")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "white", "black", "agrees"),
+    [
+        ("KBBvK", Verdict.GENERAL, Verdict.NO_HELP_MATE, True),
+        ("KBNvK", Verdict.GENERAL, Verdict.NO_HELP_MATE, True),
+        ("KNNvK", Verdict.NEVER, Verdict.NO_HELP_MATE, True),
+        ("KQvKR", Verdict.GENERAL, Verdict.SOMETIMES, True),
+        ("KRvKR", Verdict.SOMETIMES, Verdict.SOMETIMES, None),
+        ("KRvKB", Verdict.SOMETIMES, Verdict.NO_HELP_MATE, True),
+        ("KBvKB", Verdict.NEVER, Verdict.NEVER, None),
+        ("KBvKN", Verdict.NEVER, Verdict.NEVER, None),
+    ],
+)
+def test_truth_of_four_men(
+    name: str, white: Verdict, black: Verdict, agrees: bool | None, tables: Path
+) -> None:
+    found = mating_potential(name, tables)
+    assert (found.truth[0].verdict, found.truth[1].verdict) == (white, black)
+    assert found.agrees is agrees
+    assert ("wrong" in found.sentence) is (agrees is False)
+
+
+@pytest.mark.slow
+def test_bishops_of_one_colour(tables: Path) -> None:
+    found = mating_potential("KBBvK", tables)
+    assert found.like_bishops is not None
+    assert found.like_bishops[0].verdict is Verdict.NO_HELP_MATE
+    assert found.truth[0].shares[0] > 0.99
+
+
+@pytest.mark.slow
+def test_known_shares(tables: Path) -> None:
+    """Two knights have mates, none of them forced; a rook seldom beats a bishop."""
+    knights = mating_potential("KNNvK", tables).truth[0]
+    assert (knights.mates > 0, knights.forced) == (True, (0, 0))
+    assert str(knights.best[0]) == str(knights.best[1]) == "G0.5"
+    rook = mating_potential("KRvKB", tables).truth[0]
+    assert 0.05 < rook.shares[0] < 0.2
+    assert str(mating_potential("KRvKB", tables).truth[1].best[0])[0] == "G"  # White holds it
+
+
+def test_values_of_wrong_rules(three_men: Path) -> None:
+    """With a bishop worth more than it is, the rule expects wins that there are not."""
+    found = mating_potential("KNvK", three_men, values={"Q": 9.5, "R": 5, "B": 3.25, "N": 3.75, "P": 1})
+    assert found.agrees is False
+    assert found.sentence.endswith("The rule is wrong here.")
+
+
+def test_errors(three_men: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        mating_potential("KX", three_men)
+    with pytest.raises(MissingTableError):
+        mating_potential("KQvK", tmp_path)
+
+
+# What endgames give
+
+
+def given(directory: Path, name: str) -> Endgame:
+    return endgame(scan(directory, Material.parse(name)))
+
+
+def modes(found: Endgame) -> list[str]:
+    return [str(side.mode) for side in found.sides]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("KvK", ["-G5.5", "G5.5"]),
+        ("KBvK", ["G1.5", "G1.5"]),
+        ("KNvK", ["G3.5", "G3.5"]),
+        ("KPvK", ["G0.0", "G0.0"]),
+        ("KQvK", ["G0.0", "G0.0"]),
+    ],
+)
+def test_typical_values(name: str, expected: list[str], three_men: Path) -> None:
+    found = given(three_men, name)
+    assert modes(found) == expected
+    assert all(value in found.sentence for value in expected)
+
+
+@pytest.mark.slow
+def test_two_knights_stalemate(tables: Path) -> None:
+    found = given(tables, "KNNvK")
+    assert modes(found) == ["G0.5", "G0.5"]
+    assert found.sides[0].share(GScore.parse("G0.5")) > 0.98
+
+
+def test_examples_are_what_they_stand_for(three_men: Path) -> None:
+    with open_tablebase(three_men) as tables:
+        for name in ("KvK", "KBvK", "KNvK", "KPvK"):
+            for unusual in given(three_men, name).unusual:
+                board = chess.Board(unusual.fen)
+                result = tables.probe(board)
+                assert (result.value, result.depth) == (unusual.value, unusual.depth)
+                assert board.turn == unusual.white_to_move
+                assert not any(map(board.is_capture, board.legal_moves))
+                assert not board.is_game_over() or board.is_insufficient_material()
+                assert 0 < unusual.share < UNUSUAL_SHARE
+
+
+def test_positions_of_the_wiki(three_men: Path) -> None:
+    """Best play comes to what the wiki's does, in as many plies where it gives a line."""
+    with open_tablebase(three_men) as tables:
+        for name, shown in SHOWN.items():
+            found = given(three_men, name)
+            assert [example.fen for example in found.examples] == [one.fen for one in shown]
+            for example in found.examples:
+                side = found.sides[0 if example.white_to_move else 1]
+                result = tables.probe(chess.Board(example.fen))
+                assert (result.value, result.depth) == (example.value, len(example.line.split()))
+                assert example.share == side.share(example.value)
+                assert example.typical == (example.value == side.mode)
+    assert given(three_men, "KQvK").examples == ()
+
+
+def test_words() -> None:
+    assert meaning(GScore.parse("G0.0")) == "G0.0 (White mates)"
+    assert meaning(GScore.parse("-G3.5")) == "-G3.5"
+    shares = (0.0, 0.0001, 0.5, 0.9999, 1.0)
+    assert [percent(share) for share in shares] == [
+        *("0 %", "less than 0.1 %", "50.0 %", "more than 99.9 %", "100 %"),
+    ]
+
+
+def test_what_is_asked_of_whom(three_men: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TBGEN_DIR", str(three_men))
+    assert mating_potential("KRvK") == mating_potential("KRvK", three_men)
+    assert mating_potential("KvKR") == mating_potential("KRvK")
+    with pytest.raises(UsageError, match="the scan is of KNvK by the rules r, not of KQvK by r"):
+        mating_potential("KQvK", scan(three_men, Material.parse("KNvK")))

@@ -1,0 +1,89 @@
+"""Moves and captures of whole blocks of positions against python-chess."""
+
+import random
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+
+from tbgen.index.boards import board_of
+from tbgen.index.layout import layout_of
+from tbgen.material import Material, all_materials
+from tbgen.report.scan.blocks import BLOCK_SLOTS, block_at, blocks_of, like_bishops, symmetric_slots
+from tbgen.report.scan.mobility import mobility
+from tbgen.score import NONE
+from tbgen.store.format import table_path
+from tbgen.store.reader import TableFile
+
+NAMES = ["KvK", "KQvK", "KPvK", "KQvKR", "KBBvK", "KRvKN", "KRPvK", "KNvKP", "KPPvK", "KPvKP"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rank_and_captures(name: str, tables: Path) -> None:
+    material, rng = Material.parse(name), random.Random(name)
+    layout = layout_of(material)
+    with TableFile(table_path(tables, name), material=material) as file:
+        value, depth = file.read_fresh()
+    blocks = blocks_of(layout)
+    for start, size in rng.sample(blocks, min(2, len(blocks))):
+        block = block_at(layout, start, size)
+        for side in (0, 1):
+            found = mobility(block, side == 0)
+            rank, captures = found.rank.reshape(-1), found.captures.reshape(-1)
+            slots = np.flatnonzero(value[side, start : start + size] != NONE).tolist()
+            for slot in rng.sample(slots, min(len(slots), 250)):
+                board = board_of(layout, side, start + slot)
+                moves = list(board.legal_moves)
+                assert rank[slot] == 2 * len(moves) + (not board.is_check()), board.fen()
+                assert captures[slot] == any(map(board.is_capture, moves)), board.fen()
+                if depth[side, start + slot] == 0:
+                    code = int(value[side, start + slot])
+                    assert min(code, 255 - code) == rank[slot], board.fen()
+
+
+@pytest.mark.parametrize("material", all_materials(5), ids=str)
+def test_blocks_cover_the_table(material: Material) -> None:
+    """Each slot once; blocks of the runs' 4096, so that runs can be read; men where the layout has them."""
+    layout, rng = layout_of(material), random.Random(material.name)
+    blocks = blocks_of(layout)
+    ends = [start + size for start, size in blocks]
+    assert [start for start, _ in blocks] == [0, *ends[:-1]]
+    assert ends[-1] == layout.size
+    assert all(start % 4096 == 0 for start, _ in blocks)
+    assert max(size for _, size in blocks) <= BLOCK_SLOTS
+    for start, size in (*rng.sample(blocks, min(3, len(blocks))), blocks[-1]):
+        block = block_at(layout, start, size)
+        assert block.size == size
+        men = [np.broadcast_to(man.squares, block.shape).reshape(-1) for man in block.men]
+        for slot in (0, rng.randrange(size), size - 1):
+            free, pawns = layout.squares(start + slot)
+            assert [int(man[slot]) for man in men] == [*free, *pawns]
+
+
+@pytest.mark.parametrize("name", ["KvK", "KQvK", "KBBvK", "KQvKQ"])
+def test_symmetric_slots(name: str) -> None:
+    """All slots whose position is its own image in the long diagonal, found by trying all of them."""
+    layout = layout_of(Material.parse(name))
+    slots = set(symmetric_slots(layout).tolist())
+    candidates = (
+        range(layout.size) if layout.free < 4 else random.Random(1).sample(range(layout.size), 20_000)
+    )
+    for slot in (*candidates, *slots):
+        free, _ = layout.squares(slot)
+        if layout.slot(free) == slot and len(set(free)) == len(free):
+            board = board_of(layout, 0, slot)
+            assert (board == board.transform(chess.flip_diagonal)) == (slot in slots), board.fen()
+
+
+def test_bishops_of_one_colour() -> None:
+    layout = layout_of(Material.parse("KBBvK"))
+    start, size = blocks_of(layout)[-1]
+    block = block_at(layout, start, size)
+    like = like_bishops(block.men)
+    assert like is not None
+    like = np.broadcast_to(like, block.shape).reshape(-1)
+    for slot in range(0, size, 97):
+        (*_, first, second), _ = layout.squares(start + slot)
+        assert like[slot] == ((first // 8 + first) % 2 == (second // 8 + second) % 2)
+    assert like_bishops(block_at(layout_of(Material.parse("KBvKB")), 0, 4096).men) is None

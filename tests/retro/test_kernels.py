@@ -1,0 +1,372 @@
+"""The solver's kernels against slow equivalents: single squares, single positions of python-chess."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+
+from tbgen.accelerate import jit
+from tbgen.index.layout import Layout, layout_of
+from tbgen.index.source import ArraySource, Source
+from tbgen.index.symmetry import IMAGE
+from tbgen.index.table import FRESH, LAST_RUN
+from tbgen.material import Material
+from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.retro.kernels.bits import ONE, image, lowest, reach
+from tbgen.retro.kernels.canonical import canonical_words, expand, like_men, mirrors_itself
+from tbgen.retro.kernels.events import event, event_key, event_node, is_settled, sort_events
+from tbgen.retro.kernels.frame import frame_of, legal_words, place_pawns
+from tbgen.retro.kernels.geometry import BISHOP, BIT, KING, KNIGHT, QUEEN, ROOK
+from tbgen.retro.kernels.mobility import rank_at
+from tbgen.retro.kernels.moves import MAX_ORIGINS, origins
+from tbgen.retro.kernels.phase import Workspace, count_moves, make_workspace
+from tbgen.retro.kernels.resets import NO_EXIT
+from tbgen.retro.kernels.runs import Log, weave
+from tbgen.retro.supply import Supply
+from tbgen.score import GScore
+from tbgen.store.format import table_path
+from tbgen.store.reader import TableFile
+from tests.support.one_ply import by_probing
+from tests.support.table_states import canonical_slots, squares_of
+
+TYPES = {KING: chess.KING, QUEEN: chess.QUEEN, ROOK: chess.ROOK, BISHOP: chess.BISHOP, KNIGHT: chess.KNIGHT}
+MATERIALS = ["KvK", "KNvK", "KQvKR", "KNNvK", "KBvKB", "KBPvK", "KPvKP", "KPPvK", "KNvKP", "KQvKP"]
+
+
+# What only kernels may call, called by kernels
+
+
+@jit
+def images(words, symmetry):
+    found = np.empty_like(words)
+    for number in range(len(words)):
+        found[number] = image(words[number], symmetry)
+    return found
+
+
+@jit
+def reached(kind, words, empty):
+    found = np.empty_like(words)
+    for number in range(len(words)):
+        found[number] = reach(kind, words[number], empty[number])
+    return found
+
+
+@jit
+def rank_of_slot(slices, slot):
+    return rank_at(slices[slot >> 6], slot & 63)
+
+
+def count_of_slot(counts: np.ndarray, slot: int) -> int:
+    """The number that the first seven slices (uint64 (words, 8)) hold for a slot."""
+    return sum((int(counts[slot >> 6, number]) >> (slot & 63) & 1) << number for number in range(7))
+
+
+@jit
+def count_origins(fr, target, mover, each_move, allowed):
+    """How often each slot is listed as an origin of the set."""
+    out_word, out_bits = np.empty(MAX_ORIGINS, np.int64), np.empty(MAX_ORIGINS, np.uint64)
+    live = np.zeros(fr.words // 64 + 1, np.uint64)  # words with an allowed position
+    for word in range(fr.words):
+        if allowed[word]:
+            live[word >> 6] |= BIT[word & 63]
+    squares = np.empty(fr.scalars, np.int64)
+    found = np.zeros(64 * fr.words, np.int64)
+    for word in range(fr.words):
+        if target[word]:
+            count = origins(
+                fr, word, target[word], mover, each_move, live, out_word, out_bits, np.int64(0), squares
+            )
+            for number in range(count):
+                bits = out_bits[number] & allowed[out_word[number]]
+                while bits:
+                    found[64 * out_word[number] + lowest(bits)] += 1
+                    bits &= bits - ONE
+    return found
+
+
+@jit
+def events_of(attacker, value, time, settled, node):
+    found = np.empty(len(value), np.uint64)
+    for number in range(len(value)):
+        found[number] = event(attacker, value[number], time[number], settled, node[number])
+    return found
+
+
+@jit
+def parts_of(events):
+    found = np.empty((3, len(events)), np.int64)
+    for number in range(len(events)):
+        found[0, number] = event_key(events[number])
+        found[1, number] = event_node(events[number])
+        found[2, number] = is_settled(events[number])
+    return found
+
+
+# Words
+
+
+def words(number: int, seed: int) -> list[int]:
+    """Words of few, some and many bits."""
+    rng = random.Random(seed)
+    found = [rng.getrandbits(64) for _ in range(number)]
+    found += [rng.getrandbits(64) & rng.getrandbits(64) & rng.getrandbits(64) for _ in range(number)]
+    found += [rng.getrandbits(64) | rng.getrandbits(64) | rng.getrandbits(64) for _ in range(number)]
+    return [*found, 0, 2**64 - 1, *(1 << square for square in range(64))]
+
+
+def bits_of(word: int) -> list[int]:
+    return [square for square in range(64) if word >> square & 1]
+
+
+@pytest.mark.parametrize("symmetry", range(8))
+def test_image(symmetry: int) -> None:
+    chosen = words(30, symmetry)
+    expected = [sum(1 << IMAGE[symmetry][square] for square in bits_of(word)) for word in chosen]
+    assert images(np.array(chosen, np.uint64), symmetry).tolist() == expected
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_reach(kind: int) -> None:
+    chosen, empty = words(60, kind), words(60, 9)[::-1]
+    expected = []
+    for word, free in zip(chosen, empty, strict=True):
+        attacked = 0
+        for square in bits_of(word):
+            board = chess.BaseBoard(None)
+            for other in bits_of(~free & 2**64 - 1 & ~(1 << square)):
+                board.set_piece_at(other, chess.Piece(chess.PAWN, chess.WHITE))
+            board.set_piece_at(square, chess.Piece(TYPES[kind], chess.WHITE))
+            attacked |= int(board.attacks(square))
+        expected.append(attacked & free)
+    assert reached(kind, np.array(chosen, np.uint64), np.array(empty, np.uint64)).tolist() == expected
+
+
+@pytest.mark.parametrize("name", [*MATERIALS, "KQQvK", "KNNNvK", "KRRvKR"])
+def test_canonical_words(name: str) -> None:
+    layout = layout_of(Material.parse(name))
+    rng = random.Random(name)
+    frame = frame_of(layout)
+    for phase in rng.sample(range(len(layout.placements)), min(20, len(layout.placements))):
+        found = np.zeros(frame.words, np.uint64)
+        like, mirrored = like_men(layout), mirrors_itself(layout, phase)
+        start = rng.randrange(max(1, frame.words - 500))
+        stop = min(start + 500, frame.words)
+        canonical_words(frame, like, mirrored, found, start, stop)
+        chosen = [rng.randrange(64 * start, 64 * stop) for _ in range(2000)]
+        slots = np.array(chosen, np.int64) + phase * layout.phase_size
+        expected = canonical_slots(layout, *squares_of(layout, slots)) == slots
+        assert [int(found[slot >> 6]) >> (slot & 63) & 1 for slot in chosen] == expected.tolist()
+
+
+@pytest.mark.parametrize("name", ["KNNvK", "KQvKR", "KBPvK", "KPPvK"])
+def test_expand(name: str) -> None:
+    layout = layout_of(Material.parse(name))
+    rng = np.random.default_rng(1)
+    value = rng.integers(0, 256, (2, layout.size), np.uint8)
+    depth = rng.integers(0, 999, (2, layout.size), np.uint16)
+    expanded = value.copy(), depth.copy()
+    expand_all(layout, *expanded)
+    slots = rng.integers(0, layout.size, 100_000)
+    canonical = canonical_slots(layout, *squares_of(layout, slots))
+    assert np.array_equal(expanded[0][:, slots], value[:, canonical])
+    assert np.array_equal(expanded[1][:, slots], depth[:, canonical])
+
+
+# Moves
+
+
+def board_at(layout: Layout, slot: int, side: int) -> chess.Board | None:
+    """The board that any slot stands for, None if two men share a square."""
+    free, pawns = layout.squares(slot)
+    if len({*free, *pawns}) < len(free) + len(pawns):
+        return None
+    board = chess.Board(None)
+    board.turn = side == 0
+    for kind, colour, square in zip(layout.kinds, layout.colours, free, strict=True):
+        board.set_piece_at(square, chess.Piece(TYPES[kind], colour == 0))
+    for number, square in enumerate(pawns):
+        board.set_piece_at(square, chess.Piece(chess.PAWN, number < layout.white_pawns))
+    return board
+
+
+def has(sets: np.ndarray, slot: int) -> bool:
+    return bool(int(sets[slot >> 6]) >> (slot & 63) & 1)
+
+
+def phase_of(layout: Layout, phase: int) -> Workspace:
+    """A workspace with the legal positions of a phase."""
+    ws = make_workspace(layout)
+    place_pawns(ws.frame, layout, phase)
+    legal_words(ws.frame, ws.phase.legal, 0, ws.frame.words)
+    return ws
+
+
+@pytest.fixture(scope="module")
+def tablebase(tables: Path) -> Iterator[Tablebase]:
+    """All tables of up to four men."""
+    with open_tablebase(tables) as tablebase:
+        yield tablebase
+
+
+def full_supply(layout: Layout, tables: Path) -> Supply:
+    """The supply of a table, its own slots as they are when the table is solved."""
+    sources: dict[Material, Source] = {}
+    for material in [*layout.material.successors(), layout.material]:
+        with TableFile(table_path(tables, material.name)) as file:
+            table = file.read()
+        sources[material] = ArraySource(table.value, table.depth)
+    supply = Supply(layout, sources)
+    pool = supply.pool
+    end = pool.targets.ep_offset + table.ep_value.size
+    for array, own, passing in zip(
+        (pool.value, pool.depth), (table.value, table.depth), (table.ep_value, table.ep_depth), strict=True
+    ):
+        array[: own.size] = own.reshape(-1)
+        array[pool.targets.ep_offset : end] = passing.reshape(-1)
+    expand_all(layout, *(array[: own.size].reshape(2, -1) for array in (pool.value, pool.depth)))
+    return supply
+
+
+def expand_all(layout: Layout, value: np.ndarray, depth: np.ndarray) -> None:
+    for phase in range(len(layout.placements)):
+        part = slice(phase * layout.phase_size, (phase + 1) * layout.phase_size)
+        expand(layout, phase, value[:, part], depth[:, part])
+
+
+@pytest.mark.parametrize("name", MATERIALS)
+def test_legality_ranks_and_exits(name: str, tables: Path, tablebase: Tablebase) -> None:
+    layout = layout_of(Material.parse(name))
+    rng = random.Random(name)
+    supply = full_supply(layout, tables)
+    look_up = by_probing(tablebase)
+    legal = 0
+    for phase in rng.sample(range(len(layout.placements)), min(8, len(layout.placements))):
+        ws = phase_of(layout, phase)
+        supply.prepare([phase])
+        count_moves(ws, supply.pool, mirrors_itself(layout, phase), 0, ws.frame.words)
+        for _ in range(900 // min(8, len(layout.placements))):
+            slot, side = rng.randrange(layout.phase_size), rng.randrange(2)
+            board = board_at(layout, phase * layout.phase_size + slot, side)
+            possible = board is not None and not board.was_into_check()
+            assert has(ws.phase.legal[side], slot) == possible
+            if board is None or not possible:
+                continue
+            legal += 1
+            moves = list(board.legal_moves)
+            rank = 2 * len(moves) + (not board.is_check())
+            assert rank_of_slot(ws.phase.slices[side], slot) == rank, board.fen()
+            quiet = sum(not board.is_zeroing(move) for move in moves)
+            assert count_of_slot(ws.phase.quiet[side], slot) == quiet, board.fen()
+            reached = []
+            for move in moves:
+                if board.is_zeroing(move):
+                    after = board.copy()
+                    after.push(move)
+                    reached.append(look_up(after, None))
+            check_exit(ws, side * layout.phase_size + slot, reached, board)
+    assert legal > 200
+
+
+def check_exit(ws: Workspace, node: int, reached: list[tuple[GScore, int]], board: chess.Board) -> None:
+    """The best zeroing move of a position is in place, with the depths of all that are as good."""
+    if not reached:
+        assert ws.exits.nearest[node] == NO_EXIT
+        return
+    value = (max if board.turn else min)(value for value, _ in reached)
+    depths = [depth for other, depth in reached if other == value]
+    found = ws.exits.value[node], ws.exits.nearest[node], ws.exits.farthest[node]
+    assert found == (value.code, min(depths), max(depths)), board.fen()
+
+
+@pytest.mark.parametrize("mover", [0, 1])
+@pytest.mark.parametrize("name", ["KvK", "KNvK", "KQvKR", "KNNvK", "KRPvK", "KNvKP", "KPvKP"])
+def test_origins(name: str, mover: int) -> None:
+    """A position has as many entries as it has quiet moves into the set, if each move is asked for."""
+    layout = layout_of(Material.parse(name))
+    rng = np.random.default_rng(mover)
+    phase = int(rng.integers(len(layout.placements)))
+    ws = phase_of(layout, phase)
+    first = phase * layout.phase_size
+    # Sets of the solver hold a position in all its slots or in none.
+    slots = np.arange(first, first + layout.phase_size)
+    chosen = rng.random(layout.size) < 0.02
+    member = chosen[canonical_slots(layout, *squares_of(layout, slots))]
+    target = packed(member) & ws.phase.legal[1 - mover]
+    allowed = packed(rng.random(layout.phase_size) < 0.7) & ws.phase.legal[mover]
+    moves = count_origins(ws.frame, target, mover, True, allowed)
+    some = count_origins(ws.frame, target, mover, False, allowed)
+    assert np.array_equal(some > 0, moves > 0)
+    checked = 0
+    for slot in rng.integers(layout.phase_size, size=1500).tolist():
+        expected = 0
+        board = board_at(layout, first + slot, mover)
+        if board is not None and has(allowed, slot):
+            checked += 1
+            for move in board.legal_moves:
+                if not board.is_zeroing(move):
+                    free, pawns = layout.squares(first + slot)
+                    free[free.index(move.from_square)] = move.to_square
+                    expected += bool(chosen[layout.slot(free, pawns)])
+        assert moves[slot] == expected, board and board.fen()
+    assert checked > 100
+
+
+def packed(member: np.ndarray) -> np.ndarray:
+    return np.packbits(member, bitorder="little").view(np.uint64)
+
+
+# Events and runs
+
+
+@pytest.mark.parametrize("attacker", [0, 1])
+@pytest.mark.parametrize("settled", [True, False])
+@pytest.mark.parametrize("number", [0, 1, 300, 3000])
+def test_sort_events(number: int, settled: bool, attacker: int) -> None:
+    rng = np.random.default_rng(number)
+    value, time = rng.choice([3, 7, 130, 250, 255], number), rng.choice([1, 2, 255, 256, 999], number)
+    node = np.arange(number)
+    events = sort_events(events_of(attacker, value, time, settled, node))
+    key = 255 - value if attacker else value
+    order = np.lexsort([node, time, key])
+    assert parts_of(events).tolist() == [key[order].tolist(), order.tolist(), [settled] * number]
+
+
+@pytest.mark.parametrize("length", [0, 1, 5000])
+def test_weave(length: int) -> None:
+    rng = np.random.default_rng(length)
+    size = 20 * 64
+    value = rng.integers(0, 100, 3 * size).astype(np.uint8)
+    depth = rng.integers(0, 3, 3 * size).astype(np.uint16)
+    starts = np.array([100, 100 + size])
+    changes = sorted(
+        {(int(rank), int(node)) for rank, node in rng.integers([2, 0], [30, 2 * size], (length, 2))}
+    )
+    log = Log(
+        np.array([node for _, node in changes] + [0] * 9, np.int32),
+        np.array([rank for rank, _ in changes] + [0] * 9, np.uint8),
+        rng.integers(0, 120, len(changes) + 9).astype(np.uint8),
+        rng.integers(0, 3, len(changes) + 9).astype(np.uint16),
+        np.array([len(changes)]),
+    )
+    mask, rank, run_value, run_depth, in_white = weave(log, size // 64, value, depth, starts)
+    expected = []
+    for number, (first, node) in enumerate(changes):
+        found = int(log.value[number]), int(log.depth[number])
+        fresh = int(value[starts[0] + node]), int(depth[starts[0] + node])
+        expected.append((node, first, *((FRESH, 0) if found == fresh else found)))
+    expected.sort()
+    last = {row[0]: number for number, row in enumerate(expected)}
+    ranks = [
+        first + (LAST_RUN if last[node] == number else 0) for number, (node, first, *_) in enumerate(expected)
+    ]
+    assert rank.tolist() == ranks
+    assert run_value.tolist() == [row[2] for row in expected]
+    assert run_depth.tolist() == [row[3] for row in expected]
+    assert in_white == sum(row[0] < size for row in expected)
+    assert [has(mask.reshape(-1), node) for node in range(2 * size)] == [
+        node in last for node in range(2 * size)
+    ]

@@ -1,0 +1,212 @@
+"""Layers made one at a time from fresh values, against tables that hold them all."""
+
+import random
+import shutil
+from pathlib import Path
+
+import chess
+import h5py
+import numpy as np
+import pytest
+
+from tbgen import DamagedTableError, MissingTableError, TbgenError, open_tablebase
+from tbgen.generator import Accrued, build
+from tbgen.index.layout import Layout, layout_of
+from tbgen.material import Material
+from tbgen.score import NONE, GScore
+from tbgen.store.format import table_path
+from tbgen.store.layer import LayerFile, layer_path, write_layer
+from tbgen.store.reader import TableFile
+from tests.conftest import Silent
+
+TYPES = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
+
+
+def without_accrued(full: Path, name: str, directory: Path) -> Path:
+    """A directory with one table built without accrued scores, and those that it rests on."""
+    material = Material.parse(name)
+    directory.mkdir()
+    for path in full.glob("*.r.h5"):
+        if Material.parse(path.name.removesuffix(".r.h5")) in material.successors():
+            shutil.copy(path, directory)
+    build([material], directory, Silent(), accrued=Accrued.NONE)
+    return directory
+
+
+def some_boards(directory: Path, name: str, number: int, rng: random.Random) -> list[chess.Board]:
+    """Legal positions of a few pawn placements."""
+    layout = layout_of(Material.parse(name))
+    with TableFile(table_path(directory, name)) as file:
+        table = file.read()
+    boards = []
+    phases = rng.sample(range(len(layout.placements)), min(3, len(layout.placements)))
+    while len(boards) < number:
+        side = rng.randrange(2)
+        slot = rng.choice(phases) * layout.phase_size + rng.randrange(layout.phase_size)
+        if table.value[side, slot] != NONE:
+            boards.append(board_of(layout, slot, side))
+    return boards
+
+
+def board_of(layout: Layout, slot: int, side: int) -> chess.Board:
+    board = chess.Board(None)
+    board.turn = side == 0
+    free, pawns = layout.squares(slot)
+    for kind, colour, square in zip(layout.kinds, layout.colours, free, strict=True):
+        board.set_piece_at(square, chess.Piece(TYPES[kind], colour == 0))
+    for number, square in enumerate(pawns):
+        board.set_piece_at(square, chess.Piece(chess.PAWN, number < layout.white_pawns))
+    return board
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["KNvK", "KPvK", *(pytest.param(name, marks=pytest.mark.slow) for name in ("KRvKB", "KNvKP", "KPvKP"))],
+)
+def test_layers_give_what_the_table_would_hold(
+    name: str, tables: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Pawn moves lead to other placements, with en passant rights and without, and to other tables."""
+    rng = random.Random(name)
+    bare = without_accrued(tables, name, tmp_path / "bare")
+    boards = some_boards(tables, name, 400, rng)
+    open_states = 0
+    with open_tablebase(tables) as full, open_tablebase(bare) as other:
+        for accrued in (GScore(rank, white) for rank in (2, 3, 5, 6, 9, 11) for white in (True, False)):
+            for board in boards:
+                expected = full.probe(board, accrued)
+                found = other.probe(board, accrued)
+                assert (found.value, found.depth) == (expected.value, expected.depth), board.fen()
+                open_states += found.depth > 0 and found.accrued == accrued
+    assert open_states > 200
+    assert "without accrued scores: making the layer of" in caplog.text
+    made = set(bare.glob("*.layer.h5"))
+    caplog.clear()
+    with open_tablebase(bare) as other:
+        for board in boards:
+            other.probe(board, "G1.5")
+    assert not caplog.records
+    assert set(bare.glob("*.layer.h5")) == made
+
+
+@pytest.fixture
+def bare(three_men: Path, tmp_path: Path) -> Path:
+    return without_accrued(three_men, "KNvK", tmp_path / "bare")
+
+
+G15 = GScore(3, white=True)
+BOARD = chess.Board("8/8/8/3k4/8/8/2N5/K7 w - - 0 1")
+
+
+def test_a_table_without_accrued_scores(bare: Path, three_men: Path) -> None:
+    with TableFile(table_path(bare, "KNvK")) as file, TableFile(table_path(three_men, "KNvK")) as full:
+        assert (file.info.accrued, file.info.runs, full.info.accrued) == (0, 0, 1)
+        table, other = file.read(), full.read()
+    assert not table.accrued
+    assert np.array_equal(table.value, other.value)
+    assert np.array_equal(table.depth, other.depth)
+
+
+def test_a_damaged_layer_is_made_again(bare: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with open_tablebase(bare) as tables:
+        expected = tables.probe(BOARD, "G1.5")
+    (path,) = bare.glob("*.layer.h5")
+    path.write_bytes(path.read_bytes()[:900])
+    with open_tablebase(bare) as tables:
+        assert tables.probe(BOARD, "G1.5") == expected
+    assert caplog.text.count("making the layer") == 2
+    with TableFile(table_path(bare, "KNvK")) as table, LayerFile(path, table, G15, 0) as layer:
+        layer.check()
+
+
+def test_flipped_bits_are_found_while_probing(bare: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with open_tablebase(bare) as tables:
+        expected = tables.probe(BOARD, "G1.5")
+    (path,) = bare.glob("*.layer.h5")
+    content = bytearray(path.read_bytes())
+    with h5py.File(path) as file:
+        chunks = [file["value"].id.get_chunk_info(n) for n in range(file["value"].id.get_num_chunks())]
+    for chunk in chunks:
+        content[chunk.byte_offset + chunk.size // 2] ^= 1
+    path.write_bytes(content)
+    with open_tablebase(bare) as tables:
+        assert tables.probe(BOARD, "G1.5") == expected
+    assert caplog.text.count("making the layer") == 2
+
+
+def test_another_layer_is_not_used(bare: Path, three_men: Path) -> None:
+    """Not that of another table, nor of another score or phase, whatever the name says."""
+    with open_tablebase(bare) as tables:
+        tables.probe(BOARD, "G1.5")
+        expected = tables.probe(BOARD, "G2.5")
+    (path,) = bare.glob("*G1.5.layer.h5")
+    with TableFile(table_path(three_men, "KNvK")) as full, TableFile(table_path(bare, "KNvK")) as table:
+        LayerFile(path, table, G15, 0)
+        for owner, accrued, phase in ((full, G15, 0), (table, -G15, 0), (table, G15, 1)):
+            with pytest.raises(DamagedTableError, match="another layer"):
+                LayerFile(path, owner, accrued, phase)
+    shutil.copy(path, path.with_name("KNvK.r.G2.5.layer.h5"))
+    with open_tablebase(bare) as tables:
+        assert tables.probe(BOARD, "G2.5") == expected
+
+
+def test_a_table_built_anew_does_not_use_old_layers(bare: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Not even in a tablebase that has one of them open."""
+    with open_tablebase(bare) as tables:
+        expected = tables.probe(BOARD, "G1.5")
+        layers = tables._values._layers
+        (key,) = layers._open
+        layers._open[key[0], "the digest before"] = layers._open.pop(key)
+        assert tables.probe(BOARD, "G1.5") == expected
+        assert len(layers._open) == 2
+    assert not layers._open  # closed
+
+
+def test_what_a_layer_needs_is_missing(bare: Path) -> None:
+    table_path(bare, "KvK").unlink()
+    with open_tablebase(bare) as tables:
+        with pytest.raises(MissingTableError, match="KvK"):
+            tables.get(BOARD, "G1.5")
+        assert tables.get(chess.Board("8/8/8/3k4/8/8/2B5/K7 w - - 0 1")) is None
+
+
+def test_a_layer_that_does_not_fit_is_refused(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tbgen.retro.layer._BYTES_PER_SLOT", 1 << 40)
+    with (
+        open_tablebase(bare) as tables,
+        pytest.raises(TbgenError, match=r"needs about .* GiB of memory, but"),
+    ):
+        tables.probe(BOARD, "G1.5")
+
+
+def test_a_layer_that_cannot_be_kept_still_answers(
+    bare: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_tablebase(bare) as tables:
+        expected = tables.probe(BOARD, "G1.5")
+    for path in bare.glob("*.layer.h5"):
+        path.unlink()
+
+    def refuse(*_: object) -> None:
+        raise TbgenError("the disk is full")
+
+    monkeypatch.setattr("tbgen.probe.layers.write_layer", refuse)
+    with open_tablebase(bare) as tables:
+        assert tables.probe(BOARD, "G1.5") == expected
+    assert "not kept: the disk is full" in caplog.text
+    assert not list(bare.glob("*.layer.h5"))
+
+
+def test_deep_layers_are_kept_exactly(bare: Path) -> None:
+    """Depths beyond 255 plies need two bytes."""
+    rng = np.random.default_rng(1)
+    with TableFile(table_path(bare, "KNvK")) as table:
+        shape = (2, table.info.phase_size)
+        value = rng.integers(0, 256, shape).astype(np.uint8)
+        depth = rng.integers(0, 1000, shape).astype(np.uint16)
+        write_layer(table, GScore(7, white=False), 0, value, depth)
+        path = layer_path(table, GScore(7, white=False), 0)
+        assert path.name == "KNvK.r.-G3.5.layer.h5"
+        with LayerFile(path, table, GScore(7, white=False), 0) as layer:
+            for side, slot in ((0, 0), (1, 77), (1, shape[1] - 1)):
+                assert layer.get(side, slot) == (value[side, slot], depth[side, slot])

@@ -1,0 +1,283 @@
+"""The solver on games in which the positions after a reset have made-up values.
+
+Real tables leave many corners of the layers empty; random exits fill them. Every value and depth must follow
+from the moves of python-chess: these conditions have one solution only. A pawn placement of five men shows
+that en passant positions with pieces on the board are right, pins and all, long before there are such tables.
+"""
+
+import itertools
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+
+import chess
+import numpy as np
+import pytest
+
+from tbgen.index import zeroing
+from tbgen.index.layout import Layout, layout_of
+from tbgen.index.source import ArraySource
+from tbgen.index.symmetry import IMAGE, MIRROR_FILES
+from tbgen.index.table import Table
+from tbgen.material import Material
+from tbgen.retro import supply
+from tbgen.retro.kernels import targets
+from tbgen.retro.kernels.canonical import mirrors_itself
+from tbgen.retro.kernels.frame import legal_words, place_pawns
+from tbgen.retro.kernels.phase import EnPassant, count_moves, make_workspace, solve_layers
+from tbgen.retro.kernels.sweep import MAX_DEPTH
+from tbgen.retro.solver import solve
+from tbgen.score import NONE, GScore
+from tests.support.one_ply import folded, one_ply
+from tests.support.table_states import States, canonical_slots, squares_of
+
+TYPES = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
+
+SLOW = [("KNNvK", True), ("KBvKN", True), ("KNvKP", False)]
+
+Fresh = tuple[np.ndarray, np.ndarray]
+"""Values and depths of a table, all slots filled."""
+
+
+def made_up(layout: Layout, seed: int, deepest: int = 60) -> Fresh:
+    """Random values and depths below ``deepest`` plies, the same for all slots of a position."""
+    rng = np.random.default_rng(seed)
+    ranks = rng.integers(0, 26, (2, layout.size))
+    value = np.where(rng.random((2, layout.size)) < 0.5, ranks, 255 - ranks).astype(np.uint8)
+    depth = rng.integers(0, deepest, (2, layout.size)).astype(np.uint16)
+    if layout.white_pawns + layout.black_pawns and max(layout.white_pawns, layout.black_pawns) < 2:
+        assert not layout.like_men  # then every position has one slot only
+        return value, depth
+    canonical = canonical_slots(layout, *squares_of(layout, np.arange(layout.size)))
+    return value[:, canonical], depth[:, canonical]
+
+
+def as_sources(fresh: Mapping[Material, Fresh]) -> dict[Material, ArraySource]:
+    return {material: ArraySource(*arrays) for material, arrays in fresh.items()}
+
+
+class Game:
+    """The states of a solved phase or table, and made-up positions all around."""
+
+    def __init__(
+        self,
+        layouts: Callable[[Material], Layout],
+        around: Mapping[Material, Fresh],
+        table: Table,
+        start: int = 0,
+    ) -> None:
+        self.layouts, self.around, self.table, self.start = layouts, around, table, start
+        self.states = States(table)
+
+    def board(self, side: int, slot: int) -> chess.Board | None:
+        """The board of a slot, None if there is no position."""
+        if self.table.value[side, slot] == NONE:
+            return None
+        layout = self.layouts(self.table.material)
+        free, pawns = layout.squares(self.start + slot)
+        board = chess.Board(None)
+        board.turn = side == 0
+        for kind, colour, square in zip(layout.kinds, layout.colours, free, strict=True):
+            board.set_piece_at(square, chess.Piece(TYPES[kind], colour == 0))
+        for number, square in enumerate(pawns):
+            board.set_piece_at(square, chess.Piece(chess.PAWN, number < layout.white_pawns))
+        return board
+
+    def look_up(self, board: chess.Board, accrued: GScore | None) -> tuple[GScore, int]:
+        """Value and depth of a board, solved or made up."""
+        material, swapped = Material.of_board(board)
+        found = board.mirror() if swapped else board
+        held = folded(found, -accrued if swapped and accrued else accrued)
+        code, depth = self._look_up(material, found, held)
+        value = GScore.from_code(code)
+        return (-value if swapped else value), depth
+
+    def _look_up(self, material: Material, board: chess.Board, held: GScore) -> tuple[int, int]:
+        layout, side = self.layouts(material), 0 if board.turn else 1
+        own = GScore.of_board(board)
+        free: list[int] = []
+        for kind, colour in dict.fromkeys(zip(layout.kinds, layout.colours, strict=True)):
+            free += board.pieces(TYPES[kind], colour == 0)
+        slot = layout.slot(free, [*board.pieces(chess.PAWN, True), *board.pieces(chess.PAWN, False)])
+        inside = slot - self.start
+        if material != self.table.material or not 0 <= inside < self.table.value.shape[1]:
+            value, depth = self.around[material]
+            return int(value[side, slot]), int(depth[side, slot])
+        if board.has_legal_en_passant():
+            configs = self.table.ep_config.tolist()
+            phase = slot // layout.phase_size
+            square = board.ep_square or 0
+            row = configs.index([phase, square if [phase, square] in configs else square ^ 7])
+            at = slot % layout.phase_size
+            return int(self.table.ep_value[row, at]), int(self.table.ep_depth[row, at])
+        return self.states.look_up(side, inside, own.code, held.code)
+
+
+def check_states(game: Game, boards: list[chess.Board], rng: random.Random, accrued_scores: int = 6) -> int:
+    """Fresh and accrued states of some boards follow from their moves; returns how many have a depth."""
+    deep = 0
+    for board in boards:
+        own = GScore.of_board(board)
+        accrued = [
+            GScore(rng.randrange(2, own.rank + 1), rng.random() < 0.5)
+            for _ in range(accrued_scores * (own.rank > 1))
+        ]
+        for given in [None, *accrued]:
+            found = game.look_up(board, given)
+            assert found == one_ply(game.look_up, board, given), f"{board.fen()} {given}"
+            deep += found[1] > 0
+    return deep
+
+
+def some_boards(game: Game, number: int, rng: random.Random) -> list[chess.Board]:
+    size = game.table.value.shape[1]
+    boards: list[chess.Board] = []
+    while len(boards) < number:
+        board = game.board(rng.randrange(2), rng.randrange(size))
+        if board is not None:
+            boards.append(board)
+    return boards
+
+
+@pytest.mark.parametrize(
+    ("name", "wide"),
+    [
+        *itertools.product(["KNvK", "KQvK", "KPvK"], [True, False]),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in SLOW),
+    ],
+)
+def test_a_table_with_made_up_sub_tables(name: str, wide: bool) -> None:
+    material = Material.parse(name)
+    rng = random.Random(name)
+    subs = sorted(material.successors())
+    around = {sub: made_up(layout_of(sub), number) for number, sub in enumerate(subs)}
+    game = Game(layout_of, around, solve(material, as_sources(around), wide=wide))
+    assert check_states(game, some_boards(game, 300, rng), rng) > 300
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_depths_far_beyond_a_byte(wide: bool) -> None:
+    """Depths add up across resets: nothing saturates or wraps."""
+    material = Material.parse("KNvK")
+    rng = random.Random(5)
+    around = {sub: made_up(layout_of(sub), 5, 50_000) for sub in material.successors()}
+    game = Game(layout_of, around, solve(material, as_sources(around), wide=wide))
+    assert game.table.max_depth > 49_000
+    assert check_states(game, some_boards(game, 300, rng), rng) > 300
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_depths_without_room_are_refused(wide: bool) -> None:
+    material = Material.parse("KNvK")
+    sub = Material.parse("KvK")
+    value, depth = made_up(layout_of(sub), 5)
+    depth[:] = MAX_DEPTH
+    with pytest.raises(OverflowError, match="KNvK: depths beyond 65000 plies"):
+        solve(material, {sub: ArraySource(value, depth)}, wide=wide)
+
+
+# One phase, of five men too
+
+
+def near(white: str, black: str) -> Callable[[Material], Layout]:
+    """Layouts with no other pawn placements than those on some squares: a world small enough for five men."""
+    allowed = [{chess.parse_square(square) for square in side.split()} for side in (white, black)]
+    # The last pawn may be found with its colours swapped.
+    swapped = [side | {square ^ 56 for square in other} for side, other in (allowed, allowed[::-1])]
+
+    @cache
+    def small(material: Material) -> Layout:
+        layout = layout_of(material)
+        if not layout.pawns:
+            return layout
+        whites, blacks = allowed if layout.pawns > 1 else swapped
+        kept = []
+        for placement in layout.placements:
+            for image in (IMAGE[0], IMAGE[MIRROR_FILES]):
+                squares = {image[square] for square in placement[: layout.white_pawns]}
+                others = {image[square] for square in placement[layout.white_pawns :]}
+                if squares <= whites and others <= blacks:
+                    kept.append(placement)
+                    break
+        return replace(layout, placements=tuple(kept), rows={p: row for row, p in enumerate(kept)})
+
+    return small
+
+
+@pytest.fixture(params=["KPvKP", "KRPvKP", "KNPvKP", pytest.param("KBPvKP", marks=pytest.mark.slow)])
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.mark.parametrize("turn", chess.COLORS)
+def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: pytest.MonkeyPatch) -> None:
+    material = Material.parse(name)
+    rng = random.Random(f"{name} {turn}")
+    layouts = near("e5 e6 d6", "d5 d4 c4 e4") if turn else near("e4 e5", "d4 d3 c3 e3")
+    layout = layouts(material)
+    # No pawn of this placement can promote, and the tables it would lead to are large.
+    moves = zeroing._moves
+    monkeypatch.setattr(zeroing, "_moves", lambda layout: [move for move in moves(layout) if not move[2]])
+    for module in (targets, zeroing):
+        monkeypatch.setattr(module, "layout_of", layouts)
+    around = {
+        sub: made_up(layouts(sub), number)
+        for number, sub in enumerate(sorted({material, *material.captures()}))
+    }
+    monkeypatch.setattr(supply, "layout_of", layouts)
+    pool = supply.Supply(layout, as_sources(around)).pool
+    pool.value[: 2 * layout.size] = around[material][0].reshape(-1)
+    pool.depth[: 2 * layout.size] = around[material][1].reshape(-1)
+    configs = zeroing.en_passant_configs(layout)
+    ((phase, square),) = configs.tolist()
+    ws = make_workspace(layout)
+    place_pawns(ws.frame, layout, phase)
+    legal_words(ws.frame, ws.phase.legal, 0, ws.frame.words)
+    count_moves(ws, pool, mirrors_itself(layout, phase), 0, ws.frame.words)
+    size = layout.phase_size
+    starts = np.array([phase * size, layout.size + phase * size])
+    for start in starts:
+        pool.value[start : start + size], pool.depth[start : start + size] = NONE, 0
+    rights = EnPassant(np.array([0]), np.array([square], np.int64))
+    *woven, _ = solve_layers(ws, pool, rights, starts, True)
+
+    def fresh(array: np.ndarray) -> np.ndarray:
+        return np.array([array[start : start + size] for start in starts])
+
+    legal = np.unpackbits(ws.phase.legal.view(np.uint8), axis=-1, bitorder="little").astype(bool)
+    at = pool.targets.ep_offset
+    table = Table(
+        material,
+        "r",
+        np.where(legal, fresh(pool.value), NONE).astype(np.uint8),
+        fresh(pool.depth),
+        np.array([half[0] for half in woven]),
+        *(np.concatenate([half[column] for half in woven]) for column in (1, 2, 3)),
+        configs,
+        pool.value[None, at : at + size],
+        pool.depth[None, at : at + size],
+    )
+    game = Game(layouts, around, table, phase * size)
+    assert check_states(game, some_boards(game, 120, rng), rng) > 120
+    has_right = table.ep_value[0] != NONE
+    illegal = 0
+    for slot in rng.sample(range(size), 4000):
+        board = game.board(0 if turn else 1, slot)
+        if board is None:
+            assert not has_right[slot]
+            continue
+        board.ep_square = square
+        vacant = chess.BB_SQUARES[square] | chess.BB_SQUARES[square + 8 if turn else square - 8]
+        possible = not board.occupied & vacant
+        assert has_right[slot] == (possible and board.has_legal_en_passant()), board.fen()
+        illegal += possible and not has_right[slot]
+    assert (illegal > 10) == (not turn and name != "KPvKP")
+    boards = []
+    for slot in rng.sample(np.flatnonzero(has_right).tolist(), 400):
+        board = game.board(0 if turn else 1, slot)
+        assert board is not None
+        board.ep_square = square
+        boards.append(board)
+    assert any(board.is_check() for board in boards)
+    check_states(game, boards, rng, 0)

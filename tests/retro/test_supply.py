@@ -1,0 +1,184 @@
+"""What zeroing moves reach is found without making them, and is in the pool when it is needed."""
+
+import random
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+
+from tbgen.index.layout import Layout, layout_of
+from tbgen.index.zeroing import (
+    Block,
+    phase_groups,
+    reached_by_pawn_steps,
+    reached_by_promotion,
+    targets_of,
+)
+from tbgen.material import Material
+from tbgen.retro.supply import Supply
+from tbgen.store.format import table_path
+from tbgen.store.reader import TableFile
+from tbgen.store.sources import Sources
+from tests.support.table_states import canonical_slots, squares_of
+
+TYPES = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
+
+
+def block_of(board: chess.Board) -> Block:
+    """Where the position of a board is stored."""
+    material, swapped = Material.of_board(board)
+    found, layout = board.mirror() if swapped else board, layout_of(material)
+    free: list[int] = []
+    for kind, colour in dict.fromkeys(zip(layout.kinds, layout.colours, strict=True)):
+        free += found.pieces(TYPES[kind], colour == 0)
+    pawns = [*found.pieces(chess.PAWN, chess.WHITE), *found.pieces(chess.PAWN, chess.BLACK)]
+    return material, layout.slot(free, pawns) // layout.phase_size
+
+
+def random_boards(layout: Layout, phase: int, rng: random.Random) -> Iterator[chess.Board]:
+    """Legal positions of a placement, each as it is, mirrored, and with colours swapped."""
+    placement = layout.placements[phase]
+    vacant = [square for square in chess.SQUARES if square not in placement]
+    while True:
+        board = chess.Board(None)
+        for number, square in enumerate(placement):
+            board.set_piece_at(square, chess.Piece(chess.PAWN, number < layout.white_pawns))
+        for kind, colour, square in zip(
+            layout.kinds, layout.colours, rng.sample(vacant, layout.free), strict=True
+        ):
+            board.set_piece_at(square, chess.Piece(TYPES[kind], colour == 0))
+        board.turn = rng.random() < 0.5
+        if board.is_valid():
+            yield board
+            yield board.transform(chess.flip_horizontal)
+            yield board.mirror()
+
+
+def zeroing_moves(board: chess.Board) -> Iterator[tuple[bool, bool, chess.Board]]:
+    """Whether a zeroing move is a capture, whether it is a promotion, and the board after it."""
+    for move in board.legal_moves:
+        if board.is_zeroing(move):
+            after = board.copy(stack=False)
+            after.push(move)
+            yield board.is_capture(move), move.promotion is not None, after
+
+
+def about_to_promote(layout: Layout, phase: int) -> bool:
+    whites = layout.white_pawns
+    return any(
+        square >> 3 == (6 if number < whites else 1) for number, square in enumerate(layout.placements[phase])
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["KPvK", "KPvKP", "KNPvKP", "KPPvKN", "KRPvKB", "KBPPvK", "KPPvKP", "KPPPvK"]
+)
+def test_what_zeroing_moves_reach(name: str) -> None:
+    """Promotions reach the blocks named for their phase and its group, all of them and nothing else; captures
+    leave fewer men; pawn steps reach the phases named."""
+    layout = layout_of(Material.parse(name))
+    rng = random.Random(name)
+    for group in phase_groups(layout):
+        needed = set(reached_by_promotion(layout, group))
+        close = [phase for phase in group if about_to_promote(layout, phase)]
+        assert bool(close) == bool(needed)
+        far = [phase for phase in group if phase not in close]
+        for phase in rng.sample(close, min(2, len(close))) + rng.sample(far, min(1, len(far))):
+            check_phase(layout, phase, needed, rng)
+
+
+def check_phase(layout: Layout, phase: int, needed: set[Block], rng: random.Random) -> None:
+    named = set(reached_by_promotion(layout, [phase]))
+    assert named <= needed
+    reached: dict[int, set[Block]] = {phase: set()}
+    for number, board in enumerate(random_boards(layout, phase, rng)):
+        material, own = block_of(board)
+        assert material == layout.material
+        assert (
+            own == phase or material.symmetric
+        )  # then the same men stand elsewhere once colours are swapped
+        steps = reached_by_pawn_steps(layout, own)
+        for capture, promotion, after in zeroing_moves(board):
+            block = block_of(after)
+            if capture:
+                assert block[0].men == material.men - 1
+                assert block[0] in material.successors()
+            elif promotion:
+                reached.setdefault(own, set()).add(block)
+            else:
+                assert block[0] == material
+                assert block[1] in steps, board.fen()
+        if (number >= 60 and reached[phase] == named) or number > 600:
+            break
+    assert reached[phase] == named
+    for own, blocks in reached.items():
+        assert blocks <= set(reached_by_promotion(layout, [own]))
+
+
+class Expected:
+    """What the pool should hold, slot by slot, without the solver's own way to expand tables."""
+
+    def __init__(self, directory: Path, rng: np.random.Generator) -> None:
+        self.directory, self.rng = directory, rng
+        self.read = cache(self._read)
+
+    def _read(self, material: Material) -> tuple[np.ndarray, np.ndarray]:
+        with TableFile(table_path(self.directory, material.name)) as file:
+            return file.read_fresh()
+
+    def check(self, supply: Supply, layout: Layout, block: Block) -> None:
+        """Compare some slots of a block, both sides to move."""
+        material, phase = block
+        target = layout_of(material)
+        begin = begin_of(supply, layout, block)
+        assert (begin >= 0).all(), block
+        within = self.rng.integers(0, target.phase_size, 3000)
+        canonical = canonical_slots(target, *squares_of(target, phase * target.phase_size + within))
+        for stored, pool in zip(self.read(material), (supply.pool.value, supply.pool.depth), strict=True):
+            for side in (0, 1):
+                assert np.array_equal(pool[begin[side] + within], stored[side, canonical]), block
+
+
+def begin_of(supply: Supply, layout: Layout, block: Block) -> np.ndarray:
+    """Where a block lies in the pool, by side to move."""
+    at = {target.material: number for number, target in enumerate(targets_of(layout).values())}
+    found: np.ndarray = supply.pool.targets.begin[supply.pool.targets.block_at[at[block[0]]] + block[1]]
+    return found
+
+
+@pytest.mark.parametrize("name", ["KPPvK", "KPvKP"])
+def test_blocks_come_and_go(name: str, tables: Path) -> None:
+    """Tables with fewer men stay; of those with as many, what the group of phases needs is there, no more."""
+    layout = layout_of(Material.parse(name))
+    expected = Expected(tables, np.random.default_rng(1))
+    blocks = [
+        (material, phase)
+        for material in sorted(
+            {target.material for target in targets_of(layout).values()} - {layout.material}
+        )
+        for phase in range(len(layout_of(material).placements))
+    ]
+    smaller = [block for block in blocks if block[0].men < layout.material.men]
+    groups = phase_groups(layout)
+    chosen = [
+        number for number, group in enumerate(groups) if 0 < len(reached_by_promotion(layout, group)) < 40
+    ]
+    with Sources(tables) as sources:
+        around = {material: sources.get(material) for material in layout.material.successors()}
+        supply = Supply(layout, around)
+        gone: set[Block] = set()
+        for number in (*chosen[:3], chosen[-1], len(groups) - 1):
+            with ThreadPoolExecutor(2) as pool:
+                supply.prepare(groups[number], pool.map)
+            needed = reached_by_promotion(layout, groups[number])
+            for block in [*needed, *smaller]:
+                expected.check(supply, layout, block)
+            for block in {*blocks} - {*needed, *smaller}:
+                assert (begin_of(supply, layout, block) == -1).all(), block
+            gone |= {*needed}
+        assert not needed
+        assert len(gone) > 20

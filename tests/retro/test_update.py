@@ -1,0 +1,201 @@
+"""Inner sweeps carried on from the layer before, in lockstep with inner sweeps made anew."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from tbgen.accelerate import jit
+from tbgen.index.layout import Layout, layout_of
+from tbgen.index.zeroing import reached_by_pawn_steps
+from tbgen.material import Material
+from tbgen.retro.kernels import layers
+from tbgen.retro.kernels.canonical import mirrors_itself
+from tbgen.retro.kernels.frame import legal_words, place_pawns
+from tbgen.retro.kernels.layers import FIRST_LAYER, Attacker, next_events, retire
+from tbgen.retro.kernels.phase import (
+    Workspace,
+    count_moves,
+    first_events,
+    make_workspace,
+    run_outer,
+    settle_rank,
+)
+from tbgen.retro.kernels.runs import Log, empty_log, log_changes
+from tbgen.retro.kernels.targets import Pool
+from tbgen.retro.kernels.update import limits, update
+from tbgen.retro.supply import Supply
+from tests.retro.test_made_up_games import as_sources, made_up
+
+
+@jit
+def sweep_anew(ws, attacker, rank, events):  # type: ignore[no-untyped-def]
+    """The inner sweep; a function of its own because only compiled code may call kernels."""
+    layers.inner(ws.frame, attacker, rank, ws.phase, ws.white if attacker == 0 else ws.black, events)
+
+
+@jit
+def carry_on(ws, pool, attacker, rank, starts, room, steps):  # type: ignore[no-untyped-def]
+    """The update, with limits of our own."""
+    att = ws.white if attacker == 0 else ws.black
+    return update(
+        ws.frame, attacker, rank, ws.phase, att, ws.exits, pool.value, pool.depth, starts, room, steps
+    )
+
+
+@dataclass
+class Solver:
+    """A phase being solved layer by layer."""
+
+    layout: Layout
+    phase: int
+    pool: Pool
+    ws: Workspace = field(init=False)
+    starts: np.ndarray = field(init=False)
+    rank: int = 0
+
+    def __post_init__(self) -> None:
+        at = self.phase * self.layout.phase_size
+        self.starts = np.array([at, self.layout.size + at])
+        self.ws = ws = make_workspace(self.layout)
+        place_pawns(ws.frame, self.layout, self.phase)
+        legal_words(ws.frame, ws.phase.legal, 0, ws.frame.words)
+        count_moves(ws, self.pool, mirrors_itself(self.layout, self.phase), 0, ws.frame.words)
+        self.events = [first_events(ws, attacker) for attacker in (0, 1)]
+        self.logs: list[Log] = [empty_log(1 << 12) for _ in (0, 1)]
+
+    def enter(self) -> bool:
+        """Sweep from outside into the next layer; returns whether there is one."""
+        for attacker in (0, 1):
+            run_outer(self.ws, self.pool, attacker, self.rank, self.events[attacker], self.starts)
+        return bool(retire(self.ws.phase, self.ws.white, self.ws.black))
+
+    def leave(self) -> None:
+        """Settle the rank of the layer."""
+        nodes = settle_rank(self.ws, self.pool, self.rank, self.starts)
+        for attacker in (0, 1):
+            self.events[attacker] = next_events(
+                attacker,
+                self.rank,
+                self.ws.phase,
+                self.events[attacker],
+                *nodes,
+                self.pool.value,
+                self.pool.depth,
+                self.starts,
+            )
+        self.rank += 1
+
+    def attacker(self, number: int) -> Attacker:
+        return (self.ws.white, self.ws.black)[number]
+
+    def update(self, attacker: int, room: int, steps: int) -> int:
+        return int(carry_on(self.ws, self.pool, attacker, self.rank, self.starts, room, steps))
+
+    def sweep(self, attacker: int) -> None:
+        sweep_anew(self.ws, attacker, self.rank, self.events[attacker])
+
+    def log(self, attacker: int) -> None:
+        self.logs[attacker] = log_changes(
+            attacker, self.rank, self.ws.phase, self.attacker(attacker), self.logs[attacker]
+        )
+
+    def logged(self, attacker: int) -> list[list[int]]:
+        log = self.logs[attacker]
+        return [array[: log.length[0]].tolist() for array in log[:4]]
+
+    def layer(self, number: int) -> np.ndarray:
+        """Values and depths of the positions that are alive and assigned; elsewhere -1."""
+        att, phase = self.attacker(number), self.ws.phase
+        assigned = np.empty_like(phase.legal)
+        assigned[number] = phase.legal[number] & ~att.passing.wanted
+        assigned[1 - number] = att.passing.caught
+        there = np.unpackbits((assigned & phase.alive).view(np.uint8), bitorder="little").astype(bool)
+        return np.where(there, np.array([att.value, att.depth], np.int64), -1)
+
+
+def solvers(name: str, phase: int) -> list[Solver]:
+    """Two solvers of one phase, made-up values all around."""
+    material = Material.parse(name)
+    layout = layout_of(material)
+    around = {
+        sub: made_up(layout_of(sub), number) for number, sub in enumerate(sorted(material.successors()))
+    }
+    own = made_up(layout, 99)
+    both = []
+    for _ in range(2):
+        supply = Supply(layout, as_sources(around))
+        supply.prepare([phase])
+        pool = supply.pool
+        for array, filled in zip((pool.value, pool.depth), own, strict=True):
+            halves = array[: 2 * layout.size].reshape(2, -1)
+            for reached in reached_by_pawn_steps(layout, phase):
+                part = slice(reached * layout.phase_size, (reached + 1) * layout.phase_size)
+                halves[:, part] = filled[:, part]
+        both.append(Solver(layout, phase, pool))
+    return both
+
+
+@dataclass
+class Seen:
+    """What the updates of a phase came to."""
+
+    nothing: int = 0
+    carried_on: int = 0
+    refused: int = 0
+    taken_back: int = 0
+
+
+def in_lockstep(name: str, phase: int, room: int | None = None, steps: int | None = None) -> Seen:
+    """Compare all layers of a phase; limits that are not given are the real ones."""
+    one, other = solvers(name, phase)
+    seen = Seen()
+    while one.enter():
+        assert other.enter()
+        for attacker in (0, 1) if one.rank >= FIRST_LAYER else ():
+            real = limits(one.ws.phase)
+            before = one.layer(attacker)
+            result = one.update(
+                attacker, real[0] if room is None else room, real[1] if steps is None else steps
+            )
+            if result < 0:
+                assert np.array_equal(before, one.layer(attacker))  # nothing has happened
+                one.sweep(attacker)
+            other.sweep(attacker)
+            if result != 0:
+                one.log(attacker)
+            other.log(attacker)
+            seen.nothing += result == 0
+            seen.carried_on += result > 0
+            seen.refused += result < 0 and one.rank > FIRST_LAYER
+            seen.taken_back += result < -1
+            where = f"attacker {attacker}, rank {one.rank}"
+            assert np.array_equal(one.layer(attacker), other.layer(attacker)), where
+            assert one.logged(attacker) == other.logged(attacker), where
+        one.leave()
+        other.leave()
+    assert not other.enter()
+    for array, again in ((one.pool.value, other.pool.value), (one.pool.depth, other.pool.depth)):
+        for start in one.starts:
+            part = slice(start, start + one.layout.phase_size)
+            assert np.array_equal(array[part], again[part])
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("name", "phase"), [("KNvK", 0), ("KQvK", 0), ("KPvK", 3), ("KPvK", 15), ("KPvK", 20)]
+)
+def test_updates_give_what_new_sweeps_give(name: str, phase: int) -> None:
+    """With the real limits, without any, with so few steps that updates are given up halfway and taken back,
+    and with hardly any room."""
+    seen = in_lockstep(name, phase)
+    assert seen.carried_on > 5
+    unlimited = in_lockstep(name, phase, 10**6, 10**9)
+    assert unlimited.carried_on > 5
+    assert not unlimited.refused
+    short = in_lockstep(name, phase, 3000, 5)
+    assert short.carried_on > 5
+    assert short.taken_back > 0 or name == "KQvK"  # there are few layers, and little changes
+    cramped = in_lockstep(name, phase, 3, 10)
+    assert cramped.carried_on > 5
+    assert cramped.refused > 0

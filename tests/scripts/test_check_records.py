@@ -1,0 +1,106 @@
+"""The published longest mates and numbers of positions, and the script that compares tables with them."""
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tbgen.material import Material, all_materials
+from tbgen.score import NONE, GScore
+from tbgen.store.format import table_path
+from tbgen.store.reader import TableFile
+from tbgen.store.writer import write_table
+from tests.support.script_modules import load_script
+
+check_records = load_script("check_records")
+
+
+def test_every_material_has_a_record() -> None:
+    """The names are canonical and in build order."""
+    assert list(check_records.published()) == [material.name for material in all_materials(5)[1:]]
+
+
+def test_records_are_possible() -> None:
+    for name, record in check_records.published().items():
+        assert record.material == Material.parse(name)
+        for plies in record.mates:
+            assert plies == 0 or plies % 2 == 1, name
+        assert record.longest is None or record.longest >= max(record.mates), name
+        assert all(number > 0 for number in record.positions), name
+        if record.material.symmetric:
+            assert len(set(record.mates)) == len(set(record.positions)) == 1, name
+
+
+def test_sources_are_named() -> None:
+    """Each is explained at the top of its file, and none of its figures is without one."""
+    for name in ("mate_records.csv", "position_totals.csv"):
+        text = (check_records.PUBLISHED / name).read_text()
+        explained = set(re.findall(r"^#   (\w+) ", text, re.MULTILINE))
+        for row in check_records.rows_of(name).values():
+            assert row["sources"], row
+            assert explained.issuperset(row["sources"].split()), row
+
+
+@pytest.mark.parametrize(
+    ("name", "moves"), [("KBNvKN", 107), ("KBBvKN", 78), ("KNNvKP", 115), ("KQPvKQ", 124), ("KPPvKP", 127)]
+)
+def test_the_records_that_everybody_knows(name: str, moves: int) -> None:
+    assert (check_records.published()[name].mates[0] + 1) // 2 == moves
+
+
+def test_three_men_agree(three_men: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check_records.run(three_men, ["KQvK", "KRvK", "KBvK", "KNvK", "KPvK"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines] == [
+        [name, "agrees:"] for name in ("KQvK", "KRvK", "KBvK", "KNvK", "KPvK")
+    ]
+    assert "8/8/8/8/4k3/8/1Q6/K7 b" in lines[0]
+
+
+@pytest.mark.slow
+def test_four_men_agree(tables: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever is there is compared."""
+    assert check_records.run(tables, []) == 0
+    compared = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert compared[:35] == [material.name for material in all_materials(4)[1:]]
+
+
+def test_differences_are_found(
+    three_men: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A longer mate of White, one of Black who has nothing to mate with, and a position less."""
+    with TableFile(table_path(three_men, "KRvK")) as file:
+        table = file.read()
+    longest = np.flatnonzero((table.value[0] == 0) & (table.depth[0] == 31))
+    lost = np.flatnonzero((table.value[1] == 0) & (table.depth[1] == 6))
+    table.depth[0, longest[0]] = 33
+    table.value[1, lost[0]], table.depth[1, lost[0]] = GScore.parse("-G0.0").code, 5
+    table.value[1, lost[1]] = NONE
+    write_table(table, table_path(tmp_path, "KRvK"), version="0.1.0", build_seconds=1.0)
+    monkeypatch.setattr(sys, "argv", ["check_records.py", str(tmp_path)])
+    assert check_records.main() == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    for part in (
+        "DIFFERS",
+        "33 (published 31) White to move",
+        "5 (published 0) Black to move",
+        "33 (published 32) of all",
+        "28,055 (published 28,056) positions",
+        " w - - 0 1",
+    ):
+        assert part in line
+
+
+@pytest.mark.parametrize(("names", "code"), [([], 3), (["KRvK"], 3), (["KvK"], 2), (["KX"], 2)])
+def test_errors(
+    names: list[str],
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["check_records.py", str(tmp_path), *names])
+    assert check_records.main() == code
+    assert capsys.readouterr().err.startswith("error: ")

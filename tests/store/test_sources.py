@@ -1,0 +1,107 @@
+"""Sub-tables of a build: what is kept in memory, what is read from files, and what closes."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tbgen.errors import DamagedTableError, MissingTableError
+from tbgen.index.source import BYTES_PER_SLOT, ArraySource, Source
+from tbgen.index.table import Table
+from tbgen.material import Material
+from tbgen.retro.solver import solve
+from tbgen.store import sources as module
+from tbgen.store.reader import TableFile
+from tbgen.store.sources import Sources
+from tests.retro.test_solver import solved
+
+KVK, KBVK, KNVK, KPVK = (Material.parse(name) for name in ("KvK", "KBvK", "KNvK", "KPvK"))
+
+
+def size(material: Material) -> int:
+    """Bytes of a table in memory."""
+    return 2 * solved(material.name).layout.size * BYTES_PER_SLOT
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tables whose files have been opened, one after the other."""
+    names: list[str] = []
+
+    class Noted(TableFile):
+        def __init__(self, path: Path, *, material: Material) -> None:
+            names.append(material.name)
+            super().__init__(path, material=material)
+
+    monkeypatch.setattr(module, "TableFile", Noted)
+    return names
+
+
+def check(source: Source, table: Table) -> None:
+    """Every phase of a source is that of the table."""
+    shape = 2, table.layout.phase_size
+    value, depth = np.empty(shape, np.uint8), np.empty(shape, np.uint16)
+    for phase in range(len(table.layout.placements)):
+        source.read_phase(phase, value, depth)
+        part = slice(phase * shape[1], (phase + 1) * shape[1])
+        assert np.array_equal(value, table.value[:, part])
+        assert np.array_equal(depth, table.depth[:, part])
+
+
+def test_small_tables_are_read_once(three_men: Path, opened: list[str]) -> None:
+    with Sources(three_men) as sources:
+        for material in (KVK, KPVK, KVK, KPVK):
+            check(sources.get(material), solved(material.name))
+    assert opened == ["KvK", "KPvK"]
+
+
+def test_what_was_not_wanted_for_longest_goes_first(
+    three_men: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "KEPT", size(KBVK) + size(KNVK) + size(KVK) - 1)
+    monkeypatch.setattr(module, "_SMALL", size(KNVK))
+    with Sources(three_men) as sources:
+        for material in (KBVK, KVK, KBVK, KNVK, KBVK, KNVK, KVK):
+            check(sources.get(material), solved(material.name))
+    assert opened == ["KBvK", "KvK", "KNvK", "KvK"]
+
+
+def test_a_table_that_was_just_built_is_kept_if_it_is_small(
+    three_men: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_SMALL", size(KNVK))
+    with Sources(three_men) as sources:
+        for material in (KNVK, KPVK):
+            sources.put(solved(material.name))
+            check(sources.get(material), solved(material.name))
+    assert opened == ["KPvK"]
+
+
+def test_large_tables_are_read_from_their_files(
+    three_men: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table solved from them is the same, and the files are closed in the end."""
+    monkeypatch.setattr(module, "_SMALL", size(KVK))
+    with Sources(three_men) as sources:
+        around = {material: sources.get(material) for material in sorted(KPVK.successors())}
+        assert [type(source) is ArraySource for source in around.values()] == [
+            True,
+            False,
+            False,
+            False,
+            False,
+        ]
+        for material, source in around.items():
+            check(source, solved(material.name))
+            assert sources.get(material) is source
+        table = solve(KPVK, around)
+    assert opened == ["KvK", "KQvK", "KRvK", "KBvK", "KNvK"]
+    for name in ("value", "depth", "run_rank", "run_value", "run_depth"):
+        assert np.array_equal(getattr(table, name), getattr(solved("KPvK"), name)), name
+    with pytest.raises(DamagedTableError, match="KBvK"):
+        check(around[KBVK], solved("KBvK"))
+
+
+def test_a_missing_table(reference_dir: Path) -> None:
+    with Sources(reference_dir) as sources, pytest.raises(MissingTableError, match="KQvK"):
+        sources.get(Material.parse("KQvK"))

@@ -1,0 +1,156 @@
+"""The proof's move generator against python-chess, and where its moves lead against the layout."""
+
+from random import Random
+
+import chess
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tbgen.accelerate import jit
+from tbgen.index.layout import Layout, layout_of
+from tbgen.material import Material
+from tbgen.score import NONE, GScore
+from tbgen.verify.kernels.best import Scratch, new_scratch
+from tbgen.verify.kernels.moves import attacked, legal_moves, legal_targets, men_of, place, takes_in_passing
+from tbgen.verify.kernels.resets import fresh_after, reset_number, resets_of
+from tbgen.verify.passing import passing_configs
+from tbgen.verify.report import position
+
+GENERATED = ["KvK", "KRvKB", "KNNvK", "KPvKP", "KRPvKR", "KBBvKP", "KQQvKQ", "KPPvKP", "KNNNvK"]
+
+
+@jit(_nrt=False)
+def _moves_of(men, slot, side, scratch):  # type: ignore[no-untyped-def]
+    """Rank of a position with its targets in ``scratch``; -1 if it is not legal, -2 if men clash."""
+    occupied = place(men, slot, scratch.squares)
+    if occupied == 0:
+        return -2
+    if attacked(men, scratch.squares, occupied, scratch.squares[1 - side], side):
+        return -1
+    check = legal_targets(men, scratch.squares, occupied, side, scratch.targets)
+    return 2 * legal_moves(men, scratch.targets) + (0 if check else 1)
+
+
+@jit(_nrt=False)
+def _takes(men, slot, side, square, scratch):  # type: ignore[no-untyped-def]
+    """Men, as bits, that may legally capture en passant on ``square``."""
+    occupied = place(men, slot, scratch.squares)
+    takers = 0
+    for man in range(men.free, men.kinds.size):
+        if takes_in_passing(men, scratch.squares, occupied, side, man, square):
+            takers |= 1 << man
+    return takers
+
+
+@jit(_nrt=False)
+def _reset(men, resets, value, depth, side, man, target, kind, slot, scratch):  # type: ignore[no-untyped-def]
+    """Fresh value and depth after a capture or pawn move of a man, packed."""
+    place(men, slot, scratch.squares)
+    captured = -1
+    for other in range(men.kinds.size):
+        if scratch.squares[other] == target:
+            captured = other
+    scratch.squares[man] = target
+    reset = reset_number(men, captured, man, kind)
+    return fresh_after(resets, value, depth, reset, scratch.squares, side, scratch.after)
+
+
+def moves_of(scratch: Scratch, men: int) -> list[tuple[int, int]]:
+    """Pairs of origin and target."""
+    return sorted(
+        (int(scratch.squares[man]), target)
+        for man in range(men)
+        for target in chess.SquareSet(int(scratch.targets[man]))
+    )
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_generator_agrees_with_python_chess(name: str) -> None:
+    layout = layout_of(Material.parse(name))
+    men, scratch, random = men_of(layout), new_scratch(), Random(name)
+    legal = 0
+    while legal < 1000:
+        slot, side = random.randrange(layout.size), random.randrange(2)
+        rank = _moves_of(men, slot, side, scratch)
+        board = position(layout, side, slot)
+        if board is None:
+            assert rank == -2
+            continue
+        kings = chess.square_distance(*chess.SquareSet(board.kings))
+        assert (rank >= 0) == (not board.was_into_check() and kings > 1), board.fen()
+        if rank >= 0:
+            legal += 1
+            assert rank == GScore.of_board(board).rank, board.fen()
+            expected = sorted({(move.from_square, move.to_square) for move in board.legal_moves})
+            assert moves_of(scratch, len(men.kinds)) == expected, board.fen()
+
+
+@pytest.mark.parametrize("name", ["KPvKP", "KPPvKP", "KRPvKP"])
+def test_en_passant_captures_agree_with_python_chess(name: str) -> None:
+    layout = layout_of(Material.parse(name))
+    men, scratch, random = men_of(layout), new_scratch(), Random(name)
+    takers = 0
+    for phase, square in passing_configs(layout)[::5].tolist():
+        for _ in range(50):
+            slot = phase * layout.phase_size + random.randrange(layout.phase_size)
+            side = 1 if square < 32 else 0
+            board = position(layout, side, slot)
+            if board is None or _moves_of(men, slot, side, scratch) < 0:
+                continue
+            board.ep_square = square
+            if board.occupied & (chess.BB_SQUARES[square] | chess.BB_SQUARES[square + 8 - 16 * side]):
+                continue
+            found = _takes(men, slot, side, square, scratch)
+            expected = {move.from_square for move in board.generate_legal_ep()}
+            assert {int(scratch.squares[man]) for man in range(8) if found >> man & 1} == expected
+            takers += len(expected)
+    assert takers > 20
+
+
+def random_fresh(layout: Layout, random: np.random.Generator) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+    """Values and depths that tell all slots apart."""
+    shape = 2, layout.size
+    value = random.integers(0, NONE, shape, np.uint8)
+    return value, random.integers(0, 1 << 16, shape, np.uint16)
+
+
+def lookup(board: chess.Board, tables: dict[Material, tuple[NDArray[np.uint8], NDArray[np.uint16]]]) -> int:
+    """Fresh value and depth of a board in tables, packed as the kernels do, by python-chess and layout."""
+    material, swapped = Material.of_board(board)
+    board = board.mirror() if swapped else board
+    layout = layout_of(material)
+    groups = dict.fromkeys(zip(layout.kinds, layout.colours, strict=True))
+    types = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
+    free = [square for kind, colour in groups for square in board.pieces(types[kind], colour == 0)]
+    pawns = [square for colour in chess.COLORS for square in board.pieces(chess.PAWN, colour)]
+    value, depth = tables[material]
+    at = (0 if board.turn else 1), layout.slot(free, pawns)
+    code = int(value[at])
+    return (255 - code if swapped else code) + 256 * int(depth[at])
+
+
+@pytest.mark.parametrize("name", ["KRvKB", "KNNvK", "KPvKP", "KNvKP", "KPPvK"])
+def test_zeroing_moves_lead_where_the_layout_says(name: str) -> None:
+    material = Material.parse(name)
+    layout, random = layout_of(material), Random(name)
+    men, scratch, numpy_random = men_of(layout), new_scratch(), np.random.default_rng(1)
+    tables = {m: random_fresh(layout_of(m), numpy_random) for m in [*material.successors(), material]}
+    resets = resets_of(layout, men, tables)
+    checked = 0
+    while checked < 400:
+        slot, side = random.randrange(layout.size), random.randrange(2)
+        if _moves_of(men, slot, side, scratch) < 2:
+            continue
+        board = position(layout, side, slot)
+        assert board is not None
+        origins = scratch.squares[: len(men.kinds)].tolist()
+        for move in list(board.legal_moves):
+            if board.is_zeroing(move):
+                kind = chess.KING - move.promotion if move.promotion else 0
+                man = origins.index(move.from_square)
+                found = _reset(men, resets, *tables[material], side, man, move.to_square, kind, slot, scratch)
+                board.push(move)
+                assert found == lookup(board, tables), board.fen()
+                board.pop()
+                checked += 1
