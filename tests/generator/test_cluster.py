@@ -390,7 +390,7 @@ def test_without_dask(
     assert error.count("\n") == 1
 
 
-# Processes, started as docs/client.md says
+# Processes, started as docs/cluster.md says
 
 
 @contextlib.contextmanager
