@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import reprlib
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from typing import ClassVar
 
 __all__ = [
     "DamagedTableError",
     "GameError",
+    "MissingExtraError",
     "MissingLayerError",
     "MissingTableError",
     "NoTablesError",
     "TbgenError",
     "UsageError",
+    "needs_extra",
     "printable",
     "quote",
 ]
@@ -127,10 +131,55 @@ class NoTablesError(TbgenError):
         return f"there are no {what} in {self.directory}: build some, as with: {command}"
 
 
+class MissingExtraError(TbgenError):
+    """Something needs a package that only one of tbgen's extras brings.
+
+    :param purpose: what needs it.
+    :param package: what is not installed.
+    :param extra: which extra of pyproject.toml brings it.
+
+    >>> print(MissingExtraError("a report", "jinja2", "report"))
+    a report needs jinja2, which is not installed: install it with: pip install 'tbgen[report]'
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, purpose: str, package: str, extra: str) -> None:
+        super().__init__(purpose, package, extra)
+        self.purpose = purpose
+        self.package = package
+        self.extra = extra
+
+    def __str__(self) -> str:
+        command = shlex.join(["pip", "install", f"tbgen[{self.extra}]"])
+        return f"{self.purpose} needs {self.package}, which is not installed: install it with: {command}"
+
+
 class DamagedTableError(TbgenError, OSError):
     """A file that cannot serve as a table: truncated, altered, foreign or of a future format version."""
 
     exit_code: ClassVar[int] = 1
+
+
+@contextmanager
+def needs_extra(purpose: str, extra: str) -> Iterator[None]:
+    """Say what is to be installed if an import of the block fails.
+
+    :param purpose: what needs the import.
+    :param extra: which extra of pyproject.toml brings it.
+    :raises MissingExtraError: for a package that is not there; a missing module of tbgen itself is a fault of
+        tbgen and stays the error it is.
+
+    >>> with needs_extra("a report", "report"):
+    ...     import jinja2
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in ("", "tbgen"):
+            raise
+        raise MissingExtraError(purpose, package, extra) from error
 
 
 def printable(text: str) -> str:

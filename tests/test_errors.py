@@ -1,6 +1,8 @@
 """Errors: their sentences, exit codes and the built-in errors they can be caught as."""
 
+import importlib
 import pickle
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,10 +10,12 @@ import pytest
 from tbgen.errors import (
     DamagedTableError,
     GameError,
+    MissingExtraError,
     MissingTableError,
     NoTablesError,
     TbgenError,
     UsageError,
+    needs_extra,
     quote,
 )
 
@@ -24,6 +28,7 @@ from tbgen.errors import (
         (NoTablesError("data"), TbgenError, 3),
         (DamagedTableError("no"), OSError, 1),
         (TbgenError("no"), Exception, 1),
+        (MissingExtraError("a report", "jinja2", "report"), TbgenError, 1),
         (GameError("game 3", DamagedTableError("no")), TbgenError, 1),
         (GameError("game 3", MissingTableError("KBvK")), TbgenError, 3),
     ],
@@ -66,3 +71,13 @@ def test_quote_shortens() -> None:
     quoted = quote("x" * 10_000_000)
     assert len(quoted) == 60
     assert "..." in quoted
+
+
+def test_a_missing_package_of_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is named by what an import lacks; a module that tbgen itself lacks is another matter."""
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    sentence = r"^a \.zst needs zstandard, .*: pip install 'tbgen\[zstd\]'$"
+    with pytest.raises(MissingExtraError, match=sentence), needs_extra("a .zst", "zstd"):
+        importlib.import_module("zstandard")
+    with pytest.raises(ModuleNotFoundError), needs_extra("a report", "report"):
+        importlib.import_module("tbgen.absent")

@@ -10,7 +10,7 @@ from tbgen.cli.journal import Journal
 from tbgen.cli.options import add_directory, add_json, add_rules
 from tbgen.cli.progress import duration
 from tbgen.cli.text import parse_size, size_text
-from tbgen.errors import TbgenError, UsageError
+from tbgen.errors import UsageError, needs_extra
 from tbgen.generator import Accrued, Built, Estimate, build, check_memory, estimate, missing
 from tbgen.generator.memory import keep_memory_for
 from tbgen.material import Material, all_materials
@@ -142,12 +142,8 @@ def _accrued(arguments: argparse.Namespace) -> Accrued:
 
 
 def _build_on_cluster() -> Callable[..., list[Built]]:
-    try:
+    with needs_extra("a build with --scheduler", "cluster"):
         from tbgen.generator.cluster.client import build_on_cluster
-    except ModuleNotFoundError as error:
-        raise TbgenError(
-            f"--scheduler needs Dask ({error}): install it with: pip install distributed"
-        ) from error
     return build_on_cluster
 
 
