@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import total_ordering
-from typing import TYPE_CHECKING, Final, SupportsIndex
+from operator import index
+from typing import TYPE_CHECKING, Final, SupportsIndex, overload
 
 from tbgen.errors import UsageError, quote
 
@@ -27,11 +28,12 @@ MAX_CODED_RANK: Final = 126
 NONE: Final = 127
 """The table code that stands for no position and no value."""
 
-_TEXT = re.compile(r"(-|m)?[Gg]([0-9]+)(?:\.([05]))?")
+_TEXT = re.compile("([-m\N{MINUS SIGN}\N{EN DASH}])?[Gg]([0-9]+)(?:\\.([05]))?")
+_set: Final = object.__setattr__
 
 
 @total_ordering
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class GScore:
     """A G-score: the rank of a position, held by the side that just moved.
 
@@ -51,10 +53,15 @@ class GScore:
     Scores are ordered from White's point of view, the greater the better for White, whoever holds them:
     ``G0.0 > G0.5 > G1.0 > ... > -G1.0 > -G0.5 > -G0.0``.
 
-    >>> max(GScore.parse("G3.5"), GScore.parse("-G8.5"), GScore.parse("G1.5"))
-    GScore(rank=3, white=True)
+    It is made from its text, or from its rank and whether White is the holder:
 
-    :raises UsageError: if the rank is negative or above :data:`MAX_RANK`.
+    >>> max(GScore("G3.5"), GScore("-G8.5"), GScore(3, True))
+    GScore('G1.5')
+    >>> f"{GScore('mG3.5'):>8}"
+    '   -G3.5'
+
+    :raises UsageError: if the text is no score, or the rank is negative or above :data:`MAX_RANK`.
+    :raises TypeError: if the arguments are neither a text alone nor a rank and a holder.
     """
 
     rank: int
@@ -63,34 +70,36 @@ class GScore:
     white: bool
     """Whether White is the holder."""
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.rank <= MAX_RANK:
-            raise UsageError(
-                f"a G-score lies between G0.0 and G{MAX_RANK / 2}, and rank {self.rank} does not"
-            )
+    @overload
+    def __init__(self, rank: str) -> None: ...
+
+    @overload
+    def __init__(self, rank: SupportsIndex, white: bool) -> None: ...
+
+    def __init__(self, rank: str | SupportsIndex, white: bool | None = None) -> None:
+        if type(rank) is not int or white is None:
+            rank, white = _rank_and_holder(rank, white)
+        if not 0 <= rank <= MAX_RANK:
+            raise UsageError(f"a G-score lies between G0.0 and G{MAX_RANK / 2}, and rank {rank} does not")
+        _set(self, "rank", rank)
+        _set(self, "white", white)
 
     @classmethod
     def parse(cls, text: str) -> GScore:
         """Read a score such as ``G3.5``, ``g3.5``, ``G3`` (for White), ``-G3.5`` or ``mG3.5`` (for Black).
 
-        The ``m`` stands for minus, for command lines where a leading ``-`` would look like an option.
+        The ``m`` stands for minus, for command lines where a leading ``-`` would look like an option. A minus
+        sign or an en dash, as word processors make of a hyphen, is a minus as well.
 
         :raises UsageError: if the text is anything else.
+        :raises TypeError: if it is no text.
 
         >>> str(GScore.parse("mg3"))
         '-G3.0'
         """
-        match = _TEXT.fullmatch(text)
-        if match is None:
-            raise UsageError(
-                f"{quote(text)} is not a G-score: expected moves in halves, such as G3.5 or G3, "
-                "or -G3.5 or mG3.5 if Black holds it"
-            )
-        minus, moves, half = match.groups()
-        digits = moves.lstrip("0") or "0"
-        if len(digits) > len(str(MAX_RANK // 2)):
-            raise UsageError(f"{quote(text)} is not a G-score: the largest one is G{MAX_RANK / 2}")
-        return cls(2 * int(digits) + (half == "5"), minus is None)
+        if not isinstance(text, str):
+            raise TypeError(f"a G-score is not read from {type(text).__name__}: expected text such as 'G3.5'")
+        return cls(text)
 
     @classmethod
     def from_code(cls, code: SupportsIndex) -> GScore:
@@ -148,6 +157,40 @@ class GScore:
 
     def __str__(self) -> str:
         return f"{'' if self.white else '-'}G{self.rank / 2}"
+
+    def __repr__(self) -> str:
+        return f"GScore('{self}')"
+
+    def __format__(self, specification: str) -> str:
+        return format(str(self), specification)
+
+
+def _rank_and_holder(given: str | SupportsIndex, white: bool | None) -> tuple[int, bool]:
+    """Return rank and holder of a score that is given as text, or with numbers as those of numpy."""
+    if white is not None:
+        try:
+            return index(given), bool(white)  # type: ignore[arg-type]
+        except TypeError:
+            raise TypeError(
+                f"the rank of a G-score cannot be {type(given).__name__}: expected a whole number, twice the "
+                "moves plus 1 without check"
+            ) from None
+    if not isinstance(given, str):
+        raise TypeError(
+            f"a G-score cannot be made from {type(given).__name__}: expected text such as 'G3.5', or a rank "
+            "and whether White holds it"
+        )
+    match = _TEXT.fullmatch(given)
+    if match is None:
+        raise UsageError(
+            f"{quote(given)} is not a G-score: expected moves in halves, such as G3.5 or G3, "
+            "or -G3.5 or mG3.5 if Black holds it"
+        )
+    minus, moves, half = match.groups()
+    digits = moves.lstrip("0") or "0"
+    if len(digits) > len(str(MAX_RANK // 2)):
+        raise UsageError(f"{quote(given)} is not a G-score: the largest one is G{MAX_RANK / 2}")
+    return 2 * int(digits) + (half == "5"), minus is None
 
 
 _BY_CODE: Final[dict[SupportsIndex, GScore]] = {

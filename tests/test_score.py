@@ -3,7 +3,9 @@
 import copy
 import pickle
 import re
+from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import chess
 import pytest
@@ -13,7 +15,8 @@ from hypothesis import strategies as st
 from tbgen.errors import UsageError
 from tbgen.score import MAX_CODED_RANK, MAX_RANK, NONE, GScore
 
-GRAMMAR = r"(-|m)?[Gg][0-9]+(\.[05])?"
+MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
+GRAMMAR = rf"[-m{MINUS}{DASH}]?[Gg][0-9]+(\.[05])?"
 
 scores = st.builds(GScore, st.integers(0, MAX_RANK), st.booleans())
 coded_scores = st.builds(GScore, st.integers(0, MAX_CODED_RANK), st.booleans())
@@ -31,6 +34,8 @@ def one_sentence(message: str) -> bool:
         ("-G3.5", 7, False, "-G3.5"),
         ("-g3.0", 6, False, "-G3.0"),
         ("mG3.5", 7, False, "-G3.5"),
+        (f"{MINUS}G3.5", 7, False, "-G3.5"),
+        (f"{DASH}g3", 6, False, "-G3.0"),
         ("mg3.5", 7, False, "-G3.5"),
         ("G3", 6, True, "G3.0"),
         ("mG03", 6, False, "-G3.0"),
@@ -77,17 +82,17 @@ def test_parse_refuses_what_other_readers_take_leniently(text: str) -> None:
 
 @given(st.from_regex(GRAMMAR, fullmatch=True))
 def test_parse_accepts_the_whole_grammar(text: str) -> None:
-    value = float(text.lstrip("-mGg"))
+    value = float(text.lstrip(f"-m{MINUS}{DASH}Gg"))
     if value > MAX_RANK / 2:
         with pytest.raises(UsageError, match=r"the largest one is G999\.5"):
             GScore.parse(text)
     else:
         score = GScore.parse(text)
         assert score.g == value
-        assert score.holder == ("black" if text[0] in "-m" else "white")
+        assert score.holder == ("white" if text[0] in "Gg" else "black")
 
 
-@given(st.text() | st.text(alphabet="-mMGg+.0159 \n"))
+@given(st.text() | st.text(alphabet=f"-m{MINUS}{DASH}MGg+.0159 \n"))
 def test_parse_raises_nothing_but_usage_errors(text: str) -> None:
     try:
         GScore.parse(text)
@@ -101,6 +106,38 @@ def test_parse_raises_nothing_but_usage_errors(text: str) -> None:
 def test_text_round_trip(score: GScore) -> None:
     assert GScore.parse(str(score)) == score
     assert GScore.parse(str(score).replace("-", "m").lower()) == score
+
+
+@given(scores)
+def test_scores_are_made_from_text_and_shown_as_what_makes_them(score: GScore) -> None:
+    assert GScore(str(score)) == eval(repr(score)) == score
+    assert repr(score) == f"GScore('{score}')"
+    assert f"{score:>9}|{score:<9}|{score}" == f"{score!s:>9}|{score!s:<9}|{score!s}"
+    assert GScore(rank=score.rank, white=score.white) == replace(-score, white=score.white) == score
+
+
+def test_scores_of_numbers_of_other_kinds() -> None:
+    numpy = pytest.importorskip("numpy")
+    score = GScore(numpy.uint8(7), numpy.bool_(False))
+    assert score == GScore("-G3.5")
+    assert (type(score.rank), type(score.white)) == (int, bool)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((3.5,), "cannot be made from float: expected text such as 'G3.5'"),
+        ((None,), "cannot be made from NoneType"),
+        ((7,), "or a rank and whether White holds it"),
+        ((3.5, True), "the rank of a G-score cannot be float: expected a whole number"),
+        (("G3.5", True), "the rank of a G-score cannot be str"),
+    ],
+)
+def test_arguments_of_another_kind(arguments: tuple[Any, ...], sentence: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(sentence)):
+        GScore(*arguments)
+    with pytest.raises(TypeError, match="not read from float: expected text such as"):
+        GScore.parse(3.5)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("rank", [-1, MAX_RANK + 1])
