@@ -1,0 +1,86 @@
+"""What the moves that a board remembers say of its accrued score."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final, Literal
+
+import chess
+
+from tbgen.board.mobility import own_score
+from tbgen.board.validity import validate
+from tbgen.errors import UsageError
+from tbgen.score import GScore
+from tbgen.variant import Variant
+
+__all__ = ["FRESH", "Fresh", "accrued_score"]
+
+
+class Fresh(Enum):
+    """The type of :data:`FRESH`."""
+
+    FRESH = "fresh"
+
+    def __repr__(self) -> str:
+        return "tbgen.FRESH"
+
+
+FRESH: Final[Literal[Fresh.FRESH]] = Fresh.FRESH
+"""Given as an accrued score: that of the position alone, whatever moves the board remembers."""
+
+
+def accrued_score(board: chess.Board, variant: Variant) -> GScore | None:
+    """Return the score that has accrued in the moves of a board's stack, the position's own included.
+
+    It is the best since the last capture or pawn move (since the first position in whole-game mobility) or,
+    if the board does not go back so far, since the first position it remembers. The board is not changed.
+    What this does not know is the 50-move rule: it is the accrued score as tables and adjudication see it.
+
+    :param board: a valid one (:func:`tbgen.board.validity.validate`).
+
+    :returns: None if the board remembers no moves.
+
+    :raises UsageError: if the moves are no play by the rules of chess, as null moves are none.
+
+    >>> board = chess.Board("8/8/8/2K3k1/8/8/8/8 w - - 0 1")
+    >>> for uci in ("c5d5", "g5h5", "d5e5", "h5g6"):
+    ...     _ = board.push_uci(uci)
+    >>> print(accrued_score(board, Variant.R_MOBILITY), own_score(board))
+    G5.5 -G6.5
+    """
+    moves = len(board.move_stack)
+    if not moves:
+        return None
+    plies = min(board.halfmove_clock, moves) if variant.resets else moves
+    accrued, past = own_score(board), board.copy(stack=max(plies, 1))
+    check_last_move(past)
+    for _ in range(plies):
+        move = past.pop()
+        if not past.is_legal(move):
+            raise _no_play(f"{move.uci()} is not legal in {past.fen()}")
+        score = own_score(past)
+        if score.rank <= accrued.rank:  # the first who held it keeps it
+            accrued = score
+    validate(past)
+    return accrued
+
+
+def check_last_move(board: chess.Board) -> None:
+    """Check that a board is the position that the last move on its stack leads to.
+
+    It is not if somebody has turned the side to move, say.
+
+    :raises UsageError: if it is another one.
+    """
+    before = board.copy(stack=1)
+    move = before.pop()
+    before.push(move)
+    if before.fen() != board.fen():
+        raise _no_play(f"{move.uci()} does not lead to {board.fen()}")
+
+
+def _no_play(reason: str) -> UsageError:
+    return UsageError(
+        f"the history of the board is no play: {reason}; clear it with board.clear_stack(), "
+        "or give an accrued score"
+    )
