@@ -24,6 +24,8 @@ __all__ = [
 ]
 
 _KOMI: Final = re.compile(r"(-|m)?[Gg]([0-9]+)(?:\.(0|25|5|75))?")
+_FORK: Final = re.compile("r-?mobility[ _-]?", re.IGNORECASE)
+"""What cuteRMob puts before the name of a scheme."""
 _UNSIGNED: Final = re.compile(r"[Gg][0-9]+(?:\.[05])?")
 _QUARTERS: Final = {None: 0, "0": 0, "25": 1, "5": 2, "75": 3}
 OTB_CUTOFF: Final = GScore(8, True)
@@ -50,12 +52,17 @@ class Scheme(Enum):
 
     @classmethod
     def parse(cls, text: str) -> Scheme:
-        """Read the name of a scheme, in letters of any case.
+        """Read the name of a scheme, in letters of any case; also as cuteRMob writes it.
+
+        That is ``RMobility Winner`` in PGN tags and ``rMobilityWinner`` in options.
 
         :raises UsageError: if there is none of that name.
+
+        >>> Scheme.parse("RMobility Winner")
+        <Scheme.WINNER: 'winner'>
         """
         try:
-            return cls(text.lower())
+            return cls(_FORK.sub("", text.strip()).lower())
         except ValueError:
             names = ", ".join(known.value for known in cls)
             raise UsageError(f"{quote(text)} is not a scoring: expected one of {names}") from None

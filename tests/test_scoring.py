@@ -146,6 +146,13 @@ def test_komi_above_the_cutoff_goes_to_its_colour_where_nothing_counts() -> None
     assert points("-G7.0", "komi", "G6.0", "G5.75") == (0, 1)
 
 
+@pytest.mark.parametrize(
+    "text", ["RMobility Winner", "rMobilityWinner", "R-Mobility Winner", " rmobility_winner ", "Winner"]
+)
+def test_names_as_cutermob_writes_them(text: str) -> None:
+    assert Scheme.parse(text) is Scheme.WINNER
+
+
 def test_unknown_scorings_are_refused() -> None:
     with pytest.raises(UsageError, match="'elo' is not a scoring: expected one of exponential, harmonic"):
         points("G1.0", "elo")
