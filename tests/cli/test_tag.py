@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import lzma
 import os
 import resource
 import signal
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +31,7 @@ ZSTD = zstandard.ZstdCompressor(write_checksum=True)
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "gz": gzip.compress,
     "bz2": bz2.compress,
+    "xz": lzma.compress,
     "zst": ZSTD.compress,
 }
 
@@ -40,6 +43,7 @@ def unzstd(data: bytes) -> bytes:
 DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "gz": gzip.decompress,
     "bz2": bz2.decompress,
+    "xz": lzma.decompress,
     "zst": unzstd,
 }
 
@@ -165,6 +169,37 @@ def test_damaged_files(place: Path, suffix: str, jobs: str, capsys: pytest.Captu
         assert sentence == f"tbgen: in.{suffix} is damaged: it cannot be decompressed"
         assert target.read_bytes() == b"old"
         assert names(place) == sorted(["in.pgn", source.name, "out.pgn"])
+
+
+def test_archives_and_other_encodings_are_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, target = place / "in.pgn", place / "out.pgn"
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("games.pgn", DATA)
+    wide = (MATE * 2000).encode("utf-16-le")
+    for data, sentence in [
+        (archive.getvalue(), "is a zip archive: unpack it, and give the PGN file that is in it"),
+        *(
+            (data, "is in UTF-16: convert it, as with: iconv -f UTF-16 -t UTF-8")
+            for data in (MATE.encode("utf-16"), wide, MATE.encode("utf-16-be"), gzip.compress(wide))
+        ),
+    ]:
+        source.write_bytes(data)
+        assert fails(capsys, 2, source, target) == f"tbgen: {source} {sentence}\n"
+        assert names(place) == ["in.pgn"]
+
+
+def test_zstd_is_an_extra(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "in.zst").write_bytes(ZSTD.compress(DATA))
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    for source, target in (("in.zst", "out.pgn"), ("in.pgn", "out.zst")):
+        assert fails(capsys, 1, place / source, place / target) == (
+            "tbgen: a file compressed by zstd needs zstandard, which is not installed: "
+            "install it with: pip install 'tbgen[zstd]'\n"
+        )
+    assert names(place) == ["in.pgn", "in.zst"]
 
 
 def test_broken_games(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import os
+import re
 import sys
 import tempfile
 import zlib
@@ -12,14 +13,24 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
+from types import ModuleType
 from typing import BinaryIO, Final, Protocol, cast
 
-from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.errors import TbgenError, UsageError, needs_extra, quote
 from tbgen.games.pgn.splitter import Stream
 
 _BLOCK: Final = 1 << 14
 """Bytes that are decompressed at once; the text may be hundreds of times as long."""
-_MAGIC: Final = {b"\x1f\x8b\x08": ".gz", b"BZh": ".bz2", b"\x28\xb5\x2f\xfd": ".zst"}
+_MAGIC: Final = {
+    b"\x1f\x8b\x08": ".gz",
+    b"BZh": ".bz2",
+    b"\x28\xb5\x2f\xfd": ".zst",
+    b"\xfd7zX": ".xz",
+}
+"""First bytes of compressed files, and what their names end in."""
+_ARCHIVES: Final = {b"PK\x03\x04": "zip", b"7z\xbc\xaf": "7z", b"Rar!": "rar"}
+_UTF16: Final = re.compile(rb"\xff\xfe|\xfe\xff|[\t-~]\x00[\t-~]\x00|\x00[\t-~]\x00[\t-~]")
+"""The begin of a text in UTF-16, with and without a mark that tells it."""
 
 
 class Sink(Protocol):
@@ -41,8 +52,12 @@ class Source:
             begin = file.peek(4)[:4]
         except OSError as error:
             raise self._unreadable(error) from None
+        archive = next((name for magic, name in _ARCHIVES.items() if begin.startswith(magic)), "")
+        if archive:
+            raise UsageError(f"{name} is a {archive} archive: unpack it, and give the PGN file that is in it")
         suffix = next((suffix for magic, suffix in _MAGIC.items() if begin.startswith(magic)), "")
         self._plain, self._errors = _reader(suffix, file)
+        self._begun = False
 
     @property
     def done(self) -> int:
@@ -52,14 +67,19 @@ class Source:
     def read(self, size: int, /) -> bytes:
         """Return up to ``size`` bytes of text, none at the end.
 
+        :raises UsageError: if it is text in UTF-16.
         :raises TbgenError: if the file cannot be read, or not be decompressed.
         """
         try:
-            return self._plain.read(size)
+            text = self._plain.read(size)
         except self._errors:
             raise TbgenError(f"{self.name} is damaged: it cannot be decompressed") from None
         except OSError as error:
             raise self._unreadable(error) from None
+        if not self._begun and _UTF16.match(text):
+            raise UsageError(f"{self.name} is in UTF-16: convert it, as with: iconv -f UTF-16 -t UTF-8")
+        self._begun = True
+        return text
 
     def _unreadable(self, error: OSError) -> TbgenError:
         return TbgenError(f"{self.name} cannot be read: {error.strerror or error}")
@@ -69,10 +89,8 @@ class _Zstandard:
     """Decompresses a file of zstd frames; the library's own reader takes a truncated one for complete."""
 
     def __init__(self, file: BinaryIO) -> None:
-        import zstandard
-
         self._file = file
-        self._decompressor = zstandard.ZstdDecompressor()
+        self._decompressor = _zstandard().ZstdDecompressor()
         self._frame = self._decompressor.decompressobj()
         self._text = b""
 
@@ -96,9 +114,12 @@ class _Zstandard:
 
 @contextmanager
 def reading(name: str) -> Iterator[Source]:
-    """Open a PGN file, or standard input for ``-``; what gzip, bzip2 or zstd has compressed is known as such.
+    """Open a PGN file, or standard input for ``-``; what is compressed is known as such by its first bytes.
 
-    :raises UsageError: if there is no such file.
+    That may be by gzip, bzip2, xz or zstd.
+
+    :raises UsageError: if there is no such file, or it is an archive of several.
+    :raises MissingExtraError: if it takes a package that is not installed.
     :raises TbgenError: if it cannot be opened.
     """
     if name == "-":
@@ -120,10 +141,12 @@ def reading(name: str) -> Iterator[Source]:
 
 @contextmanager
 def writing(name: str) -> Iterator[Sink]:
-    """Write a file, or standard output for ``-``; a name in .gz, .bz2 or .zst has it compressed.
+    """Write a file, or standard output for ``-``; a name in .gz, .bz2, .xz or .zst has it compressed.
 
     The file appears under its name when everything has been written, and then replaces one that is there.
 
+    :raises UsageError: if the name is empty.
+    :raises MissingExtraError: if it takes a package that is not installed.
     :raises TbgenError: if there can be no file in that place.
     """
     if not name:
@@ -161,9 +184,12 @@ def _reader(suffix: str, file: BinaryIO) -> tuple[Stream, tuple[type[Exception],
             return gzip.GzipFile(fileobj=file), (EOFError, gzip.BadGzipFile, zlib.error)
         case ".bz2":
             return bz2.BZ2File(file), (EOFError, OSError, ValueError)
-        case ".zst":
-            import zstandard
+        case ".xz":
+            import lzma
 
+            return lzma.LZMAFile(file), (EOFError, lzma.LZMAError)
+        case ".zst":
+            zstandard = _zstandard()
             return _Zstandard(file), (EOFError, zstandard.ZstdError)
     return file, ()
 
@@ -176,11 +202,23 @@ def _writer(suffix: str, file: BinaryIO) -> BinaryIO:
             return cast(BinaryIO, gzip.GzipFile("", "wb", 6, file, 0))
         case ".bz2":
             return cast(BinaryIO, bz2.BZ2File(file, "wb"))
-        case ".zst":
-            import zstandard
+        case ".xz":
+            import lzma
 
-            return cast(BinaryIO, zstandard.ZstdCompressor().stream_writer(file, closefd=False))
+            return cast(BinaryIO, lzma.LZMAFile(file, "wb"))
+        case ".zst":
+            return cast(BinaryIO, _zstandard().ZstdCompressor().stream_writer(file, closefd=False))
     return cast(BinaryIO, _Open(file))
+
+
+def _zstandard() -> ModuleType:
+    """Return the package that reads and writes zstd.
+
+    :raises MissingExtraError: if it is not installed.
+    """
+    with needs_extra("a file compressed by zstd", "zstd"):
+        import zstandard
+    return zstandard
 
 
 class _Open:
