@@ -1,4 +1,4 @@
-"""FENs with an optional seventh field, the accrued score."""
+"""FENs with an optional seventh field, the accrued score; also as Lichess writes them, and EPD."""
 
 import functools
 import re
@@ -15,6 +15,10 @@ _EXPECTED: Final = (
     "the accrued score"
 )
 _COUNTER: Final = re.compile(r"[0-9]+")
+_COUNTERS: Final = re.compile(r"([0-9]+)\s+([0-9]+)\s+")
+_DASHES: Final = dict.fromkeys(map(ord, "\N{MINUS SIGN}\N{EN DASH}"), "-")
+_OPERATION: Final = re.compile(r"""\s*([A-Za-z]\w*)((?:[^;"]|"[^"]*")*);""")
+"""An operation of an EPD: its opcode and its operands."""
 _MOST_DIGITS: Final = 9
 _TURNS: Final = {"w": chess.WHITE, "b": chess.BLACK}
 _EP_SQUARES: Final = {"-": None} | {name: square for square, name in enumerate(chess.SQUARE_NAMES)}
@@ -44,13 +48,22 @@ class Fen:
 def parse_fen(text: str) -> Fen:
     """Read a FEN of six or seven fields; fields after the side to move may be left out.
 
+    Underscores may stand for spaces, as Lichess has it in its addresses, and a minus sign or an en dash for a
+    hyphen. An EPD has operations in the place of the counters or after them, each ended by a semicolon:
+    ``hmvc`` and ``fmvn`` give the counters, all others are left alone [1].
+
+    [1] Steven J. Edwards, *Portable Game Notation Specification and Implementation Guide* (1994), section
+    16.2.
+
     :raises UsageError: saying which field is malformed.
 
     >>> fen = parse_fen("8/8/5k1K/5P2/8/8/8/8 w - - 1 60 -G2.5")
     >>> print(fen.accrued)
     -G2.5
+    >>> parse_fen("8/8/5k1K/5P2/8/8/8/8 w - - hmvc 1; bm Kh7;").board.halfmove_clock
+    1
     """
-    fields = text.split()
+    fields = _fields(text)
     if not 2 <= len(fields) <= 7:
         raise UsageError(f"{quote(text)} is not a FEN: {_EXPECTED}")
     for name, counter in zip(("halfmove clock", "move number"), fields[4:6], strict=False):
@@ -65,7 +78,38 @@ def parse_fen(text: str) -> Fen:
         reason = str(error).split(" in fen: ")[0].split(": '")[0]
         raise UsageError(f"{quote(text)} is not a FEN: {reason}") from None
     board.chess960 = bool(board.castling_rights) and board.has_chess960_castling_rights()
-    return Fen(board, GScore.parse(fields[6]) if len(fields) == 7 else None)
+    return Fen(board, GScore(fields[6]) if len(fields) == 7 else None)
+
+
+def _fields(text: str) -> list[str]:
+    """Return the fields of a FEN, those of an EPD with the counters that its operations give.
+
+    :raises UsageError: if the operations of an EPD are malformed.
+    """
+    if not text.isascii():
+        text = text.translate(_DASHES)
+    if ";" in text:
+        return _fields_of_epd(text)
+    fields = text.split()
+    return text.replace("_", " ").split() if fields and "_" in fields[0] else fields
+
+
+def _fields_of_epd(text: str) -> list[str]:
+    *fields, operations = text.split(None, 4)
+    given = _COUNTERS.match(operations)
+    clock, number = given.groups() if given else ("0", "1")
+    counters, at = {"hmvc": clock, "fmvn": number}, given.end() if given else 0
+    while operation := _OPERATION.match(operations, at):
+        opcode, operand = operation.groups()
+        if opcode in counters:
+            counters[opcode] = operand.strip()
+        at = operation.end()
+    if len(fields) < 4 or operations[at:].strip():
+        raise UsageError(
+            f"{quote(text)} is not an EPD: expected pieces, side to move, castling, en passant square, then "
+            "opcodes, each with its operands and a semicolon"
+        )
+    return [*fields, *counters.values()]
 
 
 def _plain_board(fields: list[str]) -> chess.Board | None:

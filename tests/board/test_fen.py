@@ -1,0 +1,68 @@
+"""FENs as people and programs write them: underscores, EPD, dashes of word processors."""
+
+import chess
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tbgen.board.fen import parse_fen
+from tbgen.errors import UsageError
+
+PLACED = "8/8/5k1K/5P2/8/8/8/8 w - -"
+MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
+
+
+@pytest.mark.parametrize(
+    ("text", "fen", "accrued"),
+    [
+        (f"{PLACED} 1 60 -G2.5", f"{PLACED} 1 60", "-G2.5"),
+        (f"{PLACED} 1 60 {MINUS}G2.5", f"{PLACED} 1 60", "-G2.5"),
+        (f"{PLACED} 1 60 {DASH}G2.5".replace("- -", f"{DASH} {MINUS}"), f"{PLACED} 1 60", "-G2.5"),
+        (f"{PLACED} 1 60 -G2.5".replace(" ", "_"), f"{PLACED} 1 60", "-G2.5"),
+        (f"{PLACED} 1 60".replace(" ", "_") + " -G2.5", f"{PLACED} 1 60", "-G2.5"),
+        (PLACED.replace(" ", "_"), f"{PLACED} 0 1", "None"),
+        (f"{PLACED} acd 5; bm Kh7;", f"{PLACED} 0 1", "None"),
+        (f"{PLACED} bm Kb4; hmvc 7; fmvn 60;", f"{PLACED} 7 60", "None"),
+        (f'{PLACED} id "a; b \\ c"; c0 "hmvc 9;";', f"{PLACED} 0 1", "None"),
+        (f"{PLACED} hmvc 7;fmvn 60;", f"{PLACED} 7 60", "None"),
+        (f"{PLACED} noop;  ", f"{PLACED} 0 1", "None"),
+        (f'{PLACED} 7 60 bm Kh7; id "x";', f"{PLACED} 7 60", "None"),
+        (f"{PLACED} 7 60 hmvc 8;", f"{PLACED} 8 60", "None"),
+    ],
+)
+def test_what_is_read(text: str, fen: str, accrued: str) -> None:
+    parsed = parse_fen(text)
+    assert (parsed.board.fen(), str(parsed.accrued)) == (fen, accrued)
+    assert vars(parsed.board) == vars(chess.Board(fen))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (";", "is not an EPD: expected pieces"),
+        ("8/8/8/8/8/8/8/8 w;", "is not an EPD"),
+        (f"{PLACED} 5; bm Kh7;", "is not an EPD"),
+        (f"{PLACED} hmvc 7;fmvn 60", "is not an EPD"),
+        (f'{PLACED} id "never closed;', "is not an EPD"),
+        (f"{PLACED} hmvc x;", "the halfmove clock 'x' is not a number"),
+        (f"{PLACED} fmvn;", "the move number '' is not a number"),
+        (f"{PLACED} hmvc 12345678901;", "is too large"),
+        (f"{PLACED} 1 60 {MINUS}G2.6", "is not a G-score"),
+        (f"{PLACED}_0_1", "invalid en passant"),
+        ("_", "is not a FEN"),
+    ],
+)
+def test_what_is_refused(text: str, sentence: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_fen(text)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@given(st.text('KkQq/8w -_;"\\\n01hmvcfmvn' + MINUS + DASH, max_size=60))
+def test_no_text_gives_another_error(text: str) -> None:
+    for start in ("", f"{PLACED} ", f"{PLACED.replace(' ', '_')}_"):
+        try:
+            parse_fen(start + text)
+        except UsageError as error:
+            assert "\n" not in str(error)  # noqa: PT017
