@@ -1,4 +1,7 @@
-"""How many legal moves a position has, without making them; seven times as fast as python-chess."""
+"""How many legal moves a position has, without making them.
+
+Nine times as fast as python-chess with four men, less than twice with a full board.
+"""
 
 from typing import Final
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 import chess
 
 from tbgen.board.fen import parse_fen
+from tbgen.cli.display import diagram, line_document, line_text, mover, points_document
 from tbgen.cli.options import add_directory, add_json, add_play_rules, directory_of, play_rules_of
-from tbgen.cli.play import diagram, line_document, line_text, mover, points_document
 from tbgen.cli.streams import say
 from tbgen.errors import TbgenError, UsageError, printable
 from tbgen.games.pgn.files import reading

@@ -11,9 +11,9 @@ from typing import Any
 import chess
 
 from tbgen.board.fen import Fen, parse_fen
-from tbgen.cli.lines import batches_of_lines
+from tbgen.cli.display import diagram, line_document, line_text, mover, points_document
 from tbgen.cli.options import add_directory, add_json, add_rules, add_scoring, directory_of, scoring_of
-from tbgen.cli.play import diagram, line_document, line_text, mover, points_document
+from tbgen.cli.standard_input import batches_of_lines
 from tbgen.errors import TbgenError
 from tbgen.probe.batch import BATCH, MOVES_BATCH
 from tbgen.probe.line import LinePly

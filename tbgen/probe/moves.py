@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import chess
 
-from tbgen.board.sans import sans_without_check
+from tbgen.board.san import sans_without_check
 from tbgen.index.position import Position, locate
 from tbgen.probe.signed import fold, merit, rank_of, to_gscore
 from tbgen.probe.values import Values

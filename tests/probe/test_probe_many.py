@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tbgen.board.fen import parse_fen
 from tbgen.board.mobility import mobility
-from tbgen.board.sans import sans_without_check
+from tbgen.board.san import sans_without_check
 from tbgen.cli.main import main
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, UsageError
 from tbgen.index.position import validate
