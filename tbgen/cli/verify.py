@@ -18,7 +18,7 @@ from tbgen.text import counted
 
 if TYPE_CHECKING:
     from tbgen.verify.report import Finding, Outcome
-    from tbgen.verify.tables import Verdict
+    from tbgen.verify.tables import TableProof
 
 _DESCRIPTION = """\
 Check the digests of tables, then prove every value and depth in them by generating the moves of every
@@ -122,7 +122,7 @@ class _Reporter:
         self.line.show(f"{self._table}: {step} {share:.0%}, {gone} gone")
 
 
-def _text(verdict: Verdict) -> str:
+def _text(verdict: TableProof) -> str:
     name = f"{verdict.material.name:10}"
     if verdict.error is not None:
         return f"{name} {verdict.error}"
@@ -141,12 +141,12 @@ def _text(verdict: Verdict) -> str:
     return f"{name} {said}, {counted(result.states, 'state')}, {result.seconds:.2f} s"
 
 
-def _document(directory: Path, rules: str, verdicts: list[Verdict]) -> dict[str, Any]:
+def _document(directory: Path, rules: str, verdicts: list[TableProof]) -> dict[str, Any]:
     tables = [_table(verdict) for verdict in verdicts]
     return {"directory": str(directory), "rules": rules, "tables": tables}
 
 
-def _table(verdict: Verdict) -> dict[str, Any]:
+def _table(verdict: TableProof) -> dict[str, Any]:
     table: dict[str, Any] = {"material": verdict.material.name, "proved": verdict.proved}
     if verdict.error is not None:
         table["error"] = str(verdict.error)
@@ -185,7 +185,7 @@ def _outcome(outcome: Outcome | None) -> dict[str, Any] | None:
     )
 
 
-def _raise_failure(verdicts: list[Verdict], given: Path | None, rules: str) -> None:
+def _raise_failure(verdicts: list[TableProof], given: Path | None, rules: str) -> None:
     """Raise what is worst: a wrong table, else one that cannot be read, else a missing one."""
     failed = [verdict for verdict in verdicts if not verdict.proved]
     if not failed:

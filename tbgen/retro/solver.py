@@ -17,15 +17,13 @@ from tbgen.index.source import Source
 from tbgen.index.table import Table
 from tbgen.index.zeroing import en_passant_configs, is_wide, phase_groups
 from tbgen.material import Material
-from tbgen.retro.kernels.canonical import mirrors_itself
-from tbgen.retro.kernels.frame import legal_words, place_pawns
+from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.layers import FIRST_LAYER, next_events, retire
 from tbgen.retro.kernels.phase import (
     EnPassant,
     Workspace,
     count_moves,
     first_events,
-    make_workspace,
     run_inner,
     run_outer,
     settle_rank,
@@ -33,7 +31,8 @@ from tbgen.retro.kernels.phase import (
 )
 from tbgen.retro.kernels.runs import empty_log, weave
 from tbgen.retro.kernels.sweep import MAX_DEPTH
-from tbgen.retro.supply import Supply
+from tbgen.retro.pool import PoolLoader
+from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 from tbgen.score import MAX_CODED_RANK, NONE, WHOLE_GAME
 
 Woven = tuple[Any, ...]
@@ -80,15 +79,15 @@ def solve(
     :raises OverflowError: if a value has no code or a depth no room; no material of five men comes near.
     """
     layout, stages = layout_of(material), stages or Stages()
-    passing = len(en_passant_configs(layout)) > 0
-    if wide and passing:
+    en_passant = len(en_passant_configs(layout)) > 0
+    if wide and en_passant:
         raise ValueError(f"{material} has en passant positions: it cannot be solved wide")
     if wide is None:
         wide = is_wide(layout)
     clock = time.perf_counter()
-    supply = Supply(layout, sources)
+    loader = PoolLoader(layout, sources)
     stages.add("sub-tables", clock)
-    solver = _Solver(layout, supply, threads, progress or (lambda *_: None), stages, max_runs, rules)
+    solver = _Solver(layout, loader, threads, progress or (lambda *_: None), stages, max_runs, rules)
     solver.run(wide)
     clock = time.perf_counter()
     table = solver.table()
@@ -102,7 +101,7 @@ class _Solver:
     def __init__(
         self,
         layout: Layout,
-        supply: Supply,
+        loader: PoolLoader,
         threads: int,
         progress: Progress,
         stages: Stages,
@@ -113,8 +112,8 @@ class _Solver:
         self.max_runs = 0 if self.whole_game else max_runs
         self.keep_runs = self.max_runs != 0
         self.runs = 0
-        self.layout, self.supply, self.stages, self.progress = layout, supply, stages, progress
-        self.pool = supply.pool
+        self.layout, self.loader, self.stages, self.progress = layout, loader, stages, progress
+        self.pool = loader.pool
         self.configs = en_passant_configs(layout)
         self.woven: dict[int, list[Woven]] = {}
         self.canonical = np.empty((len(layout.placements), layout.phase_size // 64), np.uint64)
@@ -131,7 +130,7 @@ class _Solver:
         try:
             for group in phase_groups(self.layout):
                 clock = time.perf_counter()
-                self.supply.prepare(group, self.threads.map)
+                self.loader.prepare(group, self.threads.map)
                 self.stages.add("sub-tables", clock)
                 jobs = [] if wide else [self.threads.submit(self._solve, phase, idle) for phase in group]
                 for number, phase in enumerate(group):

@@ -4,7 +4,7 @@ from typing import Final
 
 from tbgen.accelerate import mark_compiled
 from tbgen.material import Material
-from tbgen.retro.kernels.canonical import expand
+from tbgen.retro.expansion import expand
 from tbgen.retro.solver import solve
 
 FAMILY: Final = "solver"

@@ -15,18 +15,17 @@ from numpy.typing import NDArray
 from tbgen.errors import DamagedTableError
 from tbgen.index.table import LAST_RUN, Table
 from tbgen.score import NONE, GScore
-from tbgen.verify.crew import Crew, Range
-from tbgen.verify.kernels.best import Game, new_scratch
+from tbgen.verify.consistency import inconsistency
+from tbgen.verify.en_passant import rows_of_rights
+from tbgen.verify.game import SubTables, men_of, new_scratch, resets_of
+from tbgen.verify.kernels.best import Game
 from tbgen.verify.kernels.keys import MIDDLE, WHITE_WORTH
 from tbgen.verify.kernels.layers import begin, copy_images, enter_claims, enter_layer
-from tbgen.verify.kernels.moves import men_of
-from tbgen.verify.kernels.resets import SubTables, resets_of
 from tbgen.verify.kernels.runs import Runs, survey_runs
-from tbgen.verify.kernels.states import prove, prove_passing
-from tbgen.verify.kernels.survey import NO_RANK, survey, survey_passing
-from tbgen.verify.misfit import misfit
-from tbgen.verify.passing import passing_rows
+from tbgen.verify.kernels.states import prove, prove_en_passant
+from tbgen.verify.kernels.survey import NO_RANK, survey, survey_en_passant
 from tbgen.verify.report import VerifyResult, describe
+from tbgen.verify.threads import ProofThreads, Range
 
 Layer = Callable[[GScore], tuple[NDArray[np.uint8], NDArray[np.uint16]]]
 """Codes and depths of one accrued score in one phase, shape (2, phase size) each."""
@@ -68,19 +67,19 @@ def verify_table(
     :raises DamagedTableError: if the arrays of the table do not fit together.
     """
     started = time.perf_counter()
-    problem = misfit(table)
+    problem = inconsistency(table)
     if problem is not None:
         raise DamagedTableError(f"table {table.material}: {problem}")
-    with Crew(threads) as crew:
-        proof = Proof(table, sub_tables, crew, progress or _silent, claims)
+    with ProofThreads(threads) as pool:
+        proof = Proof(table, sub_tables, pool, progress or _silent, claims)
         states = proof.run(sample, np.random.default_rng(seed))
     return VerifyResult(
         table.material,
         sum(table.positions) + table.ep_positions,
         states,
         sample,
-        crew.wrong,
-        describe(table, crew.rows, limit),
+        pool.wrong,
+        describe(table, pool.rows, limit),
         time.perf_counter() - started,
     )
 
@@ -92,7 +91,7 @@ class Proof:
         self,
         table: Table,
         sub_tables: SubTables,
-        crew: Crew,
+        threads: ProofThreads,
         progress: Progress,
         claims: Claims | None = None,
     ) -> None:
@@ -101,13 +100,13 @@ class Proof:
         self.claims = claims
         layout = table.layout
         men = men_of(layout)
-        self.table, self.layout, self.crew, self.progress = table, layout, crew, progress
+        self.table, self.layout, self.threads, self.progress = table, layout, threads, progress
         self.game = Game(
             men,
             resets_of(layout, men, sub_tables),
             table.value,
             table.depth,
-            passing_rows(layout, table.ep_config),
+            rows_of_rights(layout, table.ep_config),
             table.ep_value,
             table.ep_depth,
             table.whole_game,
@@ -122,7 +121,7 @@ class Proof:
     def run(self, sample: int | None, random: np.random.Generator) -> int:
         """Return the number of states proved; none if values are missing or misplaced."""
         self.survey(self.layout.size)
-        if self.crew.wrong:
+        if self.threads.wrong:
             return 0
         if self.table.accrued:
             self.survey_runs(self.layout.size)
@@ -139,18 +138,18 @@ class Proof:
 
     def survey(self, stop: int) -> None:
         """Find the positions before slot ``stop`` and their ranks."""
-        ranges = self.crew.ranges(stop)
+        ranges = self.threads.ranges(stop)
         self.progress("positions", 0)
-        self.crew.inspect(survey, ((self.game, self.rank, *part) for part in ranges))
-        self.crew.inspect(survey_passing, [(self.game, self.table.ep_config, self.ep_rank)])
+        self.threads.inspect(survey, ((self.game, self.rank, *part) for part in ranges))
+        self.threads.inspect(survey_en_passant, [(self.game, self.table.ep_config, self.ep_rank)])
 
     def survey_runs(self, stop: int) -> None:
         """Check all about the runs of the slots before ``stop`` that needs no successors."""
-        ranges = self.crew.ranges(stop)
+        ranges = self.threads.ranges(stop)
         for holder in range(2):
             for side in range(2):
                 runs, entries = self._runs(holder, side), self._entries(holder, side, ranges)
-                self.crew.inspect(
+                self.threads.inspect(
                     survey_runs,
                     (
                         (self.game, self.rank, holder, side, *part, runs, entry)
@@ -171,8 +170,8 @@ class Proof:
         """Prove all states of the phases ``first`` to ``last`` - 1 and return their number."""
         base, stop = first * self.layout.phase_size, last * self.layout.phase_size
         self.game = self.game._replace(base=base, key=np.zeros((2, stop - base), np.int32))
-        ranges = self.crew.ranges(stop - base)
-        images = self.crew.each(self._begin, ranges)
+        ranges = self.threads.ranges(stop - base)
+        images = self.threads.each(self._begin, ranges)
         if self.table.whole_game:
             self.progress("states", first / len(self.layout.placements))
             return self._prove_layer(ranges, _FIRST_RANK, MIDDLE)
@@ -187,7 +186,7 @@ class Proof:
                 else:
                     self.enter_claims(ranges, step, level, layer)
                 copies = zip(images, lengths, strict=True)
-                lengths = self.crew.each(copy_images, ((self.game, step, *pair, n) for pair, n in copies))
+                lengths = self.threads.each(copy_images, ((self.game, step, *pair, n) for pair, n in copies))
                 states += self._prove_layer(ranges, step, level)
             self.progress("states", (first + (last - first) * (step - 1) / top) / len(self.layout.placements))
         return states
@@ -210,7 +209,7 @@ class Proof:
         moved = [(self.game.base + start, self.game.base + stop) for start, stop in ranges]
         for side in range(2):
             runs, entries = self._runs(holder, side), self._entries(holder, side, moved)
-            self.crew.each(
+            self.threads.each(
                 enter_layer,
                 (
                     (self.game, self.rank, step, level, side, *part, runs, entry)
@@ -223,7 +222,7 @@ class Proof:
         empty = np.full(self.game.key.shape, NONE, np.uint8), np.zeros(self.game.key.shape, np.uint16)
         arrays = layer(GScore(step, level > MIDDLE)) if level != MIDDLE else empty
         for side in range(2):
-            self.crew.inspect(
+            self.threads.inspect(
                 enter_claims,
                 ((self.game, self.rank, step, level, side, *part, *arrays) for part in ranges),
             )
@@ -231,9 +230,9 @@ class Proof:
     def _prove_layer(self, ranges: list[Range], step: int, level: int) -> int:
         """Prove the states of the level that has been entered and return their number."""
         layer = (self.game, self.rank, step, level, self.chosen)
-        passing = (self.game, self.table.ep_config, self.ep_rank, step, level, self.ep_chosen)
-        states = self.crew.inspect(prove, ((*layer, *part) for part in ranges))
-        return states + self.crew.inspect(prove_passing, [passing])
+        rights = (self.game, self.table.ep_config, self.ep_rank, step, level, self.ep_chosen)
+        states = self.threads.inspect(prove, ((*layer, *part) for part in ranges))
+        return states + self.threads.inspect(prove_en_passant, [rights])
 
     def _runs(self, holder: int, side: int) -> Runs:
         table = self.table

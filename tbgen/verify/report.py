@@ -13,17 +13,17 @@ from tbgen.index.layout import Layout
 from tbgen.index.table import Table
 from tbgen.material import Material
 from tbgen.score import MAX_CODED_RANK, GScore
-from tbgen.verify.kernels import findings as kinds
-from tbgen.verify.kernels.keys import MIDDLE, WHITE_WORTH, read_key
+from tbgen.verify.kernels import findings as problems
+from tbgen.verify.kernels.keys import DEPTH_MASK, MIDDLE, WHITE_WORTH
 
 _PROBLEMS: Final = {
-    kinds.NOWHERE: "there is no such position",
-    kinds.MISSING: "the position has no value",
-    kinds.ENDED: "the game has ended here",
-    kinds.STRAY: "this accrued score needs no exception here",
-    kinds.REPEATED: "the exception repeats the accrued score",
-    kinds.BETWEEN: "the value lies outside the range from the accrued score to the fresh value",
-    kinds.WRONG: "the moves lead to something else",
+    problems.NOWHERE: "there is no such position",
+    problems.MISSING: "the position has no value",
+    problems.ENDED: "the game has ended here",
+    problems.STRAY: "this accrued score needs no exception here",
+    problems.REPEATED: "the exception repeats the accrued score",
+    problems.BETWEEN: "the value lies outside the range from the accrued score to the fresh value",
+    problems.WRONG: "the moves lead to something else",
 }
 _MEN: Final = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
 _MOST_POSITIONS: Final = 1000
@@ -92,10 +92,10 @@ class VerifyResult:
 def describe(table: Table, rows: NDArray[np.int64], limit: int) -> list[Finding]:
     """Return findings for ``limit`` of the kernels' rows (n, 7), the likely causes of the others first."""
     layout = table.layout
-    contradicted = rows[rows[:, 0] == kinds.WRONG]
+    contradicted = rows[rows[:, 0] == problems.WRONG]
     places = list(dict.fromkeys(_place(row) for row in contradicted))[:_MOST_POSITIONS]
     blamed = _blame(table, places)
-    order = sorted(rows, key=lambda row: (-blamed[_place(row)], row[0] != kinds.WRONG))
+    order = sorted(rows, key=lambda row: (-blamed[_place(row)], row[0] != problems.WRONG))
     return [_finding(table, layout, row) for row in order[:limit]]
 
 
@@ -121,8 +121,8 @@ def _blame(table: Table, places: Iterable[Place]) -> Counter[Place]:
 
 def board_at(table: Table, place: Place) -> chess.Board | None:
     """Return the position at a place, None if two men stand on one square."""
-    passing, side, slot = place
-    if not passing:
+    en_passant, side, slot = place
+    if not en_passant:
         return position(table.layout, side, slot)
     row, within = divmod(slot, table.layout.phase_size)
     phase, square = table.ep_config[row].tolist()
@@ -169,14 +169,14 @@ def _finding(table: Table, layout: Layout, row: NDArray[np.int64]) -> Finding:
         fen = f"slot {slot} with {'Black' if side else 'White'} to move"
     else:
         fen = board.fen(en_passant="fen")
-    fresh = problem in (kinds.NOWHERE, kinds.MISSING, kinds.ENDED) or level == MIDDLE
-    if not fresh and board is not None and problem == kinds.WRONG:
+    fresh = problem in (problems.NOWHERE, problems.MISSING, problems.ENDED) or level == MIDDLE
+    if not fresh and board is not None and problem == problems.WRONG:
         fresh = GScore.of_board(board) == _score(level)
     return Finding(
         fen,
         None if fresh else _score(level),
-        None if problem == kinds.MISSING else _outcome(stored, level),
-        _outcome(right, level) if problem in (kinds.ENDED, kinds.WRONG) else None,
+        None if problem == problems.MISSING else _outcome(stored, level),
+        _outcome(right, level) if problem in (problems.ENDED, problems.WRONG) else None,
         _PROBLEMS[problem],
     )
 
@@ -186,6 +186,12 @@ def _score(worth: int) -> GScore:
 
 
 def _outcome(key: int, level: int) -> Outcome:
-    worth, depth = read_key(key, level)
+    worth, depth = _read_key(key, level)
     score = _score(worth)
     return Outcome(score if score.rank <= MAX_CODED_RANK else None, depth)
+
+
+def _read_key(key: int, level: int) -> tuple[int, int]:
+    """Return worth and depth of a key."""
+    worth, low = divmod(key, 1 << 16)
+    return worth, DEPTH_MASK - low if worth > level else low

@@ -14,7 +14,7 @@ from tbgen.index.table import LAST_RUN, Table
 from tbgen.material import Material, closure
 from tbgen.store.format import BLOCK, table_path
 from tbgen.store.reader import TableFile
-from tbgen.verify.misfit import misfit
+from tbgen.verify.consistency import inconsistency
 from tbgen.verify.report import VerifyResult
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ Fresh = tuple[NDArray[np.uint8], NDArray[np.uint16]]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class TableProof:
     """What became of one table: exactly one of the last three fields is set."""
 
     material: Material
@@ -64,8 +64,8 @@ def verify(
     threads: int = 2,
     limit: int = 10,
     rules: str = "r",
-) -> Iterator[Verdict]:
-    """Prove tables and all that they can turn into, in build order, and yield a verdict on each.
+) -> Iterator[TableProof]:
+    """Prove tables and all that they can turn into, in build order, and yield what became of each.
 
     A table rests on its sub-tables for the same ``rules``: it is not proved where one of them is not. The
     other arguments after the star are those of :func:`tbgen.verify.proof.verify_table`.
@@ -79,8 +79,8 @@ def verify(
 
     for number, material in enumerate(order):
         reporter.begin(material, number + 1, len(order))
-        verdict = _obstacle(material, failed)
-        if verdict is None:
+        proof = _obstacle(material, failed)
+        if proof is None:
             try:
                 with TableFile(table_path(directory, material.name, rules), material=material) as file:
                     table = _read(file, threads)
@@ -94,29 +94,29 @@ def verify(
                         progress=reporter.progress,
                         claims=_claims(file, table, proved, threads),
                     )
-                verdict = Verdict(material, result=result)
+                proof = TableProof(material, result=result)
                 if result.ok:
                     proved[material] = table.value, table.depth
                 del table
             except TbgenError as error:
-                verdict = Verdict(material, error=error)
-        if not verdict.proved:
+                proof = TableProof(material, error=error)
+        if not proof.proved:
             failed.add(material)
         for other in [other for other in proved if last_use.get(other, -1) <= number]:
             del proved[other]
-        yield verdict
+        yield proof
 
 
-def _obstacle(material: Material, failed: set[Material]) -> Verdict | None:
+def _obstacle(material: Material, failed: set[Material]) -> TableProof | None:
     obstacles = sorted(failed & material.successors())
-    return Verdict(material, waits_for=obstacles[0]) if obstacles else None
+    return TableProof(material, waits_for=obstacles[0]) if obstacles else None
 
 
 def _read(file: TableFile, threads: int) -> Table:
     """Return a whole table after checking its digest and what it says about itself."""
     file.check(threads)
     table = file.read()
-    problem = misfit(table)
+    problem = inconsistency(table)
     if problem is not None:
         raise file.damaged(problem)
     stated, found = file.info.facts(), table.facts()

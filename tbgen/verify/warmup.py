@@ -9,8 +9,8 @@ from tbgen.index.layout import layout_of
 from tbgen.index.table import Table
 from tbgen.material import Material
 from tbgen.score import NONE
-from tbgen.verify.crew import Crew
 from tbgen.verify.proof import Proof
+from tbgen.verify.threads import ProofThreads
 
 FAMILY: Final = "proof"
 """Name of these kernels in the cache."""
@@ -18,8 +18,8 @@ FAMILY: Final = "proof"
 
 def compile_kernels() -> None:
     """Compile every kernel by running it on no slots at all, then mark the cache."""
-    with Crew(1) as crew:
-        proof = Proof(_empty_table(), {}, crew, lambda step, share: None)
+    with ProofThreads(1) as threads:
+        proof = Proof(_empty_table(), {}, threads, lambda step, share: None)
         proof.survey(0)
         proof.survey_runs(0)
         proof.prove(0, 0)

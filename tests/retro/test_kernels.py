@@ -15,17 +15,19 @@ from tbgen.index.symmetry import IMAGE
 from tbgen.index.table import FRESH, LAST_RUN
 from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.retro.expansion import expand
+from tbgen.retro.geometry import BISHOP, BIT, KING, KNIGHT, QUEEN, ROOK
 from tbgen.retro.kernels.bits import ONE, image, lowest, reach
-from tbgen.retro.kernels.canonical import canonical_words, expand, like_men, mirrors_itself
+from tbgen.retro.kernels.canonical import canonical_words
 from tbgen.retro.kernels.events import event, event_key, event_node, is_settled, sort_events
-from tbgen.retro.kernels.frame import frame_of, legal_words, place_pawns
-from tbgen.retro.kernels.geometry import BISHOP, BIT, KING, KNIGHT, QUEEN, ROOK
+from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.mobility import rank_at
 from tbgen.retro.kernels.moves import MAX_ORIGINS, origins
-from tbgen.retro.kernels.phase import Workspace, count_moves, make_workspace
+from tbgen.retro.kernels.phase import Workspace, count_moves
 from tbgen.retro.kernels.resets import NO_EXIT
 from tbgen.retro.kernels.runs import Log, weave
-from tbgen.retro.supply import Supply
+from tbgen.retro.pool import PoolLoader
+from tbgen.retro.workspace import frame_of, like_men, make_workspace, mirrors_itself, place_pawns
 from tbgen.score import GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
@@ -212,23 +214,23 @@ def tablebase(tables: Path) -> Iterator[Tablebase]:
         yield tablebase
 
 
-def full_supply(layout: Layout, tables: Path) -> Supply:
-    """The supply of a table, its own slots as they are when the table is solved."""
+def full_pool(layout: Layout, tables: Path) -> PoolLoader:
+    """The pool of a table, its own slots as they are when the table is solved."""
     sources: dict[Material, Source] = {}
     for material in [*layout.material.successors(), layout.material]:
         with TableFile(table_path(tables, material.name)) as file:
             table = file.read()
         sources[material] = ArraySource(table.value, table.depth)
-    supply = Supply(layout, sources)
-    pool = supply.pool
+    loader = PoolLoader(layout, sources)
+    pool = loader.pool
     end = pool.targets.ep_offset + table.ep_value.size
-    for array, own, passing in zip(
+    for array, own, rights in zip(
         (pool.value, pool.depth), (table.value, table.depth), (table.ep_value, table.ep_depth), strict=True
     ):
         array[: own.size] = own.reshape(-1)
-        array[pool.targets.ep_offset : end] = passing.reshape(-1)
+        array[pool.targets.ep_offset : end] = rights.reshape(-1)
     expand_all(layout, *(array[: own.size].reshape(2, -1) for array in (pool.value, pool.depth)))
-    return supply
+    return loader
 
 
 def expand_all(layout: Layout, value: np.ndarray, depth: np.ndarray) -> None:
@@ -241,13 +243,13 @@ def expand_all(layout: Layout, value: np.ndarray, depth: np.ndarray) -> None:
 def test_legality_ranks_and_exits(name: str, tables: Path, tablebase: Tablebase) -> None:
     layout = layout_of(Material.parse(name))
     rng = random.Random(name)
-    supply = full_supply(layout, tables)
+    loader = full_pool(layout, tables)
     look_up = by_probing(tablebase)
     legal = 0
     for phase in rng.sample(range(len(layout.placements)), min(8, len(layout.placements))):
         ws = phase_of(layout, phase)
-        supply.prepare([phase])
-        count_moves(ws, supply.pool, mirrors_itself(layout, phase), 0, ws.frame.words)
+        loader.prepare([phase])
+        count_moves(ws, loader.pool, mirrors_itself(layout, phase), 0, ws.frame.words)
         for _ in range(900 // min(8, len(layout.placements))):
             slot, side = rng.randrange(layout.phase_size), rng.randrange(2)
             board = board_at(layout, phase * layout.phase_size + slot, side)

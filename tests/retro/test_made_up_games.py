@@ -21,13 +21,12 @@ from tbgen.index.source import ArraySource
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.index.table import Table
 from tbgen.material import Material
-from tbgen.retro import supply
-from tbgen.retro.kernels import targets
-from tbgen.retro.kernels.canonical import mirrors_itself
-from tbgen.retro.kernels.frame import legal_words, place_pawns
-from tbgen.retro.kernels.phase import EnPassant, count_moves, make_workspace, solve_layers
+from tbgen.retro import pool as pools
+from tbgen.retro.kernels.frame import legal_words
+from tbgen.retro.kernels.phase import EnPassant, count_moves, solve_layers
 from tbgen.retro.kernels.sweep import MAX_DEPTH
 from tbgen.retro.solver import solve
+from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 from tbgen.score import NONE, GScore
 from tests.support.one_ply import folded, one_ply
 from tests.support.table_states import States, canonical_slots, squares_of
@@ -219,14 +218,13 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     # No pawn of this placement can promote, and the tables it would lead to are large.
     moves = zeroing._moves
     monkeypatch.setattr(zeroing, "_moves", lambda layout: [move for move in moves(layout) if not move[2]])
-    for module in (targets, zeroing):
+    for module in (pools, zeroing):
         monkeypatch.setattr(module, "layout_of", layouts)
     around = {
         sub: made_up(layouts(sub), number)
         for number, sub in enumerate(sorted({material, *material.captures()}))
     }
-    monkeypatch.setattr(supply, "layout_of", layouts)
-    pool = supply.Supply(layout, as_sources(around)).pool
+    pool = pools.PoolLoader(layout, as_sources(around)).pool
     pool.value[: 2 * layout.size] = around[material][0].reshape(-1)
     pool.depth[: 2 * layout.size] = around[material][1].reshape(-1)
     configs = zeroing.en_passant_configs(layout)

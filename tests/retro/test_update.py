@@ -10,21 +10,14 @@ from tbgen.index.layout import Layout, layout_of
 from tbgen.index.zeroing import reached_by_pawn_steps
 from tbgen.material import Material
 from tbgen.retro.kernels import layers
-from tbgen.retro.kernels.canonical import mirrors_itself
-from tbgen.retro.kernels.frame import legal_words, place_pawns
+from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.layers import FIRST_LAYER, Attacker, next_events, retire
-from tbgen.retro.kernels.phase import (
-    Workspace,
-    count_moves,
-    first_events,
-    make_workspace,
-    run_outer,
-    settle_rank,
-)
+from tbgen.retro.kernels.phase import Workspace, count_moves, first_events, run_outer, settle_rank
 from tbgen.retro.kernels.runs import Log, empty_log, log_changes
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.update import limits, update
-from tbgen.retro.supply import Supply
+from tbgen.retro.pool import PoolLoader
+from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 from tests.retro.test_made_up_games import as_sources, made_up
 
 
@@ -108,8 +101,8 @@ class Solver:
         """Values and depths of the positions that are alive and assigned; elsewhere -1."""
         att, phase = self.attacker(number), self.ws.phase
         assigned = np.empty_like(phase.legal)
-        assigned[number] = phase.legal[number] & ~att.passing.wanted
-        assigned[1 - number] = att.passing.caught
+        assigned[number] = phase.legal[number] & ~att.inner_sets.wanted
+        assigned[1 - number] = att.inner_sets.caught
         there = np.unpackbits((assigned & phase.alive).view(np.uint8), bitorder="little").astype(bool)
         return np.where(there, np.array([att.value, att.depth], np.int64), -1)
 
@@ -124,9 +117,9 @@ def solvers(name: str, phase: int) -> list[Solver]:
     own = made_up(layout, 99)
     both = []
     for _ in range(2):
-        supply = Supply(layout, as_sources(around))
-        supply.prepare([phase])
-        pool = supply.pool
+        loader = PoolLoader(layout, as_sources(around))
+        loader.prepare([phase])
+        pool = loader.pool
         for array, filled in zip((pool.value, pool.depth), own, strict=True):
             halves = array[: 2 * layout.size].reshape(2, -1)
             for reached in reached_by_pawn_steps(layout, phase):

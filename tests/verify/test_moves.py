@@ -11,10 +11,11 @@ from tbgen.accelerate import jit
 from tbgen.index.layout import Layout, layout_of
 from tbgen.material import Material
 from tbgen.score import NONE, GScore
-from tbgen.verify.kernels.best import Scratch, new_scratch
-from tbgen.verify.kernels.moves import attacked, legal_moves, legal_targets, men_of, place, takes_in_passing
-from tbgen.verify.kernels.resets import fresh_after, reset_number, resets_of
-from tbgen.verify.passing import passing_configs
+from tbgen.verify.en_passant import allowed_rights
+from tbgen.verify.game import men_of, new_scratch, resets_of
+from tbgen.verify.kernels.best import Scratch
+from tbgen.verify.kernels.moves import attacked, legal_moves, legal_targets, place, takes_en_passant
+from tbgen.verify.kernels.resets import fresh_after, reset_number
 from tbgen.verify.report import position
 
 GENERATED = ["KvK", "KRvKB", "KNNvK", "KPvKP", "KRPvKR", "KBBvKP", "KQQvKQ", "KPPvKP", "KNNNvK"]
@@ -38,7 +39,7 @@ def _takes(men, slot, side, square, scratch):  # type: ignore[no-untyped-def]
     occupied = place(men, slot, scratch.squares)
     takers = 0
     for man in range(men.free, men.kinds.size):
-        if takes_in_passing(men, scratch.squares, occupied, side, man, square):
+        if takes_en_passant(men, scratch.squares, occupied, side, man, square):
             takers |= 1 << man
     return takers
 
@@ -91,7 +92,7 @@ def test_en_passant_captures_agree_with_python_chess(name: str) -> None:
     layout = layout_of(Material.parse(name))
     men, scratch, random = men_of(layout), new_scratch(), Random(name)
     takers = 0
-    for phase, square in passing_configs(layout)[::5].tolist():
+    for phase, square in allowed_rights(layout)[::5].tolist():
         for _ in range(50):
             slot = phase * layout.phase_size + random.randrange(layout.phase_size)
             side = 1 if square < 32 else 0

@@ -1,4 +1,4 @@
-"""The proof: its verdict on right tables, that it finds and names every error, and its command."""
+"""The proof: what it says of right tables, that it finds and names every error, and its command."""
 
 import json
 import re
@@ -23,7 +23,7 @@ from tbgen.score import NONE, GScore
 from tbgen.store import dataset
 from tbgen.store.format import table_path
 from tbgen.store.writer import write_table
-from tbgen.verify.misfit import misfit
+from tbgen.verify.consistency import inconsistency
 from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult, board_at
 from tests.support.reference_table import empty_table, reference_table
@@ -272,7 +272,7 @@ def test_wrong_en_passant_rights_are_named(
     other = replace(
         table, ep_config=config, ep_value=np.zeros(shape, np.uint8), ep_depth=np.zeros(shape, np.uint16)
     )
-    found = misfit(other)
+    found = inconsistency(other)
     assert re.search(problem, found) if problem and found else found is None
 
 

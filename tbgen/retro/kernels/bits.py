@@ -7,7 +7,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from tbgen.accelerate import inlined
-from tbgen.retro.kernels.geometry import BISHOP, KING, KNIGHT, ROOK
+from tbgen.retro.geometry import BISHOP, KING, KNIGHT, ROOK
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

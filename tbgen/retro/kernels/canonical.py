@@ -3,26 +3,9 @@
 import numpy as np
 
 from tbgen.accelerate import inlined, jit, kernel
-from tbgen.index.layout import Layout
-from tbgen.index.symmetry import IMAGE, MIRROR_FILES, TRANSPOSE
+from tbgen.index.symmetry import MIRROR_FILES, TRANSPOSE
+from tbgen.retro.geometry import BIT, IMAGES, TRIANGLE_OF, TRIANGLE_SQUARE
 from tbgen.retro.kernels.bits import ALL, ZERO
-from tbgen.retro.kernels.frame import frame_of
-from tbgen.retro.kernels.geometry import BIT, IMAGES, TRIANGLE_OF, TRIANGLE_SQUARE
-
-
-def like_men(layout: Layout) -> np.ndarray:
-    """Return the ranges of like free men as int64 (n, 2)."""
-    return np.array(layout.like_men, np.int64).reshape(-1, 2)
-
-
-def mirrors_itself(layout: Layout, phase: int) -> bool:
-    """Whether a pawn placement is its own mirror image."""
-    placement = layout.placements[phase]
-    mirrored = [IMAGE[MIRROR_FILES][square] for square in placement]
-    return bool(placement) and all(
-        sorted(mirrored[part]) == list(placement[part])
-        for part in (slice(layout.white_pawns), slice(layout.white_pawns, None))
-    )
 
 
 @inlined
@@ -138,7 +121,7 @@ def canonical_words(fr, like, mirrored, words, start, stop):
 
 
 @jit
-def _expand_words(fr, like, mirrored, value, depth, start, stop):
+def expand_words(fr, like, mirrored, value, depth, start, stop):
     squares = np.empty(fr.scalars + 1, np.int64)
     alone = _bit_man_alone(fr, like)
     for word in range(start, stop):
@@ -158,13 +141,3 @@ def _expand_words(fr, like, mirrored, value, depth, start, stop):
                 origin = canonical_slot(fr, slot, like, mirrored, squares)
             value[slot] = value[origin]
             depth[slot] = depth[origin]
-
-
-def expand(layout: Layout, phase: int, value: np.ndarray, depth: np.ndarray) -> None:
-    """Copy the values and depths of a phase's canonical slots (both (sides, phase size)) to all slots that
-    stand for the same position."""
-    like, mirrored = like_men(layout), mirrors_itself(layout, phase)
-    if len(like) or mirrored or not layout.pawns:
-        frame = frame_of(layout)
-        for side in range(len(value)):
-            _expand_words(frame, like, mirrored, value[side], depth[side], 0, frame.words)

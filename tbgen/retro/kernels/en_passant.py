@@ -8,9 +8,9 @@ mobility there are no layers, and moves that do not lead to a score of smaller r
 import numpy as np
 
 from tbgen.accelerate import inlined, jit, kernel
+from tbgen.retro.geometry import BIT, PAWN_ATTACKS
 from tbgen.retro.kernels.bits import ONE, ZERO, lowest
 from tbgen.retro.kernels.frame import decode, king_safe
-from tbgen.retro.kernels.geometry import BIT, PAWN_ATTACKS
 from tbgen.retro.kernels.mobility import rank_at
 from tbgen.retro.kernels.moves import MAX_ORIGINS, quiet_targets
 from tbgen.retro.kernels.resets import NO_EXIT, NOTHING, NOWHERE, fold, settle_moves
@@ -91,7 +91,7 @@ def _follow(fr, pool, phase, att, side, own, word, bit, starts, ex, at):
     slot = word * 64 + bit
     if phase.alive[other, word] & BIT[bit] == ZERO:
         fold(ex, at, side, pool.value[starts[other] + slot], pool.depth[starts[other] + slot])
-    elif not phase.whole_game and att.passing.caught[word] & BIT[bit]:
+    elif not phase.whole_game and att.inner_sets.caught[word] & BIT[bit]:
         node = other * fr.words * 64 + slot
         fold(ex, at, side, att.value[node], att.depth[node])
     else:

@@ -9,9 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tbgen.accelerate import inlined, jit, kernel
-from tbgen.index.layout import Layout
-from tbgen.retro.kernels.bits import ALL, ONE, ZERO, lowest, reach
-from tbgen.retro.kernels.geometry import (
+from tbgen.retro.geometry import (
     BETWEEN,
     BIT,
     FIRST_RAY,
@@ -24,6 +22,7 @@ from tbgen.retro.kernels.geometry import (
     RAY_NUMBER,
     TRIANGLE_SQUARE,
 )
+from tbgen.retro.kernels.bits import ALL, ONE, ZERO, lowest, reach
 
 
 class Frame(NamedTuple):
@@ -41,27 +40,6 @@ class Frame(NamedTuple):
     """Number of words of one side to move."""
     pawns: np.ndarray
     """uint64 (2,): squares of White's and Black's pawns in this phase."""
-
-
-def frame_of(layout: Layout) -> Frame:
-    """Return a frame without pawns on it; ``place_pawns`` sets them for one phase."""
-    scalars = layout.free - 1
-    return Frame(
-        np.array(layout.kinds, np.int64),
-        np.array(layout.colours, np.int64),
-        np.array([6 * (scalars - 1 - man) for man in range(scalars)], np.int64),
-        scalars,
-        not layout.pawns,
-        layout.phase_size // 64,
-        np.zeros(2, np.uint64),
-    )
-
-
-def place_pawns(frame: Frame, layout: Layout, phase: int) -> None:
-    """Set the frame's pawns to those of a phase."""
-    placement = layout.placements[phase]
-    for colour, squares in enumerate((placement[: layout.white_pawns], placement[layout.white_pawns :])):
-        frame.pawns[colour] = sum(1 << square for square in squares)
 
 
 @inlined

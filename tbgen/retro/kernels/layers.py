@@ -19,17 +19,15 @@ from typing import NamedTuple
 import numpy as np
 
 from tbgen.accelerate import inlined, jit, kernel
+from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, ZERO, lowest, popcount
 from tbgen.retro.kernels.events import event, event_key, event_node, is_settled, sort_events
-from tbgen.retro.kernels.geometry import BIT
-from tbgen.retro.kernels.mobility import SLICES, of_rank
+from tbgen.retro.kernels.mobility import of_rank
 from tbgen.retro.kernels.resets import NO_EXIT
 from tbgen.retro.kernels.sweep import (
     READY,
     Scratch,
     Sets,
-    make_scratch,
-    make_sets,
     sweep,
 )
 from tbgen.score import NONE
@@ -49,7 +47,7 @@ class Phase(NamedTuple):
     canonical: np.ndarray
     """uint64 (words,): canonical slots."""
     quiet: np.ndarray
-    """uint64 (2, words, 8): bit-sliced numbers of quiet moves; the attackers' ``lasting.waiting``."""
+    """uint64 (2, words, 8): bit-sliced numbers of quiet moves; the attackers count them down."""
     whole_game: bool
     """Whether nothing resets the accrued score: then there are no layers to solve, and no inner sweeps."""
 
@@ -57,9 +55,9 @@ class Phase(NamedTuple):
 class Attacker(NamedTuple):
     """One attacker's sets and results."""
 
-    lasting: Sets
-    """Before the inner sweep: what the outer sweeps have assigned stays assigned."""
-    passing: Sets
+    outer_sets: Sets
+    """What the outer sweeps have assigned stays assigned."""
+    inner_sets: Sets
     """The inner sweep's copy. (This, ``value``, ``depth``, ``logged`` and ``seen`` are empty if the game has
     no layers.)"""
     scratch: Scratch
@@ -79,35 +77,6 @@ class Attacker(NamedTuple):
     """int64 (2,): where the sides to move begin in ``value`` and ``depth``."""
 
 
-def make_phase(words: int, whole_game: bool) -> Phase:
-    """Return room for one phase."""
-    return Phase(
-        np.zeros((2, words), np.uint64),
-        np.zeros((2, words), np.uint64),
-        np.zeros((2, words, SLICES), np.uint64),
-        np.zeros(words, np.uint64),
-        np.zeros((2, words, 8), np.uint64),
-        whole_game,
-    )
-
-
-def make_attacker(words: int, waiting: np.ndarray, whole_game: bool) -> Attacker:
-    """Return room for one attacker."""
-    layered = 0 if whole_game else words
-    return Attacker(
-        make_sets(words, waiting),
-        make_sets(layered, np.zeros((layered, 8), np.uint64)),
-        make_scratch(words),
-        np.zeros(128 * layered, np.uint8),
-        np.zeros(128 * layered, np.uint16),
-        np.zeros((2, words), np.uint64),
-        np.zeros((2, layered), np.uint64),
-        np.zeros((2, layered), np.uint64),
-        np.zeros(1, np.int64),
-        np.array([0, 64 * words], np.int64),
-    )
-
-
 @inlined
 def _copy(target, source, start, stop):
     """Copy one array to another (an assignment of slices would allocate)."""
@@ -122,7 +91,7 @@ def begin(fr, attacker, phase, att, ex):
     defender = 1 - attacker
     first = defender * fr.words * 64
     for word in range(fr.words):
-        att.lasting.wanted[word] = phase.legal[attacker, word]
+        att.outer_sets.wanted[word] = phase.legal[attacker, word]
         bits = phase.legal[defender, word]
         ready = bits
         while bits:
@@ -130,17 +99,17 @@ def begin(fr, attacker, phase, att, ex):
             bits &= bits - ONE
             if ex.nearest[first + word * 64 + bit] != NO_EXIT:
                 ready &= ~BIT[bit]
-        att.lasting.waiting[word, READY] = ready
+        att.outer_sets.waiting[word, READY] = ready
 
 
 @kernel
 def outer(fr, attacker, rank, phase, att, events, value, depth, starts):
     """Assign what the attacker can force to its own scores of rank - 1; see the module's head."""
-    att.lasting.caught[:] = ZERO
+    att.outer_sets.caught[:] = ZERO
     if rank > 0:
         sweep(
-            fr, attacker, events, rank - 1, rank, att.lasting, phase.alive[1 - attacker], att.scratch, value,
-            depth, att.changed, starts,
+            fr, attacker, events, rank - 1, rank, att.outer_sets, phase.alive[1 - attacker], att.scratch,
+            value, depth, att.changed, starts,
         )  # fmt: skip
 
 
@@ -150,7 +119,9 @@ def retire(phase, white, black):
     left = ZERO
     for word in range(len(phase.canonical)):
         for side in range(2):
-            mover, other = (white.lasting, black.lasting) if side == 0 else (black.lasting, white.lasting)
+            mover, other = (
+                (white.outer_sets, black.outer_sets) if side == 0 else (black.outer_sets, white.outer_sets)
+            )
             alive = phase.alive[side, word] & mover.wanted[word] & ~other.caught[word]
             _keep(phase, mover, other, side, word, alive)
             left |= alive
@@ -168,24 +139,24 @@ def _keep(phase, mover, other, side, word, alive):
 def assigned(attacker, side, word, phase, att):
     """Positions that the inner sweep has assigned, some that have left the layers among them."""
     if side == attacker:
-        return phase.legal[side, word] & ~att.passing.wanted[word]
-    return att.passing.caught[word]
+        return phase.legal[side, word] & ~att.inner_sets.wanted[word]
+    return att.inner_sets.caught[word]
 
 
 @kernel
 def inner(fr, attacker, rank, phase, att, events):
     """Solve the layer of the opponent's accrued score of this rank; see the module's head."""
-    _copy(att.passing.wanted, att.lasting.wanted, 0, fr.words)
+    _copy(att.inner_sets.wanted, att.outer_sets.wanted, 0, fr.words)
     for word in range(fr.words):
         if phase.alive[1 - attacker, word]:
             for number in range(READY + 1):
-                att.passing.waiting[word, number] = att.lasting.waiting[word, number]
+                att.inner_sets.waiting[word, number] = att.outer_sets.waiting[word, number]
         else:
-            att.passing.waiting[word, READY] = ZERO
-    att.passing.caught[:] = ZERO
+            att.inner_sets.waiting[word, READY] = ZERO
+    att.inner_sets.caught[:] = ZERO
     att.changed[:] = ZERO
     att.last_key[0] = sweep(
-        fr, attacker, events, rank, 255 - rank, att.passing, phase.alive[1 - attacker], att.scratch,
+        fr, attacker, events, rank, 255 - rank, att.inner_sets, phase.alive[1 - attacker], att.scratch,
         att.value, att.depth, att.changed, att.starts,
     )  # fmt: skip
 
@@ -212,7 +183,7 @@ def settle(attacker, rank, phase, att, value, depth, start):
         bits = phase.alive[attacker, word] & of_rank(phase.slices[attacker, word], rank)
         phase.alive[attacker, word] &= ~bits
         layered = rank >= FIRST_LAYER and not phase.whole_game
-        stays = att.passing.wanted[word] if layered else ~ZERO
+        stays = att.inner_sets.wanted[word] if layered else ~ZERO
         while bits:
             bit = lowest(bits)
             bits &= bits - ONE
@@ -233,7 +204,9 @@ def trim(phase, white, black):
     """Take the settled positions out of the attackers' sets too."""
     for word in range(len(phase.canonical)):
         for side in range(2):
-            mover, other = (white.lasting, black.lasting) if side == 0 else (black.lasting, white.lasting)
+            mover, other = (
+                (white.outer_sets, black.outer_sets) if side == 0 else (black.outer_sets, white.outer_sets)
+            )
             _keep(phase, mover, other, side, word, phase.alive[side, word])
 
 

@@ -6,8 +6,7 @@ check" and a move is added from slice 1 upwards.
 """
 
 from tbgen.accelerate import inlined, kernel
-from tbgen.retro.kernels.bits import ZERO, image, shifted
-from tbgen.retro.kernels.geometry import (
+from tbgen.retro.geometry import (
     BIT,
     FIRST_RAY,
     INVERSES,
@@ -24,6 +23,7 @@ from tbgen.retro.kernels.geometry import (
     RAY_SHIFT,
     TRIANGLE_OF,
 )
+from tbgen.retro.kernels.bits import ZERO, image, shifted
 from tbgen.retro.kernels.moves import king_word
 
 SLICES = 8

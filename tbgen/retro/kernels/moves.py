@@ -1,9 +1,7 @@
 """Quiet moves on whole words, backwards: where the positions of a word may have come from."""
 
 from tbgen.accelerate import inlined
-from tbgen.retro.kernels.bits import ONE, ZERO, image, lowest, reach, shifted
-from tbgen.retro.kernels.frame import decode
-from tbgen.retro.kernels.geometry import (
+from tbgen.retro.geometry import (
     BIT,
     FIRST_RAY,
     IMAGES,
@@ -21,6 +19,8 @@ from tbgen.retro.kernels.geometry import (
     RAY_SHIFT,
     TRIANGLE_OF,
 )
+from tbgen.retro.kernels.bits import ONE, ZERO, image, lowest, reach, shifted
+from tbgen.retro.kernels.frame import decode
 
 MAX_ORIGINS = 192
 """Most entries of ``origins``: 16 for White's king and 56 for each other man, at most."""

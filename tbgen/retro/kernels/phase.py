@@ -5,19 +5,16 @@ from typing import NamedTuple
 import numpy as np
 
 from tbgen.accelerate import jit
-from tbgen.index.layout import Layout
-from tbgen.retro.kernels.canonical import canonical_words, like_men
+from tbgen.retro.kernels.canonical import canonical_words
 from tbgen.retro.kernels.en_passant import prepare, resolve, side_with_right
 from tbgen.retro.kernels.events import exit_events
-from tbgen.retro.kernels.frame import Frame, frame_of
+from tbgen.retro.kernels.frame import Frame
 from tbgen.retro.kernels.layers import (
     FIRST_LAYER,
     Attacker,
     Phase,
     begin,
     inner,
-    make_attacker,
-    make_phase,
     next_events,
     outer,
     retire,
@@ -48,20 +45,6 @@ class EnPassant(NamedTuple):
     """int64 (n,): their rows among all of the table."""
     squares: np.ndarray
     """int64 (n,): en passant squares."""
-
-
-def make_workspace(layout: Layout, whole_game: bool = False) -> Workspace:
-    """Return room to solve any phase of a layout, by the rules of whole-game mobility or of r-mobility."""
-    frame = frame_of(layout)
-    phase = make_phase(frame.words, whole_game)
-    return Workspace(
-        frame,
-        phase,
-        make_attacker(frame.words, phase.quiet[1], whole_game),
-        make_attacker(frame.words, phase.quiet[0], whole_game),
-        room_for_exits(2 * layout.phase_size),
-        like_men(layout),
-    )
 
 
 @jit

@@ -12,9 +12,7 @@ import numpy as np
 
 from tbgen.accelerate import inlined, jit, kernel
 from tbgen.index.zeroing import PROMOTED
-from tbgen.retro.kernels.bits import ONE, ZERO, lowest, reach
-from tbgen.retro.kernels.frame import decode, king_safe
-from tbgen.retro.kernels.geometry import (
+from tbgen.retro.geometry import (
     BIT,
     FIRST_RAY,
     IMAGES,
@@ -26,6 +24,8 @@ from tbgen.retro.kernels.geometry import (
     PAWN_LEAP,
     RAY,
 )
+from tbgen.retro.kernels.bits import ONE, ZERO, lowest, reach
+from tbgen.retro.kernels.frame import decode, king_safe
 from tbgen.retro.kernels.mobility import FOUR_MOVES, ONE_MOVE, SLICES, add_moves, count_quiet
 from tbgen.retro.kernels.targets import CAPTURED_PAWN, VARIABLE, pawn_row, slots_after
 from tbgen.score import NONE

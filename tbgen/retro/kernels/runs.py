@@ -9,8 +9,8 @@ import numpy as np
 
 from tbgen.accelerate import inlined, jit
 from tbgen.index.table import FRESH, LAST_RUN
+from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, ZERO, lowest
-from tbgen.retro.kernels.geometry import BIT
 from tbgen.retro.kernels.layers import assigned
 from tbgen.retro.kernels.mobility import of_rank
 from tbgen.score import NONE

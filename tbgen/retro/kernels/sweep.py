@@ -19,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tbgen.accelerate import inlined, kernel
+from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, ZERO, lowest, prefetch
 from tbgen.retro.kernels.events import KEY_SHIFT, TIME_MASK, TIME_SHIFT, event_key, event_node, is_settled
-from tbgen.retro.kernels.geometry import BIT
-from tbgen.retro.kernels.moves import MAX_ORIGINS, origins
+from tbgen.retro.kernels.moves import origins
 
 READY = 7
 """Slice of ``Sets.waiting`` after those of the counters."""
@@ -72,28 +72,6 @@ class Scratch(NamedTuple):
     """int64 (8,)."""
     deepest: np.ndarray
     """int64 (1,): greatest depth ever assigned; more than ``MAX_DEPTH`` if depths do not fit."""
-
-
-def make_sets(words: int, waiting: np.ndarray) -> Sets:
-    """Return empty sets for one attacker."""
-    return Sets(np.zeros(words, np.uint64), waiting, np.zeros(words, np.uint64))
-
-
-def make_scratch(words: int) -> Scratch:
-    """Return working memory for one attacker."""
-    marks = words // 64 + 1
-    return Scratch(
-        np.zeros((2, words), np.uint64),
-        np.zeros((2, marks), np.uint64),
-        np.zeros((2, marks // 64 + 1), np.uint64),
-        np.empty((2, 2 * words), np.int32),
-        np.empty((2, 2 * words), np.uint64),
-        np.zeros((2, marks), np.uint64),
-        np.empty(BATCH + MAX_ORIGINS, np.int64),
-        np.empty(BATCH + MAX_ORIGINS, np.uint64),
-        np.empty(8, np.int64),
-        np.zeros(1, np.int64),
-    )
 
 
 @inlined

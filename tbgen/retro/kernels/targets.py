@@ -5,19 +5,14 @@ solved (pawn moves stay in it), then its en passant positions, then blocks of th
 block that stands for a legal position has its value, canonical or not.
 """
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from tbgen.accelerate import inlined, kernel
 from tbgen.index import zeroing
-from tbgen.index.layout import Layout, layout_of
-from tbgen.index.symmetry import IMAGE, MIRROR_FILES
-from tbgen.index.zeroing import en_passant_configs, targets_of
-from tbgen.material import Material
+from tbgen.retro.geometry import IMAGES, SYMMETRY_OF, TRIANGLE_OF
 from tbgen.retro.kernels.bits import ONE, image, lowest
-from tbgen.retro.kernels.geometry import IMAGES, SYMMETRY_OF, TRIANGLE_OF
 
 CAPTURED_PAWN = np.int64(zeroing.CAPTURED_PAWN)
 """As numpy's type, since numba compiles a kernel anew for every plain constant."""
@@ -54,18 +49,6 @@ class Targets(NamedTuple):
     ep_offset: int
 
 
-def _placement_rows(layout: Layout) -> np.ndarray:
-    rows = np.full(64**layout.pawns, -1, np.int32)
-    for symmetry in (MIRROR_FILES, 0):
-        for placement, row in layout.rows.items():
-            moved = [IMAGE[symmetry][square] for square in placement]
-            key = 0
-            for square in sorted(moved[: layout.white_pawns]) + sorted(moved[layout.white_pawns :]):
-                key = key * 64 + square
-            rows[key] = 2 * row + symmetry
-    return rows
-
-
 class Pool(NamedTuple):
     """Values and depths of all targets, with their directory."""
 
@@ -74,50 +57,6 @@ class Pool(NamedTuple):
     depth: np.ndarray
     """uint16 plies."""
     targets: Targets
-
-
-def make_directory(layout: Layout, block_at: Mapping[Material, int], blocks: int) -> Targets:
-    """Return the directory of a table's targets, its own blocks and en passant positions in place.
-
-    ``block_at`` says where the blocks of every material begin among all ``blocks``.
-    """
-    configs = en_passant_configs(layout)
-    number = np.full((2, 7, 5), -1, np.int64)
-    found = targets_of(layout)
-    for place, move in enumerate(found):
-        number[move] = place
-    source = [[*target.source, *(0 for _ in range(5 - len(target.source)))] for target in found.values()]
-    layouts = [layout_of(target.material) for target in found.values()]
-    rows_of: dict[tuple[int, int], int] = {}
-    rows: list[np.ndarray] = [np.zeros(1, np.int32)]
-    rows_at, end = [], 1
-    for target_layout in layouts:
-        key = (target_layout.white_pawns, target_layout.black_pawns)
-        if target_layout.pawns and key not in rows_of:
-            rows_of[key] = end
-            rows.append(_placement_rows(target_layout))
-            end += len(rows[-1])
-        rows_at.append(rows_of.get(key, 0))
-    begin = np.full((blocks, 2), -1, np.int64)
-    own = np.arange(len(layout.placements)) * layout.phase_size
-    begin[: len(own)] = np.column_stack([own, layout.size + own])
-    ep_row = np.full((len(layout.placements), 16), -1, np.int32)
-    for row, (phase, square) in enumerate(configs):
-        ep_row[phase, square % 8 + (8 if square > 31 else 0)] = row
-    return Targets(
-        number,
-        np.array([target.swapped for target in found.values()], np.int64),
-        np.array([len(target.source) for target in found.values()], np.int64),
-        np.array(source, np.int64).reshape(-1, 5),
-        np.array([target_layout.pawns for target_layout in layouts], np.int64),
-        np.array([target_layout.phase_size for target_layout in layouts], np.int64),
-        np.array([block_at[target.material] for target in found.values()], np.int64),
-        begin,
-        np.array(rows_at, np.int64),
-        np.concatenate(rows),
-        ep_row,
-        2 * layout.size,
-    )
 
 
 @inlined

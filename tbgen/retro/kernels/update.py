@@ -11,8 +11,8 @@ first taken back altogether, so that no cycle of moves can support itself.
 import numpy as np
 
 from tbgen.accelerate import inlined, jit, kernel
+from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, ZERO, lowest, popcount
-from tbgen.retro.kernels.geometry import BIT
 from tbgen.retro.kernels.layers import FIRST_LAYER, assigned
 from tbgen.retro.kernels.moves import origins, quiet_targets
 from tbgen.retro.kernels.resets import NO_EXIT
@@ -168,13 +168,13 @@ def _set_level(attacker, phase, att, node, level):
         att.scratch.deepest[0] = max(att.scratch.deepest[0], level & 0xFFFF)
         att.last_key[0] = max(att.last_key[0], key)
         if side == attacker:
-            att.passing.wanted[word] &= ~bit
+            att.inner_sets.wanted[word] &= ~bit
         else:
-            att.passing.caught[word] |= bit
+            att.inner_sets.caught[word] |= bit
     elif side == attacker:
-        att.passing.wanted[word] |= bit
+        att.inner_sets.wanted[word] |= bit
     else:
-        att.passing.caught[word] &= ~bit
+        att.inner_sets.caught[word] &= ~bit
 
 
 @kernel
@@ -252,9 +252,9 @@ def _drop_accrued(attacker, high, phase, att):
                 if att.value[first + bit] == code:
                     now |= BIT[bit]
             if side == attacker:
-                att.passing.wanted[word] |= now & bits
+                att.inner_sets.wanted[word] |= now & bits
             else:
-                att.passing.caught[word] &= ~now
+                att.inner_sets.caught[word] &= ~now
 
 
 @kernel
@@ -301,7 +301,7 @@ def update(fr, attacker, rank, phase, att, ex, value, depth, starts, room, steps
     if found == 0 and not dropped:
         _see(phase, att)
         return 0
-    mark_live(att.lasting, phase.alive[1 - attacker], att.scratch.live)
+    mark_live(att.outer_sets, phase.alive[1 - attacker], att.scratch.live)
     heap, count = np.empty(room, np.int64), np.int64(0)
     for number in range(found):
         node = seeds[number]

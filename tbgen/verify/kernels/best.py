@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from tbgen.accelerate import inlined
 from tbgen.index.symmetry import IMAGE, INTO_TRIANGLE, TRIANGLE_COORD
-from tbgen.verify.kernels.geometry import PAWN
+from tbgen.verify.geometry import PAWN
+from tbgen.verify.kernels.bitboards import ONE, ZERO, bit, first_bit
 from tbgen.verify.kernels.keys import kept, key_of
-from tbgen.verify.kernels.moves import Men, legal_targets, steps_into_passing, takes_in_passing
+from tbgen.verify.kernels.moves import Men, allows_en_passant, legal_targets, takes_en_passant
 from tbgen.verify.kernels.resets import (
     PROMOTIONS,
     Resets,
@@ -17,7 +18,6 @@ from tbgen.verify.kernels.resets import (
     fresh_after,
     reset_number,
 )
-from tbgen.verify.kernels.words import ONE, ZERO, bit, first_bit
 
 _IMAGE = np.array(IMAGE, np.int64)
 _SYMMETRY = np.array([symmetries[0] for symmetries in INTO_TRIANGLE], np.int64)
@@ -60,11 +60,6 @@ class Scratch(NamedTuple):
     """Shape (8,): their legal targets."""
     after: NDArray[np.int64]
     """Shape (16,): the men of the table that a zeroing move leads to, and their images."""
-
-
-def new_scratch() -> Scratch:
-    """Return working space."""
-    return Scratch(np.zeros(8, np.int64), np.zeros(8, np.uint64), np.zeros(16, np.int64))
 
 
 @inlined
@@ -146,7 +141,7 @@ def _best_reset(game, side, man, target, occupied, level, scratch):
         if not 8 <= target < 56:
             first, last = 1, PROMOTIONS
         elif abs(target - origin) == 16:
-            best = _passing_key(game, side, origin, target, occupied, level, scratch)
+            best = _en_passant_key(game, side, origin, target, occupied, level, scratch)
     if best == NO_MOVE:
         for kind in range(first, last + 1):
             best = max(best, _reset_key(game, side, reset_number(men, captured, man, kind), level, scratch))
@@ -161,10 +156,10 @@ def _reset_key(game, side, reset, level, scratch):
 
 
 @inlined
-def _passing_key(game, side, origin, target, occupied, level, scratch):
+def _en_passant_key(game, side, origin, target, occupied, level, scratch):
     """Signed key of a double step that may be taken en passant, ``NO_MOVE`` if it may not."""
     men, squares = game.men, scratch.squares
-    if not steps_into_passing(men, squares, occupied ^ bit(origin) ^ bit(target), side, origin, target):
+    if not allows_en_passant(men, squares, occupied ^ bit(origin) ^ bit(target), side, origin, target):
         return NO_MOVE
     slot = canonical_slot_of(game, scratch)
     shift = 6 * men.free
@@ -176,7 +171,7 @@ def _passing_key(game, side, origin, target, occupied, level, scratch):
 
 
 @inlined
-def best_in_passing(game, side, square, occupied, level, scratch):
+def best_en_passant(game, side, square, occupied, level, scratch):
     """The same over the en passant captures on ``square``; ``NO_MOVE`` if none is legal."""
     men, squares = game.men, scratch.squares
     best = NO_MOVE
@@ -185,7 +180,7 @@ def best_in_passing(game, side, square, occupied, level, scratch):
         if squares[man] == square - 8 + 16 * side:
             victim = man
     for man in range(men.free, men.kinds.size):
-        if takes_in_passing(men, squares, occupied, side, man, square):
+        if takes_en_passant(men, squares, occupied, side, man, square):
             origin = squares[man]
             squares[man] = square
             best = max(best, _reset_key(game, side, reset_number(men, victim, 0, 0), level, scratch))

@@ -16,9 +16,9 @@ score and its rank is greater than all values'."""
 
 
 @inlined
-def note(found, number, problem, passing, side, place, level, stored, right):
+def note(found, number, problem, en_passant, side, place, level, stored, right):
     """Write one finding into row ``number`` of ``found``, if there is such a row."""
     if number < found.shape[0]:
         row = found[number]
-        row[0], row[1], row[2], row[3] = problem, passing, side, place
+        row[0], row[1], row[2], row[3] = problem, en_passant, side, place
         row[4], row[5], row[6] = level, stored, right

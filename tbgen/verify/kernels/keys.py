@@ -15,7 +15,7 @@ WHITE_WORTH: Final = 511
 MIDDLE: Final = 256
 """A level between Black's scores and White's: that of any accrued score whose rank exceeds all values'."""
 
-_DEPTH_MASK: Final = 0xFFFF
+DEPTH_MASK: Final = 0xFFFF
 _MOST_DEPTH: Final = 0xFF00
 """Greater depths, which only a damaged table has, count as this one: the next plies must not spill over."""
 
@@ -52,7 +52,7 @@ def key_of(code, depth, level):
     """Key of a value code and a depth in plies."""
     worth = worth_of(code)
     depth = min(depth, _MOST_DEPTH)
-    return worth << 16 | (_DEPTH_MASK - depth if worth > level else depth)
+    return worth << 16 | (DEPTH_MASK - depth if worth > level else depth)
 
 
 @inlined
@@ -74,9 +74,3 @@ def kept(key, level):
     """
     worth = key >> 16
     return key if min(worth, WHITE_WORTH - worth) < min(level, WHITE_WORTH - level) else level << 16
-
-
-def read_key(key: int, level: int) -> tuple[int, int]:
-    """Return worth and depth of a key."""
-    worth, low = divmod(key, 1 << 16)
-    return worth, _DEPTH_MASK - low if worth > level else low

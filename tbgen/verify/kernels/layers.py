@@ -6,11 +6,11 @@ from tbgen.accelerate import kernel
 from tbgen.index.table import FRESH
 from tbgen.score import NONE
 from tbgen.verify.kernels.best import canonical_slot_of
+from tbgen.verify.kernels.bitboards import ONE, ZERO
 from tbgen.verify.kernels.findings import BETWEEN, note
 from tbgen.verify.kernels.keys import MIDDLE, code_rank, inherits, key_of, worth_of
 from tbgen.verify.kernels.moves import place
 from tbgen.verify.kernels.runs import last_run, next_slot
-from tbgen.verify.kernels.words import ONE, ZERO
 
 
 @kernel

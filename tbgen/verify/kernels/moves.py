@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.accelerate import inlined
-from tbgen.index.layout import Layout
 from tbgen.index.symmetry import TRIANGLE
-from tbgen.verify.kernels.geometry import BEHIND, BETWEEN, BISHOP, PAWN, QUEEN, REACH
-from tbgen.verify.kernels.words import FULL, ONE, ZERO, bit, count_bits
+from tbgen.verify.geometry import BEHIND, BETWEEN, BISHOP, PAWN, QUEEN, REACH
+from tbgen.verify.kernels.bitboards import FULL, ONE, ZERO, bit, count_bits
 
 _TRIANGLE = np.array(TRIANGLE, np.int64)
 _LAST_ROWS = np.uint64(0xFF000000000000FF)
@@ -34,16 +33,6 @@ class Men(NamedTuple):
     phase_size: int
     placements: NDArray[np.uint8]
     """Shape (phases, pawns): the pawns' squares."""
-
-
-def men_of(layout: Layout) -> Men:
-    """Return the men of a layout."""
-    white, black = layout.white_pawns, layout.black_pawns
-    kinds = np.array(layout.kinds + (PAWN,) * (white + black), np.int64)
-    colours = np.array(layout.colours + (0,) * white + (1,) * black, np.int64)
-    reach = kinds + (kinds == PAWN) * colours
-    placements = np.array(layout.placements, np.uint8).reshape(len(layout.placements), white + black)
-    return Men(kinds, colours, reach, layout.free, layout.phase_size, placements)
 
 
 @inlined
@@ -152,7 +141,7 @@ def legal_moves(men, targets):
 
 
 @inlined
-def takes_in_passing(men, squares, occupied, side, pawn, target):
+def takes_en_passant(men, squares, occupied, side, pawn, target):
     """Whether man ``pawn`` is a pawn of ``side`` that may legally capture en passant on ``target``."""
     if men.kinds[pawn] != PAWN or men.colours[pawn] != side:
         return False
@@ -164,7 +153,7 @@ def takes_in_passing(men, squares, occupied, side, pawn, target):
 
 
 @inlined
-def steps_into_passing(men, squares, occupied, side, origin, target):
+def allows_en_passant(men, squares, occupied, side, origin, target):
     """Whether the pawn of ``side`` that has moved from ``origin`` to ``target`` may be taken en passant.
 
     ``squares`` and ``occupied`` describe the position after the move.
@@ -173,6 +162,6 @@ def steps_into_passing(men, squares, occupied, side, origin, target):
         return False
     passed = (origin + target) >> 1
     for man in range(men.free, men.kinds.size):
-        if takes_in_passing(men, squares, occupied, 1 - side, man, passed):
+        if takes_en_passant(men, squares, occupied, 1 - side, man, passed):
             return True
     return False

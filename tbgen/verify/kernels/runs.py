@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from tbgen.accelerate import inlined, kernel
 from tbgen.index.table import FRESH, LAST_RUN
 from tbgen.score import NONE
+from tbgen.verify.kernels.bitboards import ONE
 from tbgen.verify.kernels.findings import BETWEEN, REPEATED, STRAY, note
 from tbgen.verify.kernels.keys import code_rank, key_of, level_of, worth_of
 from tbgen.verify.kernels.survey import NO_RANK
-from tbgen.verify.kernels.words import ONE
 
 
 class Runs(NamedTuple):

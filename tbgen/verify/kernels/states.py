@@ -3,7 +3,7 @@
 import numpy as np
 
 from tbgen.accelerate import inlined, kernel
-from tbgen.verify.kernels.best import best_in_passing, best_key
+from tbgen.verify.kernels.best import best_en_passant, best_key
 from tbgen.verify.kernels.findings import WRONG, note
 from tbgen.verify.kernels.keys import MIDDLE, inherits, key_before, key_of, level_of
 from tbgen.verify.kernels.moves import place
@@ -50,7 +50,7 @@ def _is_fresh(own, side, level):
 
 
 @kernel
-def prove_passing(game, config, ep_rank, lowest, level, chosen, scratch, found):
+def prove_en_passant(game, config, ep_rank, lowest, level, chosen, scratch, found):
     """The same for the en passant positions of the window, whose only states are the fresh ones.
 
     ``config`` is int32 (configurations, 2), ``ep_rank`` uint8 of the shape of ``Game.ep_value``, ``chosen`` a
@@ -74,7 +74,7 @@ def prove_passing(game, config, ep_rank, lowest, level, chosen, scratch, found):
             slot = start + place_in_phase
             held = level_of(own, side) if game.whole_game else level
             occupied = place(men, slot, scratch.squares)
-            best = best_in_passing(game, side, square, occupied, held, scratch)
+            best = best_en_passant(game, side, square, occupied, held, scratch)
             best = max(best, best_key(game, slot - game.base, side, occupied, held, scratch))
             right = key_before((1 - 2 * side) * best, held)
             code, depth = (

@@ -5,10 +5,10 @@ import numpy as np
 from tbgen.accelerate import inlined, kernel
 from tbgen.score import NONE
 from tbgen.verify.kernels.best import canonical_slot_of
+from tbgen.verify.kernels.bitboards import ZERO, bit
 from tbgen.verify.kernels.findings import ENDED, MISSING, NOWHERE, note
 from tbgen.verify.kernels.keys import key_of, level_of
-from tbgen.verify.kernels.moves import attacked, legal_moves, legal_targets, place, takes_in_passing
-from tbgen.verify.kernels.words import ZERO, bit
+from tbgen.verify.kernels.moves import attacked, legal_moves, legal_targets, place, takes_en_passant
 
 NO_RANK = 255
 """Where there is no canonical legal position; ranks are smaller."""
@@ -39,7 +39,7 @@ def survey(game, rank, start, stop, scratch, found):
 
 
 @kernel
-def survey_passing(game, config, ep_rank, scratch, found):
+def survey_en_passant(game, config, ep_rank, scratch, found):
     """The same for positions with an en passant right: ``config`` is int32 (configurations, 2), ``ep_rank``
     uint8 of the shape of ``Game.ep_value``."""
     men = game.men
@@ -47,7 +47,7 @@ def survey_passing(game, config, ep_rank, scratch, found):
     for row in range(config.shape[0]):
         for index in range(men.phase_size):
             phase, square = np.int64(config[row, 0]), np.int64(config[row, 1])
-            own = _passing_rank(game, phase, square, index, scratch)
+            own = _en_passant_rank(game, phase, square, index, scratch)
             ep_rank[row, index] = own
             positions += own != NO_RANK
             code, depth = np.int64(game.ep_value[row, index]), np.int64(game.ep_depth[row, index])
@@ -58,27 +58,27 @@ def survey_passing(game, config, ep_rank, scratch, found):
 
 
 @inlined
-def _compare(found, findings, passing, side, place_number, rank, code, depth):
+def _compare(found, findings, en_passant, side, place_number, rank, code, depth):
     """Note what is wrong with a stored value, what moves lead to apart; return 1 if anything, else 0."""
     if rank == NO_RANK:
         if code == NONE and depth == 0:
             return 0
-        note(found, findings, NOWHERE, passing, side, place_number, 0, key_of(code, depth, 0), 0)
+        note(found, findings, NOWHERE, en_passant, side, place_number, 0, key_of(code, depth, 0), 0)
         return 1
     if code == NONE:
-        note(found, findings, MISSING, passing, side, place_number, 0, 0, 0)
+        note(found, findings, MISSING, en_passant, side, place_number, 0, 0, 0)
         return 1
     if rank < 2:
         level = level_of(rank, side)
         stored, right = key_of(code, depth, level), level << 16
         if stored != right:
-            note(found, findings, ENDED, passing, side, place_number, level, stored, right)
+            note(found, findings, ENDED, en_passant, side, place_number, level, stored, right)
             return 1
     return 0
 
 
 @inlined
-def _passing_rank(game, phase, square, index, scratch):
+def _en_passant_rank(game, phase, square, index, scratch):
     """Rank of a position with the right to capture on ``square``, ``NO_RANK`` if it is not one."""
     men, squares = game.men, scratch.squares
     side = 1 if square < 32 else 0
@@ -92,7 +92,7 @@ def _passing_rank(game, phase, square, index, scratch):
         return NO_RANK
     captures = 0
     for man in range(men.free, men.kinds.size):
-        if takes_in_passing(men, squares, occupied, side, man, square):
+        if takes_en_passant(men, squares, occupied, side, man, square):
             captures += 1
     if captures == 0:
         return NO_RANK

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from tbgen.index.layout import Layout
 
 
-def passing_configs(layout: Layout) -> NDArray[np.int32]:
+def allowed_rights(layout: Layout) -> NDArray[np.int32]:
     """Return int32 (n, 2): phase and target square of every en passant capture that pawns alone allow.
 
     A pawn stands where a double step ends, its start and the square it passed hold no pawn, and a pawn of the
@@ -27,7 +27,7 @@ def passing_configs(layout: Layout) -> NDArray[np.int32]:
     return np.array(configs, np.int32).reshape(-1, 2)
 
 
-def passing_rows(layout: Layout, configs: NDArray[np.int32]) -> NDArray[np.int32]:
+def rows_of_rights(layout: Layout, configs: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return int32 (phases, 16): the row of each configuration by phase and file of the target square, from 8
     on where White captures; -1 where there is none."""
     rows = np.full((len(layout.placements), 16), -1, np.int32)

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.verify.kernels.best import new_scratch
+from tbgen.verify.game import new_scratch
 from tbgen.verify.kernels.findings import COLUMNS
 
 Result = TypeVar("Result")
@@ -25,7 +25,7 @@ _MOST_ROWS: Final = 20_000
 """Findings that are kept for a description."""
 
 
-class Crew:
+class ProofThreads:
     """A pool of threads with the findings they have made; use it as a context manager."""
 
     def __init__(self, threads: int) -> None:
@@ -35,7 +35,7 @@ class Crew:
         self._pool = ThreadPoolExecutor(threads)
         self._rows = [np.empty((0, COLUMNS), np.int64)]
 
-    def __enter__(self) -> "Crew":
+    def __enter__(self) -> "ProofThreads":
         return self
 
     def __exit__(self, *exception: object) -> None:

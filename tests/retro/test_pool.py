@@ -19,7 +19,7 @@ from tbgen.index.zeroing import (
     targets_of,
 )
 from tbgen.material import Material
-from tbgen.retro.supply import Supply
+from tbgen.retro.pool import PoolLoader
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.sources import Sources
@@ -130,23 +130,23 @@ class Expected:
         with TableFile(table_path(self.directory, material.name)) as file:
             return file.read_fresh()
 
-    def check(self, supply: Supply, layout: Layout, block: Block) -> None:
+    def check(self, loader: PoolLoader, layout: Layout, block: Block) -> None:
         """Compare some slots of a block, both sides to move."""
         material, phase = block
         target = layout_of(material)
-        begin = begin_of(supply, layout, block)
+        begin = begin_of(loader, layout, block)
         assert (begin >= 0).all(), block
         within = self.rng.integers(0, target.phase_size, 3000)
         canonical = canonical_slots(target, *squares_of(target, phase * target.phase_size + within))
-        for stored, pool in zip(self.read(material), (supply.pool.value, supply.pool.depth), strict=True):
+        for stored, pool in zip(self.read(material), (loader.pool.value, loader.pool.depth), strict=True):
             for side in (0, 1):
                 assert np.array_equal(pool[begin[side] + within], stored[side, canonical]), block
 
 
-def begin_of(supply: Supply, layout: Layout, block: Block) -> np.ndarray:
+def begin_of(loader: PoolLoader, layout: Layout, block: Block) -> np.ndarray:
     """Where a block lies in the pool, by side to move."""
     at = {target.material: number for number, target in enumerate(targets_of(layout).values())}
-    found: np.ndarray = supply.pool.targets.begin[supply.pool.targets.block_at[at[block[0]]] + block[1]]
+    found: np.ndarray = loader.pool.targets.begin[loader.pool.targets.block_at[at[block[0]]] + block[1]]
     return found
 
 
@@ -169,16 +169,16 @@ def test_blocks_come_and_go(name: str, tables: Path) -> None:
     ]
     with Sources(tables) as sources:
         around = {material: sources.get(material) for material in layout.material.successors()}
-        supply = Supply(layout, around)
+        loader = PoolLoader(layout, around)
         gone: set[Block] = set()
         for number in (*chosen[:3], chosen[-1], len(groups) - 1):
             with ThreadPoolExecutor(2) as pool:
-                supply.prepare(groups[number], pool.map)
+                loader.prepare(groups[number], pool.map)
             needed = reached_by_promotion(layout, groups[number])
             for block in [*needed, *smaller]:
-                expected.check(supply, layout, block)
+                expected.check(loader, layout, block)
             for block in {*blocks} - {*needed, *smaller}:
-                assert (begin_of(supply, layout, block) == -1).all(), block
+                assert (begin_of(loader, layout, block) == -1).all(), block
             gone |= {*needed}
         assert not needed
         assert len(gone) > 20

@@ -3,10 +3,10 @@
 import chess
 
 from tbgen.index.table import LAST_RUN, Table
-from tbgen.verify.passing import passing_configs
+from tbgen.verify.en_passant import allowed_rights
 
 
-def misfit(table: Table) -> str | None:
+def inconsistency(table: Table) -> str | None:
     """Return what does not fit, None if everything does."""
     try:
         table.check_shapes()
@@ -14,13 +14,13 @@ def misfit(table: Table) -> str | None:
         return str(error).removeprefix(f"table {table.material}: ")
     if table.run_rank.size and table.run_rank[-1] < LAST_RUN:
         return "its last run is not marked as such"
-    return _passing_misfit(table)
+    return _wrong_rights(table)
 
 
-def _passing_misfit(table: Table) -> str | None:
+def _wrong_rights(table: Table) -> str | None:
     """Compare the en passant rights with what the pawns allow; name the first that is not the same."""
     stored = table.ep_config.tolist()
-    expected = passing_configs(table.layout).tolist()
+    expected = allowed_rights(table.layout).tolist()
     for number, (mine, right) in enumerate(zip(stored, expected, strict=False)):
         if mine != right:
             return f"ep/config {number} is {_right(mine)}, but its pawns allow {_right(right)}"

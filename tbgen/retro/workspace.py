@@ -1,0 +1,114 @@
+"""Making the arrays that the kernels work on: room for one phase of a table, and what its men are."""
+
+import numpy as np
+
+from tbgen.index.layout import Layout
+from tbgen.index.symmetry import IMAGE, MIRROR_FILES
+from tbgen.retro.kernels.frame import Frame
+from tbgen.retro.kernels.layers import Attacker, Phase
+from tbgen.retro.kernels.mobility import SLICES
+from tbgen.retro.kernels.moves import MAX_ORIGINS
+from tbgen.retro.kernels.phase import Workspace
+from tbgen.retro.kernels.resets import room_for_exits
+from tbgen.retro.kernels.sweep import BATCH, Scratch, Sets
+
+
+def frame_of(layout: Layout) -> Frame:
+    """Return a frame without pawns on it; ``place_pawns`` sets them for one phase."""
+    scalars = layout.free - 1
+    return Frame(
+        np.array(layout.kinds, np.int64),
+        np.array(layout.colours, np.int64),
+        np.array([6 * (scalars - 1 - man) for man in range(scalars)], np.int64),
+        scalars,
+        not layout.pawns,
+        layout.phase_size // 64,
+        np.zeros(2, np.uint64),
+    )
+
+
+def place_pawns(frame: Frame, layout: Layout, phase: int) -> None:
+    """Set the frame's pawns to those of a phase."""
+    placement = layout.placements[phase]
+    for colour, squares in enumerate((placement[: layout.white_pawns], placement[layout.white_pawns :])):
+        frame.pawns[colour] = sum(1 << square for square in squares)
+
+
+def like_men(layout: Layout) -> np.ndarray:
+    """Return the ranges of like free men as int64 (n, 2)."""
+    return np.array(layout.like_men, np.int64).reshape(-1, 2)
+
+
+def mirrors_itself(layout: Layout, phase: int) -> bool:
+    """Whether a pawn placement is its own mirror image."""
+    placement = layout.placements[phase]
+    mirrored = [IMAGE[MIRROR_FILES][square] for square in placement]
+    return bool(placement) and all(
+        sorted(mirrored[part]) == list(placement[part])
+        for part in (slice(layout.white_pawns), slice(layout.white_pawns, None))
+    )
+
+
+def make_sets(words: int, waiting: np.ndarray) -> Sets:
+    """Return empty sets for one attacker."""
+    return Sets(np.zeros(words, np.uint64), waiting, np.zeros(words, np.uint64))
+
+
+def make_scratch(words: int) -> Scratch:
+    """Return working memory for one attacker."""
+    marks = words // 64 + 1
+    return Scratch(
+        np.zeros((2, words), np.uint64),
+        np.zeros((2, marks), np.uint64),
+        np.zeros((2, marks // 64 + 1), np.uint64),
+        np.empty((2, 2 * words), np.int32),
+        np.empty((2, 2 * words), np.uint64),
+        np.zeros((2, marks), np.uint64),
+        np.empty(BATCH + MAX_ORIGINS, np.int64),
+        np.empty(BATCH + MAX_ORIGINS, np.uint64),
+        np.empty(8, np.int64),
+        np.zeros(1, np.int64),
+    )
+
+
+def make_phase(words: int, whole_game: bool) -> Phase:
+    """Return room for one phase."""
+    return Phase(
+        np.zeros((2, words), np.uint64),
+        np.zeros((2, words), np.uint64),
+        np.zeros((2, words, SLICES), np.uint64),
+        np.zeros(words, np.uint64),
+        np.zeros((2, words, 8), np.uint64),
+        whole_game,
+    )
+
+
+def make_attacker(words: int, waiting: np.ndarray, whole_game: bool) -> Attacker:
+    """Return room for one attacker."""
+    layered = 0 if whole_game else words
+    return Attacker(
+        make_sets(words, waiting),
+        make_sets(layered, np.zeros((layered, 8), np.uint64)),
+        make_scratch(words),
+        np.zeros(128 * layered, np.uint8),
+        np.zeros(128 * layered, np.uint16),
+        np.zeros((2, words), np.uint64),
+        np.zeros((2, layered), np.uint64),
+        np.zeros((2, layered), np.uint64),
+        np.zeros(1, np.int64),
+        np.array([0, 64 * words], np.int64),
+    )
+
+
+def make_workspace(layout: Layout, whole_game: bool = False) -> Workspace:
+    """Return room to solve any phase of a layout, by the rules of whole-game mobility or of r-mobility."""
+    frame = frame_of(layout)
+    phase = make_phase(frame.words, whole_game)
+    return Workspace(
+        frame,
+        phase,
+        make_attacker(frame.words, phase.quiet[1], whole_game),
+        make_attacker(frame.words, phase.quiet[0], whole_game),
+        room_for_exits(2 * layout.phase_size),
+        like_men(layout),
+    )

@@ -1,0 +1,127 @@
+"""The arrays that the kernels of the proof read: a table, its men, and all that its moves lead to."""
+
+from collections.abc import Iterator, Mapping
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.index.layout import PIECE_ORDER, Layout, layout_of
+from tbgen.index.symmetry import IMAGE, MIRROR_FILES
+from tbgen.material import Material
+from tbgen.verify.geometry import KING, PAWN
+from tbgen.verify.kernels.best import Scratch
+from tbgen.verify.kernels.moves import Men
+from tbgen.verify.kernels.resets import PROMOTIONS, Resets, reset_number
+
+_MEN = PIECE_ORDER + "P"
+_MOST_MEN = 8
+SubTables = Mapping[Material, tuple[NDArray[np.uint8], NDArray[np.uint16]]]
+"""Value and depth, shape (2, size) each, of sub-tables by their material."""
+
+
+def men_of(layout: Layout) -> Men:
+    """Return the men of a layout."""
+    white, black = layout.white_pawns, layout.black_pawns
+    kinds = np.array(layout.kinds + (PAWN,) * (white + black), np.int64)
+    colours = np.array(layout.colours + (0,) * white + (1,) * black, np.int64)
+    reach = kinds + (kinds == PAWN) * colours
+    placements = np.array(layout.placements, np.uint8).reshape(len(layout.placements), white + black)
+    return Men(kinds, colours, reach, layout.free, layout.phase_size, placements)
+
+
+def _changes(men: Men) -> Iterator[tuple[int, int, int]]:
+    """Yield captured man, promoting pawn and promotion of every reset."""
+    kinds, colours = men.kinds.tolist(), men.colours.tolist()
+    captured = [-1, *(man for man, kind in enumerate(kinds) if kind != KING)]
+    for victim in captured:
+        yield victim, 0, 0
+        for pawn, kind in enumerate(kinds):
+            if kind == PAWN and (victim < 0 or (colours[victim] != colours[pawn] and kinds[victim] != PAWN)):
+                yield from ((victim, pawn, promotion) for promotion in range(1, 1 + PROMOTIONS))
+
+
+def _after(men: Men, captured: int, pawn: int, promotion: int) -> tuple[Material, bool, list[int]]:
+    """Return the material after a reset, whether it is swapped, and which man each of its men was."""
+    kinds, colours = men.kinds.tolist(), men.colours.tolist()
+    if promotion:
+        kinds[pawn] = promotion
+    left = [man for man in range(len(kinds)) if man != captured]
+    sides = ["".join(_MEN[kinds[man]] for man in left if colours[man] == colour) for colour in (0, 1)]
+    material, swapped = Material.of_sides(sides[0], sides[1])
+    layout = layout_of(material)
+    wanted = [*zip(layout.kinds, layout.colours, strict=True)]
+    wanted += [(PAWN, 0)] * layout.white_pawns + [(PAWN, 1)] * layout.black_pawns
+    source = []
+    for kind, colour in wanted:
+        found = next(man for man in left if (kinds[man], colours[man] ^ swapped) == (kind, colour))
+        left.remove(found)
+        source.append(found)
+    return material, swapped, source
+
+
+def _phase_keys(layout: Layout) -> NDArray[np.int32]:
+    keys = np.full(64**layout.pawns, -1, np.int32)
+    if not layout.pawns:
+        keys[0] = 0
+        return keys
+    white = layout.white_pawns
+    for placement, row in layout.rows.items():
+        mirrored = tuple(IMAGE[MIRROR_FILES][square] for square in placement)
+        own_mirror = set(mirrored[:white]) == set(placement[:white]) and set(mirrored[white:]) == set(
+            placement[white:]
+        )
+        for squares, mark in ((mirrored, 1), (placement, 2 if own_mirror else 0)):
+            for first in permutations(squares[:white]):
+                for second in permutations(squares[white:]):
+                    key = 0
+                    for square in first + second:
+                        key = 64 * key + square
+                    keys[key] = 4 * row + mark
+    return keys
+
+
+def resets_of(layout: Layout, men: Men, sub_tables: SubTables) -> Resets:
+    """Return the resets of a layout.
+
+    :raises KeyError: if a sub-table is missing.
+    """
+    numbers = {layout.material: 0}
+    count = reset_number.py_func(men, len(men.kinds), 0, 0)
+    table, swapped = np.zeros((2, count), np.int64)
+    source = np.zeros((count, _MOST_MEN), np.int64)
+    for change in _changes(men):
+        material, swap, origin = _after(men, *change)
+        reset = reset_number.py_func(men, *change)
+        table[reset] = numbers.setdefault(material, len(numbers))
+        swapped[reset] = swap
+        source[reset, : len(origin)] = origin
+    layouts = [layout_of(material) for material in numbers]
+    alike = np.zeros((len(layouts), _MOST_MEN), np.int64)
+    for number, other in enumerate(layouts):
+        for start, stop in other.like_men:
+            alike[number, start + 1 : stop] = 1
+    keys = [_phase_keys(other) for other in layouts]
+    subs = [sub_tables[other.material] for other in layouts[1:]]
+    sizes = np.array([other.size for other in layouts], np.int64)
+    starts = np.concatenate([[0, 0], np.cumsum(2 * sizes[1:])])[: len(sizes)]
+    return Resets(
+        table,
+        swapped,
+        source,
+        np.array([other.free for other in layouts], np.int64),
+        np.array([other.pawns for other in layouts], np.int64),
+        alike,
+        np.array([other.phase_size for other in layouts], np.int64),
+        sizes,
+        starts,
+        np.concatenate([[0], np.cumsum([len(key) for key in keys])[:-1]]),
+        np.concatenate(keys),
+        np.concatenate([np.zeros(1, np.uint8)[:0], *(value.reshape(-1) for value, _ in subs)]),
+        np.concatenate([np.zeros(1, np.uint16)[:0], *(depth.reshape(-1) for _, depth in subs)]),
+    )
+
+
+def new_scratch() -> Scratch:
+    """Return working space."""
+    return Scratch(np.zeros(8, np.int64), np.zeros(8, np.uint64), np.zeros(16, np.int64))
