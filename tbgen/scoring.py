@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from tbgen.errors import UsageError, quote
@@ -28,6 +30,7 @@ _FORK: Final = re.compile("r-?mobility[ _-]?", re.IGNORECASE)
 """What cuteRMob puts before the name of a scheme."""
 _UNSIGNED: Final = re.compile(r"[Gg][0-9]+(?:\.[05])?")
 _QUARTERS: Final = {None: 0, "0": 0, "25": 1, "5": 2, "75": 3}
+_TAG_DECIMALS: Final = 4
 OTB_CUTOFF: Final = GScore(8, True)
 """G4.0: over the board only G3.5 and less is recorded."""
 
@@ -74,7 +77,11 @@ class Scheme(Enum):
 
 
 class Points(NamedTuple):
-    """What a result is worth to each side; together always 1."""
+    """What a result is worth to each side; together always 1.
+
+    These are floating-point numbers: from G27.0 on they no longer tell exponential points from a half each.
+    :meth:`Scoring.lead` is exact.
+    """
 
     white: float
     black: float
@@ -143,7 +150,7 @@ class Scoring:
     """A scheme with its cutoff and its komi, which most schemes leave unused.
 
     >>> scoring = Scoring(Scheme.KOMI)
-    >>> scoring.points(GScore.parse("G5.5")), scoring.text(GScore.parse("G6.5"))
+    >>> scoring.points(GScore.parse("G5.5")), scoring.tag(GScore.parse("G6.5"))
     (Points(white=1.0, black=0.0), '0-1')
 
     :raises UsageError: if the cutoff has a sign, or full points are wanted with a komi that leaves draws.
@@ -175,45 +182,89 @@ class Scoring:
 
     def points(self, value: GScore) -> Points:
         """Return what a result is worth to each side."""
-        share = self._holders_share(value)
+        share = 0.5 + float(_holders_lead(self, value.rank, value.white)) / 2
         return Points(share, 1 - share) if value.white else Points(1 - share, share)
 
-    def text(self, value: GScore) -> str:
+    def lead(self, value: GScore) -> Fraction:
+        """Return by how much White's points exceed Black's, exactly: from -1 to 1.
+
+        >>> EXPONENTIAL.lead(GScore.parse("-G2.0"))
+        Fraction(-1, 16)
+        """
+        lead = _holders_lead(self, value.rank, value.white)
+        return lead if value.white else -lead
+
+    def document(self, value: GScore) -> dict[str, float]:
+        """Return the points of a result for JSON: as they are, not rounded to some digits.
+
+        ``lead`` is White's points minus Black's. It tells decided games apart where the points themselves
+        are too close to a half for the numbers that JSON readers have.
+
+        >>> EXPONENTIAL.document(GScore.parse("G4.0"))
+        {'white': 0.501953125, 'black': 0.498046875, 'lead': 0.00390625}
+        """
+        return {**self.points(value)._asdict(), "lead": float(self.lead(value))}
+
+    def tag(self, value: GScore) -> str:
         """Return the points of a result as PGN tags have them.
 
         Whole and half points print as ``1-0``, ``0-1`` and ``1/2-1/2``, others with four decimals.
         """
-        white, black = self.points(value)
+        return self._text(value, _TAG_DECIMALS)
+
+    def text(self, value: GScore) -> str:
+        """Return the points of a result for readers: as in tags, but a decided game never as a draw.
+
+        Where four decimals would hide who has the better part, there are as many as show two of its digits.
+
+        >>> print(EXPONENTIAL.tag(GScore.parse("G8.5")), EXPONENTIAL.text(GScore.parse("G8.5")))
+        0.5000-0.5000 0.5000038-0.4999962
+        """
+        decimals, excess = _TAG_DECIMALS, abs(self.lead(value)) / 2
+        if excess and round(excess, decimals) == 0:
+            while excess * 10**decimals < 10:
+                decimals += 1
+        return self._text(value, decimals)
+
+    def _text(self, value: GScore, decimals: int) -> str:
+        lead = self.lead(value)
         if self.scheme.whole:
-            return "1-0" if white > black else "0-1" if white < black else "1/2-1/2"
-        return f"{white:.4f}-{black:.4f}"
+            return "1-0" if lead > 0 else "0-1" if lead < 0 else "1/2-1/2"
+        white = round((1 + lead) / 2 * 10**decimals)
+        return "-".join(
+            f"{share // 10**decimals}.{share % 10**decimals:0{decimals}}"
+            for share in (white, 10**decimals - white)
+        )
 
-    def _holders_share(self, value: GScore) -> float:
-        match self.scheme:
-            case Scheme.EXPONENTIAL:
-                return 0.5 + 0.5 ** (1 + value.rank)
-            case Scheme.HARMONIC:
-                return 0.5 + 0.5 / (1 + value.rank)
-            case Scheme.CLASSICAL:
-                return 1.0 if value.rank == 0 else 0.5
-            case Scheme.WINNER:
-                return 1.0 if value.rank < self.cutoff.rank else 0.5
-            case Scheme.OTB:
-                return 1.0 if value.rank < OTB_CUTOFF.rank else 0.5
-            case Scheme.KOMI:
-                return self._against_komi(value, self.cutoff.rank)
-            case Scheme.FULL:
-                return self._against_komi(value, MAX_RANK + 1)
 
-    def _against_komi(self, value: GScore, cutoff: int) -> float:
-        """Return the holder's share where the komi decides; a score at or above the cutoff counts as none."""
-        komi = self.komi
-        if value.white == komi.white:
-            held = 2 * min(value.rank, cutoff)
-            return 1.0 if held < komi.quarters else 0.0 if held > komi.quarters else 0.5
-        if value.rank < cutoff or komi.quarters < 2 * cutoff:
-            return 1.0
-        return 0.5 if komi.quarters == 2 * cutoff else 0.0
+@lru_cache(maxsize=4096)
+def _holders_lead(scoring: Scoring, rank: int, white: bool) -> Fraction:
+    """Return by how much the points of a score's holder exceed those of the other side."""
+    match scoring.scheme:
+        case Scheme.EXPONENTIAL:
+            return Fraction(1, 2**rank)
+        case Scheme.HARMONIC:
+            return Fraction(1, 1 + rank)
+        case Scheme.CLASSICAL:
+            return Fraction(rank == 0)
+        case Scheme.WINNER:
+            return Fraction(rank < scoring.cutoff.rank)
+        case Scheme.OTB:
+            return Fraction(rank < OTB_CUTOFF.rank)
+        case Scheme.KOMI:
+            return Fraction(_against_komi(scoring.komi, rank, white, scoring.cutoff.rank))
+        case Scheme.FULL:
+            return Fraction(_against_komi(scoring.komi, rank, white, MAX_RANK + 1))
+
+
+def _against_komi(komi: Komi, rank: int, white: bool, cutoff: int) -> int:
+    """Return 1 if the holder wins by komi, -1 if it loses; a rank at or above the cutoff counts as none."""
+    if white == komi.white:
+        held = 2 * min(rank, cutoff)
+        return (held < komi.quarters) - (held > komi.quarters)
+    if rank < cutoff or komi.quarters < 2 * cutoff:
+        return 1
+    return 0 if komi.quarters == 2 * cutoff else -1
 
 
 EXPONENTIAL: Final = Scoring(Scheme.EXPONENTIAL)

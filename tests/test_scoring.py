@@ -2,6 +2,7 @@
 
 import json
 import re
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,16 @@ from hypothesis import strategies as st
 import tbgen
 from tbgen.errors import UsageError
 from tbgen.score import MAX_RANK, GScore
-from tbgen.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Komi, Scheme, Scoring, parse_cutoff, points
+from tbgen.scoring import (
+    DEFAULT_CUTOFF,
+    DEFAULT_KOMI,
+    EXPONENTIAL,
+    Komi,
+    Scheme,
+    Scoring,
+    parse_cutoff,
+    points,
+)
 from tests.support.paths import DATA
 
 # Points as cuteRMob, the r-mobility fork of Cute Chess, gives them: 29 scores, 2 cutoffs, 12 komis.
@@ -135,7 +145,47 @@ def test_over_the_board_only_g3_5_and_less_is_recorded(value: GScore) -> None:
     ],
 )
 def test_points_print_as_in_tags(value: str, scoring: str, text: str) -> None:
-    assert Scoring.parse(scoring).text(GScore.parse(value)) == text
+    assert Scoring.parse(scoring).tag(GScore.parse(value)) == text
+
+
+@given(scores, st.sampled_from(Scheme))
+def test_the_lead_is_exact_and_documents_are_not_rounded(value: GScore, scheme: Scheme) -> None:
+    scoring = Scoring(scheme)
+    white, black = scoring.points(value)
+    assert float(scoring.lead(value)) == pytest.approx(white - black, abs=1e-15)
+    assert scoring.lead(value) == -Scoring(scheme, komi=Komi(23, False)).lead(-value)
+    document = json.loads(json.dumps(scoring.document(value)))
+    assert document == {"white": white, "black": black, "lead": float(scoring.lead(value))}
+
+
+@given(scores)
+def test_no_exponential_points_are_lost(value: GScore) -> None:
+    """Also where the points themselves are a half each as floating-point numbers."""
+    lead = EXPONENTIAL.lead(value)
+    assert lead == Fraction(1 if value.white else -1, 2**value.rank)
+    if value.rank <= 436:  # more moves than any position of play has
+        assert EXPONENTIAL.document(value)["lead"] == lead
+    assert points("G27.0") == (0.5, 0.5)
+    assert EXPONENTIAL.document(GScore.parse("-G8.5"))["white"] == 0.5 - 0.5**18
+
+
+@given(scores, st.sampled_from([Scheme.EXPONENTIAL, Scheme.HARMONIC]))
+def test_no_decided_game_prints_as_drawn(value: GScore, scheme: Scheme) -> None:
+    scoring = Scoring(scheme)
+    white, black = (Fraction(share) for share in scoring.text(value).split("-"))
+    assert white + black == 1
+    assert (white > black) == value.white
+    assert abs(white - (1 + scoring.lead(value)) / 2) <= abs(scoring.lead(value)) / 2
+    if not re.fullmatch(r"0\.5000-0\.5000", scoring.tag(value)):
+        assert scoring.text(value) == scoring.tag(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [("G4.0", "0.5020-0.4980"), ("-G5.5", "0.4998-0.5002"), ("G8.5", "0.5000038-0.4999962")],
+)
+def test_points_print_for_readers(value: str, text: str) -> None:
+    assert EXPONENTIAL.text(GScore.parse(value)) == text
 
 
 def test_komi_above_the_cutoff_goes_to_its_colour_where_nothing_counts() -> None:

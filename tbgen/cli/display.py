@@ -41,5 +41,4 @@ def mover(board: chess.Board) -> str:
 
 def points_document(scoring: Scoring, value: GScore) -> dict[str, float]:
     """Return the points of a result for a JSON document."""
-    white, black = scoring.points(value)
-    return {"white": round(white, 4), "black": round(black, 4)}
+    return scoring.document(value)

@@ -87,7 +87,7 @@ def test_a_position_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "value": "G1.5",
         "holder": "white",
         "depth": 4,
-        "points": {"white": 0.5625, "black": 0.4375},
+        "points": {"white": 0.5625, "black": 0.4375, "lead": 0.125},
     }
     assert moves[0] == {"uci": "g5h5", "san": "Kh5", "value": "G1.5", "depth": 3, "zeroing": False}
     document = json.loads(answer(capsys, "probe", "--json", "--line", KBK))

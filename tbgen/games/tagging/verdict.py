@@ -36,7 +36,7 @@ class Verdict:
         names, value = tags.result_tags(self.whole_game), self.outcome.value
         told = {
             names.result: str(value),
-            tags.POINTS: self.scoring.text(value),
+            tags.POINTS: self.scoring.tag(value),
             names.basis: self.outcome.basis.value,
             names.accrued: str(self.outcome.accrued),
             tags.CUTOFF: str(self.scoring.cutoff),
