@@ -9,6 +9,7 @@ from typing import Protocol
 
 from tbgen import __version__
 from tbgen.errors import MissingTableError
+from tbgen.files import remove_leftovers
 from tbgen.generator.accrued import Accrued
 from tbgen.generator.estimate import check_disk, check_memory, estimate, pace
 from tbgen.generator.lock import build_lock
@@ -17,7 +18,7 @@ from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
 from tbgen.store.sources import Sources
-from tbgen.store.writer import remove_leftovers, write_table
+from tbgen.store.writer import write_table
 
 
 @dataclass(frozen=True)

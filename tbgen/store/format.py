@@ -33,9 +33,6 @@ BLOCK: Final = 4096
 
 SUFFIX: Final = ".h5"
 
-TEMPORARY: Final = ".tmp-"
-"""Stands between the final name and the writer (host, process, chance) in the name of an unfinished file."""
-
 
 def table_path(directory: Path, material: str, rules: str = "r") -> Path:
     """Return where the table of a material lies in a directory.

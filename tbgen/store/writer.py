@@ -1,13 +1,7 @@
 """Writing a table file: compressed on all threads, checked by reading it back, and only then put in place."""
 
 import contextlib
-import errno
 import json
-import os
-import re
-import secrets
-import socket
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,19 +13,16 @@ import h5py
 import numpy as np
 from zlib_ng import zlib_ng
 
-from tbgen.errors import TbgenError
+from tbgen.files import written_aside
 from tbgen.index.table import Table
 from tbgen.store.checksum import fletcher32
 from tbgen.store.dataset import MASK, AnyArray, Corner, Dataset, datasets
-from tbgen.store.format import FORMAT, FORMAT_VERSION, GZIP_LEVEL, SUFFIX, TEMPORARY, layers_beside
+from tbgen.store.format import FORMAT, FORMAT_VERSION, GZIP_LEVEL, layers_beside
 from tbgen.store.info import Manifest, TableInfo, manifest_of
 from tbgen.store.reader import TableFile
 
 _BATCH: Final = 16
 """Chunks per job of a compressing thread: enough to hide the cost of handing it over."""
-
-_ABANDONED: Final = 3600.0
-"""Seconds without a change after which a file of a writer that nobody can ask counts as left behind."""
 
 
 def write_table(
@@ -91,60 +82,12 @@ def write_datasets(
     :param check: reads the file back under its temporary name.
     :raises TbgenError: if the directory is not writable or the disk is full; nothing is left behind then.
     """
-    temporary = temporary_path(path)
-    try:
-        _write(temporary, stored, attributes, manifest_of_lines, threads)
-        check(temporary)
-        _sync(temporary)
-        os.replace(temporary, path)
-        _sync(path.parent)
-    except (OSError, RuntimeError) as error:  # h5py reports a failed close as a RuntimeError
-        if isinstance(error, TbgenError):
-            raise
-        raise TbgenError(_explain(error, path)) from error
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def temporary_path(path: Path) -> Path:
-    """Return a name that no other writer uses, be it on another machine that shares the directory."""
-    return path.with_name(
-        f"{path.name}{TEMPORARY}{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
-    )
-
-
-def remove_leftovers(directory: Path) -> list[Path]:
-    """Remove what writers that were killed have left, and return it.
-
-    Writers that are at work keep theirs: those of this machine are asked for by process, those of other
-    machines that share the directory count as at work while their file changes. What may not be removed
-    stays.
-    """
-    leftovers = []
-    for path in sorted(directory.glob(f"*{SUFFIX}{TEMPORARY}*")):
-        with contextlib.suppress(OSError):  # its writer, or another build, was faster; or it is another's
-            if _is_left(path):
-                path.unlink()
-                leftovers.append(path)
-    return leftovers
-
-
-def _is_left(path: Path) -> bool:
-    """Whether the writer of a temporary file is gone."""
-    host, _, process = path.name.partition(TEMPORARY)[2].rpartition("-")[0].rpartition("-")
-    if host == socket.gethostname() and process.isdecimal() and not _is_alive(int(process)):
-        return True
-    return time.time() - path.stat().st_mtime > _ABANDONED
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        pass  # somebody else's
-    return True
+    with written_aside(path, remedy="choose another directory with --dir") as temporary:
+        try:
+            _write(temporary, stored, attributes, manifest_of_lines, threads)
+            check(temporary)
+        except RuntimeError as error:  # so h5py reports a failed close
+            raise OSError(str(error)) from error
 
 
 def _write(
@@ -209,30 +152,3 @@ def _compressed(pool: ThreadPoolExecutor, threads: int, dataset: Dataset) -> Ite
             yield from jobs.popleft().result()
     for job in jobs:
         yield from job.result()
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _explain(error: BaseException, path: Path) -> str:
-    """Return one sentence on a failed write: the first cause that the system named counts."""
-    number = None
-    cause: BaseException | None = error
-    while cause is not None:
-        named = re.search(r"errno = (\d+)", str(cause))
-        if isinstance(cause, OSError) and cause.errno:
-            number = cause.errno
-        elif named:
-            number = int(named[1])
-        cause = cause.__context__
-    if number in (errno.ENOSPC, errno.EDQUOT):
-        return f"the disk is full: {path} was not written; make room and build it again"
-    if number in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return f"no permission to write {path}; choose another directory with --dir"
-    reason = os.strerror(number) if number else str(error).splitlines()[0]
-    return f"{path} could not be written: {reason}"

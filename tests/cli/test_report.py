@@ -127,7 +127,7 @@ def test_an_interrupted_report_lacks_pages_only(
 
     def interrupted(site: Site, report: TableReport, other: str | None = None) -> None:
         if report.material.name == "KBvK":
-            monkeypatch.setattr("pathlib.Path.replace", stop)
+            monkeypatch.setattr("os.replace", stop)
         real(site, report, other)
 
     def stop(_path: Path, _target: Path) -> None:

@@ -3,7 +3,6 @@
 import errno
 import os
 import resource
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -25,7 +24,7 @@ from tbgen.store.checksum import fletcher32
 from tbgen.store.format import BLOCK, CHUNK_BYTES, layers_beside, table_path, tables_in
 from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
-from tbgen.store.writer import remove_leftovers, write_table
+from tbgen.store.writer import write_table
 from tests.support.paths import ROOT
 from tests.support.reference_table import empty_table, reference_table
 
@@ -372,33 +371,6 @@ def test_tables_in_a_directory(tmp_path: Path, path: Path) -> None:
     for name in ("KvKN.r.h5", "KQQQQvK.r.h5", "notes.r.h5", "KQvK.wg.h5", "KRvK.r.h5", "KBvK.r.h5.tmp-a-1-b"):
         (tmp_path / name).touch()
     assert [material.name for material in tables_in(tmp_path)] == ["KRvK", "KNvK"]
-
-
-def test_only_what_killed_writers_have_left_is_removed(tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
-        pass
-    host = socket.gethostname()
-    gone = tmp_path / f"KBvK.r.h5.tmp-{host}-{ended.pid}-0123abcd"
-    stale = tmp_path / "KNvK.r.h5.tmp-some-other-machine-7-0123abcd"
-    here = tmp_path / f"KQvK.r.h5.tmp-{host}-{os.getpid()}-0123abcd"
-    elsewhere = tmp_path / "KRvK.r.h5.tmp-some-other-machine-7-0123abcd"
-    for path in (gone, stale, here, elsewhere):
-        path.touch()
-    os.utime(stale, times=(0, 0))
-    assert remove_leftovers(tmp_path) == [gone, stale]
-    assert sorted(tmp_path.iterdir()) == [here, elsewhere]
-
-
-def test_what_may_not_be_removed_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    left = tmp_path / "KBvK.r.h5.tmp-some-other-machine-7-0123abcd"
-    left.touch()
-    os.utime(left, times=(0, 0))
-
-    def refuse(*_: object) -> None:
-        raise PermissionError(errno.EPERM, "Operation not permitted")
-
-    monkeypatch.setattr(Path, "unlink", refuse)
-    assert remove_leftovers(tmp_path) == []
 
 
 def test_a_new_table_does_away_with_the_layers_of_the_old_one(tmp_path: Path, path: Path) -> None:

@@ -17,6 +17,7 @@ from distributed import Client, Future, KilledWorker
 
 from tbgen import __version__
 from tbgen.errors import TbgenError
+from tbgen.files import remove_leftovers
 from tbgen.generator.accrued import Accrued
 from tbgen.generator.cluster.task import MEMORY, first_line, make_table
 from tbgen.generator.cluster.workers import (
@@ -33,7 +34,6 @@ from tbgen.generator.estimate import Estimate, check_disk, check_memory, estimat
 from tbgen.generator.lock import build_lock
 from tbgen.generator.runner import Built, Reporter, missing, tidy
 from tbgen.material import Material
-from tbgen.store.writer import remove_leftovers
 
 _TICK: Final = 1.0
 """Seconds between two looks at the workers."""

@@ -11,6 +11,7 @@ from distributed import Worker, get_worker
 
 from tbgen import __version__
 from tbgen.errors import MissingTableError, TbgenError
+from tbgen.files import temporary_path
 from tbgen.generator.accrued import Accrued
 from tbgen.generator.memory import keep_memory_for
 from tbgen.generator.runner import Built, build_table
@@ -145,7 +146,7 @@ def _problem(probe: Path) -> str:
     """Return what is wrong with the shared directory as this machine sees it, as the end of a sentence."""
     if not probe.exists():
         return f"does not see the directory {probe.parent} of the others: all must share it under this path"
-    answer = probe.with_name(f"{probe.name}-{socket.gethostname()}-{os.getpid()}")
+    answer = temporary_path(probe)
     try:
         answer.touch()
         answer.unlink()

@@ -12,10 +12,10 @@ from distributed.comm import CommClosedError, get_address_host_port
 
 from tbgen import __version__
 from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.files import temporary_path
 from tbgen.generator.cluster.task import MEMORY, first_line, look_around
 from tbgen.generator.estimate import Estimate
 from tbgen.store.format import SUFFIX
-from tbgen.store.writer import temporary_path
 
 _CONNECTING: Final = 10.0
 """Seconds that the scheduler has to answer."""

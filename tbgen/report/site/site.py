@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 import jinja2
 
 from tbgen.errors import TbgenError
+from tbgen.files import remove_leftovers, write_file
 from tbgen.report.facts.difference import Difference
 from tbgen.report.facts.endgames import UNUSUAL_SHARE
 from tbgen.report.facts.mating import ENOUGH, GENERAL_SHARE, PIECE_VALUES
@@ -96,6 +95,8 @@ class Site:
             ) from error
         except OSError as error:
             raise TbgenError(f"cannot make the directory {directory}: {error.strerror}") from error
+        for folder in (directory, directory / TABLES):
+            remove_leftovers(folder)
 
     def write_style(self) -> None:
         """Write what all pages look like."""
@@ -209,17 +210,7 @@ class Site:
         return [(f"{name}.{ending}", _label(ending)) for ending in files]
 
     def _write(self, name: str, content: bytes) -> None:
-        """Write a file under a temporary name, then rename it."""
-        path = self._directory / name
-        temporary = path.with_name(f"{path.name}.tmp-{os.getpid()}")
-        try:
-            temporary.write_bytes(content)
-            temporary.replace(path)
-        except OSError as error:
-            raise TbgenError(f"cannot write {path}: {error.strerror}") from error
-        finally:
-            with suppress(OSError):
-                temporary.unlink()
+        write_file(self._directory / name, content, remedy="choose another directory with --out")
 
 
 def _plots(title: str, report: TableReport) -> Iterator[tuple[str, Plot]]:

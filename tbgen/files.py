@@ -1,0 +1,160 @@
+"""Files that are under their names as a whole or not at all: written aside, synced and then renamed.
+
+A file that is being written lies beside its place, under a name that tells its writer (host and process):
+writers of the same file do not meet, and what a killed one has left is known as such and can be removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import secrets
+import socket
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from tbgen.errors import TbgenError
+
+__all__ = ["remove_leftovers", "temporary_path", "write_file", "written_aside"]
+
+_MARK: Final = ".tmp-"
+"""Stands between the final name and the writer (host, process, chance) in the name of an unfinished file."""
+
+_UNFINISHED: Final = re.compile(rf".*{re.escape(_MARK)}(?P<host>.+)-(?P<process>\d+)-[0-9a-f]+")
+
+_LONGEST_NAME: Final = 255
+"""Bytes of a file name that all usual file systems take."""
+
+_ABANDONED: Final = 3600.0
+"""Seconds without a change after which a file of a writer that nobody can ask counts as left behind."""
+
+
+@contextmanager
+def written_aside(path: Path, *, remedy: str = "choose another directory") -> Iterator[Path]:
+    """Give a file to be written and checked in the block, and put it in place if the block ends well.
+
+    Yields the path of an empty file beside the final one. At the end its bytes are synced, it takes the name
+    ``path`` in one step, and the directory is synced. A file that was there is replaced and its permissions
+    stay; where ``path`` is a link, the link is replaced. Whatever ends the block early leaves ``path`` as it
+    was, and nothing beside it; only a killed process does, see :func:`remove_leftovers`.
+
+    :param path: the final name, in a directory that exists.
+    :param remedy: what the user can do who must not write there, to end a sentence.
+    :raises TbgenError: for an :class:`OSError` of the block or of its own that is no :class:`TbgenError`: the
+        disk is full, there is no permission, and so on.
+    """
+    temporary = temporary_path(path)
+    try:
+        permissions = _permissions(path)
+        # Nobody is to read from a half-written file what he must not read from the whole one.
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL, 0o666 if permissions is None else 0o600))
+        yield temporary
+        if permissions is not None:
+            temporary.chmod(permissions)
+        _sync(temporary)
+        os.replace(temporary, path)
+        _sync(path.parent)
+    except OSError as error:
+        if isinstance(error, TbgenError):
+            raise
+        raise TbgenError(_explain(error, path, remedy)) from error
+    finally:
+        with contextlib.suppress(OSError):  # the directory may be gone, or read-only by now
+            temporary.unlink()
+
+
+def write_file(path: Path, content: bytes, *, remedy: str = "choose another directory") -> None:
+    """Write a file as :func:`written_aside` does.
+
+    :raises TbgenError: if it cannot be written; then what was there is as it was.
+    """
+    with written_aside(path, remedy=remedy) as temporary:
+        temporary.write_bytes(content)
+
+
+def temporary_path(path: Path) -> Path:
+    """Return a name beside a file that no other writer uses, be it on a machine that shares the directory.
+
+    A final name that leaves no room is cut.
+    """
+    mark = f"{_MARK}{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+    name = os.fsencode(path.name)[: _LONGEST_NAME - len(os.fsencode(mark))]
+    return path.with_name(os.fsdecode(name) + mark)
+
+
+def remove_leftovers(directory: Path) -> list[Path]:
+    """Remove what writers that were killed have left in a directory, and return it.
+
+    Writers that are at work keep theirs: those of this machine are asked for by process, those of other
+    machines that share the directory count as at work while their file changes. What may not be removed
+    stays.
+    """
+    leftovers = []
+    for path in sorted(directory.glob(f"*{_MARK}*")):
+        with contextlib.suppress(OSError):  # its writer, or somebody else, was faster; or it is another's
+            if _is_left(path):
+                path.unlink()
+                leftovers.append(path)
+    return leftovers
+
+
+def _is_left(path: Path) -> bool:
+    """Whether a path is a temporary file whose writer is gone."""
+    match = _UNFINISHED.fullmatch(path.name)
+    if match is None:
+        return False
+    if match["host"] == socket.gethostname() and not _is_alive(int(match["process"])):
+        return True
+    return time.time() - path.stat().st_mtime > _ABANDONED
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # somebody else's
+    return True
+
+
+def _permissions(path: Path) -> int | None:
+    """Return the permissions of the file that is replaced; None if there is none."""
+    with contextlib.suppress(FileNotFoundError):
+        return stat.S_IMODE(path.stat().st_mode)
+    return None
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _explain(error: BaseException, path: Path, remedy: str) -> str:
+    """Return one sentence on a failed write: the first cause that the system named counts."""
+    number = None
+    cause: BaseException | None = error
+    while cause is not None:
+        named = re.search(r"errno = (\d+)", str(cause))  # so does HDF5
+        if isinstance(cause, OSError) and cause.errno:
+            number = cause.errno
+        elif named:
+            number = int(named[1])
+        cause = cause.__context__
+    if number in (errno.ENOSPC, errno.EDQUOT):
+        return f"the disk is full: {path} was not written; make room and try again"
+    if number in (errno.EACCES, errno.EPERM):
+        return f"no permission to write {path}; {remedy}"
+    if number == errno.EROFS:
+        return f"{path} could not be written: its file system is read-only; {remedy}"
+    reason = os.strerror(number) if number else (str(error).splitlines() or ["unknown"])[0]
+    return f"{path} could not be written: {reason}"
