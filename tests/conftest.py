@@ -1,14 +1,17 @@
 """Tables that several test modules share."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tbgen.generator import Built, build
-from tbgen.material import Material, all_materials
+from tbgen.generator import build
+from tbgen.material import all_materials
+from tbgen.retro.warmup import compile_kernels
 from tbgen.store.format import table_path
 from tbgen.store.writer import write_table
+from tests.support.builds import Silent
 from tests.support.reference_table import reference_table
 
 
@@ -19,22 +22,6 @@ def reference_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("KvK", "KBvK", "KNvK"):
         write_table(reference_table(name), table_path(directory, name), version="0.1.0", build_seconds=1.0)
     return directory
-
-
-class Silent:
-    """A reporter of builds that says nothing."""
-
-    def note(self, text: str) -> None:
-        pass
-
-    def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        pass
-
-    def progress(self, stage: str, done: int, total: int) -> None:
-        pass
-
-    def done(self, built: Built, seconds_left: float) -> None:
-        pass
 
 
 @pytest.fixture(scope="session")
@@ -68,3 +55,19 @@ def whole_game_tables(tables: Path) -> Path:
     """The same directory with the 36 tables for whole-game mobility beside the others."""
     build(all_materials(4), tables, Silent(), threads=os.cpu_count() or 1, rules="wg")
     return tables
+
+
+@pytest.fixture(scope="session")
+def compiled() -> None:
+    """Kernels are compiled before the test, so that no build compiles them and says so."""
+    compile_kernels()
+
+
+@pytest.fixture
+def own(three_men: Path, tmp_path: Path) -> Path:
+    """A directory of our own with all tables of three men."""
+    directory = tmp_path / "own"
+    directory.mkdir()
+    for material in all_materials(3):
+        shutil.copy(table_path(three_men, material.name), directory)
+    return directory

@@ -21,6 +21,7 @@ import zstandard
 
 from tbgen.cli.main import main
 from tbgen.games.tagging import Judge, tag_games
+from tests.support.processes import start
 
 BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 DRAW = f'[Event "1"]\n[FEN "{BISHOP}"]\n\n1... Kh5 2. Kf4 {{Draw by adjudication}} 1/2-1/2\n\n'
@@ -347,9 +348,7 @@ def test_an_interrupt(place: Path, jobs: str, number: signal.Signals, everybody:
         target.write_bytes(b"old")
     before = names(place)
     command = [sys.executable, "-m", "tbgen", "tag", "-", str(target), "--jobs", jobs]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-    ) as process:
+    with start(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
         assert process.stdin
         assert process.stderr
         feeder = threading.Thread(target=feed, args=(process.stdin.fileno(),))
@@ -378,7 +377,7 @@ def test_an_interrupt(place: Path, jobs: str, number: signal.Signals, everybody:
 def test_a_process_that_is_killed(place: Path) -> None:
     """As Linux does where memory has run out."""
     command = [sys.executable, "-m", "tbgen", "tag", "-", str(place / "out.pgn"), "--jobs", "2"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with start(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin
         assert process.stderr
         feeder = threading.Thread(target=feed, args=(process.stdin.fileno(),))

@@ -14,8 +14,8 @@ from tbgen.generator.lock import build_lock
 from tbgen.material import Material, all_materials
 from tbgen.store.format import layers_beside, table_path, tables_in
 from tbgen.store.writer import write_table
-from tests.cli.test_cli import answer, failure
-from tests.generator.test_build import Diary
+from tests.support.builds import Diary
+from tests.support.commands import answer, failure
 from tests.support.reference_table import reference_table, whole_game_table
 
 KNVK, KBVK = Material.parse("KNvK"), Material.parse("KBvK")

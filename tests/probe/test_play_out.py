@@ -11,9 +11,10 @@ import pytest
 from tbgen.games.referee.adjudication import adjudicate
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.referee.result import Basis
-from tbgen.material import Material, all_materials
+from tbgen.material import all_materials
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.score import GScore
+from tests.support.random_boards import en_passant_board, random_board
 
 MATERIALS = all_materials(4)
 OVER = (Basis.MATE, Basis.STALEMATE, Basis.REPETITION)
@@ -28,38 +29,12 @@ def tablebase(tables: Path) -> Iterator[Tablebase]:
         yield tablebase
 
 
-def random_board(rng: random.Random, material: Material) -> chess.Board:
-    """A legal position of the material in either colouring."""
-    while True:
-        board = chess.Board(None)
-        board.turn = rng.random() < 0.5
-        swapped = rng.random() < 0.5
-        for names, white in ((material.white, True), (material.black, False)):
-            for name in names:
-                empty = [s for s in range(64) if not board.piece_at(s) and (name != "P" or 8 <= s < 56)]
-                piece = chess.Piece(chess.PIECE_SYMBOLS.index(name.lower()), white != swapped)
-                board.set_piece_at(rng.choice(empty), piece)
-        if not board.was_into_check():
-            return board
-
-
-def passing_board(rng: random.Random) -> chess.Board:
-    """A position of KPvKP with an en passant right."""
-    while True:
-        board = random_board(rng, Material.parse("KPvKP"))
-        for move in list(board.legal_moves):
-            board.push(move)
-            if board.has_legal_en_passant():
-                return board
-            board.pop()
-
-
 def starts(seed: str, count: int) -> Iterator[tuple[chess.Board, GScore | None]]:
     """Random positions, half of them with an accrued score, some with an en passant right."""
     rng = random.Random(seed)
     for number in range(count):
         if number % 20 == 0:
-            yield passing_board(rng), None  # first of its phase, it has no earlier score
+            yield en_passant_board(rng), None  # first of its phase, it has no earlier score
             continue
         board = random_board(rng, MATERIALS[number % len(MATERIALS)])
         rank = GScore.of_board(board).rank

@@ -30,6 +30,7 @@ from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.score import GScore
 from tbgen.store.chunks import ChunkedArray
 from tbgen.store.format import table_path
+from tests.support.processes import start
 
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 BAD = (
@@ -337,7 +338,7 @@ def test_line_endings(ending: str, tables: Path) -> None:
 def test_who_waits_for_an_answer_gets_it(option: list[str], tables: Path) -> None:
     command = [sys.executable, "-m", "tbgen", "probe", "-", "--dir", str(tables), *option]
     reading, writing = os.pipe()
-    with subprocess.Popen(command, stdin=reading, stdout=subprocess.PIPE) as process:
+    with start(command, stdin=reading, stdout=subprocess.PIPE) as process:
         os.close(reading)
         assert process.stdout
         for sent, answered in (

@@ -14,7 +14,7 @@ from tbgen.probe.tablebase import open_tablebase
 from tbgen.report.facts.difference import difference
 from tbgen.report.facts.table import report_table
 from tbgen.report.scan.source import TableSource
-from tests.conftest import Silent
+from tests.support.builds import Silent
 from tests.support.report_positions import on_board, positions, up_to_symmetry
 
 KNVK_WHITE = {

@@ -10,27 +10,15 @@ import numpy as np
 import pytest
 
 from tbgen import DamagedTableError, MissingTableError, TbgenError, open_tablebase
-from tbgen.generator import Accrued, build
 from tbgen.index.layout import Layout, layout_of
 from tbgen.material import Material
 from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
 from tbgen.store.layer import LayerFile, layer_path, write_layer
 from tbgen.store.reader import TableFile
-from tests.conftest import Silent
+from tests.support.builds import without_accrued
 
 TYPES = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
-
-
-def without_accrued(full: Path, name: str, directory: Path) -> Path:
-    """A directory with one table built without accrued scores, and those that it rests on."""
-    material = Material.parse(name)
-    directory.mkdir()
-    for path in full.glob("*.r.h5"):
-        if Material.parse(path.name.removesuffix(".r.h5")) in material.successors():
-            shutil.copy(path, directory)
-    build([material], directory, Silent(), accrued=Accrued.NONE)
-    return directory
 
 
 def some_boards(directory: Path, name: str, number: int, rng: random.Random) -> list[chess.Board]:

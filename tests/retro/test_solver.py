@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import chess
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 
 from tbgen.index.layout import layout_of
-from tbgen.index.source import ArraySource
 from tbgen.index.table import FRESH, LAST_RUN, Table
 from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase, open_tablebase
@@ -19,19 +17,8 @@ from tbgen.score import NONE, GScore
 from tests.support.one_ply import by_probing, one_ply
 from tests.support.reference import ReferenceTable, solve
 from tests.support.reference_game import Game, king_placements, solve_game
+from tests.support.solved_tables import solved, source_of
 from tests.support.table_states import canonical_slots, layers_of, ranks_of, runs_of
-
-
-@cache
-def solved(name: str, wide: bool | None = None) -> Table:
-    """A table and its sub-tables straight from the solver, in memory."""
-    material = Material.parse(name)
-    sources = {sub: source_of(solved(sub.name, wide)) for sub in material.successors()}
-    return solver.solve(material, sources, wide=wide)
-
-
-def source_of(table: Table) -> ArraySource:
-    return ArraySource(table.value, table.depth)
 
 
 def places(solution: ReferenceTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -18,7 +18,7 @@ from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.update import limits, update
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
-from tests.retro.test_made_up_games import as_sources, made_up
+from tests.support.made_up_tables import as_sources, made_up
 
 
 @jit

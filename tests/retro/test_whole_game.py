@@ -19,9 +19,9 @@ from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult, board_at
-from tests.probe.test_play_out import passing_board, random_board
-from tests.retro.test_reference import DISTRIBUTIONS, distribution
+from tests.support.distributions import DISTRIBUTIONS, distribution
 from tests.support.one_ply import by_probing, folded, one_ply
+from tests.support.random_boards import en_passant_board, random_board
 from tests.support.reference import solve_whole_game
 from tests.support.reference_table import whole_game_table
 
@@ -47,7 +47,7 @@ def starts(seed: str) -> Iterator[Start]:
     """Random positions without end, some with an en passant right, half of them with an accrued score."""
     rng = random.Random(seed)
     while True:
-        board = passing_board(rng) if rng.random() < 0.03 else random_board(rng, rng.choice(MATERIALS))
+        board = en_passant_board(rng) if rng.random() < 0.03 else random_board(rng, rng.choice(MATERIALS))
         rank = GScore.of_board(board).rank
         plain = rank < 2 or rng.random() < 0.5
         yield board, None if plain else GScore(rng.randrange(2, rank + 3), rng.random() < 0.5)
@@ -123,7 +123,7 @@ def test_en_passant_positions(tablebase: Tablebase) -> None:
     rng, kept, taken = random.Random("passing"), 0, 0
     look_up = by_probing(tablebase)
     for _ in range(150):
-        board = passing_board(rng)
+        board = en_passant_board(rng)
         result = tablebase.probe(board)
         assert (result.value, result.depth) == one_ply(look_up, board, None, True), board.fen()
         held = GScore(rng.randrange(2, result.position_score.rank + 1), rng.random() < 0.5)

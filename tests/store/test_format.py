@@ -13,9 +13,9 @@ import pytest
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.score import GScore
 from tbgen.store.format import table_path
-from tests.probe.test_play_out import passing_board
-from tests.retro.test_layers import without_accrued
-from tests.store.test_store import random_table, write
+from tests.support.builds import without_accrued
+from tests.support.random_boards import en_passant_board
+from tests.support.random_tables import random_table, write
 
 NONE, FRESH = 127, 128
 TRIANGLE = [0, 1, 2, 3, 9, 10, 11, 18, 19, 27]
@@ -188,7 +188,7 @@ def test_whole_games(name: str, whole_game_tables: Path) -> None:
         for number in range(100):
             board = random_board(rng, *((white, black) if number % 2 else (black, white)))
             if name == "KPvKP" and number < 20:
-                board = passing_board(rng)
+                board = en_passant_board(rng)
             passing += board.has_legal_en_passant()
             for accrued in (None, *(GScore(rng.randrange(2, 18), rng.random() < 0.5) for _ in range(4))):
                 agree(tables, file, board, accrued)

@@ -13,7 +13,7 @@ from tbgen.retro.solver import solve
 from tbgen.store import sources as module
 from tbgen.store.reader import TableFile
 from tbgen.store.sources import Sources
-from tests.retro.test_solver import solved
+from tests.support.solved_tables import solved
 
 KVK, KBVK, KNVK, KPVK = (Material.parse(name) for name in ("KvK", "KBvK", "KNvK", "KPvK"))
 

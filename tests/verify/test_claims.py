@@ -17,7 +17,7 @@ from tbgen.store.reader import TableFile
 from tbgen.store.sources import Sources
 from tbgen.verify.proof import Layer, verify_table
 from tbgen.verify.report import VerifyResult
-from tests.conftest import Silent
+from tests.support.builds import Silent
 
 Tamper = Callable[[GScore, np.ndarray, np.ndarray], None]
 

@@ -1,0 +1,11 @@
+"""What the tests of commands share."""
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def default_directory(reference_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables lie where those of the reference solver do."""
+    monkeypatch.setenv("TBGEN_DIR", str(reference_dir))

@@ -1,0 +1,150 @@
+"""``tbgen build``: its answers, its log, and what it refuses."""
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tbgen.cli import progress
+from tbgen.cli.main import main
+from tbgen.material import all_materials
+from tbgen.store.format import table_path, tables_in
+from tests.support.builds import digest, logged
+from tests.support.commands import logged_answer
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+
+def test_the_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whole lines with date and time; how far the build is, what it has taken and what is left."""
+    assert main(["build", "KBvK", "--accrued", "none", "--dir", str(tmp_path)]) == 0
+    left, size, took = r"about [\d.]+ s left", r"[\d.]+ [KMG]iB", r"[\d.]+ s"
+    done = rf"done in {took}, {size} without accrued scores, peak memory {size}"
+    expected = [
+        rf"2 tables to build in {re.escape(str(tmp_path))}: {left}",
+        rf"KvK: 1 of 2, begun; {left}",
+        rf"KvK: 1 of 2, {done}; ({left}|taking longer than estimated)",
+        rf"KBvK: 2 of 2, begun; {left}",
+        rf"KBvK: 2 of 2, {done}",
+        rf"2 tables built in {took}, {size}, peak memory {size}",
+    ]
+    lines = logged(capsys.readouterr().err)
+    assert len(lines) == len(expected)
+    for line, pattern in zip(lines, expected, strict=True):
+        assert re.fullmatch(pattern, line), line
+
+
+def test_the_log_of_a_table_that_takes_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "_ELSEWHERE", 0.0)
+    assert main(["build", "KvK", "--dir", str(tmp_path)]) == 0
+    lines = logged(capsys.readouterr().err)
+    stage = (
+        r"KvK: 1 of 1, (reading sub-tables|phases 1 of 1|writing|layer( \d+)?), at work for [\d.]+ s; .* left"
+    )
+    assert len([line for line in lines if re.fullmatch(stage, line)]) > 1
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line that is rewritten and removed, and the sum at the end."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert main(["build", "KvK", "--dir", str(tmp_path)]) == 0
+    shown = terminal.getvalue().split("\r")
+    assert shown[0] == ""
+    assert shown[1].startswith("KvK: 1 of 1, ")
+    assert shown[-2].strip() == ""
+    assert re.fullmatch(r"1 table built in .*, peak memory .*\n", shown[-1])
+
+
+def test_a_log_that_cannot_be_written(tmp_path: Path) -> None:
+    """The build goes on without it."""
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "tbgen", "build", "KvK", "--dir", str(tmp_path)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, text=True, cwd="/")
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 2)
+    assert tables_in(tmp_path) == all_materials(2)
+
+
+def test_the_command(tmp_path: Path, three_men: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["build", "kvkb", "--dir", str(tmp_path)]
+    title, first, second = logged_answer(capsys, *words).splitlines()
+    assert title.split() == ["material", "positions", "layers", "longest", "time", "size"]
+    assert first.split()[:5] == ["KvK", "924", "32", "14", "plies"]
+    assert second.startswith("KBvK ")
+    assert logged_answer(capsys, *words) == f"nothing to build: the tables asked for are in {tmp_path}\n"
+    assert len(logged_answer(capsys, *words, "--force").splitlines()) == 2
+    assert digest(tmp_path, "KBvK") == digest(three_men, "KBvK")
+
+
+def test_the_command_in_json(tmp_path: Path, three_men: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["build", "--men", "2", "KNvK", "--json", "--threads", "1", "--dir", str(tmp_path)]
+    document = json.loads(logged_answer(capsys, *words))
+    assert document["directory"] == str(tmp_path)
+    assert [table["material"] for table in document["built"]] == ["KvK", "KNvK"]
+    table = document["built"][1]
+    assert table["digest"] == digest(three_men, "KNvK")
+    assert table["bytes"] == table_path(tmp_path, "KNvK").stat().st_size
+    assert (table["positions"], table["max_depth"]) == (53_806, 44)
+    assert table["peak_memory"] > 10 << 20
+    assert set(table["stages"]) >= {"sub-tables", "write"}
+    assert json.loads(logged_answer(capsys, *words)) == {"directory": str(tmp_path), "built": []}
+
+
+def test_an_estimate_builds_nothing(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    absent = own / "absent"
+    lines = logged_answer(capsys, "build", "--men", "4", "--estimate", "--dir", str(absent)).splitlines()
+    assert lines[0].split() == ["material", "time", "memory", "disk"]
+    assert len(lines) == 38
+    assert lines[-1].startswith("36 tables to build: about ")
+    assert not absent.exists()
+    before = sorted(os.listdir(own))
+    assert "0 tables to build" in logged_answer(capsys, "build", "KBvK", "--estimate", "--dir", str(own))
+    words = ["build", "KBvK", "KBNvK", "--force", "--estimate", "--json", "--dir", str(own)]
+    document = json.loads(logged_answer(capsys, *words))
+    assert [table["material"] for table in document["tables"]] == ["KBvK", "KBNvK"]
+    assert document["disk"] == sum(table["disk"] for table in document["tables"])
+    assert document["memory"] == max(table["memory"] for table in document["tables"])
+    assert sorted(os.listdir(own)) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["KXvK"], "not a material name"),
+        (["KBBNNvK"], "at most 5"),
+        (["KKvK"], "exactly one king"),
+        (["--men", "6"], "2 to 5 men"),
+        (["--men", "1"], "2 to 5 men"),
+        (["--men", "x"], "--men"),
+        (["KBvK", "--threads", "0"], "at least 1"),
+        (["KBvK", "--accrued", "some"], "choose from"),
+        *(
+            (["KBvK", f"--memory={size}"], "is not a size")
+            for size in ("12", "0G", "-1G", "G", "1e3M", "12Gi B")
+        ),
+        ([], "nothing to build"),
+        (["KBvK", "--nonsense"], "--nonsense"),
+    ],
+)
+def test_bad_input(
+    words: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = tmp_path / "tables"
+    assert main(["build", *words, "--dir", str(directory)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("tbgen: ")
+    assert error.count("\n") == 1
+    assert sentence in error
+    assert not directory.exists()

@@ -1,0 +1,141 @@
+"""``tbgen info``: what is there, what is missing, and digests to compare."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tbgen.cli.main import main
+from tbgen.cli.text import size_text
+from tbgen.material import all_materials
+from tbgen.store.format import table_path
+from tbgen.store.reader import TableFile
+from tbgen.store.writer import write_table
+from tests.support.commands import answer
+
+pytestmark = pytest.mark.usefixtures("default_directory")
+
+
+def test_info(capsys: pytest.CaptureFixture[str], reference_dir: Path) -> None:
+    text = answer(capsys, "info")
+    assert text.startswith(f"{reference_dir}: 3 of 36 tables")
+    assert "missing: KQvK KRvK KPvK " in text
+    text = answer(capsys, "info", "kvkb", "KvK")
+    for line in (
+        "longest depth  46 plies, accrued scores included",
+        "      G1.5           23,254           25,023",
+    ):
+        assert line in text.splitlines()
+    document = json.loads(answer(capsys, "info", "KvK", "--json"))
+    (table,) = document["tables"]
+    assert table["values"]["white"]["-G8.5"] == 51
+    assert table["positions"] == {"white": 462, "black": 462, "en_passant": 0}
+    assert main(["info", "KQvK", "KvK", "KRvK"]) == 3
+    output = capsys.readouterr()
+    assert output.out == answer(capsys, "info", "KvK")
+    assert output.err == "".join(
+        f"tbgen: table {name} is missing; build it with: tbgen build {name}\n" for name in ("KQvK", "KRvK")
+    )
+    assert main(["info", "KQvK"]) == 3
+    assert capsys.readouterr().out == ""
+
+
+def test_layers_beside_a_table(
+    reference_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are named with their table and in the sums, and nowhere if there are none."""
+    assert "layer" not in answer(capsys, "info") + answer(capsys, "info", "KNvK")
+    for name in ("KvK", "KNvK"):
+        shutil.copy(table_path(reference_dir, name), tmp_path)
+    kvk, knvk = (table_path(tmp_path, name).stat().st_size for name in ("KvK", "KNvK"))
+    (tmp_path / "KNvK.r.G3.5.layer.h5").write_bytes(bytes(1 << 20))
+    (tmp_path / "KNvK.r.-G3.5.layer.h5").write_bytes(bytes(2 << 20))
+    (tmp_path / "KNNvK.r.G3.5.layer.h5").write_bytes(bytes(5 << 20))
+    words = ["info", "--dir", str(tmp_path)]
+    title, *lines = answer(capsys, *words).splitlines()
+    size, together = size_text(kvk + knvk), size_text(kvk + knvk + (3 << 20))
+    assert title == (f"{tmp_path}: 2 of 36 tables, {size}, and 2 layers of 3.00 MiB beside them: {together}")
+    assert [line.split()[0] for line in lines if line.endswith("tbgen 0.1.0, 2 layers of 3.00 MiB")] == [
+        "KNvK"
+    ]
+    assert "kept beside    2 layers of 3.00 MiB" in answer(capsys, *words, "KNvK").splitlines()
+    document = json.loads(answer(capsys, *words, "--json"))
+    assert (document["bytes"], document["layer_bytes"]) == (kvk + knvk, 3 << 20)
+    assert [(table["layers"], table["layer_bytes"]) for table in document["tables"]] == [(0, 0), (2, 3 << 20)]
+
+
+def test_what_is_missing_of_five_men(
+    reference_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is said of five men until there is such a table; then they are named once they are few."""
+    for path in reference_dir.glob("*.r.h5"):
+        shutil.copy(path, tmp_path)
+    words = ["info", "--dir", str(tmp_path)]
+    assert "men" not in answer(capsys, *words)
+    five = [material for material in all_materials(5) if material.men == 5]
+    table_path(tmp_path, five[0].name).touch()
+    assert main(words) == 1  # the file is empty
+    title, *_, last = capsys.readouterr().out.splitlines()
+    assert title.startswith(f"{tmp_path}: 3 of 146 tables")
+    assert last.endswith(" 109 of 110 with 5 men")
+    assert main([*words, "--json"]) == 1
+    assert len(json.loads(capsys.readouterr().out)["missing"]) == 33 + 109
+    for material in five[10:]:
+        table_path(tmp_path, material.name).touch()
+    assert main(words) == 1
+    text = capsys.readouterr().out
+    missing = text[text.index("missing: ") :].split()
+    assert missing[-9:] == [material.name for material in five[1:10]]
+    assert len(missing) == 1 + 33 + 9
+
+
+def manifest(capsys: pytest.CaptureFixture[str], *words: str) -> list[list[str]]:
+    return [line.split(" ") for line in answer(capsys, "info", "--manifest", *words).splitlines()]
+
+
+def test_the_manifest(capsys: pytest.CaptureFixture[str], reference_dir: Path, tmp_path: Path) -> None:
+    """Two directories are compared line by line, or by the last line, with and without accrued scores."""
+    title, *tables, last = manifest(capsys)
+    assert " ".join(title) == "# material rules fresh accrued digest"
+    assert [table[:2] + table[3:4] for table in tables] == [
+        [name, "r", "stored"] for name in ("KvK", "KBvK", "KNvK")
+    ]
+    for column, at in ((2, 2), (4, 4)):
+        text = "".join(f"{line[0]} {line[1]} {line[column]}\n" for line in tables)
+        assert last[at] == hashlib.sha256(text.encode()).hexdigest()
+    assert last[:2] + last[3:4] == ["set", "r", "3"]
+    document = json.loads(answer(capsys, "info", "--manifest", "--json"))
+    assert [[table["material"], table["fresh"], table["digest"]] for table in document["tables"]] == [
+        [line[0], line[2], line[4]] for line in tables
+    ]
+    assert (document["fresh"], document["digest"]) == (last[2], last[4])
+    for name in ("KvK", "KNvK"):
+        shutil.copy(table_path(reference_dir, name), tmp_path)
+    with TableFile(table_path(reference_dir, "KBvK")) as file:
+        table = file.read()
+    table.run_mask, table.run_rank = np.zeros((2, 2, 0), np.uint64), table.run_rank[:0]
+    table.run_value, table.run_depth = table.run_value[:0], table.run_depth[:0]
+    write_table(table, table_path(tmp_path, "KBvK"), version="9.9", build_seconds=2.0)
+    _, changed, alone = manifest(capsys, "KBvK", "--dir", str(tmp_path))
+    assert (changed[2:4], alone[3]) == ([tables[1][2], "left-out"], "1")
+    others = manifest(capsys, "--dir", str(tmp_path))
+    assert [line == other for line, other in zip(tables, others[1:], strict=False)] == [True, False, True]
+    assert others[-1][2] == last[2]
+    assert others[-1][4] != last[4]
+
+
+def test_the_manifest_of_what_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    table_path(tmp_path, "KBvK").write_bytes(b"something else")
+    for words, code in ((["KvK"], 3), ([], 1), (["KvK", "KBvK"], 3)):
+        assert main(["info", "--manifest", *words, "--dir", str(tmp_path)]) == code
+        output = capsys.readouterr()
+        expected = ["KvK r missing"] * ("KvK" in words) + ["KBvK r damaged"] * (words != ["KvK"])
+        assert output.out.splitlines()[1:] == expected
+        assert [line.startswith("tbgen: ") for line in output.err.splitlines()] == [True] * len(expected)
+    assert main(["info", "--manifest", "KvK", "KBvK", "--json", "--dir", str(tmp_path)]) == 3
+    document = json.loads(capsys.readouterr().out)
+    assert (document["missing"], list(document["damaged"])) == (["KvK"], ["KBvK"])
+    assert (document["tables"], document["digest"]) == ([], None)

@@ -1,0 +1,164 @@
+"""Memory and disk: what builds need, what they may take, and what happens where it is not there."""
+
+import json
+import os
+import resource
+import shutil
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from tbgen.cli.main import main
+from tbgen.errors import TbgenError
+from tbgen.generator import Accrued, build, estimate, memory
+from tbgen.generator.lock import LOCK_NAME
+from tbgen.generator.runner import build_table
+from tbgen.material import Material, all_materials
+from tbgen.store.format import table_path
+from tests.support.builds import Diary, logged
+from tests.support.commands import logged_answer
+from tests.support.disks import small_disk
+from tests.support.processes import end, started
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+KBVK = Material.parse("KBvK")
+
+
+def test_too_little_room_is_noticed_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(100, 90, 10))
+    with pytest.raises(TbgenError, match="the disk is full: the 2 tables need about"):
+        build([KBVK], tmp_path, Diary())
+    assert os.listdir(tmp_path) == [LOCK_NAME]
+
+
+def test_a_disk_that_others_fill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has room for all tables at the start, and none when the second is to begin."""
+    usage = namedtuple("usage", "total used free")
+    free = iter([10**9, 10**9, 10_000])
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 0, next(free)))
+    diary = Diary()
+    with pytest.raises(TbgenError, match=r"the disk is full: KBvK needs about .* make room and build again"):
+        build([KBVK], tmp_path, diary)
+    assert (diary.begun, diary.finished) == ([("KvK", 1, 2)], ["KvK"])
+    assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KvK.r.h5"]
+
+
+def test_a_cap_on_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["build", "KBNvK", "--dir", str(tmp_path), "--memory"]
+    assert main([*words, "512M"]) == 1
+    sentence = capsys.readouterr().err
+    assert sentence.startswith("tbgen: KvK needs about ")
+    assert sentence.endswith(
+        " MiB of memory and --memory allows 512 MiB, and 3 more of the tables to build exceed it: "
+        "allow more, build with fewer --threads, or on a larger machine\n"
+    )
+    assert main([*words, "512M", "--estimate"]) == 1
+    output = capsys.readouterr()
+    assert "4 tables to build" in output.out
+    assert output.err == sentence
+    assert os.listdir(tmp_path) == [LOCK_NAME]
+    assert "4 tables to build" in logged_answer(capsys, *words, "1T", "--estimate")
+    need = estimate(KBVK, threads=1).memory
+    with pytest.raises(TbgenError, match=r"^KBvK needs about [\d,]+ MiB of memory and --memory allows"):
+        build([KBVK], tmp_path, Diary(), threads=1, memory=need - 1)
+    built = build([KBVK], tmp_path, Diary(), threads=1, memory=need)
+    assert [table.info.material for table in built] == ["KvK", "KBvK"]
+
+
+def test_only_the_command_keeps_memory(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other programs that build have their own mind on memory, and small tables are not worth it."""
+    calls = []
+    monkeypatch.setattr(memory, "keep_memory", lambda: calls.append("kept"))
+    words = ["build", "KBvK", "--force", "--json", "--dir", str(own)]
+    assert main(words) == 0
+    monkeypatch.setattr(memory, "_LARGE", 1 << 20)
+    build([KBVK], own, Diary(), force=True)
+    build_table(KBVK, own, Diary(), 1)
+    assert calls == []
+    assert main([*words, "--estimate"]) == 0
+    assert main(["build", "KBvK", "--dir", str(own)]) == 0
+    assert calls == []
+    assert main(words) == 0
+    assert calls == ["kept"]
+
+
+def test_a_machine_that_is_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sysconf", lambda _: 1 << 14)
+    with pytest.raises(TbgenError, match=r"this machine has 256 MiB, and 1 more .*: build on a larger one"):
+        build([KBVK], tmp_path, Diary())
+
+
+def test_directories_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    problem = r"(no tables can be written to|is not a directory).* with --dir"
+    for directory in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/tables")):
+        with pytest.raises(TbgenError, match=problem) as caught:
+            build([KBVK], directory, Diary())
+        assert caught.value.exit_code == 1
+    if os.geteuid() != 0:
+        tmp_path.chmod(0o500)
+        with pytest.raises(TbgenError, match="no tables can be written to"):
+            build([KBVK], tmp_path, Diary())
+        tmp_path.chmod(0o700)
+
+
+def test_estimates_grow_with_the_table() -> None:
+    small, large = (estimate(Material.parse(name)) for name in ("KBvK", "KBNvK"))
+    assert 0 < small.seconds < large.seconds
+    assert 0 < small.disk < large.disk
+    assert 0 < small.memory < large.memory
+    assert estimate(Material.parse("KBNvK"), threads=1).seconds > large.seconds
+
+
+def test_estimates_know_whether_accrued_scores_are_stored(
+    own: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By default only some tables of five men leave them out."""
+    for material in all_materials(5):
+        stored, auto, left_out = (
+            estimate(material, 2, choice).disk for choice in (Accrued.ALL, Accrued.AUTO, Accrued.NONE)
+        )
+        assert stored >= auto >= left_out
+        assert stored > left_out
+        assert material.men == 5 or stored == auto
+    words = ["build", "KBvKN", "--dir", str(own), "--accrued"]
+    stored, left_out = (
+        json.loads(logged_answer(capsys, *words, choice, "--estimate", "--json"))["disk"]
+        for choice in ("all", "none")
+    )
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 0, (stored + left_out) // 2))
+    assert main([*words, "all"]) == 1
+    assert "tbgen: the disk is full: KBvKN needs about" in capsys.readouterr().err
+    assert main([*words, "none"]) == 0
+    assert table_path(own, "KBvKN").stat().st_size == pytest.approx(left_out, rel=0.4)
+
+
+def test_a_file_size_limit(three_men: Path, tmp_path: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+
+    with started("tbgen", "build", "KBvK", "--dir", str(tmp_path), preexec_fn=limit) as running:
+        code, error = end(running)
+    assert code == 1
+    *log, sentence = error.splitlines(keepends=True)
+    assert logged("".join(log))[-1].startswith("stopped: 1 of 2 tables built in ")
+    assert sentence.startswith(f"tbgen: {table_path(tmp_path, 'KBvK')} could not be written: File too large")
+    assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KvK.r.h5"]
+
+
+def test_a_full_disk(three_men: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It fills up after the build has found it roomy enough."""
+    monkeypatch.setattr("tbgen.generator.runner.check_disk", lambda *_: None)
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    with small_disk(disk, 48):
+        with pytest.raises(TbgenError, match=r"the disk is full: .*KBvK.* was not written") as caught:
+            build([KBVK], disk, Diary())
+        assert caught.value.exit_code == 1
+        assert sorted(os.listdir(disk)) == [LOCK_NAME, "KvK.r.h5"]
+    with small_disk(disk, 20):
+        assert main(["build", "KBvK", "--dir", str(disk)]) == 1

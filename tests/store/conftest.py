@@ -1,0 +1,16 @@
+"""What the tests of files share."""
+
+from pathlib import Path
+
+import pytest
+
+from tbgen.store.format import table_path
+from tests.support.random_tables import random_table, write
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A written table of KNvK."""
+    path = table_path(tmp_path, "KNvK")
+    write(random_table("KNvK"), path)
+    return path

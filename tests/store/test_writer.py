@@ -1,0 +1,131 @@
+"""Writers that cannot finish leave nothing that looks like a table."""
+
+import errno
+import os
+import resource
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tbgen.errors import TbgenError
+from tbgen.index.table import LAST_RUN
+from tbgen.store import writer
+from tbgen.store.format import layers_beside, table_path, tables_in
+from tests.support.damage import refused
+from tests.support.disks import small_disk
+from tests.support.paths import ROOT
+from tests.support.random_tables import random_table, write
+
+
+def test_arrays_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
+    table = random_table("KNvK")
+    for bad in (
+        replace(table, depth=table.depth[:, 1:]),
+        replace(table, run_value=table.run_value[1:]),
+        replace(table, run_rank=table.run_rank % LAST_RUN),
+    ):
+        with pytest.raises(ValueError, match="table KNvK"):
+            write(bad, table_path(tmp_path, "KNvK"))
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_new_table_does_away_with_the_layers_of_the_old_one(tmp_path: Path, path: Path) -> None:
+    """Its own layers alone, and only once it is in place."""
+    own = [path.with_name(f"KNvK.r.{part}.layer.h5") for part in ("-G3.5", "G12.0", "G2.0.17")]
+    others = [
+        path.with_name(name)
+        for name in (
+            "KNNvK.r.G3.5.layer.h5",
+            "KBvKN.r.G3.5.layer.h5",
+            "KNvK.x.G3.5.layer.h5",
+            "KNvK.r.G3.5.layer.h5.tmp-host-7-0123abcd",
+        )
+    ]
+    for layer in (*own, *others):
+        layer.touch()
+    assert layers_beside(path) == sorted(own)
+    bad = replace(random_table("KNvK"), depth=np.zeros((2, 1), np.uint16))
+    with pytest.raises(ValueError, match="table KNvK"):
+        write(bad, path)
+    assert layers_beside(path) == sorted(own)
+    write(random_table("KNvK", seed=1), path)
+    assert layers_beside(path) == []
+    assert all(layer.exists() for layer in others)
+
+
+def test_a_full_disk_is_reported_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(writer, "_write", full)
+    with pytest.raises(TbgenError, match="the disk is full") as caught:
+        write(random_table("KvK"), table_path(tmp_path, "KvK"))
+    assert caught.value.exit_code == 1
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("part", [0.02, 0.5, 0.9])
+def test_a_really_full_disk(part: float, tmp_path: Path, path: Path) -> None:
+    table = random_table("KNvK")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    with small_disk(disk, int(part * path.stat().st_size) >> 10):
+        with pytest.raises(TbgenError, match="the disk is full"):
+            write(table, table_path(disk, "KNvK"))
+        assert os.listdir(disk) == []
+
+
+@pytest.mark.parametrize("part", [0.001, 0.3, 0.8, 0.999])
+def test_a_file_size_limit(part: float, tmp_path: Path, path: Path) -> None:
+    """As a full disk, at the first byte, amid the data, and when HDF5 closes the file."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(part * path.stat().st_size), hard))
+    try:
+        with pytest.raises(TbgenError, match="could not be written: File too large"):
+            write(random_table("KNvK"), tmp_path / "again.h5")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def test_directories_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(TbgenError, match="No such file or directory"):
+        write(random_table("KvK"), table_path(tmp_path / "absent", "KvK"))
+    if os.geteuid() != 0:
+        tmp_path.chmod(0o500)
+        with pytest.raises(TbgenError, match="no permission to write"):
+            write(random_table("KvK"), table_path(tmp_path, "KvK"))
+        tmp_path.chmod(0o700)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+sys.path[:0] = sys.argv[2:]
+from tests.support.random_tables import random_table, write
+from tbgen.store import writer
+compressed = writer._compressed
+def deadly(pool, threads, dataset):
+    for number, chunk in enumerate(compressed(pool, threads, dataset)):
+        yield chunk
+        if dataset.name == "depth" and number == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+writer._compressed = deadly
+write(random_table("KNvK"), Path(sys.argv[1]))
+"""
+
+
+def test_a_killed_writer_leaves_nothing_that_looks_like_a_table(tmp_path: Path) -> None:
+    path = table_path(tmp_path, "KNvK")
+    here = str(ROOT)
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(path), here])
+    assert killed.returncode < 0
+    (left,) = tmp_path.iterdir()
+    assert left != path
+    assert tables_in(tmp_path) == []
+    left.rename(path)
+    refused(path)

@@ -1,0 +1,77 @@
+"""Builds as tests see them: reporters, logs and what comes of a build."""
+
+import re
+import shutil
+from pathlib import Path
+
+from tbgen.generator import Accrued, Built, build
+from tbgen.material import Material
+from tbgen.store.format import table_path
+from tbgen.store.reader import TableFile
+
+
+class Silent:
+    """A reporter of builds that says nothing."""
+
+    def note(self, text: str) -> None:
+        pass
+
+    def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
+        pass
+
+    def progress(self, stage: str, done: int, total: int) -> None:
+        pass
+
+    def done(self, built: Built, seconds_left: float) -> None:
+        pass
+
+
+class Diary(Silent):
+    """Writes down what a build tells."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self.begun: list[tuple[str, int, int]] = []
+        self.finished: list[str] = []
+        self.stages: set[str] = set()
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
+        assert seconds_left > 0
+        self.begun.append((material.name, number, count))
+
+    def progress(self, stage: str, done: int, total: int) -> None:
+        self.stages.add(stage)
+
+    def done(self, built: Built, seconds_left: float) -> None:
+        assert seconds_left >= 0
+        self.finished.append(built.info.material)
+
+
+def digest(directory: Path, name: str) -> str:
+    with TableFile(table_path(directory, name)) as file:
+        file.check()
+        return file.info.digest
+
+
+def without_accrued(full: Path, name: str, directory: Path) -> Path:
+    """A directory with one table built without accrued scores, and those that it rests on."""
+    material = Material.parse(name)
+    directory.mkdir()
+    for path in full.glob("*.r.h5"):
+        if Material.parse(path.name.removesuffix(".r.h5")) in material.successors():
+            shutil.copy(path, directory)
+    build([material], directory, Silent(), accrued=Accrued.NONE)
+    return directory
+
+
+LOGGED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (.*)\n")
+
+
+def logged(error: str) -> list[str]:
+    """What a log says, all lines of which have date and time."""
+    found = [LOGGED.fullmatch(line) for line in error.splitlines(keepends=True)]
+    assert all(found), error
+    return [line[1] for line in found if line]

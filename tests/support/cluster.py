@@ -1,0 +1,18 @@
+"""The small build that tests of clusters do."""
+
+import shutil
+from pathlib import Path
+
+from tbgen.material import Material
+from tbgen.store.format import table_path
+
+KBVK, KBVKN = Material.parse("KBvK"), Material.parse("KBvKN")
+"""The second takes a second or more."""
+
+SUBS = ("KvK", "KBvK", "KNvK")
+
+
+def copy_subs(source: Path, target: Path) -> None:
+    """Copy the sub-tables of KBvKN."""
+    for name in SUBS:
+        shutil.copy(table_path(source, name), target)

@@ -1,0 +1,30 @@
+"""Tables of made-up values, for solvers to rest on."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tbgen.index.layout import Layout
+from tbgen.index.source import ArraySource
+from tbgen.material import Material
+from tests.support.table_states import canonical_slots, squares_of
+
+Fresh = tuple[np.ndarray, np.ndarray]
+"""Values and depths of a table, all slots filled."""
+
+
+def made_up(layout: Layout, seed: int, deepest: int = 60) -> Fresh:
+    """Random values and depths below ``deepest`` plies, the same for all slots of a position."""
+    rng = np.random.default_rng(seed)
+    ranks = rng.integers(0, 26, (2, layout.size))
+    value = np.where(rng.random((2, layout.size)) < 0.5, ranks, 255 - ranks).astype(np.uint8)
+    depth = rng.integers(0, deepest, (2, layout.size)).astype(np.uint16)
+    if layout.white_pawns + layout.black_pawns and max(layout.white_pawns, layout.black_pawns) < 2:
+        assert not layout.like_men  # then every position has one slot only
+        return value, depth
+    canonical = canonical_slots(layout, *squares_of(layout, np.arange(layout.size)))
+    return value[:, canonical], depth[:, canonical]
+
+
+def as_sources(fresh: Mapping[Material, Fresh]) -> dict[Material, ArraySource]:
+    return {material: ArraySource(*arrays) for material, arrays in fresh.items()}

@@ -1,0 +1,20 @@
+"""Tables straight from the solver, in memory."""
+
+from functools import cache
+
+from tbgen.index.source import ArraySource
+from tbgen.index.table import Table
+from tbgen.material import Material
+from tbgen.retro import solver
+
+
+@cache
+def solved(name: str, wide: bool | None = None) -> Table:
+    """A table and its sub-tables straight from the solver, in memory."""
+    material = Material.parse(name)
+    sources = {sub: source_of(solved(sub.name, wide)) for sub in material.successors()}
+    return solver.solve(material, sources, wide=wide)
+
+
+def source_of(table: Table) -> ArraySource:
+    return ArraySource(table.value, table.depth)
