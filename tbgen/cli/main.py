@@ -4,7 +4,7 @@ import argparse
 import re
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from typing import Any, Final, NoReturn
 
@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "report": "a site about tables: statistics, records, what every endgame gives",
     "verify": "prove tables by generating all moves of all positions",
     "info": "which tables are there, and what is in them",
+    "completion": "a script by which a shell completes commands and options",
 }
 """The commands and their summaries; each is the module of that name next to this one."""
 
@@ -89,15 +90,23 @@ def main(arguments: Sequence[str]) -> int:
     return code
 
 
-def _run(arguments: Sequence[str]) -> int:
+def make_parser(configured: Collection[str] = tuple(COMMANDS)) -> Parser:
+    """Return the parser of all commands.
+
+    :param configured: those that get their arguments; the modules of the others stay unimported.
+    """
     parser = Parser(prog="tbgen", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
-    chosen = next((word for word in arguments if word in COMMANDS), "")
     for name, summary in COMMANDS.items():
         command = subparsers.add_parser(name, help=summary)
-        if name == chosen:  # the other modules stay unimported
+        if name in configured:
             import_module(f"tbgen.cli.{name}").configure(command)
+    return parser
+
+
+def _run(arguments: Sequence[str]) -> int:
+    parser = make_parser([word for word in arguments if word in COMMANDS][:1])
     parsed, unknown = parser.parse_known_args(_with_scores_attached(arguments))
     if unknown:
         raise UsageError(f"{quote(' '.join(unknown))} means nothing here; see: tbgen {parsed.command} --help")
