@@ -1,17 +1,100 @@
-"""Numbers with their nouns, for whoever prints them."""
+"""Numbers as readers want them: with nouns, as shares, sizes and times, for whoever prints or reads them."""
 
-__all__ = ["counted", "plies"]
+import re
+from typing import Final
+
+from tbgen.errors import UsageError, quote
+
+__all__ = ["counted", "duration", "number", "parse_size", "part_of", "plies", "share", "size_text"]
+
+_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?) ?([KMGT])(i?B)?", re.IGNORECASE | re.ASCII)
+
+_NEAR: Final = 0.0005
+"""Shares nearer than this to nothing or all would be rounded to it."""
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
+def number(count: int) -> str:
+    """Return a number with thousands separators.
+
+    >>> number(1234567)
+    '1,234,567'
+    """
+    return f"{count:,}"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun.
 
     >>> counted(1, "table"), counted(1200, "table"), counted(2, "ply", "plies")
     ('1 table', '1,200 tables', '2 plies')
     """
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+    return f"{number(count)} {noun if count == 1 else plural or noun + 's'}"
 
 
-def plies(number: int) -> str:
+def plies(count: int) -> str:
     """Return a number of plies for a reader."""
-    return counted(number, "ply", "plies")
+    return counted(count, "ply", "plies")
+
+
+def share(part: float) -> str:
+    """Return a part of one in per cent; what is not all or nothing does not look like it.
+
+    >>> [share(part).replace("\\xa0", " ") for part in (0.5, 1, 0.9999, 0.00001, 0)]
+    ['50.0 %', '100 %', '>99.9 %', '<0.1 %', '0 %']
+    """
+    if part in (0, 1):
+        text = f"{part * 100:.0f}"
+    elif part >= 1 - _NEAR:
+        text = ">99.9"
+    else:
+        text = "<0.1" if part < _NEAR else f"{part * 100:.1f}"
+    return f"{text}\N{NO-BREAK SPACE}%"
+
+
+def part_of(count: int, total: int) -> str:
+    """Return a share of a total that may be 0.
+
+    >>> [part_of(*counts).replace("\\xa0", " ") for counts in ((1, 4), (0, 0))]
+    ['25.0 %', '0 %']
+    """
+    return share(count / total if total else 0)
+
+
+def size_text(size: int) -> str:
+    """Return a number of bytes for a reader.
+
+    >>> size_text(40_000), size_text(3 << 20), size_text(5 << 29)
+    ('39.1 KiB', '3.00 MiB', '2.50 GiB')
+    """
+    if size >= 2**30:
+        return f"{size / 2**30:.2f} GiB"
+    return f"{size / 2**20:.2f} MiB" if size >= 2**20 else f"{size / 2**10:.1f} KiB"
+
+
+def parse_size(text: str) -> int:
+    """Return the bytes of a size: K, M, G and T are powers of 1024, as are KiB to TiB; KB to TB are of 1000.
+
+    >>> parse_size("12G"), parse_size("4096MiB"), parse_size("1.5gb")
+    (12884901888, 4294967296, 1500000000)
+
+    :raises UsageError: if it is no size.
+    """
+    match = _SIZE.fullmatch(text.strip())
+    if match is None or not float(match[1]):
+        raise UsageError(f"{quote(text)} is not a size such as 12G, 8GiB or 4096M")
+    base = 1000 if (match[3] or "").upper() == "B" else 1024
+    return int(float(match[1]) * base ** ("KMGT".index(match[2].upper()) + 1))
+
+
+def duration(seconds: float) -> str:
+    """Return a time for a reader.
+
+    >>> duration(7.25), duration(95), duration(5000)
+    ('7.2 s', '1 min 35 s', '1 h 23 min')
+    """
+    if seconds < 59.5:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02} s"
+    return f"{minutes // 60} h {minutes % 60:02} min"

@@ -17,7 +17,7 @@ ABOVE = {
     "material": {"errors"},
     "board": {"errors", "score", "variant"},
     "accelerate": set(),
-    "text": set(),
+    "text": {"errors"},
     "files": {"errors"},
     "index": {"errors", "score", "material", "board"},
     "retro": {"errors", "score", "material", "accelerate", "index"},
@@ -25,14 +25,15 @@ ABOVE = {
     "generator": {"errors", "files", "score", "material", "accelerate", "index", "store", "retro", "tbgen"},
     "probe": {"errors", "score", "material", "board", "index", "retro", "store"},
     "verify": {"errors", "score", "material", "accelerate", "index", "retro", "store"},
-    "games": {"errors", "files", "score", "scoring", "board", "index", "store", "probe"},
+    "games": {"errors", "text", "files", "html", "score", "scoring", "board", "index", "store", "probe"},
+    "html": {"errors", "text"},
     "report": {
         *("errors", "score", "scoring", "material", "board", "index", "store", "probe"),
-        *("games", "text", "files"),
+        *("games", "text", "files", "html"),
     },
     "cli": {
         *("errors", "score", "scoring", "material", "board", "index", "store", "probe"),
-        *("games", "report", "generator", "verify", "text", "tbgen"),
+        *("games", "report", "generator", "verify", "text", "files", "tbgen"),
     },
 }
 """What each part of the house may import."""

@@ -8,15 +8,13 @@ from typing import Any
 
 from tbgen.cli.journal import Journal
 from tbgen.cli.options import add_directory, add_json, add_rules
-from tbgen.cli.progress import duration
-from tbgen.cli.text import parse_size, size_text
 from tbgen.errors import UsageError, needs_extra
 from tbgen.generator import Accrued, Built, Estimate, build, check_memory, estimate, missing
 from tbgen.generator.memory import keep_memory_for
 from tbgen.material import Material, all_materials
 from tbgen.score import WHOLE_GAME
 from tbgen.store.format import default_directory
-from tbgen.text import counted
+from tbgen.text import counted, duration, parse_size, size_text
 
 _DESCRIPTION = """\
 Build the tables of the named materials, or of all with up to N men, and before them whatever sub-tables

@@ -13,14 +13,13 @@ from typing import Any
 from tbgen.cli.manifest import print_manifest
 from tbgen.cli.options import add_directory, add_json, add_rules, directory_of
 from tbgen.cli.streams import say
-from tbgen.cli.text import size_text
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.material import Material, all_materials
 from tbgen.score import WHOLE_GAME, GScore
 from tbgen.store.format import RULES, layers_beside, table_path, tables_in
 from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
-from tbgen.text import counted
+from tbgen.text import counted, size_text
 
 _OVERVIEW_MEN = 4
 """Men up to which all tables are expected."""

@@ -3,12 +3,11 @@
 import time
 from pathlib import Path
 
-from tbgen.cli.progress import ProgressLine, duration
-from tbgen.cli.text import size_text
+from tbgen.cli.progress import ProgressLine
 from tbgen.generator import Built
 from tbgen.material import Material
 from tbgen.score import WHOLE_GAME
-from tbgen.text import counted
+from tbgen.text import counted, duration, size_text
 
 
 class Journal:

@@ -5,11 +5,11 @@ import time
 from collections.abc import Iterator
 
 from tbgen.cli.options import add_directory, add_jobs, add_play_rules, directory_of, play_rules_of
-from tbgen.cli.progress import ProgressLine, duration
+from tbgen.cli.progress import ProgressLine
 from tbgen.cli.streams import say
 from tbgen.games.pgn.files import Source
 from tbgen.games.tagging import Judge, TaggedGame
-from tbgen.text import counted
+from tbgen.text import counted, duration
 
 _EVERY = 256
 """Games between two looks at the clock."""

@@ -57,17 +57,3 @@ class ProgressLine:
             print(text, end=end, file=sys.stderr, flush=True)
         except OSError:
             discard(sys.stderr.fileno())
-
-
-def duration(seconds: float) -> str:
-    """Return a time for a reader.
-
-    >>> duration(7.25), duration(95), duration(5000)
-    ('7.2 s', '1 min 35 s', '1 h 23 min')
-    """
-    if seconds < 59.5:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest:02} s"
-    return f"{minutes // 60} h {minutes % 60:02} min"

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tbgen.cli.options import add_directory, add_json, directory_of, processors
-from tbgen.cli.progress import ProgressLine, duration
+from tbgen.cli.progress import ProgressLine
 from tbgen.cli.streams import say
 from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.index.layout import layout_of
 from tbgen.material import MAX_MEN, Material, all_materials
 from tbgen.score import WHOLE_GAME
 from tbgen.store.format import RULES, tables_in
-from tbgen.text import counted
+from tbgen.text import counted, duration
 
 if TYPE_CHECKING:
     from tbgen.report.facts.difference import Difference

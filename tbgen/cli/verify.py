@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbgen.cli.options import add_directory, add_json, add_rules, directory_of
-from tbgen.cli.progress import ProgressLine, duration
+from tbgen.cli.progress import ProgressLine
 from tbgen.errors import MissingTableError, NoTablesError, TbgenError, UsageError
 from tbgen.material import Material
 from tbgen.store.format import tables_in
-from tbgen.text import counted
+from tbgen.text import counted, duration
 
 if TYPE_CHECKING:
     from tbgen.verify.report import Finding, Outcome

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from tbgen.cli.main import main
-from tbgen.cli.text import size_text
 from tbgen.material import all_materials
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
+from tbgen.text import size_text
 from tests.support.commands import answer
 
 pytestmark = pytest.mark.usefixtures("default_directory")

@@ -22,11 +22,11 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.report.facts.records import overall_records
 from tbgen.report.facts.table import report_table
 from tbgen.report.model import LinePoint, TableReport
-from tbgen.report.site import text
+from tbgen.report.site import filters
 from tbgen.report.site.data import CSV, document
 from tbgen.report.site.site import Site
 from tbgen.score import GScore
-from tbgen.text import plies
+from tbgen.text import part_of, plies, share
 
 Element = ElementTree.Element
 
@@ -182,7 +182,7 @@ def numbers_in(thing: Any) -> Iterator[str]:
     if isinstance(thing, int):
         yield f"{thing:,}"
     elif isinstance(thing, float):
-        yield from (f"{thing:.2f}", text.share(thing).replace("\xa0", " "))
+        yield from (f"{thing:.2f}", share(thing).replace("\xa0", " "))
     elif isinstance(thing, GScore):
         yield str(thing)
     elif isinstance(thing, str):
@@ -241,7 +241,7 @@ def test_accrued_scores(site: Path, reports: list[TableReport]) -> None:
             shown = [[cell.partition(" (")[0] for cell in row] for row in rows(found)]
             assert shown == [
                 [
-                    f"{text.SIDES[side]}, {'White' if white else 'Black'}'s",
+                    f"{filters.SIDES[side]}, {'White' if white else 'Black'}'s",
                     f"{counts.states:,}",
                     *(f"{getattr(counts, name):,}" for name in ACCRUED),
                 ]
@@ -257,7 +257,7 @@ def test_the_table_of_materials(site: Path, reports: list[TableReport]) -> None:
         assert row[1] == f"{own.total(0) + own.total(1):,}"
         assert (row[2], row[6]) == (str(report.endgame.sides[0].mode), str(report.endgame.sides[1].mode))
         outcomes = own.outcomes(1)
-        assert row[7] == text.part_of(outcomes.won, own.total(1)).replace("\xa0", " ")
+        assert row[7] == part_of(outcomes.won, own.total(1)).replace("\xa0", " ")
         mates = [record.depth for record in report.records if record.value.rank == 0]
         assert row[10] == (str(max(mates)) if mates else "–")
         assert row[14] == str(max(record.depth for record in report.records))

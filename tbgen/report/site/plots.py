@@ -1,21 +1,18 @@
 """Plots of a table: values, depths, and where the defending king stands.
 
 They are readable without colours: what White holds is plain, what Black holds is hatched, lines differ in
-dashes and markers, heat maps have numbers. Two runs give the same bytes. The SVG takes the colours of a dark
-page.
+dashes and markers, heat maps have numbers.
 """
 
 from __future__ import annotations
 
-import io
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from tbgen.html.plots import FIRST, FIRST_FILL, INK, SECOND, SECOND_FILL, SOFT, figure, logarithmic, png, svg
 from tbgen.report.model import Counts, Distribution, KingMap
-from tbgen.report.site.kinds import KINDS, by_kind
+from tbgen.report.site.value_groups import VALUE_GROUPS, by_group
 from tbgen.score import GScore
 from tbgen.scoring import points
 
@@ -23,54 +20,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_INK: Final = "#1c1c1c"
-_SOFT: Final = "#8f8f8f"
-_WHITE: Final = "#9ecae9"
-_BLACK: Final = "#d95f02"
-_SETTINGS: Final[Any] = {
-    "svg.hashsalt": "tbgen",
-    "svg.fonttype": "none",
-    "font.family": "DejaVu Sans",
-    "font.size": 10,
-    "hatch.linewidth": 0.7,
-    "text.color": _INK,
-    "axes.edgecolor": _INK,
-    "axes.labelcolor": _INK,
-    "axes.facecolor": "none",
-    "figure.facecolor": "none",
-    "xtick.color": _INK,
-    "ytick.color": _INK,
-    "legend.frameon": False,
-}
-_STYLE: Final = f"""<style>
-*{{stroke-linejoin: round; stroke-linecap: butt}}
-text{{font-family: 'DejaVu Sans', sans-serif}}
-@media (prefers-color-scheme: dark) {{
-[style*="fill: {_INK}"] {{fill: #e6e6e6 !important}}
-[style*="stroke: {_INK}"] {{stroke: #e6e6e6 !important}}
-[style*="fill: #0072b2"] {{fill: #56b4e9 !important}}
-[style*="stroke: #0072b2"] {{stroke: #56b4e9 !important}}
-[style*="fill: #b34a00"] {{fill: #e69f50 !important}}
-[style*="stroke: #b34a00"] {{stroke: #e69f50 !important}}
-}}
-</style>"""
-_SHORTER: Final = (
-    (re.compile(r"<!DOCTYPE[^>]*>\n|<style.*?</style>", re.DOTALL), ""),
-    (re.compile(r" font-family: 'DejaVu Sans';|(?: transform=\"rotate\(-0 [^\"]*\")"), ""),
-    (re.compile(r"(\d\.\d\d)\d+"), r"\1"),
-    (re.compile(r"\n +"), "\n"),
-    (re.compile(r" *\n(?=[MLCQz])"), " "),
-)
-"""What matplotlib writes and nobody needs."""
 _LINES: Final = (
-    ("-", "o", "#0072b2"),
-    ("--", "s", "#0072b2"),
-    (":", "^", "#0072b2"),
-    (":", "v", "#b34a00"),
-    ("--", "D", "#b34a00"),
-    ("-", "X", "#b34a00"),
+    ("-", "o", FIRST),
+    ("--", "s", FIRST),
+    (":", "^", FIRST),
+    (":", "v", SECOND),
+    ("--", "D", SECOND),
+    ("-", "X", SECOND),
 )
-"""Dashes, marker and colour of the line of each kind of values."""
+"""Dashes, marker and colour of the line of each group of values."""
 _SIDES: Final = ("White to move", "Black to move")
 _MAPPED: Final = 2
 """Values with a heat map of their own."""
@@ -87,17 +45,17 @@ class Plot:
 def value_plot(title: str, distribution: Distribution) -> Plot:
     """Draw how many positions on the board have which value, per side to move, on a logarithmic scale."""
     values = sorted({value for counts in distribution.board for value in counts}, reverse=True)
-    with _figure(9, 6) as figure:
-        axes = figure.subplots(2, 1, sharex=True)
-        figure.subplots_adjust(left=0.13, right=0.98, top=0.9, bottom=0.14, hspace=0.22)
-        figure.suptitle(f"{title}: positions by value")
+    with figure(9, 6) as drawing:
+        axes = drawing.subplots(2, 1, sharex=True)
+        drawing.subplots_adjust(left=0.13, right=0.98, top=0.9, bottom=0.14, hspace=0.22)
+        drawing.suptitle(f"{title}: positions by value")
         for side, panel in enumerate(axes):
             _value_bars(panel, values, distribution, side)
         axes[1].set_xticks(range(len(values)), [str(value) for value in values], rotation=90)
         axes[1].tick_params(axis="x", labelsize=9 if len(values) <= 40 else 6.5, length=2)
         axes[1].set_xlabel("value, best for White at the left (plain: White holds it; hatched: Black)")
         axes[1].set_xlim(-0.7, len(values) - 0.3)
-        return _drawn(figure)
+        return _drawn(drawing)
 
 
 def _value_bars(panel: Axes, values: Sequence[GScore], distribution: Distribution, side: int) -> None:
@@ -108,13 +66,13 @@ def _value_bars(panel: Axes, values: Sequence[GScore], distribution: Distributio
             places,
             [counts[place] for place in places],
             width=0.8,
-            color=_WHITE if white else _BLACK,
-            edgecolor=_INK,
+            color=FIRST_FILL if white else SECOND_FILL,
+            edgecolor=INK,
             linewidth=0.6,
             hatch=None if white else "////",
         )
     most = max([*counts, 1])
-    _logarithmic(panel, most * (3 if len(values) <= 24 else 8))
+    logarithmic(panel, most * (3 if len(values) <= 24 else 8))
     for place, value in enumerate(values):
         share = distribution.share(side, value)
         if share >= 0.0005:
@@ -133,15 +91,15 @@ def _value_bars(panel: Axes, values: Sequence[GScore], distribution: Distributio
 
 def depth_plot(title: str, distribution: Distribution) -> Plot:
     """Draw how many positions on the board take how many plies to their value, on a logarithmic scale."""
-    with _figure(9, 6) as figure:
-        axes = figure.subplots(2, 1, sharex=True)
-        figure.subplots_adjust(left=0.13, right=0.78, top=0.9, bottom=0.1, hspace=0.22)
-        figure.suptitle(f"{title}: positions by depth")
+    with figure(9, 6) as drawing:
+        axes = drawing.subplots(2, 1, sharex=True)
+        drawing.subplots_adjust(left=0.13, right=0.78, top=0.9, bottom=0.1, hspace=0.22)
+        drawing.suptitle(f"{title}: positions by depth")
         shown: dict[str, Any] = {}
         for side, panel in enumerate(axes):
             most = 1
-            kinds = by_kind(distribution.depths[side])
-            for label, depths, (dashes, marker, colour) in zip(KINDS, kinds, _LINES, strict=True):
+            groups = by_group(distribution.depths[side])
+            for label, depths, (dashes, marker, colour) in zip(VALUE_GROUPS, groups, _LINES, strict=True):
                 if not depths:
                     continue
                 most = max(most, *depths.values())
@@ -155,29 +113,29 @@ def depth_plot(title: str, distribution: Distribution) -> Plot:
                     color=colour,
                     markerfacecolor="none" if marker in "s^v" else colour,
                 )
-            _logarithmic(panel, most * 2)
+            logarithmic(panel, most * 2)
             panel.set_title(_SIDES[side], fontsize=10, loc="left")
             panel.set_ylabel("positions on the board")
         axes[1].set_xlabel("depth in plies until the accrued score is the value")
         longest = max((max(depths) for by in distribution.depths for depths in by.values()), default=0)
         axes[1].set_xlim(-0.5 - longest / 60, longest + 0.5 + longest / 60)
         axes[1].xaxis.get_major_locator().set_params(integer=True)
-        figure.legend(
-            [shown[label] for label in KINDS if label in shown],
-            [label for label in KINDS if label in shown],
+        drawing.legend(
+            [shown[label] for label in VALUE_GROUPS if label in shown],
+            [label for label in VALUE_GROUPS if label in shown],
             loc="upper left",
             bbox_to_anchor=(0.785, 0.88),
             fontsize=9,
         )
-        return _drawn(figure)
+        return _drawn(drawing)
 
 
 def king_plot(title: str, kings: KingMap) -> Plot:
     """Draw White's mean points, and the shares of the most frequent values, by the square of Black's king."""
-    with _figure(9, 6.4) as figure:
-        axes = figure.subplots(2, 1 + _MAPPED, squeeze=False)
-        figure.subplots_adjust(left=0.06, right=0.99, top=0.87, bottom=0.05, hspace=0.3, wspace=0.14)
-        figure.suptitle(f"{title}: by the square of Black's king, per cent")
+    with figure(9, 6.4) as drawing:
+        axes = drawing.subplots(2, 1 + _MAPPED, squeeze=False)
+        drawing.subplots_adjust(left=0.06, right=0.99, top=0.87, bottom=0.05, hspace=0.3, wspace=0.14)
+        drawing.suptitle(f"{title}: by the square of Black's king, per cent")
         for side, squares in enumerate(kings.counts):
             means = [_mean_points(counts) for counts in squares]
             _map(axes[side][0], means, "White's points, mean")
@@ -188,7 +146,7 @@ def king_plot(title: str, kings: KingMap) -> Plot:
             for panel, value in zip(axes[side][1:], common, strict=False):
                 shares = [_share(counts, value) for counts in squares]
                 _map(panel, shares, f"positions worth {value}")
-        return _drawn(figure)
+        return _drawn(drawing)
 
 
 def _most_common(squares: Sequence[Counts]) -> list[GScore]:
@@ -231,7 +189,7 @@ def _map(panel: Axes, squares: Sequence[float | None], title: str) -> None:
         text = f"{share * 100:.{decimals}f}"
         colour = "#fefefe" if level < 0.55 else "#101010"
         panel.text(file + 0.5, row + 0.46, text, ha="center", va="center", fontsize=7, color=colour)
-    panel.add_collection(PolyCollection(cells, facecolors=fills, edgecolors=_SOFT, linewidths=0.4))
+    panel.add_collection(PolyCollection(cells, facecolors=fills, edgecolors=SOFT, linewidths=0.4))
     panel.set_xlim(0, 8)
     panel.set_ylim(0, 8)
     panel.set_aspect("equal")
@@ -241,33 +199,5 @@ def _map(panel: Axes, squares: Sequence[float | None], title: str) -> None:
     panel.set_title(title, fontsize=9.5, pad=4)
 
 
-def _logarithmic(panel: Axes, top: float) -> None:
-    from matplotlib.ticker import FuncFormatter, NullLocator
-
-    panel.set_yscale("log")
-    panel.set_ylim(0.7, top)
-    panel.yaxis.set_major_formatter(FuncFormatter(lambda count, _: f"{count:,.0f}"))
-    panel.yaxis.set_minor_locator(NullLocator())
-    panel.grid(axis="y", color=_SOFT, linewidth=0.3)
-    panel.set_axisbelow(True)
-    panel.spines[["top", "right"]].set_visible(False)
-
-
-@contextmanager
-def _figure(width: float, height: float) -> Iterator[Figure]:
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    with rc_context(_SETTINGS):
-        yield Figure(figsize=(width, height))
-
-
-def _drawn(figure: Figure) -> Plot:
-    svg, png = io.StringIO(), io.BytesIO()
-    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    figure.savefig(svg, format="svg", metadata=nothing)
-    figure.savefig(png, format="png", dpi=110, facecolor="white", metadata={"Software": None})
-    text = svg.getvalue()
-    for pattern, replacement in _SHORTER:
-        text = pattern.sub(replacement, text)
-    return Plot(text.replace("<defs>", _STYLE + "<defs>", 1).encode(), png.getvalue())
+def _drawn(drawing: Figure) -> Plot:
+    return Plot(svg(drawing), png(drawing))

@@ -6,20 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import jinja2
-
 from tbgen.errors import TbgenError
 from tbgen.files import remove_leftovers, write_file
+from tbgen.html.diagrams import diagram, sprites
+from tbgen.html.environment import environment, style_sheet
 from tbgen.report.facts.difference import Difference
 from tbgen.report.facts.endgames import UNUSUAL_SHARE
 from tbgen.report.facts.mating import ENOUGH, GENERAL_SHARE, PIECE_VALUES
 from tbgen.report.model import Distribution, OverallRecord, TableReport
 from tbgen.report.site import files as data
-from tbgen.report.site import text
-from tbgen.report.site.diagrams import diagram, sprites
-from tbgen.report.site.kinds import KINDS, by_kind
+from tbgen.report.site import filters
 from tbgen.report.site.plots import Plot, depth_plot, king_plot, value_plot
-from tbgen.text import counted, plies
+from tbgen.report.site.value_groups import VALUE_GROUPS, by_group
 
 PAGES: Final = (
     ("index", "All materials"),
@@ -56,32 +54,19 @@ class Site:
         self._directory = directory
         self._version = version
         self.pages = (*PAGES, DIFFERENCES) if compares else PAGES
-        self._environment = jinja2.Environment(
-            loader=jinja2.PackageLoader("tbgen.report.site", "templates"),
-            autoescape=True,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            undefined=jinja2.StrictUndefined,
-        )
+        self._environment = environment("tbgen.report.site")
         self._environment.filters |= {
-            "n": text.number,
-            "share": text.share,
-            "prose": text.prose,
-            "part": text.part_of,
-            "counted": counted,
-            "plies": plies,
-            "positions": text.positions,
-            "size": text.size,
-            "spelled": text.spelled,
-            "stem": text.stem,
-            "anchor": text.anchor,
-            "movetext": text.movetext,
-            "longest": text.longest,
+            "positions": filters.positions,
+            "spelled": filters.spelled,
+            "stem": filters.stem,
+            "anchor": filters.anchor,
+            "movetext": filters.movetext,
+            "longest": filters.longest,
             "diagram": diagram,
         }
         self._environment.globals |= {
-            "sides": text.SIDES,
-            "rule_names": text.RULE_NAMES,
+            "sides": filters.SIDES,
+            "rule_names": filters.RULE_NAMES,
             "piece_values": PIECE_VALUES,
             "enough": ENOUGH,
             "general_share": GENERAL_SHARE,
@@ -100,16 +85,15 @@ class Site:
 
     def write_style(self) -> None:
         """Write what all pages look like."""
-        source = self._environment.get_template("style.css").filename
-        self._write("style.css", Path(str(source)).read_bytes())
+        self._write("style.css", style_sheet().encode())
 
     def write_table(self, report: TableReport, other: str | None = None) -> None:
         """Write page, plots, lines and data of one table.
 
         :param other: the other rules for which the site has the table, if it has it.
         """
-        stem = text.stem(report)
-        title = f"{report.material} by {text.RULE_NAMES[report.rules]}"
+        stem = filters.stem(report)
+        title = f"{report.material} by {filters.RULE_NAMES[report.rules]}"
         for name, plot in _plots(title, report):
             self._write(f"{TABLES}/{stem}.{name}.svg", plot.svg)
             self._write(f"{TABLES}/{stem}.{name}.png", plot.png)
@@ -124,17 +108,17 @@ class Site:
             "material",
             title=title,
             report=report,
-            rules_name=text.RULE_NAMES[report.rules],
+            rules_name=filters.RULE_NAMES[report.rules],
             other=other and f"{report.material}.{other}",
-            other_name=other and text.RULE_NAMES[other],
+            other_name=other and filters.RULE_NAMES[other],
             stem=stem,
             files=files,
             has_pgn=bool(games),
             sprites=sprites(),
-            values=text.all_values([*own.board, *own.en_passant]),
+            values=filters.all_values([*own.board, *own.en_passant]),
             passing=sum(sum(counts.values()) for counts in own.en_passant),
-            outcomes=[text.outcomes(own.outcomes(side)) for side in (0, 1)],
-            kinds=KINDS,
+            outcomes=[filters.outcomes(own.outcomes(side)) for side in (0, 1)],
+            groups=VALUE_GROUPS,
             depths=list(_depth_rows(own)),
         )
 
@@ -154,7 +138,7 @@ class Site:
             files=self._write_data("index", data.overview_files(every)),
             groups=groups,
             count=len(every),
-            names=[text.RULE_NAMES[rules] for rules in groups],
+            names=[filters.RULE_NAMES[rules] for rules in groups],
             positions=sum(report.distribution.total(side) for report in every for side in (0, 1)),
             shown_ranks=_SHOWN_RANKS,
         )
@@ -220,10 +204,10 @@ def _plots(title: str, report: TableReport) -> Iterator[tuple[str, Plot]]:
 
 
 def _depth_rows(distribution: Distribution) -> Iterator[tuple[int, list[list[int]]]]:
-    """Yield each depth with its positions by side to move and kind of value."""
-    sides = [by_kind(depths) for depths in distribution.depths]
-    for depth in sorted({depth for kinds in sides for kind in kinds for depth in kind}):
-        yield depth, [[kind.get(depth, 0) for kind in kinds] for kinds in sides]
+    """Yield each depth with its positions by side to move and group of values."""
+    sides = [by_group(depths) for depths in distribution.depths]
+    for depth in sorted({depth for groups in sides for group in groups for depth in group}):
+        yield depth, [[group.get(depth, 0) for group in groups] for groups in sides]
 
 
 def _label(ending: str) -> str:

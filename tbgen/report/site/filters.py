@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -11,71 +10,18 @@ from markupsafe import Markup, escape
 from tbgen.material import Material
 from tbgen.report.model import Outcomes, Record, TableReport
 from tbgen.score import GScore
-from tbgen.text import counted
+from tbgen.text import counted, number, part_of
 
 SIDES: Final = ("White to move", "Black to move")
 RULE_NAMES: Final = {"r": "r-mobility", "wg": "whole-game mobility"}
 
 _MEN: Final = {"K": "king", "Q": "queen", "R": "rook", "B": "bishop", "N": "knight", "P": "pawn"}
 _NUMBERS: Final = ("", "", "two ", "three ", "four ")
-_NEAR: Final = 0.0005
-_SCORE: Final = re.compile(r"-G[0-9.]*[0-9]")
-
-
-def number(count: int) -> str:
-    """Return a number with thousands separators.
-
-    >>> number(1234567)
-    '1,234,567'
-    """
-    return f"{count:,}"
-
-
-def prose(sentence: str) -> Markup:
-    """Return a sentence in which no line breaks after the minus of a score.
-
-    >>> prose("Black gets -G3.5 & more.")
-    Markup('Black gets <span class="score">-G3.5</span> &amp; more.')
-    """
-    return Markup(_SCORE.sub(r'<span class="score">\g<0></span>', str(escape(sentence))))
-
-
-def share(part: float) -> str:
-    """Return a part of one in per cent; what is not all or nothing does not look like it.
-
-    >>> share(0.5), share(1), share(0.9999), share(0.00001), share(0)
-    ('50.0\\xa0%', '100\\xa0%', '>99.9\\xa0%', '<0.1\\xa0%', '0\\xa0%')
-    """
-    if part in (0, 1):
-        text = f"{part * 100:.0f}"
-    elif part >= 1 - _NEAR:
-        text = ">99.9"
-    else:
-        text = "<0.1" if part < _NEAR else f"{part * 100:.1f}"
-    return f"{text}\N{NO-BREAK SPACE}%"
-
-
-def part_of(count: int, total: int) -> str:
-    """Return a share of a total that may be 0.
-
-    >>> part_of(1, 4), part_of(0, 0)
-    ('25.0\\xa0%', '0\\xa0%')
-    """
-    return share(count / total if total else 0)
 
 
 def positions(count: int) -> str:
     """Return a number of positions."""
     return counted(count, "position")
-
-
-def size(count: int) -> str:
-    """Return a number of bytes.
-
-    >>> size(40_000), size(3 << 20)
-    ('39.1 KiB', '3.00 MiB')
-    """
-    return f"{count / 2**20:,.2f} MiB" if count >= 2**20 else f"{count / 2**10:.1f} KiB"
 
 
 def spelled(material: Material) -> str:

@@ -1,0 +1,64 @@
+"""The one template environment of all pages."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from typing import Final
+
+from tbgen.errors import needs_extra
+from tbgen.text import counted, duration, number, part_of, plies, share, size_text
+
+with needs_extra("a page", "report"):
+    import jinja2
+    from markupsafe import Markup, escape
+
+__all__ = ["environment", "prose", "style_sheet"]
+
+_SCORE: Final = re.compile(r"-G[0-9.]*[0-9]")
+
+
+def environment(package: str) -> jinja2.Environment:
+    """Return the environment for the pages of a package.
+
+    Templates come from the folder ``templates`` of the package, and from that of this one, whose
+    ``base.html.jinja`` every page extends. What they print is escaped, and a name that nobody has set is an
+    error. Filters: ``n`` (number), ``share``, ``part`` (of a total), ``counted``, ``plies``, ``size``,
+    ``duration`` and ``prose``; the function ``style_sheet`` gives the style for a page that is one file.
+
+    :param package: name of the package, such as ``tbgen.report.site``.
+    """
+    loaders = [jinja2.PackageLoader(name, "templates") for name in (package, "tbgen.html")]
+    made = jinja2.Environment(
+        loader=jinja2.ChoiceLoader(loaders),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    made.filters |= {
+        "n": number,
+        "share": share,
+        "part": part_of,
+        "counted": counted,
+        "plies": plies,
+        "size": size_text,
+        "duration": duration,
+        "prose": prose,
+    }
+    made.globals["style_sheet"] = lambda: Markup(style_sheet())
+    return made
+
+
+def style_sheet() -> str:
+    """Return what all pages look like, as CSS."""
+    return files("tbgen.html").joinpath("templates", "style.css").read_text("utf-8")
+
+
+def prose(sentence: str) -> Markup:
+    """Return a sentence in which no line breaks after the minus of a score.
+
+    >>> prose("Black gets -G3.5 & more.")
+    Markup('Black gets <span class="score">-G3.5</span> &amp; more.')
+    """
+    return Markup(_SCORE.sub(r'<span class="score">\g<0></span>', str(escape(sentence))))

@@ -1,0 +1,122 @@
+"""What pages share: one environment that is strict and escapes, one look, plots that come out the same."""
+
+import re
+import subprocess
+import sys
+from base64 import b64decode
+from xml.etree import ElementTree
+
+import html5lib
+import jinja2
+import pytest
+
+from tbgen.html.diagrams import diagram, sprites
+from tbgen.html.environment import environment, prose, style_sheet
+from tbgen.html.plots import FIRST, INK, SECOND, embedded, figure, logarithmic, png, svg
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+PAGE = """{% extends "base.html.jinja" %}
+{% block style %}
+<style>{{ style_sheet() }}</style>
+{% endblock %}
+{% block main %}
+{{ sprites }}
+<h1>{{ title }}</h1>
+<p>{{ 1234 | n }} {{ 1 | part(4) }} {{ 0.5 | share }} {{ 1 | counted("table") }} {{ 2 | plies }}
+{{ 40000 | size }} {{ 95 | duration }} {{ "It is -G3.5 & lost." | prose }}</p>
+{{ plot }}
+{{ board }}
+{% endblock %}
+"""
+
+
+def render(source: str, **context: object) -> str:
+    return environment("tbgen.report.site").from_string(source).render(**context)
+
+
+def test_a_page_as_one_file() -> None:
+    """Valid with style, plot and diagram in it, and without anything from elsewhere."""
+    evil = "<script>alert('&')</script>"
+    page = render(
+        PAGE,
+        title=evil,
+        sprites=sprites(),
+        plot=embedded(plot(), f'A plot of "{evil}"'),
+        board=diagram("8/8/8/4KBk1/8/8/8/8 b - - 0 1"),
+    )
+    root = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(page)
+    assert page.startswith("<!DOCTYPE html>\n")
+    assert not re.search(r"<script|<link|https?://(?!www\.w3\.org/)", page)
+    assert "".join(next(root.iter("title")).itertext()) == evil
+    assert "".join(next(root.iter("style")).itertext()) == style_sheet()
+    (image,) = root.iter("img")
+    assert image.get("alt") == f'A plot of "{evil}"'
+    assert b64decode(str(image.get("src")).partition(",")[2]) == plot()
+    text = " ".join("".join(next(root.iter("p")).itertext()).replace("\xa0", " ").split())
+    assert text == "1,234 25.0 % 50.0 % 1 table 2 plies 39.1 KiB 1 min 35 s It is -G3.5 & lost."
+    assert prose("-G3.5") in page
+
+
+def test_names_that_nobody_has_set_are_errors() -> None:
+    with pytest.raises(jinja2.UndefinedError, match="'missing' is undefined"):
+        render("{{ missing }}")
+
+
+def test_both_colour_schemes() -> None:
+    """Every colour of the style sheet that is set has a dark twin, and plots change theirs alike."""
+    light, dark = re.findall(r":root \{([^}]*--paper[^}]*)\}", style_sheet())
+    names = [re.findall(r"(--[a-z]+): #", scheme) for scheme in (light, dark)]
+    assert names[0] == names[1]
+    assert len(names[0]) > 5
+    text = plot().decode()
+    assert "prefers-color-scheme: dark" in text
+    for colour in (INK, FIRST, SECOND):
+        assert f'[style*="stroke: {colour}"]' in text
+
+
+def plot() -> bytes:
+    with figure(4, 3) as drawing:
+        panel = drawing.subplots()
+        panel.plot([1, 2, 3], [1, 10, 100], color=FIRST)
+        logarithmic(panel, 1000)
+        return svg(drawing)
+
+
+def test_plots_come_out_the_same() -> None:
+    first = plot()
+    assert first == plot()
+    root = ElementTree.fromstring(first)
+    assert root.tag == f"{SVG}svg"
+    texts = {"".join(part.itertext()) for part in root.iter(f"{SVG}text")}
+    assert {"1", "10", "100", "1,000"} <= texts
+    assert not re.search(rb"20\d\d-\d\d-\d\d|Matplotlib", first)
+
+
+def test_plots_as_png() -> None:
+    with figure(4, 3) as drawing:
+        drawing.subplots()
+        first, second = png(drawing), png(drawing)
+    assert first.startswith(b"\x89PNG")
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("module", "package"), [("environment", "jinja2"), ("plots", "matplotlib"), ("diagrams", "markupsafe")]
+)
+def test_a_missing_extra_is_one_sentence(module: str, package: str) -> None:
+    script = f"""
+import sys
+sys.modules["{package}"] = None
+from tbgen.errors import MissingExtraError
+try:
+    import tbgen.html.{module}
+except MissingExtraError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert re.fullmatch(
+        rf"a (page|plot) needs {package}, which is not installed: "
+        r"install it with: pip install 'tbgen\[report\]'\n",
+        done.stdout,
+    )
