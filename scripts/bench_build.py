@@ -62,14 +62,14 @@ def main() -> None:
         compile_kernels()
         print(f"compiling the kernels, once: {time.perf_counter() - begun:.1f} s")
     report = Report(set(wanted))
-    threads, rules = arguments.threads, arguments.rules
-    keep_memory_for(wanted, threads, rules)
+    threads, variant = arguments.threads, arguments.variant
+    keep_memory_for(wanted, variant, threads)
     with tempfile.TemporaryDirectory() as folder:
-        for material in tables_in(arguments.sub_tables, rules) if arguments.sub_tables else ():
+        for material in tables_in(arguments.sub_tables, variant) if arguments.sub_tables else ():
             if material not in wanted:
-                path = table_path(arguments.sub_tables, material.name, rules)
+                path = table_path(arguments.sub_tables, material.name, variant)
                 Path(folder, path.name).symlink_to(path.resolve())
-        build(closure(wanted), Path(folder), report, threads=threads, rules=rules)
+        build(closure(wanted), Path(folder), report, threads=threads, variant=variant)
     print(
         f"{'all':8} {report.positions:>11,}        {report.seconds:8.2f} "
         + " ".join(f"{report.stages.get(stage, 0):10.2f}" for stage in STAGES)

@@ -35,6 +35,7 @@ from tbgen.material import Material, all_materials
 from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
+from tbgen.variant import Variant
 
 PUBLISHED: Final = Path(__file__).resolve().parent.parent / "tests" / "data"
 
@@ -202,7 +203,7 @@ def positions(path: Path, layout: Layout, canonical: tuple[int, int], whole_boar
 
 def compare(directory: Path, record: Record) -> bool:
     """Compare one table, print a line, and tell whether it agrees."""
-    path, layout = table_path(directory, record.material.name), layout_of(record.material)
+    path, layout = table_path(directory, record.material.name, Variant.R_MOBILITY), layout_of(record.material)
     with TableFile(path, material=record.material) as file:
         canonical = file.info.positions
     mates = longest_mates(path, layout)
@@ -232,7 +233,7 @@ def run(directory: Path, names: list[str]) -> int:
     materials = [Material.parse(name) for name in names] or [
         material
         for material in all_materials(5)
-        if material.name in records and table_path(directory, material.name).exists()
+        if material.name in records and table_path(directory, material.name, Variant.R_MOBILITY).exists()
     ]
     for material in materials:
         if material.name not in records:

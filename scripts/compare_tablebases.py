@@ -45,6 +45,7 @@ from tbgen.score import NONE, GScore
 from tbgen.store.format import default_directory, table_path
 from tbgen.store.reader import TableFile
 from tbgen.text import duration
+from tbgen.variant import Variant
 
 RELEASE: Final = "1.11.2"
 SHA256: Final = "a8b43e5678fdb3000695bdaa573117ad683761e5ca38e591c4826eba6d25bb39"
@@ -299,7 +300,7 @@ def compare(material: Material, args: argparse.Namespace, find: Finder, progress
     """Compare one table, print a line, and tell whether it agrees."""
     begun = time.perf_counter()
     sample = sys.maxsize if material.men <= 3 else args.sample
-    batch = choose(table_path(args.dir, material.name), material, sample, args.seed)
+    batch = choose(table_path(args.dir, material.name, Variant.R_MOBILITY), material, sample, args.seed)
     found: list[str] = []
     for number, differences in enumerate(find(batch.parts(BATCH)), 1):
         found += differences

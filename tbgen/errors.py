@@ -32,12 +32,16 @@ class TbgenError(Exception):
     """Base of all errors raised on purpose: says what is wrong and what to do about it."""
 
     exit_code: ClassVar[int] = 1
+    """What a command ends with that meets it."""
+    code: ClassVar[str] = "failed"
+    """What kind of error it is, for programs: JSON documents give it beside the sentence."""
 
 
 class UsageError(TbgenError, ValueError):
     """Input that means nothing to tbgen: a FEN, a material name, a G-score or an option."""
 
     exit_code: ClassVar[int] = 2
+    code: ClassVar[str] = "bad_input"
 
 
 class MissingTableError(TbgenError, KeyError):
@@ -52,6 +56,7 @@ class MissingTableError(TbgenError, KeyError):
     """
 
     exit_code: ClassVar[int] = 3
+    code: ClassVar[str] = "missing_table"
 
     def __init__(self, material: str, directory: str | PathLike[str] | None = None, rules: str = "r") -> None:
         super().__init__(material, directory, rules)
@@ -91,6 +96,11 @@ class GameError(TbgenError):
         """That of the error."""
         return self.error.exit_code
 
+    @property
+    def code(self) -> str:  # type: ignore[override]
+        """That of the error."""
+        return self.error.code
+
     def __str__(self) -> str:
         return f"{self.place}: {self.error}"
 
@@ -99,6 +109,7 @@ class MissingLayerError(TbgenError):
     """A layer of a table that was built without accrued scores has not been made, and must not be now."""
 
     exit_code: ClassVar[int] = 3
+    code: ClassVar[str] = "missing_layer"
 
 
 class NoTablesError(TbgenError):
@@ -113,6 +124,7 @@ class NoTablesError(TbgenError):
     """
 
     exit_code: ClassVar[int] = 3
+    code: ClassVar[str] = "no_tables"
 
     def __init__(
         self,
@@ -143,6 +155,7 @@ class MissingExtraError(TbgenError):
     """
 
     exit_code: ClassVar[int] = 1
+    code: ClassVar[str] = "missing_extra"
 
     def __init__(self, purpose: str, package: str, extra: str) -> None:
         super().__init__(purpose, package, extra)
@@ -159,6 +172,7 @@ class DamagedTableError(TbgenError, OSError):
     """A file that cannot serve as a table: truncated, altered, foreign or of a future format version."""
 
     exit_code: ClassVar[int] = 1
+    code: ClassVar[str] = "damaged_table"
 
 
 @contextmanager

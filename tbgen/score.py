@@ -13,11 +13,7 @@ from tbgen.errors import UsageError, quote
 if TYPE_CHECKING:
     import chess
 
-__all__ = ["MAX_CODED_RANK", "MAX_RANK", "NONE", "WHOLE_GAME", "GScore"]
-
-WHOLE_GAME: Final = "wg"
-"""Name of the rules of whole-game mobility, where nothing resets the accrued score; those of r-mobility are
-``r``."""
+__all__ = ["MAX_CODED_RANK", "MAX_RANK", "NONE", "GScore"]
 
 MAX_RANK: Final = 1999
 """Largest rank of a score, G999.5: more moves than any arrangement of chessmen allows."""

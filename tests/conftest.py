@@ -11,6 +11,7 @@ from tbgen.material import all_materials
 from tbgen.retro.warmup import compile_kernels
 from tbgen.store.format import table_path
 from tbgen.store.writer import write_table
+from tbgen.variant import Variant
 from tests.support.builds import Silent
 from tests.support.reference_table import reference_table
 
@@ -20,7 +21,12 @@ def reference_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the tables of KvK, KBvK and KNvK, from the reference solver."""
     directory = tmp_path_factory.mktemp("reference")
     for name in ("KvK", "KBvK", "KNvK"):
-        write_table(reference_table(name), table_path(directory, name), version="0.1.0", build_seconds=1.0)
+        write_table(
+            reference_table(name),
+            table_path(directory, name, Variant.R_MOBILITY),
+            version="0.1.0",
+            build_seconds=1.0,
+        )
     return directory
 
 
@@ -36,7 +42,7 @@ def built_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def three_men(built_dir: Path) -> Path:
     """A directory with all tables of up to three men, and maybe more."""
-    build(all_materials(3), built_dir, Silent(), threads=os.cpu_count() or 1)
+    build(all_materials(3), built_dir, Silent(), variant=Variant.R_MOBILITY, threads=os.cpu_count() or 1)
     return built_dir
 
 
@@ -46,14 +52,14 @@ def tables(built_dir: Path) -> Path:
 
     Building them takes a minute or two; those in the directory ``$TBGEN_TEST_TABLES`` are used if it is set.
     """
-    build(all_materials(4), built_dir, Silent(), threads=os.cpu_count() or 1)
+    build(all_materials(4), built_dir, Silent(), variant=Variant.R_MOBILITY, threads=os.cpu_count() or 1)
     return built_dir
 
 
 @pytest.fixture(scope="session")
 def whole_game_tables(tables: Path) -> Path:
     """The same directory with the 36 tables for whole-game mobility beside the others."""
-    build(all_materials(4), tables, Silent(), threads=os.cpu_count() or 1, rules="wg")
+    build(all_materials(4), tables, Silent(), threads=os.cpu_count() or 1, variant=Variant.WHOLE_GAME)
     return tables
 
 
@@ -69,5 +75,5 @@ def own(three_men: Path, tmp_path: Path) -> Path:
     directory = tmp_path / "own"
     directory.mkdir()
     for material in all_materials(3):
-        shutil.copy(table_path(three_men, material.name), directory)
+        shutil.copy(table_path(three_men, material.name, Variant.R_MOBILITY), directory)
     return directory

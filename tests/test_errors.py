@@ -21,22 +21,22 @@ from tbgen.errors import (
 
 
 @pytest.mark.parametrize(
-    ("error", "builtin", "exit_code"),
+    ("error", "builtin", "exit_code", "code"),
     [
-        (UsageError("no"), ValueError, 2),
-        (MissingTableError("KBvK"), KeyError, 3),
-        (NoTablesError("data"), TbgenError, 3),
-        (DamagedTableError("no"), OSError, 1),
-        (TbgenError("no"), Exception, 1),
-        (MissingExtraError("a report", "jinja2", "report"), TbgenError, 1),
-        (GameError("game 3", DamagedTableError("no")), TbgenError, 1),
-        (GameError("game 3", MissingTableError("KBvK")), TbgenError, 3),
+        (UsageError("no"), ValueError, 2, "bad_input"),
+        (MissingTableError("KBvK"), KeyError, 3, "missing_table"),
+        (NoTablesError("data"), TbgenError, 3, "no_tables"),
+        (DamagedTableError("no"), OSError, 1, "damaged_table"),
+        (TbgenError("no"), Exception, 1, "failed"),
+        (MissingExtraError("a report", "jinja2", "report"), TbgenError, 1, "missing_extra"),
+        (GameError("game 3", DamagedTableError("no")), TbgenError, 1, "damaged_table"),
+        (GameError("game 3", MissingTableError("KBvK")), TbgenError, 3, "missing_table"),
     ],
 )
-def test_exit_codes_and_builtin_errors(error: TbgenError, builtin: type, exit_code: int) -> None:
+def test_exit_codes_and_builtin_errors(error: TbgenError, builtin: type, exit_code: int, code: str) -> None:
     assert isinstance(error, TbgenError)
     assert isinstance(error, builtin)
-    assert error.exit_code == exit_code
+    assert (error.exit_code, error.code) == (exit_code, code)
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 

@@ -20,6 +20,7 @@ from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
+from tbgen.variant import Variant
 from tests.support.one_ply import by_probing, folded, one_ply
 from tests.support.table_states import canonical_slots, runs_of, squares_of
 
@@ -249,7 +250,7 @@ def runs_in_order(layout: Layout, table: Table, swap: bool) -> list[Slots]:
 @pytest.mark.parametrize("name", ["KvK", "KNvKN", "KQvKQ", "KRvKR", "KPvKP"])
 def test_a_symmetric_table_agrees_with_its_own_swap(name: str, tables: Path) -> None:
     """All fresh values, all states with an accrued score, all en passant positions."""
-    with TableFile(table_path(tables, name)) as file:
+    with TableFile(table_path(tables, name, Variant.R_MOBILITY)) as file:
         table = file.read()
     layout = table.layout
     for side in (0, 1):

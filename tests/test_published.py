@@ -23,6 +23,7 @@ from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
+from tbgen.variant import Variant
 from tests.support.script_modules import load_script
 
 NAMES = [material.name for material in all_materials(4)]
@@ -53,7 +54,7 @@ def three(three_men: Path) -> Iterator[Tablebase]:
 @cache
 def read(directory: Path, name: str) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
     """Fresh values and depths of a table."""
-    with TableFile(table_path(directory, name)) as file:
+    with TableFile(table_path(directory, name, Variant.R_MOBILITY)) as file:
         return file.read_fresh()
 
 
@@ -88,7 +89,9 @@ def longest(directory: Path, name: str, value: str, side: int | None = None) -> 
 @pytest.mark.parametrize("name", THREE_MEN)
 def test_three_men_agree_with_syzygy_and_gaviota(name: str, three_men: Path, published_dir: Path) -> None:
     """All positions of KQvK to KNvK, a third of KPvK."""
-    batch = compare_tablebases.choose(table_path(three_men, name), Material.parse(name), 60_000, seed=0)
+    batch = compare_tablebases.choose(
+        table_path(three_men, name, Variant.R_MOBILITY), Material.parse(name), 60_000, seed=0
+    )
     with compare_tablebases.Published(published_dir) as published:
         assert published.differences(batch) == []
     assert np.any(batch.verdict != 0) == (name not in ("KBvK", "KNvK"))
@@ -143,12 +146,12 @@ def test_the_script_finds_wrong_entries(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with TableFile(table_path(three_men, "KQvK")) as file:
+    with TableFile(table_path(three_men, "KQvK", Variant.R_MOBILITY)) as file:
         table = file.read()
     draw, late = (table.layout.slot([chess.E4, chess.E6, queen]) for queen in (chess.A1, chess.B1))
     table.value[1, draw] = GScore.parse("G0.5").code
     table.depth[1, late] += 2
-    write_table(table, table_path(tmp_path, "KQvK"), version="0.1.0", build_seconds=1.0)
+    write_table(table, table_path(tmp_path, "KQvK", Variant.R_MOBILITY), version="0.1.0", build_seconds=1.0)
     options = ["--dir", str(tmp_path), "--cache", str(published_dir), "--jobs", "1", "--materials", "KQvK"]
     monkeypatch.setattr(sys, "argv", ["compare_tablebases.py", *options])
     assert compare_tablebases.main() == 1
@@ -168,14 +171,14 @@ def test_the_script_finds_wrong_entries(
 @pytest.mark.parametrize(("name", "total"), [("KNvK", 53_806), ("KPvK", 165_676)])
 def test_totals_of_three_men(name: str, total: int, three_men: Path) -> None:
     """Legal positions up to symmetry, both sides to move."""
-    with TableFile(table_path(three_men, name)) as file:
+    with TableFile(table_path(three_men, name, Variant.R_MOBILITY)) as file:
         assert sum(file.info.positions) == sum(sum(side.values()) for side in file.counts()) == total
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "total"), [("KBNvK", 3_067_466), ("KNPvK", 9_699_457)])
 def test_totals_of_four_men(name: str, total: int, tables: Path) -> None:
-    with TableFile(table_path(tables, name)) as file:
+    with TableFile(table_path(tables, name, Variant.R_MOBILITY)) as file:
         assert sum(file.info.positions) == sum(sum(side.values()) for side in file.counts()) == total
 
 

@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Adjudicate a position, or the games of files."""
     rules = play_rules_of(arguments)
     directory_of(arguments)
-    with open_tablebase(arguments.dir, rules=rules.rules) as tables:
+    with open_tablebase(arguments.dir, rules=rules.variant) as tables:
         request = Request(tables, rules, arguments.require_tables, arguments.line, arguments.json)
         text = " ".join(arguments.game)
         if _FEN.match(text) and not Path(arguments.game[0]).exists():
@@ -195,8 +195,8 @@ def _text(report: Report) -> Iterator[str]:
     outcome = report.outcome
     yield from diagram(report.board)
     yield ""
-    rules = ", whole-game mobility" if report.judgement.arbiter.whole_game else ""
-    yield f"{mover(report.board)} to move{rules}"
+    variant = report.judgement.arbiter.rules
+    yield f"{mover(report.board)} to move{'' if variant.resets else f', {variant.label}'}"
     yield f"result          {outcome.value}  ({outcome.value.holder.capitalize()} holds it)"
     yield f"basis           {_basis(report)}"
     yield f"accrued score   {outcome.accrued}"

@@ -12,7 +12,6 @@ from tbgen.errors import UsageError, needs_extra
 from tbgen.generator import Accrued, Built, Estimate, build, check_memory, estimate, missing
 from tbgen.generator.memory import keep_memory_for
 from tbgen.material import Material, all_materials
-from tbgen.score import WHOLE_GAME
 from tbgen.store.format import default_directory
 from tbgen.text import counted, duration, parse_size, size_text
 
@@ -77,10 +76,10 @@ def run(arguments: argparse.Namespace) -> int:
     memory = None if arguments.memory is None else parse_size(arguments.memory)
     directory = default_directory() if arguments.dir is None else arguments.dir
     forced = materials if arguments.force else []
-    accrued, rules = _accrued(arguments), arguments.rules
+    accrued, variant = _accrued(arguments), arguments.variant
     if arguments.estimate:
-        todo = missing(materials, directory, force=forced, rules=rules)
-        estimates = [estimate(material, threads, accrued, rules) for material in todo]
+        todo = missing(materials, directory, variant, force=forced)
+        estimates = [estimate(material, variant, threads, accrued) for material in todo]
         _print_estimates(estimates, arguments.json)
         if memory is not None:
             check_memory(estimates, memory)
@@ -88,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     journal = Journal(directory, quiet=arguments.json)
     try:
         if arguments.scheduler is None:
-            keep_memory_for(missing(materials, directory, force=forced, rules=rules), threads, rules)
+            keep_memory_for(missing(materials, directory, variant, force=forced), variant, threads)
             built = build(
                 materials,
                 directory,
@@ -97,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
                 threads=threads,
                 accrued=accrued,
                 memory=memory,
-                rules=rules,
+                variant=variant,
             )
         else:
             built = _build_on_cluster()(
@@ -109,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
                 threads=arguments.threads,
                 accrued=accrued,
                 memory=memory,
-                rules=rules,
+                variant=variant,
             )
     finally:
         journal.close()
@@ -131,10 +130,11 @@ def _accrued(arguments: argparse.Namespace) -> Accrued:
     """
     if arguments.accrued is None:
         return Accrued.AUTO
-    if arguments.rules == WHOLE_GAME:
+    if not arguments.variant.resets:
         raise UsageError(
-            f"--accrued {arguments.accrued} means nothing with --rules {WHOLE_GAME}: in whole-game mobility "
-            "the values of accrued scores follow from the fresh ones, and no table stores them"
+            f"--accrued {arguments.accrued} means nothing with --rules {arguments.variant}: in "
+            "whole-game mobility the values of accrued scores follow from the fresh ones, and no table "
+            "stores them"
         )
     return Accrued(arguments.accrued)
 
@@ -178,7 +178,7 @@ def _document(built: Built) -> dict[str, Any]:
     info = built.info
     return {
         "material": info.material,
-        "rules": info.rules,
+        "rules": info.variant,
         "positions": sum(info.positions) + info.ep_positions,
         "layers": built.layers,
         "max_depth": info.max_depth,

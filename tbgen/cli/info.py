@@ -15,11 +15,12 @@ from tbgen.cli.options import add_directory, add_json, add_rules, directory_of
 from tbgen.cli.streams import say
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.material import Material, all_materials
-from tbgen.score import WHOLE_GAME, GScore
-from tbgen.store.format import RULES, layers_beside, table_path, tables_in
+from tbgen.score import GScore
+from tbgen.store.format import layers_beside, table_path, tables_in
 from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
 from tbgen.text import counted, size_text
+from tbgen.variant import Variant
 
 _OVERVIEW_MEN = 4
 """Men up to which all tables are expected."""
@@ -85,42 +86,44 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Describe the tables; the worst of what is wrong with them is the exit code."""
-    directory, rules = directory_of(arguments), arguments.rules
+    directory, variant = directory_of(arguments), arguments.variant
     named = [Material.parse(name) for name in arguments.materials]
     if arguments.manifest:
-        materials = sorted({*named}) or tables_in(directory, rules)
-        return print_manifest(materials, directory, arguments.dir, arguments.json, rules)
+        materials = sorted({*named}) or tables_in(directory, variant)
+        return print_manifest(materials, directory, arguments.dir, arguments.json, variant)
     entries = [
-        _entry(material, arguments.dir, directory, rules, bool(named))
-        for material in named or _overview(directory, rules)
+        _entry(material, arguments.dir, directory, variant, bool(named))
+        for material in named or _overview(directory, variant)
     ]
     # That tables are missing is what an overview says, not a failure.
     errors = [entry.error for entry in entries if entry.error and (named or not entry.missing)]
     if arguments.json:
-        print(json.dumps(_document(directory, rules, entries), indent=2))
+        print(json.dumps(_document(directory, variant, entries), indent=2))
     else:
-        for text in _details(entries) if named else _list(directory, rules, entries):
+        for text in _details(entries) if named else _list(directory, variant, entries):
             print(text)
         for error in errors:
             say(f"tbgen: {error}")
     return max((error.exit_code for error in errors), default=0)
 
 
-def _overview(directory: Path, rules: str) -> list[Material]:
-    found = tables_in(directory, rules)
+def _overview(directory: Path, variant: Variant) -> list[Material]:
+    found = tables_in(directory, variant)
     men = max([_OVERVIEW_MEN, *(material.men for material in found)])
     return sorted({*all_materials(men), *found})
 
 
-def _entry(material: Material, given: Path | None, directory: Path, rules: str, detailed: bool) -> Entry:
-    path = table_path(directory, material.name, rules)
+def _entry(
+    material: Material, given: Path | None, directory: Path, variant: Variant, detailed: bool
+) -> Entry:
+    path = table_path(directory, material.name, variant)
     try:
         with TableFile(path, material=material) as file:
             sizes = list(_sizes(layers_beside(path)))
             counts = file.counts() if detailed else None
             return Entry(material, file.info, counts, layers=len(sizes), layer_bytes=sum(sizes))
     except MissingTableError:
-        return Entry(material, error=MissingTableError(material.name, given, rules))
+        return Entry(material, error=MissingTableError(material.name, given, variant))
     except TbgenError as error:
         return Entry(material, error=error)
 
@@ -135,12 +138,14 @@ def _layers_text(number: int, size: int) -> str:
     return f"{counted(number, 'layer')} of {size_text(size)}" if number else ""
 
 
-def _list(directory: Path, rules: str, entries: Sequence[Entry]) -> Iterator[str]:
+def _list(directory: Path, variant: Variant, entries: Sequence[Entry]) -> Iterator[str]:
     found = [(entry.info, entry) for entry in entries if entry.info]
     tables, layers = sum(info.bytes for info, _ in found), sum(entry.layer_bytes for entry in entries)
     beside = _layers_text(sum(entry.layers for entry in entries), layers)
     together = f", and {beside} beside them: {size_text(tables + layers)}" if beside else ""
-    of = counted(len(entries), "table") + ("" if rules == RULES[0] else f" for the rules {rules}")
+    of = counted(len(entries), "table") + (
+        "" if variant is Variant.R_MOBILITY else f" for the rules {variant}"
+    )
     yield f"{directory}: {len(found)} of {of}, {size_text(tables)}{together}"
     if found:
         yield ""
@@ -149,7 +154,7 @@ def _list(directory: Path, rules: str, entries: Sequence[Entry]) -> Iterator[str
         )
     for info, entry in found:
         beside = _layers_text(entry.layers, entry.layer_bytes)
-        accrued = "stored" if info.accrued else "left out" if rules != WHOLE_GAME else "-"
+        accrued = "stored" if info.accrued else "left out" if variant.resets else "-"
         yield (
             f"{info.material:10} {sum(info.positions) + info.ep_positions:14,} {info.max_depth:3} plies"
             f"  {accrued:8} {size_text(info.bytes):>10} {info.build_seconds:8.1f} s"
@@ -159,8 +164,8 @@ def _list(directory: Path, rules: str, entries: Sequence[Entry]) -> Iterator[str
     if missing:
         yield ""
         yield from wrap(f"missing: {missing}", 100, subsequent_indent=" " * 9)
-    for other in RULES:
-        if other != rules and (others := len(tables_in(directory, other))):
+    for other in Variant:
+        if other is not variant and (others := len(tables_in(directory, other))):
             yield ""
             yield f"{counted(others, 'table')} for the rules {other}: tbgen info --rules {other}"
 
@@ -185,7 +190,7 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
         yield f"{info.material}  ({info.path}, {size_text(info.bytes)})"
         passing = f", {info.ep_positions:,} en passant" if info.ep_positions else ""
         yield f"positions      {white:,} White to move, {black:,} Black to move{passing}"
-        if info.rules != WHOLE_GAME:
+        if info.variant.resets:
             runs = f"{info.runs:,}" if info.accrued else "left out, worked out on demand"
             yield f"accrued runs   {runs}"
         if entry.layers:
@@ -193,17 +198,17 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
         included = ", accrued scores included" if info.accrued else ""
         yield f"longest depth  {counted(info.max_depth, 'ply', 'plies')}{included}"
         yield f"built          in {info.build_seconds:.1f} s by tbgen {info.tbgen_version}"
-        yield f"format         version {info.format_version}, rules {info.rules}"
+        yield f"format         version {info.format_version}, rules {info.variant}"
         yield f"digest         {info.digest}"
         yield f"{'value':>10} {'White to move':>16} {'Black to move':>16}"
         for score in sorted({*counts[0], *counts[1]}, reverse=True):
             yield f"{score!s:>10} {counts[0].get(score, 0):16,} {counts[1].get(score, 0):16,}"
 
 
-def _document(directory: Path, rules: str, entries: Sequence[Entry]) -> dict[str, Any]:
+def _document(directory: Path, variant: Variant, entries: Sequence[Entry]) -> dict[str, Any]:
     return {
         "directory": str(directory),
-        "rules": rules,
+        "rules": variant,
         "tables": [_table(entry.info, entry) for entry in entries if entry.info],
         "bytes": sum(entry.info.bytes for entry in entries if entry.info),
         "layer_bytes": sum(entry.layer_bytes for entry in entries),
@@ -217,7 +222,7 @@ def _document(directory: Path, rules: str, entries: Sequence[Entry]) -> dict[str
 def _table(info: TableInfo, entry: Entry) -> dict[str, Any]:
     table = {
         "material": info.material,
-        "rules": info.rules,
+        "rules": info.variant,
         "positions": {
             "white": info.positions[0],
             "black": info.positions[1],

@@ -6,7 +6,6 @@ from pathlib import Path
 from tbgen.cli.progress import ProgressLine
 from tbgen.generator import Built
 from tbgen.material import Material
-from tbgen.score import WHOLE_GAME
 from tbgen.text import counted, duration, size_text
 
 
@@ -57,7 +56,7 @@ class Journal:
         if not self._quiet:
             self._print_row(built)
         left = f"; {self._left()}" if self._finished < self._count else ""
-        without = "" if info.accrued or info.rules == WHOLE_GAME else " without accrued scores"
+        without = "" if info.accrued or not info.variant.resets else " without accrued scores"
         self._line.log(
             f"{info.material}: {self._finished} of {self._count}, done in {duration(built.seconds)}, "
             f"{size_text(info.bytes)}{without}, peak memory {size_text(built.peak)}{left}"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tbgen.errors import TbgenError, UsageError, quote
-from tbgen.score import WHOLE_GAME
 from tbgen.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Scheme, Scoring
-from tbgen.store.format import RULES, default_directory
+from tbgen.store.format import default_directory
+from tbgen.variant import Variant
 
 if TYPE_CHECKING:
     from tbgen.games.referee.game import PlayRules
@@ -73,14 +73,34 @@ def scoring_of(arguments: argparse.Namespace) -> Scoring:
 
 
 def add_rules(parser: argparse.ArgumentParser) -> None:
-    """Add ``--rules``, which defaults to r-mobility."""
+    """Add ``--rules``, which defaults to r-mobility; its :class:`Variant` is ``arguments.variant``."""
+    default = Variant.R_MOBILITY
+    add_variant(
+        parser,
+        default,
+        f"r-mobility, or whole-game mobility, in which no move resets the accrued score (default: {default})",
+    )
+
+
+def add_variant(parser: argparse.ArgumentParser, default: Variant | None, text: str) -> None:
+    """Add ``--rules`` with another default and help."""
     parser.add_argument(
         "--rules",
-        choices=RULES,
-        default=RULES[0],
-        help="r-mobility, or whole-game mobility, in which no move resets the accrued score "
-        f"(default: {RULES[0]})",
+        dest="variant",
+        action=_StoreVariant,
+        choices=[variant.value for variant in Variant],
+        default=default,
+        help=text,
     )
+
+
+class _StoreVariant(argparse.Action):
+    """Stores the variant that one of the choices stands for."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: Any = None
+    ) -> None:
+        setattr(namespace, self.dest, Variant(values))
 
 
 def add_play_rules(parser: argparse.ArgumentParser) -> None:
@@ -113,7 +133,7 @@ def play_rules_of(arguments: argparse.Namespace) -> PlayRules:
         None if rule is None else FiftyMoveRule.parse(rule),
         None if arguments.cutoff is None else scoring.cutoff,
         arguments.bare_kings,
-        arguments.rules == WHOLE_GAME,
+        arguments.variant,
         None if arguments.scoring is None else scoring.scheme,
         None if arguments.komi is None else scoring.komi,
     )

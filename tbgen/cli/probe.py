@@ -20,9 +20,10 @@ from tbgen.probe.line import LinePly
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.score import WHOLE_GAME, GScore
+from tbgen.score import GScore
 from tbgen.scoring import Scoring
 from tbgen.text import plies
+from tbgen.variant import Variant
 
 _DESCRIPTION = """\
 Print the value of a position under optimal play of both sides, the depth (plies until the accrued score
@@ -65,7 +66,7 @@ class Report:
 
     fen: str
     board: chess.Board
-    rules: str
+    variant: Variant
     scoring: Scoring
     result: ProbeResult
     moves: list[RankedMove] | None
@@ -101,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     text = " ".join(arguments.fen)
     wanted = Wanted(not arguments.no_moves, arguments.line, scoring_of(arguments))
     directory_of(arguments)
-    with open_tablebase(arguments.dir, rules=arguments.rules) as tables:
+    with open_tablebase(arguments.dir, rules=arguments.variant) as tables:
         if text == "-":
             return _batch(tables, accrued, wanted)
         (report,) = _reports(tables, [text], accrued, wanted)
@@ -158,9 +159,9 @@ def _reports(
                 yield error
 
 
-def _held(fen: Fen, rules: str) -> GScore | None:
+def _held(fen: Fen, variant: Variant) -> GScore | None:
     """Return the accrued score that a FEN tells of."""
-    return fen.seventh if rules == WHOLE_GAME else fen.accrued
+    return fen.accrued if variant.resets else fen.seventh
 
 
 def _fen(text: str) -> Fen | TbgenError:
@@ -175,7 +176,7 @@ def _document(report: Report) -> dict[str, Any]:
     document: dict[str, Any] = {
         "fen": report.fen,
         "material": result.material.name,
-        "rules": report.rules,
+        "rules": report.variant,
         "position_score": str(result.position_score),
         "accrued": str(result.accrued),
         "value": str(result.value),
@@ -203,8 +204,8 @@ def _text(report: Report) -> Iterator[str]:
     result = report.result
     yield from diagram(report.board)
     yield ""
-    whole_game = report.rules == WHOLE_GAME
-    yield f"{result.material}, {_situation(report)}{', whole-game mobility' if whole_game else ''}"
+    variant = report.variant
+    yield f"{result.material}, {_situation(report)}{'' if variant.resets else f', {variant.label}'}"
     yield f"value           {result.value}  ({result.value.holder.capitalize()} holds it)"
     yield f"depth           {plies(result.depth)}"
     yield f"accrued score   {result.accrued}"
@@ -214,7 +215,7 @@ def _text(report: Report) -> Iterator[str]:
         yield ""
         width = max(len(move.san) for move in report.moves)
         for move in report.moves:
-            reset = "  resets" if move.zeroing and not whole_game else ""
+            reset = "  resets" if move.zeroing and variant.resets else ""
             yield f"{move.san:{width}}  {move.value!s:>6}  {plies(move.depth):>9}{reset}"
     if report.line is not None:
         yield ""

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tbgen.cli.options import add_directory, add_json, directory_of, processors
+from tbgen.cli.options import add_directory, add_json, add_variant, directory_of, processors
 from tbgen.cli.progress import ProgressLine
 from tbgen.cli.streams import say
 from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.index.layout import layout_of
 from tbgen.material import MAX_MEN, Material, all_materials
-from tbgen.score import WHOLE_GAME
-from tbgen.store.format import RULES, tables_in
+from tbgen.store.format import tables_in
 from tbgen.text import counted, duration
+from tbgen.variant import Variant
 
 if TYPE_CHECKING:
     from tbgen.report.facts.difference import Difference
@@ -59,7 +59,7 @@ class Task:
     """One table to report on."""
 
     material: Material
-    rules: str
+    variant: Variant
     size: int
     """Slots, both sides counted."""
 
@@ -113,7 +113,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = _DESCRIPTION, _EPILOG
     parser.add_argument("materials", nargs="*", metavar="MATERIAL", help="material such as KBvK")
     parser.add_argument("--men", type=int, metavar="N", help="the tables of 2 to N men that are there")
-    parser.add_argument("--rules", choices=RULES, help="tables for these rules only (default: for all)")
+    add_variant(parser, None, "tables for these rules only (default: for all)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="directory of the site, made if need be")
     parser.add_argument(
         "--threads",
@@ -149,9 +149,9 @@ def run(arguments: argparse.Namespace) -> int:
         differences = [_difference(material, directory, clock) for material in both]
     finally:
         clock.clear()
-    groups = {rules: [report for report in reports if report.rules == rules] for rules in RULES}
-    groups = {rules: found for rules, found in groups.items() if found}
-    records = {rules: _overall(found) for rules, found in groups.items()}
+    groups = {variant: [report for report in reports if report.variant is variant] for variant in Variant}
+    groups = {variant: found for variant, found in groups.items() if found}
+    records = {variant: _overall(found) for variant, found in groups.items()}
     if site is not None:
         if both:
             site.write_differences(differences)
@@ -169,7 +169,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tasks(arguments: argparse.Namespace, directory: Path) -> Iterator[Task]:
-    """Yield what there is to report on, in build order, rules by rules.
+    """Yield what there is to report on, in build order, variant by variant.
 
     :raises MissingTableError: if a table that was named is missing.
     :raises TbgenError: if there is none.
@@ -177,20 +177,20 @@ def _tasks(arguments: argparse.Namespace, directory: Path) -> Iterator[Task]:
     named = sorted({Material.parse(name) for name in arguments.materials})
     if arguments.men is not None and not 2 <= arguments.men <= MAX_MEN:
         raise UsageError(f"--men {arguments.men}: expected a number from 2 to {MAX_MEN}")
-    chosen = RULES if arguments.rules is None else (arguments.rules,)
-    there = {rules: set(tables_in(directory, rules)) for rules in chosen}
+    chosen = tuple(Variant) if arguments.variant is None else (arguments.variant,)
+    there = {variant: set(tables_in(directory, variant)) for variant in chosen}
     for material in named:
         if not any(material in found for found in there.values()):
             raise MissingTableError(material.name, arguments.dir, chosen[0])
     wanted = {*named, *(all_materials(arguments.men) if arguments.men is not None else ())}
     if not any(found & wanted if wanted else found for found in there.values()):
         words = ["tbgen", "build", "--men", str(arguments.men or 3)]
-        words += [] if arguments.rules in (None, RULES[0]) else ["--rules", arguments.rules]
+        words += [] if chosen[0] is Variant.R_MOBILITY else ["--rules", chosen[0]]
         words += [] if arguments.dir is None else ["--dir", str(arguments.dir)]
         raise TbgenError(f"{directory} has no such table; make some with: {shlex.join(words)}")
-    for rules in chosen:
-        for material in sorted(there[rules] & wanted if wanted else there[rules]):
-            yield Task(material, rules, 2 * layout_of(material).size)
+    for variant in chosen:
+        for material in sorted(there[variant] & wanted if wanted else there[variant]):
+            yield Task(material, variant, 2 * layout_of(material).size)
 
 
 def _reports(
@@ -200,28 +200,28 @@ def _reports(
     from tbgen.probe.tablebase import Tablebase
     from tbgen.report.facts.table import report_table
 
-    every = {(task.material, task.rules) for task in tasks}
+    every = {(task.material, task.variant) for task in tasks}
     if site is not None:
         site.write_style()
     with ExitStack() as stack:
         tables = {
-            rules: stack.enter_context(Tablebase(directory, rules=rules, make_layers=False))
-            for rules in dict.fromkeys(task.rules for task in tasks)
+            variant: stack.enter_context(Tablebase(directory, rules=variant, make_layers=False))
+            for variant in dict.fromkeys(task.variant for task in tasks)
         }
         for task in tasks:
             report = report_table(
                 directory,
                 task.material,
-                task.rules,
+                task.variant,
                 threads=threads,
-                lines=tables[task.rules],
+                lines=tables[task.variant],
                 progress=_scanning(clock, task),
             )
             if site is not None:
                 clock.show("writing", 1 - _TABLE_SECONDS / task.seconds)
-                others = (rules for rules in RULES if rules != task.rules)
+                others = (variant for variant in Variant if variant is not task.variant)
                 site.write_table(
-                    report, next((rules for rules in others if (task.material, rules) in every), None)
+                    report, next((variant for variant in others if (task.material, variant) in every), None)
                 )
             clock.finish_table()
             yield report
@@ -237,7 +237,10 @@ def _difference(material: Material, directory: Path, clock: Clock) -> Difference
     from tbgen.report.facts.difference import difference
     from tbgen.report.scan.source import TableSource
 
-    with TableSource(directory, material, "r") as r, TableSource(directory, material, WHOLE_GAME) as wg:
+    with (
+        TableSource(directory, material, Variant.R_MOBILITY) as r,
+        TableSource(directory, material, Variant.WHOLE_GAME) as wg,
+    ):
         return difference(r, wg, lambda done, total: clock.note(f"{material}: compared {done / total:.0%}"))
 
 

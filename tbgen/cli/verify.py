@@ -15,6 +15,7 @@ from tbgen.errors import MissingTableError, NoTablesError, TbgenError, UsageErro
 from tbgen.material import Material
 from tbgen.store.format import tables_in
 from tbgen.text import counted, duration
+from tbgen.variant import Variant
 
 if TYPE_CHECKING:
     from tbgen.verify.report import Finding, Outcome
@@ -63,10 +64,10 @@ def run(arguments: argparse.Namespace) -> int:
     from tbgen.verify.tables import verify  # needs numba, and --help does not
 
     _check_numbers(arguments)
-    directory, rules = directory_of(arguments), arguments.rules
-    materials = [Material.parse(name) for name in arguments.materials] or tables_in(directory, rules)
+    directory, variant = directory_of(arguments), arguments.variant
+    materials = [Material.parse(name) for name in arguments.materials] or tables_in(directory, variant)
     if not materials:
-        raise NoTablesError(directory, arguments.dir, rules)
+        raise NoTablesError(directory, arguments.dir, variant)
     reporter = _Reporter()
     verdicts = []
     try:
@@ -78,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
             threads=arguments.threads,
             limit=arguments.findings,
-            rules=rules,
+            variant=variant,
         ):
             verdicts.append(verdict)
             reporter.line.clear()
@@ -87,8 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         reporter.line.clear()
     if arguments.json:
-        print(json.dumps(_document(directory, rules, verdicts), indent=2))
-    _raise_failure(verdicts, arguments.dir, rules)
+        print(json.dumps(_document(directory, variant, verdicts), indent=2))
+    _raise_failure(verdicts, arguments.dir, variant)
     return 0
 
 
@@ -141,9 +142,9 @@ def _text(verdict: TableProof) -> str:
     return f"{name} {said}, {counted(result.states, 'state')}, {result.seconds:.2f} s"
 
 
-def _document(directory: Path, rules: str, verdicts: list[TableProof]) -> dict[str, Any]:
+def _document(directory: Path, variant: Variant, verdicts: list[TableProof]) -> dict[str, Any]:
     tables = [_table(verdict) for verdict in verdicts]
-    return {"directory": str(directory), "rules": rules, "tables": tables}
+    return {"directory": str(directory), "rules": variant, "tables": tables}
 
 
 def _table(verdict: TableProof) -> dict[str, Any]:
@@ -185,7 +186,7 @@ def _outcome(outcome: Outcome | None) -> dict[str, Any] | None:
     )
 
 
-def _raise_failure(verdicts: list[TableProof], given: Path | None, rules: str) -> None:
+def _raise_failure(verdicts: list[TableProof], given: Path | None, variant: Variant) -> None:
     """Raise what is worst: a wrong table, else one that cannot be read, else a missing one."""
     failed = [verdict for verdict in verdicts if not verdict.proved]
     if not failed:
@@ -196,4 +197,4 @@ def _raise_failure(verdicts: list[TableProof], given: Path | None, rules: str) -
         raise TbgenError(f"{len(wrong)} of {counted(len(verdicts), 'table')} {are} wrong: {', '.join(wrong)}")
     errors = [verdict.error for verdict in failed if verdict.error is not None]
     error = min(errors, key=lambda error: isinstance(error, MissingTableError))
-    raise MissingTableError(error.material, given, rules) if isinstance(error, MissingTableError) else error
+    raise MissingTableError(error.material, given, variant) if isinstance(error, MissingTableError) else error

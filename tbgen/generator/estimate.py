@@ -14,8 +14,8 @@ from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import BYTES_PER_SLOT
 from tbgen.index.zeroing import en_passant_configs, is_wide, most_promoted_slots
 from tbgen.material import Material
-from tbgen.score import WHOLE_GAME
 from tbgen.store.sources import KEPT
+from tbgen.variant import Variant
 
 _MIB: Final = 1 << 20
 _BASE_MEMORY: Final = 512 * _MIB
@@ -37,11 +37,11 @@ class Estimate:
 
 @cache
 def estimate(
-    material: Material, threads: int = 2, accrued: Accrued = Accrued.AUTO, rules: str = "r"
+    material: Material, variant: Variant, threads: int = 2, accrued: Accrued = Accrued.AUTO
 ) -> Estimate:
-    """Estimate one table for some rules from its size and kind, and whether accrued scores are to be stored;
+    """Estimate one table of a variant from its size and kind, and whether accrued scores are to be stored;
     rates measured with ``scripts/bench_build.py`` on two cores."""
-    layout, kind = layout_of(material), _kind(material, rules)
+    layout, kind = layout_of(material), _kind(material, variant)
     slots, pawns = 2 * layout.size, min(material.pawns, 2)
     seconds = 0.02 + slots * 1e-9 * kind.nanoseconds[pawns] * 2 / min(threads, 2)
     disk = 30_000 + int(slots * _bytes_per_slot(material, kind, accrued) / layout.orders)
@@ -97,25 +97,25 @@ def _whole_game(
 
 
 _KINDS: Final = {
-    "r": (
+    Variant.R_MOBILITY: (
         _Kind((42, 54, 110), (0.22, 0.35, 0.33), (0.2, 0.24, 0.3), (0.19, 0.31, 0.30), 0.2, 40),
         _Kind((85, 90, 130), (0.36, 0.44, 0.5), (0.35, 0.45, 0.5), (0.32, 0.38, 0.45), 0.3, 54),
         _Kind((130, 120, 140), (0.36, 0.46, 0.6), (0.42, 0.5, 0.55), (0.32, 0.38, 0.45), 0.5, 54),
         _Kind((240, 215, 160), (0.85, 1.25, 0.92), (0.55, 0.6, 0.6), (0.44, 0.51, 0.51), 0.5, 54),
     ),
-    WHOLE_GAME: (
+    Variant.WHOLE_GAME: (
         _whole_game((29, 47, 95), (0.2, 0.3, 0.3), 22),
         _whole_game((68, 85, 115), (0.28, 0.38, 0.45), 30),
         _whole_game((95, 88, 110), (0.33, 0.38, 0.45), 30),
         _whole_game((100, 100, 106), (0.43, 0.52, 0.51), 30),
     ),
 }
-"""By rules: a lone king, a decisive lead, a clear one, none."""
+"""By variant: a lone king, a decisive lead, a clear one, none."""
 
 
-def _kind(material: Material, rules: str) -> _Kind:
+def _kind(material: Material, variant: Variant) -> _Kind:
     """How one-sided a material is: the more even, the more positions stay undecided for long."""
-    lone, decisive, clear, even = _KINDS[rules]
+    lone, decisive, clear, even = _KINDS[variant]
     if material.black == "K":
         return lone
     lead = abs(_strength(material.white) - _strength(material.black))

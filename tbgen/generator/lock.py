@@ -1,4 +1,4 @@
-"""One build at a time per directory and rules."""
+"""One build at a time per directory and variant."""
 
 import contextlib
 import errno
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tbgen.errors import TbgenError
+from tbgen.variant import Variant
 
 LOCK_NAME: Final = ".tbgen.lock"
 """The lock file for r-mobility; it stays, empty locks cost nothing, and the system releases it when its
@@ -19,15 +20,15 @@ _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 
 
 @contextlib.contextmanager
-def build_lock(directory: Path, on_wait: Callable[[str], None], rules: str = "r") -> Iterator[None]:
-    """Hold the directory's build lock for some rules, waiting for another build by them to end.
+def build_lock(directory: Path, on_wait: Callable[[str], None], variant: Variant) -> Iterator[None]:
+    """Hold the directory's build lock for a variant, waiting for another build of it to end.
 
     ``on_wait`` is told once, in a sentence, if there is something to wait for, or if the file system has no
     locks: then two builds would do the same work twice and harm nothing, since tables appear by renaming.
 
     :raises TbgenError: if the directory cannot be written.
     """
-    path = directory / (LOCK_NAME if rules == "r" else f".tbgen.{rules}.lock")
+    path = directory / (LOCK_NAME if variant is Variant.R_MOBILITY else f".tbgen.{variant}.lock")
     try:
         directory.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)

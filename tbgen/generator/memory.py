@@ -17,6 +17,7 @@ import numpy as np
 
 from tbgen.generator.estimate import estimate
 from tbgen.material import Material
+from tbgen.variant import Variant
 
 _LARGE: Final = 2 << 30
 """Bytes of memory from which on a table is worth keeping memory for the next."""
@@ -28,9 +29,9 @@ _MMAP_MAX: Final = -4
 _NEVER: Final = -1
 
 
-def keep_memory_for(materials: Iterable[Material], threads: int, rules: str = "r") -> None:
+def keep_memory_for(materials: Iterable[Material], variant: Variant, threads: int) -> None:
     """Call :func:`keep_memory` if one of these tables is large."""
-    if any(estimate(material, threads, rules=rules).memory > _LARGE for material in materials):
+    if any(estimate(material, variant, threads).memory > _LARGE for material in materials):
         keep_memory()
 
 

@@ -19,6 +19,7 @@ from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
 from tbgen.store.sources import Sources
 from tbgen.store.writer import write_table
+from tbgen.variant import Variant
 
 
 @dataclass(frozen=True)
@@ -53,15 +54,15 @@ class Reporter(Protocol):
 
 
 def missing(
-    materials: Iterable[Material], directory: Path, *, force: Iterable[Material] = (), rules: str = "r"
+    materials: Iterable[Material], directory: Path, variant: Variant, *, force: Iterable[Material] = ()
 ) -> list[Material]:
-    """Return what a build of these materials for some rules has to make, in build order.
+    """Return what a build of these materials in a variant has to make, in build order.
 
     :param force: materials to make even if their table is there.
     :raises DamagedTableError: if a table that is there cannot be used.
     """
     forced = set(force)
-    return [m for m in closure(materials) if m in forced or not _is_there(m, directory, rules)]
+    return [m for m in closure(materials) if m in forced or not _is_there(m, directory, variant)]
 
 
 def build(
@@ -69,34 +70,34 @@ def build(
     directory: Path,
     reporter: Reporter,
     *,
+    variant: Variant,
     force: bool = False,
     threads: int = 2,
     accrued: Accrued = Accrued.AUTO,
     memory: int | None = None,
-    rules: str = "r",
 ) -> list[Built]:
     """Build tables and whatever sub-tables they need; finished ones are skipped.
 
     An interrupted build loses the table at work and nothing else: the next build goes on from there.
 
+    :param variant: what the tables and their sub-tables are for.
     :param force: build the named materials anew even if their tables are there.
     :param accrued: whether to store the values of accrued scores; those of whole-game mobility need none.
     :param memory: bytes that a table may need; None for all that the machine has.
-    :param rules: ``r``, or ``wg`` for whole-game mobility; sub-tables are built for the same.
     :raises TbgenError: if there is too little memory or room on the disk, or something cannot be read or
         written; tables finished before are kept.
     """
     wanted = list(materials)
-    if not force and not missing(wanted, directory, rules=rules):
+    if not force and not missing(wanted, directory, variant):
         tidy(directory, reporter)
         return []  # even where nothing can be written
     results: list[Built] = []
-    with build_lock(directory, reporter.note, rules):
+    with build_lock(directory, reporter.note, variant):
         tidy(directory, reporter)
-        todo = missing(wanted, directory, force=wanted if force else (), rules=rules)
+        todo = missing(wanted, directory, variant, force=wanted if force else ())
         if not todo:
             return []
-        needs = [estimate(material, threads, accrued, rules) for material in todo]
+        needs = [estimate(material, variant, threads, accrued) for material in todo]
         check_memory(needs, memory)
         check_disk(needs, directory)
         _compile(reporter)
@@ -106,11 +107,11 @@ def build(
             left = sum(table.seconds for table in needs[len(done) :])
             return left * pace(zip(needs, done, strict=False))
 
-        with Sources(directory, rules) as sources:
+        with Sources(directory, variant) as sources:
             for number, material in enumerate(todo):
                 check_disk([needs[number]], directory)  # others use it too
                 reporter.begin(material, number + 1, len(todo), seconds_left())
-                results.append(_build_one(material, directory, sources, reporter, threads, accrued, rules))
+                results.append(_build_one(material, directory, sources, reporter, variant, threads, accrued))
                 reporter.done(results[-1], seconds_left())
     return results
 
@@ -125,22 +126,22 @@ def build_table(
     material: Material,
     directory: Path,
     reporter: Reporter,
+    variant: Variant,
     threads: int,
     accrued: Accrued = Accrued.AUTO,
-    rules: str = "r",
 ) -> Built:
     """Build one table whose sub-tables lie in the directory; the caller sees to locks and to room.
 
     :raises TbgenError: if something cannot be read or written.
     """
     _compile(reporter)
-    with Sources(directory, rules) as sources:
-        return _build_one(material, directory, sources, reporter, threads, accrued, rules)
+    with Sources(directory, variant) as sources:
+        return _build_one(material, directory, sources, reporter, variant, threads, accrued)
 
 
-def _is_there(material: Material, directory: Path, rules: str) -> bool:
+def _is_there(material: Material, directory: Path, variant: Variant) -> bool:
     try:
-        with TableFile(table_path(directory, material.name, rules), material=material):
+        with TableFile(table_path(directory, material.name, variant), material=material):
             return True
     except MissingTableError:
         return False
@@ -162,9 +163,9 @@ def _build_one(
     directory: Path,
     sources: Sources,
     reporter: Reporter,
+    variant: Variant,
     threads: int,
     accrued: Accrued,
-    rules: str,
 ) -> Built:
     from tbgen.retro.solver import Stages, solve
 
@@ -175,17 +176,17 @@ def _build_one(
     table = solve(
         material,
         needed,
+        variant,
         threads=threads,
         progress=reporter.progress,
         stages=stages,
         max_runs=accrued.max_runs(material),
-        rules=rules,
     )
     clock = time.perf_counter()
     reporter.progress("writing", 0, 0)
     info = write_table(
         table,
-        table_path(directory, material.name, rules),
+        table_path(directory, material.name, variant),
         version=__version__,
         build_seconds=clock - begun,
         parameters={"threads": threads, "layers": stages.layers},

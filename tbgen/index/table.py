@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from tbgen.index.layout import PIECE_ORDER, Layout, layout_of
 from tbgen.material import Material
-from tbgen.score import NONE, WHOLE_GAME
+from tbgen.score import NONE
+from tbgen.variant import Variant
 
 FRESH: Final = 128
 """Value of a run that stands for the fresh value and depth; no score has this code."""
@@ -19,13 +20,16 @@ LAST_RUN: Final = 128
 
 @dataclass(slots=True)
 class Table:
-    """All values and depths of one material under one set of rules.
+    """All values and depths of one material in one variant.
+
+    In whole-game mobility V(P, A) is W(P) if its rank is smaller than that of A, else A, and no accrued
+    scores are part of the table.
 
     Sides are numbered 0 = White to move, 1 = Black to move; slots are those of :class:`Layout`.
     """
 
     material: Material
-    rules: str
+    variant: Variant
     value: NDArray[np.uint8]
     """Shape (2, size): code of W of every canonical legal position, ``NONE`` elsewhere."""
     depth: NDArray[np.uint16]
@@ -63,12 +67,6 @@ class Table:
         return bool(self.run_mask.size)
 
     @property
-    def whole_game(self) -> bool:
-        """Whether the table is for whole-game mobility: then V(P, A) is W(P) if its rank is smaller than that
-        of A, else A, and no accrued scores are part of the table."""
-        return self.rules == WHOLE_GAME
-
-    @property
     def positions(self) -> tuple[int, int]:
         """Number of canonical legal positions without en passant right, White and Black to move."""
         white, black = (int(np.count_nonzero(side != NONE)) for side in self.value)
@@ -89,7 +87,7 @@ class Table:
         """Return what a file says about its table, in the order of the manifest (docs/format.md)."""
         layout = self.layout
         return {
-            "rules": self.rules,
+            "rules": self.variant,
             "material": self.material.name,
             "free_men": free_men(layout),
             "pawns": pawns(layout),
@@ -121,7 +119,7 @@ class Table:
         runs = int(np.count_nonzero(self.run_rank & LAST_RUN))
         if runs != int(np.bitwise_count(self.run_mask).sum(dtype=np.int64)):
             raise ValueError(f"table {self.material}: the runs of {runs} slots do not fit the mask")
-        if self.whole_game and self.accrued:
+        if self.accrued and not self.variant.resets:
             raise ValueError(f"table {self.material}: there are accrued scores in a table for whole games")
         for array, shape in expected:
             if array.shape != shape:

@@ -11,6 +11,7 @@ from tbgen.probe.moves import RankedMove, order, ranked_moves, reached_by
 from tbgen.probe.states import ProbeResult, State, result_of, state_of
 from tbgen.probe.values import Values
 from tbgen.score import GScore
+from tbgen.variant import Variant
 
 BATCH: Final = 65536
 """Positions that are looked up together: the more, the fewer chunks are decoded twice."""
@@ -39,7 +40,7 @@ def probe_many(
     values: Values, asked: Iterator[Question], size: int = BATCH
 ) -> Iterator[ProbeResult | TbgenError]:
     """Yield results or errors in the order of the questions, ``size`` of them read ahead."""
-    while states := [_state_or_error(*question, values.whole_game) for question in islice(asked, size)]:
+    while states := [_state_or_error(*question, values.variant) for question in islice(asked, size)]:
         for state, found in zip(states, values.of_many(states), strict=True):
             if isinstance(state, TbgenError):
                 yield state
@@ -56,10 +57,10 @@ def moves_many(
 
 
 def _moves_of_batch(values: Values, batch: list[Question]) -> Iterator[list[RankedMove] | TbgenError]:
-    whole_game = values.whole_game
-    states = [_state_or_error(*question, whole_game) for question in batch]
+    variant = values.variant
+    states = [_state_or_error(*question, variant) for question in batch]
     reached = [
-        [] if isinstance(state, TbgenError) or state[0].terminal else reached_by(board, state[1], whole_game)
+        [] if isinstance(state, TbgenError) or state[0].terminal else reached_by(board, state[1], variant)
         for (board, _), state in zip(batch, states, strict=True)
     ]
     found = iter(values.of_many([(r.position, r.accrued) for after in reached for r in after]))
@@ -74,8 +75,8 @@ def _moves_of_batch(values: Values, batch: list[Question]) -> Iterator[list[Rank
             yield ranked_moves(board, order(board, state[1], after, known))
 
 
-def _state_or_error(board: chess.Board, accrued: GScore | str | None, whole_game: bool) -> State | TbgenError:
+def _state_or_error(board: chess.Board, accrued: GScore | str | None, variant: Variant) -> State | TbgenError:
     try:
-        return state_of(board, accrued, whole_game)
+        return state_of(board, accrued, variant)
     except TbgenError as error:
         return error.with_traceback(None)

@@ -119,7 +119,7 @@ class Layers:
                 f"on a larger one, or use a table built with --accrued all"
             )
         threads = os.cpu_count() or 1
-        with Sources(self._directory) as sources:
+        with Sources(self._directory, table.info.variant) as sources:
             around = {successor: sources.get(successor) for successor in material.successors()}
             _logger.warning(
                 "%s was built without accrued scores: making the layer of %s%s, to be kept in %s",

@@ -10,6 +10,7 @@ from tbgen.index.position import Position, locate
 from tbgen.probe.signed import fold, merit, rank_of, to_gscore
 from tbgen.probe.values import Values
 from tbgen.score import GScore
+from tbgen.variant import Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +67,11 @@ def ranked_moves(board: chess.Board, successors: Sequence[Successor]) -> list[Ra
 
 def successors(values: Values, board: chess.Board, accrued: int) -> list[Successor]:
     """Return the states that the legal moves of a valid board lead to, the best for the mover first."""
-    reached = reached_by(board, accrued, values.whole_game)
+    reached = reached_by(board, accrued, values.variant)
     return order(board, accrued, reached, [values.of(r.position, r.accrued) for r in reached])
 
 
-def reached_by(board: chess.Board, accrued: int, whole_game: bool) -> list[Reached]:
+def reached_by(board: chess.Board, accrued: int, variant: Variant) -> list[Reached]:
     """Return the states that the legal moves of a valid board with a folded accrued score lead to.
 
     In whole-game mobility no move resets it.
@@ -81,7 +82,7 @@ def reached_by(board: chess.Board, accrued: int, whole_game: bool) -> list[Reach
         zeroing = board.is_zeroing(move)
         after.push(move)
         position = locate(after)
-        held = position.score if zeroing and not whole_game else fold(accrued, position.score)
+        held = position.score if zeroing and variant.resets else fold(accrued, position.score)
         found.append(Reached(move, zeroing, position, held))
         after.pop()
     return found

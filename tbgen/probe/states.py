@@ -9,6 +9,7 @@ from tbgen.index.position import Position, locate, validate
 from tbgen.material import Material
 from tbgen.probe.signed import fold, of_gscore, to_gscore
 from tbgen.score import GScore
+from tbgen.variant import Variant
 
 State = tuple[Position, int]
 """A position and its accrued score, folded, as in :mod:`tbgen.probe.signed`."""
@@ -29,15 +30,15 @@ class ProbeResult:
     """The accrued score with the position's own folded in."""
 
 
-def state_of(board: chess.Board, accrued: GScore | str | None, whole_game: bool) -> State:
-    """Return the state that a caller asks for, in whole-game mobility or in r-mobility.
+def state_of(board: chess.Board, accrued: GScore | str | None, variant: Variant) -> State:
+    """Return the state that a caller asks for.
 
     :raises UsageError: if tables hold no such position, or the accrued score means nothing.
     :raises TypeError: if the arguments are no board, and no G-score or text.
     """
     given = score_of(board, accrued)
     validate(board)
-    return locate_state(board, given, whole_game)
+    return locate_state(board, given, variant)
 
 
 def score_of(board: chess.Board, accrued: GScore | str | None) -> GScore | None:
@@ -53,13 +54,13 @@ def score_of(board: chess.Board, accrued: GScore | str | None) -> GScore | None:
     )
 
 
-def locate_state(board: chess.Board, given: GScore | None, whole_game: bool) -> State:
+def locate_state(board: chess.Board, given: GScore | None, variant: Variant) -> State:
     """Return the place of a valid board, and the given accrued score with the board's own folded in.
 
     In r-mobility an en passant right tells that the score has just been reset.
     """
     position = locate(board)
-    if given is None or position.terminal or (position.ep_square >= 0 and not whole_game):
+    if given is None or position.terminal or (position.ep_square >= 0 and variant.resets):
         return position, position.score
     if given.rank < 2:
         raise UsageError(f"the accrued score {given} ends the game, and here it goes on")

@@ -8,7 +8,7 @@ from typing import Final, Self
 
 import chess
 
-from tbgen.errors import MissingTableError, TbgenError, UsageError, quote
+from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.index.position import validate
 from tbgen.probe.batch import moves_many, probe_many, questions
 from tbgen.probe.line import LinePly, best_line
@@ -16,7 +16,7 @@ from tbgen.probe.moves import RankedMove, ranked_moves, successors
 from tbgen.probe.states import ProbeResult, locate_state, result_of, score_of, state_of
 from tbgen.probe.values import Values
 from tbgen.score import GScore
-from tbgen.store.format import RULES
+from tbgen.variant import Variant
 
 MAX_OPEN_FILES: Final = 64
 CACHE_BYTES: Final = 64 << 20
@@ -30,7 +30,7 @@ class Tablebase:
     stalemate and, in r-mobility, where an en passant capture is legal (such a position is the first after a
     reset).
 
-    :param rules: ``r``, or ``wg`` for whole-game mobility: what the tables are for.
+    :param rules: the variant that the tables are for: ``r``, or ``wg`` for whole-game mobility.
     :param make_layers: whether to make the layer that a question needs of a table that was built without
         accrued scores; without, the answer is a :class:`~tbgen.errors.MissingLayerError`.
     """
@@ -39,19 +39,14 @@ class Tablebase:
         self,
         directory: str | PathLike[str] | None = None,
         *,
-        rules: str = "r",
+        rules: Variant | str = "r",
         max_open_files: int = MAX_OPEN_FILES,
         cache_bytes: int = CACHE_BYTES,
         make_layers: bool = True,
     ) -> None:
-        if rules not in RULES:
-            raise UsageError(
-                f"there are no rules {quote(rules)}; tables are built for the rules 'r' (r-mobility) and "
-                "'wg' (whole-game mobility)"
-            )
         self._values = Values(
             directory,
-            rules=rules,
+            variant=Variant.parse(rules),
             max_open=max_open_files,
             cache_bytes=cache_bytes,
             make_layers=make_layers,
@@ -63,9 +58,9 @@ class Tablebase:
         return self._values.directory
 
     @property
-    def rules(self) -> str:
-        """The rules that the tables are built for."""
-        return self._values.rules
+    def rules(self) -> Variant:
+        """The variant that the tables are built for."""
+        return self._values.variant
 
     def __enter__(self) -> Self:
         return self
@@ -92,7 +87,7 @@ class Tablebase:
         :raises MissingTableError: if the table has not been built.
         :raises DamagedTableError: if its file cannot be used.
         """
-        state = state_of(board, accrued, self._values.whole_game)
+        state = state_of(board, accrued, self._values.variant)
         return result_of(state, *self._values.of(*state))
 
     def get(self, board: chess.Board, accrued: GScore | str | None = None) -> ProbeResult | None:
@@ -110,7 +105,7 @@ class Tablebase:
             validate(board)
         except UsageError:
             return None
-        state = locate_state(board, given, self._values.whole_game)
+        state = locate_state(board, given, self._values.variant)
         try:
             return result_of(state, *self._values.of(*state))
         except MissingTableError as error:
@@ -123,7 +118,7 @@ class Tablebase:
 
         Raises as :meth:`probe` does, also for a missing table that only some of the moves lead to.
         """
-        position, held = state_of(board, accrued, self._values.whole_game)
+        position, held = state_of(board, accrued, self._values.variant)
         return ranked_moves(board, successors(self._values, board, held)) if not position.terminal else []
 
     def line(self, board: chess.Board, accrued: GScore | str | None = None) -> list[LinePly]:
@@ -131,7 +126,7 @@ class Tablebase:
 
         Raises as :meth:`probe` does.
         """
-        position, held = state_of(board, accrued, self._values.whole_game)
+        position, held = state_of(board, accrued, self._values.variant)
         return best_line(self._values, board, position, held)
 
     def probe_many(
@@ -165,7 +160,7 @@ class Tablebase:
         return moves_many(self._values, questions(boards, accrued))
 
 
-def open_tablebase(directory: str | PathLike[str] | None = None, *, rules: str = "r") -> Tablebase:
+def open_tablebase(directory: str | PathLike[str] | None = None, *, rules: Variant | str = "r") -> Tablebase:
     """Open a directory of tables: the given one, else ``$TBGEN_DIR``, else ``data``.
 
     The tables are those for ``rules``: ``r``, or ``wg`` for whole-game mobility. Files are opened when they

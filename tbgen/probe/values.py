@@ -14,10 +14,11 @@ from tbgen.material import Material
 from tbgen.probe.layers import Layers
 from tbgen.probe.signed import of_code, rank_of
 from tbgen.probe.states import State
-from tbgen.score import NONE, WHOLE_GAME, GScore
+from tbgen.score import NONE, GScore
 from tbgen.store.cache import ChunkCache
 from tbgen.store.format import default_directory, table_path
 from tbgen.store.reader import TableFile
+from tbgen.variant import Variant
 
 _SLOT_BITS: Final = 48
 
@@ -33,14 +34,14 @@ class Values:
         self,
         given: str | PathLike[str] | None,
         *,
-        rules: str,
+        variant: Variant,
         max_open: int,
         cache_bytes: int,
         make_layers: bool,
     ) -> None:
         self.directory = default_directory() if given is None else Path(given)
-        self.rules = rules
-        self.whole_game: Final = rules == WHOLE_GAME
+        self.variant: Final = variant
+        self._resets: Final = variant.resets
         self._given = given
         self._max_open = max_open
         self._cache = ChunkCache(cache_bytes)
@@ -75,7 +76,7 @@ class Values:
         else:
             code, depth = table.fresh(position.side, position.slot)
             inherited = accrued != score and code != NONE and rank_of(accrued) <= rank_of(of_code(code))
-            if inherited and not self.whole_game:
+            if inherited and self._resets:
                 held = (accrued ^ swapped) & 255
                 if table.info.accrued:
                     code, depth = table.accrued(position.side, position.slot, held)
@@ -85,7 +86,7 @@ class Values:
                     )
         if code == NONE:
             raise table.damaged("it has no value for a legal position")
-        if self.whole_game and rank_of(of_code(code)) >= rank_of(accrued):
+        if not self._resets and rank_of(of_code(code)) >= rank_of(accrued):
             return accrued, 0
         return of_code(code) ^ swapped, depth
 
@@ -122,7 +123,7 @@ class Values:
 
     def _is_layered(self, material: Material) -> bool:
         """Whether a table is there and was built without the accrued scores that it takes."""
-        if self.whole_game:
+        if not self._resets:
             return False
         try:
             return not self._table(material).info.accrued
@@ -137,12 +138,12 @@ class Values:
             if file is not None:
                 self._files.move_to_end(material)
                 return file
-            path = table_path(self.directory, material.name, self.rules)
+            path = table_path(self.directory, material.name, self.variant)
             try:
                 file = TableFile(path, material=material, cache=self._cache)
             except MissingTableError as error:
                 error.__context__ = None
-                raise MissingTableError(material.name, self._given, self.rules) from None
+                raise MissingTableError(material.name, self._given, self.variant) from None
             self._files[material] = file
             # A dropped file closes with its last reference: another thread may be reading it.
             while len(self._files) > self._max_open:

@@ -14,6 +14,7 @@ from enum import StrEnum
 
 from tbgen.material import Material
 from tbgen.score import GScore
+from tbgen.variant import Variant
 
 Counts = Mapping[GScore, int]
 """Positions per value, best for White first; values that do not occur are left out."""
@@ -86,7 +87,7 @@ class Record:
     """
 
     material: Material
-    rules: str
+    variant: Variant
     value: GScore
     depth: int
     """Plies until the accrued score is the value, under best play."""
@@ -238,7 +239,7 @@ class Endgame:
     """What an endgame gives."""
 
     material: Material
-    rules: str
+    variant: Variant
     sides: tuple[Typical, Typical]
     unusual: tuple[UnusualValue, ...]
     """Values of fewer than :data:`tbgen.report.facts.endgames.UNUSUAL_SHARE` of the quiet positions, White to
@@ -312,7 +313,7 @@ class MatingPotential:
     """Can it be won? The rule of thumb, and the truth."""
 
     material: Material
-    rules: str
+    variant: Variant
     rule: MatingRule
     truth: tuple[MatingTruth, MatingTruth]
     """White's mates, then Black's, where no side has its two or more bishops on one colour."""
@@ -336,7 +337,7 @@ class TableReport:
     """Everything about one table."""
 
     material: Material
-    rules: str
+    variant: Variant
     digest: str
     tbgen_version: str
     bytes: int

@@ -24,6 +24,7 @@ from tbgen.retro.kernels.single_layer import solve_layer
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 from tbgen.score import NONE, GScore
+from tbgen.variant import Variant
 
 _BYTES_PER_SLOT: Final = 54
 """Of a workspace, events and results, per slot of the phase for one side to move."""
@@ -59,7 +60,7 @@ class LayerSolver:
         loader.recall(phase)
         self._pool, self._phase_size = loader.pool, layout.phase_size
         self._starts = loader.pool.targets.begin[phase].copy()
-        self._ws = ws = make_workspace(layout)
+        self._ws = ws = make_workspace(layout, Variant.R_MOBILITY)
         place_pawns(ws.frame, layout, phase)
         mirrored = mirrors_itself(layout, phase)
         parts = list(pairwise(np.linspace(0, ws.frame.words, 4 * threads + 1).astype(int).tolist()))

@@ -33,7 +33,8 @@ from tbgen.retro.kernels.runs import empty_log, weave
 from tbgen.retro.kernels.sweep import MAX_DEPTH
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
-from tbgen.score import MAX_CODED_RANK, NONE, WHOLE_GAME
+from tbgen.score import MAX_CODED_RANK, NONE
+from tbgen.variant import Variant
 
 Woven = tuple[Any, ...]
 Progress = Callable[[str, int, int], None]
@@ -60,20 +61,21 @@ class Stages:
 def solve(
     material: Material,
     sources: Mapping[Material, Source],
+    variant: Variant,
     *,
     threads: int = 2,
     progress: Progress | None = None,
     stages: Stages | None = None,
     wide: bool | None = None,
     max_runs: int | None = None,
-    rules: str = "r",
 ) -> Table:
     """Solve the table of a material.
 
-    ``sources`` maps every successor material to its table. ``wide`` says whether to put all threads on one
-    phase after the other, rather than one thread on each phase; by default that depends on the phases' size.
-    With more than ``max_runs`` runs of accrued scores the table goes without any; for whole-game mobility
-    (``rules`` ``wg``, the same for the sources) there are none.
+    ``sources`` maps every successor material to its table of the same variant. ``wide`` says whether to
+    put all threads on one phase after the other, rather than one thread on each phase; by default that
+    depends on the phases' size.
+    With more than ``max_runs`` runs of accrued scores the table goes without any; in whole-game mobility
+    there are none.
 
     :raises ValueError: if ``wide`` is asked of a table with en passant positions.
     :raises OverflowError: if a value has no code or a depth no room; no material of five men comes near.
@@ -87,7 +89,7 @@ def solve(
     clock = time.perf_counter()
     loader = PoolLoader(layout, sources)
     stages.add("sub-tables", clock)
-    solver = _Solver(layout, loader, threads, progress or (lambda *_: None), stages, max_runs, rules)
+    solver = _Solver(layout, loader, variant, threads, progress or (lambda *_: None), stages, max_runs)
     solver.run(wide)
     clock = time.perf_counter()
     table = solver.table()
@@ -102,14 +104,14 @@ class _Solver:
         self,
         layout: Layout,
         loader: PoolLoader,
+        variant: Variant,
         threads: int,
         progress: Progress,
         stages: Stages,
         max_runs: int | None,
-        rules: str,
     ) -> None:
-        self.rules, self.whole_game = rules, rules == WHOLE_GAME
-        self.max_runs = 0 if self.whole_game else max_runs
+        self.variant = variant
+        self.max_runs = max_runs if variant.resets else 0
         self.keep_runs = self.max_runs != 0
         self.runs = 0
         self.layout, self.loader, self.stages, self.progress = layout, loader, stages, progress
@@ -125,7 +127,7 @@ class _Solver:
         """Solve all phases; those with equally many pawn steps left are independent of each other."""
         idle: SimpleQueue[Workspace] = SimpleQueue()
         for _ in range(1 if wide else min(self.width, len(self.layout.placements))):
-            idle.put(make_workspace(self.layout, self.whole_game))
+            idle.put(make_workspace(self.layout, self.variant))
         phases, done = len(self.layout.placements), 0
         try:
             for group in phase_groups(self.layout):
@@ -150,7 +152,7 @@ class _Solver:
             raise OverflowError(f"{self.layout.material}: depths beyond {MAX_DEPTH} plies have no room")
         if rank > MAX_CODED_RANK + 1:
             raise OverflowError(f"{self.layout.material}: scores of rank {rank - 1} have no code in a table")
-        if not self.whole_game:
+        if self.variant.resets:
             with self._lock:
                 self.stages.layers = max(self.stages.layers, 2 * (rank - FIRST_LAYER))
 
@@ -202,7 +204,7 @@ class _Solver:
             clock = self.stages.add("outer sweeps", clock)
             if not retire(ws.phase, ws.white, ws.black):
                 break
-            if rank >= FIRST_LAYER and not self.whole_game:
+            if rank >= FIRST_LAYER and self.variant.resets:
                 logs = _results(
                     go(run_inner, ws, pool, a, rank, events[a], logs[a], starts, self.keep_runs) for a in both
                 )
@@ -226,7 +228,7 @@ class _Solver:
                 for a in both
             )
             clock = self.stages.add("settling", clock)
-            self.progress("rank" if self.whole_game else "layer", rank, 0)
+            self.progress("layer" if self.variant.resets else "rank", rank, 0)
             rank += 1
         black, white = _results(
             go(weave, log, ws.frame.words, pool.value, pool.depth, starts) for log in logs
@@ -281,7 +283,7 @@ class _Solver:
                 column.append(array[part])
         rank, run_value, run_depth = (np.concatenate(column) for column in runs)
         return Table(
-            layout.material, self.rules, value, depth, mask.reshape(2, 2, -1), rank, run_value, run_depth,
+            layout.material, self.variant, value, depth, mask.reshape(2, 2, -1), rank, run_value, run_depth,
             self.configs, ep_value, ep_depth,
         )  # fmt: skip
 

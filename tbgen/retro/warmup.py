@@ -6,6 +6,7 @@ from tbgen.accelerate import mark_compiled
 from tbgen.material import Material
 from tbgen.retro.expansion import expand
 from tbgen.retro.solver import solve
+from tbgen.variant import Variant
 
 FAMILY: Final = "solver"
 """Name of these kernels in the cache."""
@@ -15,6 +16,6 @@ def compile_kernels() -> None:
     """Compile every kernel by solving the smallest table both ways, then mark the cache."""
     smallest = Material.parse("KvK")
     for wide in (False, True):
-        table = solve(smallest, {}, wide=wide)
+        table = solve(smallest, {}, Variant.R_MOBILITY, wide=wide)
         expand(table.layout, 0, table.value, table.depth)
     mark_compiled(FAMILY)

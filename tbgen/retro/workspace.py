@@ -11,6 +11,7 @@ from tbgen.retro.kernels.moves import MAX_ORIGINS
 from tbgen.retro.kernels.phase import Workspace
 from tbgen.retro.kernels.resets import room_for_exits
 from tbgen.retro.kernels.sweep import BATCH, Scratch, Sets
+from tbgen.variant import Variant
 
 
 def frame_of(layout: Layout) -> Frame:
@@ -100,8 +101,9 @@ def make_attacker(words: int, waiting: np.ndarray, whole_game: bool) -> Attacker
     )
 
 
-def make_workspace(layout: Layout, whole_game: bool = False) -> Workspace:
-    """Return room to solve any phase of a layout, by the rules of whole-game mobility or of r-mobility."""
+def make_workspace(layout: Layout, variant: Variant) -> Workspace:
+    """Return room to solve any phase of a layout in a variant."""
+    whole_game = not variant.resets
     frame = frame_of(layout)
     phase = make_phase(frame.words, whole_game)
     return Workspace(

@@ -8,17 +8,13 @@ from typing import Final
 
 from tbgen.errors import UsageError
 from tbgen.material import Material
-from tbgen.score import WHOLE_GAME
+from tbgen.variant import Variant
 
 FORMAT: Final = "tbgen table"
 """Attribute ``format`` of every table file."""
 
 FORMAT_VERSION: Final = 2
 """Raised by every change that an older reader would misread."""
-
-RULES: Final = ("r", WHOLE_GAME)
-"""Rules that tables can be built for, r-mobility and whole-game mobility; the name and the attribute
-``rules`` of a file say which it was."""
 
 CHUNK_BYTES: Final = 16384
 """Decoded size of a full chunk, the unit of compression and of random access.
@@ -34,13 +30,13 @@ BLOCK: Final = 4096
 SUFFIX: Final = ".h5"
 
 
-def table_path(directory: Path, material: str, rules: str = "r") -> Path:
+def table_path(directory: Path, material: str, variant: Variant) -> Path:
     """Return where the table of a material lies in a directory.
 
-    >>> table_path(Path("data"), "KBvK").as_posix()
+    >>> table_path(Path("data"), "KBvK", Variant.R_MOBILITY).as_posix()
     'data/KBvK.r.h5'
     """
-    return directory / f"{material}.{rules}{SUFFIX}"
+    return directory / f"{material}.{variant}{SUFFIX}"
 
 
 def rules_of_name(path: Path) -> str | None:
@@ -55,14 +51,14 @@ def rules_of_name(path: Path) -> str | None:
     return None
 
 
-def tables_in(directory: Path, rules: str = "r") -> list[Material]:
+def tables_in(directory: Path, variant: Variant) -> list[Material]:
     """Return the materials whose files lie in a directory, in build order."""
-    ending = f".{rules}{SUFFIX}"
+    ending = f".{variant}{SUFFIX}"
     found = []
     for path in directory.glob(f"*{ending}"):
         with suppress(UsageError):
             material = Material.parse(path.name.removesuffix(ending))
-            if table_path(directory, material.name, rules) == path:
+            if table_path(directory, material.name, variant) == path:
                 found.append(material)
     return sorted(found)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tbgen.store.format import FORMAT, FORMAT_VERSION
+from tbgen.variant import Variant
 
 FACTS = (
     "rules",
@@ -65,7 +66,7 @@ class TableInfo:
     """The facts of one table file."""
 
     path: Path
-    rules: str
+    variant: Variant
     material: str
     free_men: str
     """Free men in index order, White's in upper case, such as ``K k B``."""
@@ -109,7 +110,7 @@ class TableInfo:
 
         return cls(
             path=path,
-            rules=text("rules"),
+            variant=Variant(text("rules")),
             material=text("material"),
             free_men=text("free_men"),
             pawns=text("pawns"),
@@ -131,7 +132,7 @@ class TableInfo:
 
     def facts(self) -> dict[str, Any]:
         """Return what the manifest repeats."""
-        return {name: getattr(self, name) for name in FACTS}
+        return {name: self.variant if name == "rules" else getattr(self, name) for name in FACTS}
 
 
 def manifest_of(facts: Mapping[str, Any], lines: Iterable[str]) -> Manifest:

@@ -24,8 +24,9 @@ from tbgen.score import NONE, GScore
 from tbgen.store.cache import ChunkCache
 from tbgen.store.chunks import ChunkedArray, DamagedChunkError
 from tbgen.store.dataset import MASK, manifest_line
-from tbgen.store.format import BLOCK, FORMAT, FORMAT_VERSION, RULES, rules_of_name
+from tbgen.store.format import BLOCK, FORMAT, FORMAT_VERSION, rules_of_name
 from tbgen.store.info import TableInfo, manifest_of
+from tbgen.variant import Variant
 
 CACHE_BYTES: Final = 32 << 20
 """Decoded chunks kept by a file that is not given a cache."""
@@ -228,14 +229,14 @@ class TableFile:
         return self._guard(self._start.read)
 
     def _command(self, *options: str) -> str:
-        rules = [] if self._rules == RULES[0] else ["--rules", self._rules]
+        rules = [] if self._variant is Variant.R_MOBILITY else ["--rules", self._variant]
         return shlex.join(["tbgen", "build", *options, self._name, "--dir", str(self.path.parent), *rules])
 
     @property
-    def _rules(self) -> str:
-        """The rules that the file's name promises."""
+    def _variant(self) -> Variant:
+        """The variant that the file's name promises."""
         named = rules_of_name(self.path)
-        return named if named in RULES else RULES[0]
+        return next((variant for variant in Variant if variant == named), Variant.R_MOBILITY)
 
     def _open(self) -> h5py.File:
         try:
@@ -250,7 +251,7 @@ class TableFile:
         except DamagedTableError:
             raise
         except FileNotFoundError:
-            raise MissingTableError(self._name, self.path.parent, self._rules) from None
+            raise MissingTableError(self._name, self.path.parent, self._variant) from None
         except NotADirectoryError:
             raise TbgenError(f"{self.path.parent} is not a directory; choose another with --dir") from None
         except PermissionError:
@@ -281,11 +282,12 @@ class TableFile:
             raise self.damaged(f"its format version {version} is that of an older tbgen")
         if attributes.get("complete") != 1:
             raise self.damaged("its build was interrupted")
+        rules = bytes(attributes["rules"]).decode()
+        if all(rules != variant for variant in Variant):
+            raise self.damaged(f"its rules {quote(rules)} are unknown")
+        if rules_of_name(self.path) not in (None, rules):
+            raise self.damaged(f"it holds values for the rules {quote(rules)}")
         self.info = TableInfo.of_attributes(self.path, attributes, os.path.getsize(self.path))
-        if self.info.rules not in RULES:
-            raise self.damaged(f"its rules {quote(self.info.rules)} are unknown")
-        if rules_of_name(self.path) not in (None, self.info.rules):
-            raise self.damaged(f"it holds values for the rules {quote(self.info.rules)}")
         self._material = Material.parse(self.info.material)
         layout = layout_of(self._material)
         sizes = (free_men(layout), pawns(layout), layout.size, layout.phase_size)
@@ -304,7 +306,7 @@ class TableFile:
         arrays = {name: array.read() for name, array in self._arrays.items()}
         return Table(
             self._material,
-            self.info.rules,
+            self.info.variant,
             arrays["value"],
             arrays["depth"].astype(np.uint16, copy=False),
             arrays[MASK].view("<u8").astype(np.uint64, copy=False),

@@ -10,6 +10,7 @@ from tbgen.index.table import Table
 from tbgen.material import Material
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
+from tbgen.variant import Variant
 
 KEPT: Final = 256 << 20
 """Bytes of small tables that a build keeps in memory for those that rest on them."""
@@ -19,10 +20,10 @@ _SMALL: Final = KEPT // 4
 
 
 class Sources:
-    """The tables of a directory for some rules as sources; a context, which closes the files."""
+    """The tables of a directory for one variant as sources; a context, which closes the files."""
 
-    def __init__(self, directory: Path, rules: str = "r") -> None:
-        self._directory, self._rules = directory, rules
+    def __init__(self, directory: Path, variant: Variant) -> None:
+        self._directory, self._variant = directory, variant
         self._kept: OrderedDict[Material, ArraySource] = OrderedDict()
         self._files: dict[Material, TableFile] = {}
 
@@ -47,7 +48,7 @@ class Sources:
             return self._kept[material]
         if material in self._files:
             return self._files[material]
-        file = TableFile(table_path(self._directory, material.name, self._rules), material=material)
+        file = TableFile(table_path(self._directory, material.name, self._variant), material=material)
         if 2 * file.info.size * BYTES_PER_SLOT > _SMALL:
             self._files[material] = file
             return file

@@ -95,7 +95,7 @@ class Proof:
         progress: Progress,
         claims: Claims | None = None,
     ) -> None:
-        if not table.accrued and not table.whole_game and claims is None:
+        if table.variant.resets and not table.accrued and claims is None:
             raise ValueError(f"{table.material} has no accrued scores, and nobody makes any")
         self.claims = claims
         layout = table.layout
@@ -109,7 +109,7 @@ class Proof:
             rows_of_rights(layout, table.ep_config),
             table.ep_value,
             table.ep_depth,
-            table.whole_game,
+            not table.variant.resets,
             0,
             np.empty((2, 0), np.int32),
         )
@@ -134,7 +134,7 @@ class Proof:
     @property
     def _made(self) -> bool:
         """Whether layers are made on the way."""
-        return not self.table.accrued and not self.table.whole_game
+        return self.table.variant.resets and not self.table.accrued
 
     def survey(self, stop: int) -> None:
         """Find the positions before slot ``stop`` and their ranks."""
@@ -172,7 +172,7 @@ class Proof:
         self.game = self.game._replace(base=base, key=np.zeros((2, stop - base), np.int32))
         ranges = self.threads.ranges(stop - base)
         images = self.threads.each(self._begin, ranges)
-        if self.table.whole_game:
+        if not self.table.variant.resets:
             self.progress("states", first / len(self.layout.placements))
             return self._prove_layer(ranges, _FIRST_RANK, MIDDLE)
         lengths = [len(originals) for _, originals in images]

@@ -14,6 +14,7 @@ from tbgen.index.table import LAST_RUN, Table
 from tbgen.material import Material, closure
 from tbgen.store.format import BLOCK, table_path
 from tbgen.store.reader import TableFile
+from tbgen.variant import Variant
 from tbgen.verify.consistency import inconsistency
 from tbgen.verify.report import VerifyResult
 
@@ -59,15 +60,15 @@ def verify(
     directory: Path,
     reporter: Reporter,
     *,
+    variant: Variant,
     sample: int | None = None,
     seed: int = 0,
     threads: int = 2,
     limit: int = 10,
-    rules: str = "r",
 ) -> Iterator[TableProof]:
     """Prove tables and all that they can turn into, in build order, and yield what became of each.
 
-    A table rests on its sub-tables for the same ``rules``: it is not proved where one of them is not. The
+    A table rests on its sub-tables of the same ``variant``: it is not proved where one of them is not. The
     other arguments after the star are those of :func:`tbgen.verify.proof.verify_table`.
     """
     order = closure(materials)
@@ -82,7 +83,7 @@ def verify(
         proof = _obstacle(material, failed)
         if proof is None:
             try:
-                with TableFile(table_path(directory, material.name, rules), material=material) as file:
+                with TableFile(table_path(directory, material.name, variant), material=material) as file:
                     table = _read(file, threads)
                     result = verify_table(
                         table,

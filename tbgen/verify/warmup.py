@@ -9,6 +9,7 @@ from tbgen.index.layout import layout_of
 from tbgen.index.table import Table
 from tbgen.material import Material
 from tbgen.score import NONE
+from tbgen.variant import Variant
 from tbgen.verify.proof import Proof
 from tbgen.verify.threads import ProofThreads
 
@@ -32,7 +33,7 @@ def _empty_table() -> Table:
     layout = layout_of(Material.parse("KvK"))
     return Table(
         layout.material,
-        "r",
+        Variant.R_MOBILITY,
         np.full((2, layout.size), NONE, np.uint8),
         np.zeros((2, layout.size), np.uint16),
         np.zeros((2, 2, layout.size // 64), np.uint64),

@@ -14,6 +14,7 @@ from tbgen.cli import progress
 from tbgen.cli.main import main
 from tbgen.material import all_materials
 from tbgen.store.format import table_path, tables_in
+from tbgen.variant import Variant
 from tests.support.builds import digest, logged
 from tests.support.commands import logged_answer
 
@@ -74,7 +75,7 @@ def test_a_log_that_cannot_be_written(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "tbgen", "build", "KvK", "--dir", str(tmp_path)]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, text=True, cwd="/")
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 2)
-    assert tables_in(tmp_path) == all_materials(2)
+    assert tables_in(tmp_path, Variant.R_MOBILITY) == all_materials(2)
 
 
 def test_the_command(tmp_path: Path, three_men: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,7 +96,7 @@ def test_the_command_in_json(tmp_path: Path, three_men: Path, capsys: pytest.Cap
     assert [table["material"] for table in document["built"]] == ["KvK", "KNvK"]
     table = document["built"][1]
     assert table["digest"] == digest(three_men, "KNvK")
-    assert table["bytes"] == table_path(tmp_path, "KNvK").stat().st_size
+    assert table["bytes"] == table_path(tmp_path, "KNvK", Variant.R_MOBILITY).stat().st_size
     assert (table["positions"], table["max_depth"]) == (53_806, 44)
     assert table["peak_memory"] > 10 << 20
     assert set(table["stages"]) >= {"sub-tables", "write"}

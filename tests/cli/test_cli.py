@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import tbgen
 from tbgen.cli.main import main
 from tbgen.store.format import table_path
+from tbgen.variant import Variant
 from tests.support.commands import failure
 from tests.support.processes import start
 
@@ -45,11 +46,13 @@ def test_failures(words: list[str], code: int, sentence: str, capsys: pytest.Cap
 
 
 def test_a_damaged_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    table_path(tmp_path, "KBvK").write_bytes(b"something else")
+    table_path(tmp_path, "KBvK", Variant.R_MOBILITY).write_bytes(b"something else")
     assert "tbgen build --force KBvK" in failure(capsys, 1, "probe", KBK, "--dir", str(tmp_path))
     for words in ([], ["KBvK"]):
         sentence = failure(capsys, 1, "info", *words, "--dir", str(tmp_path))
-        assert sentence.startswith(f"tbgen: {table_path(tmp_path, 'KBvK')} cannot be used: ")
+        assert sentence.startswith(
+            f"tbgen: {table_path(tmp_path, 'KBvK', Variant.R_MOBILITY)} cannot be used: "
+        )
     assert main(["info", "--dir", str(tmp_path), "--json"]) == 1
     output = capsys.readouterr()
     assert output.err == ""

@@ -14,6 +14,7 @@ from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
 from tbgen.text import size_text
+from tbgen.variant import Variant
 from tests.support.commands import answer
 
 pytestmark = pytest.mark.usefixtures("default_directory")
@@ -49,8 +50,8 @@ def test_layers_beside_a_table(
     """They are named with their table and in the sums, and nowhere if there are none."""
     assert "layer" not in answer(capsys, "info") + answer(capsys, "info", "KNvK")
     for name in ("KvK", "KNvK"):
-        shutil.copy(table_path(reference_dir, name), tmp_path)
-    kvk, knvk = (table_path(tmp_path, name).stat().st_size for name in ("KvK", "KNvK"))
+        shutil.copy(table_path(reference_dir, name, Variant.R_MOBILITY), tmp_path)
+    kvk, knvk = (table_path(tmp_path, name, Variant.R_MOBILITY).stat().st_size for name in ("KvK", "KNvK"))
     (tmp_path / "KNvK.r.G3.5.layer.h5").write_bytes(bytes(1 << 20))
     (tmp_path / "KNvK.r.-G3.5.layer.h5").write_bytes(bytes(2 << 20))
     (tmp_path / "KNNvK.r.G3.5.layer.h5").write_bytes(bytes(5 << 20))
@@ -76,7 +77,7 @@ def test_what_is_missing_of_five_men(
     words = ["info", "--dir", str(tmp_path)]
     assert "men" not in answer(capsys, *words)
     five = [material for material in all_materials(5) if material.men == 5]
-    table_path(tmp_path, five[0].name).touch()
+    table_path(tmp_path, five[0].name, Variant.R_MOBILITY).touch()
     assert main(words) == 1  # the file is empty
     title, *_, last = capsys.readouterr().out.splitlines()
     assert title.startswith(f"{tmp_path}: 3 of 146 tables")
@@ -84,7 +85,7 @@ def test_what_is_missing_of_five_men(
     assert main([*words, "--json"]) == 1
     assert len(json.loads(capsys.readouterr().out)["missing"]) == 33 + 109
     for material in five[10:]:
-        table_path(tmp_path, material.name).touch()
+        table_path(tmp_path, material.name, Variant.R_MOBILITY).touch()
     assert main(words) == 1
     text = capsys.readouterr().out
     missing = text[text.index("missing: ") :].split()
@@ -113,12 +114,12 @@ def test_the_manifest(capsys: pytest.CaptureFixture[str], reference_dir: Path, t
     ]
     assert (document["fresh"], document["digest"]) == (last[2], last[4])
     for name in ("KvK", "KNvK"):
-        shutil.copy(table_path(reference_dir, name), tmp_path)
-    with TableFile(table_path(reference_dir, "KBvK")) as file:
+        shutil.copy(table_path(reference_dir, name, Variant.R_MOBILITY), tmp_path)
+    with TableFile(table_path(reference_dir, "KBvK", Variant.R_MOBILITY)) as file:
         table = file.read()
     table.run_mask, table.run_rank = np.zeros((2, 2, 0), np.uint64), table.run_rank[:0]
     table.run_value, table.run_depth = table.run_value[:0], table.run_depth[:0]
-    write_table(table, table_path(tmp_path, "KBvK"), version="9.9", build_seconds=2.0)
+    write_table(table, table_path(tmp_path, "KBvK", Variant.R_MOBILITY), version="9.9", build_seconds=2.0)
     _, changed, alone = manifest(capsys, "KBvK", "--dir", str(tmp_path))
     assert (changed[2:4], alone[3]) == ([tables[1][2], "left-out"], "1")
     others = manifest(capsys, "--dir", str(tmp_path))
@@ -128,7 +129,7 @@ def test_the_manifest(capsys: pytest.CaptureFixture[str], reference_dir: Path, t
 
 
 def test_the_manifest_of_what_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    table_path(tmp_path, "KBvK").write_bytes(b"something else")
+    table_path(tmp_path, "KBvK", Variant.R_MOBILITY).write_bytes(b"something else")
     for words, code in ((["KvK"], 3), ([], 1), (["KvK", "KBvK"], 3)):
         assert main(["info", "--manifest", *words, "--dir", str(tmp_path)]) == code
         output = capsys.readouterr()

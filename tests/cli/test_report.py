@@ -16,6 +16,7 @@ from tbgen.material import Material
 from tbgen.report.model import TableReport
 from tbgen.report.site.data import document
 from tbgen.report.site.site import Site
+from tbgen.variant import Variant
 
 DATE = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", re.MULTILINE)
 
@@ -93,7 +94,7 @@ def test_json(capsys: pytest.CaptureFixture[str], directory: Path, tmp_path: Pat
     output = capsys.readouterr()
     both = json.loads(output.out)
     with tbgen.open_tablebase(directory) as tables:
-        report = tbgen.report.facts.table.report_table(directory, "KvK", lines=tables)
+        report = tbgen.report.facts.table.report_table(directory, "KvK", Variant.R_MOBILITY, lines=tables)
     assert both["tables"] == [json.loads(json.dumps(document(report)))]
     assert [entry["g"] for entry in both["records"]["r"]] == ["G1.5", "G2.5", "G3.5", "G4.5", "G5.5", "G8.5"]
     assert (tmp_path / "tables/KvK.r.html").exists()
@@ -104,7 +105,7 @@ def test_progress_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("time.monotonic", lambda: now)
     shown: list[str] = []
     monkeypatch.setattr("tbgen.cli.report.ProgressLine.show", lambda _, line: shown.append(line))
-    tasks = [Task(Material.parse(name), "r", 40_000_000) for name in ("KQvK", "KRvK")]
+    tasks = [Task(Material.parse(name), Variant.R_MOBILITY, 40_000_000) for name in ("KQvK", "KRvK")]
     clock = Clock(tasks)
     clock.show("counted 0%", 0)
     now = 30.0
@@ -125,7 +126,7 @@ def test_an_interrupted_report_lacks_pages_only(
 ) -> None:
     real = Site.write_table
 
-    def interrupted(site: Site, report: TableReport, other: str | None = None) -> None:
+    def interrupted(site: Site, report: TableReport, other: Variant | None = None) -> None:
         if report.material.name == "KBvK":
             monkeypatch.setattr("os.replace", stop)
         real(site, report, other)

@@ -14,6 +14,7 @@ from tbgen.generator.lock import build_lock
 from tbgen.material import Material, all_materials
 from tbgen.store.format import layers_beside, table_path, tables_in
 from tbgen.store.writer import write_table
+from tbgen.variant import Variant
 from tests.support.builds import Diary
 from tests.support.commands import answer, failure
 from tests.support.reference_table import reference_table, whole_game_table
@@ -28,9 +29,14 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tables for both games of two and three men, from the reference solvers."""
     directory = tmp_path_factory.mktemp("both")
     for name in NAMES:
-        write_table(reference_table(name), table_path(directory, name), version="1", build_seconds=1.0)
+        write_table(
+            reference_table(name),
+            table_path(directory, name, Variant.R_MOBILITY),
+            version="1",
+            build_seconds=1.0,
+        )
     for name in NAMES[:2]:
-        path = table_path(directory, name, "wg")
+        path = table_path(directory, name, Variant.WHOLE_GAME)
         write_table(whole_game_table(name), path, version="1", build_seconds=1.0)
     return directory
 
@@ -42,31 +48,34 @@ def both(source: Path, tmp_path: Path) -> str:
     return str(tmp_path)
 
 
-def names_in(directory: str, rules: str) -> list[str]:
-    return [material.name for material in tables_in(Path(directory), rules)]
+def names_in(directory: str, variant: Variant) -> list[str]:
+    return [material.name for material in tables_in(Path(directory), variant)]
 
 
 def test_the_two_kinds_are_kept_apart(both: str) -> None:
     directory = Path(both)
-    assert (names_in(both, "r"), names_in(both, "wg")) == (["KvK", "KBvK", "KNvK"], ["KvK", "KBvK"])
-    assert missing([KNVK], directory) == []
-    assert missing([KNVK], directory, rules="wg") == [KNVK]
+    assert (names_in(both, Variant.R_MOBILITY), names_in(both, Variant.WHOLE_GAME)) == (
+        ["KvK", "KBvK", "KNvK"],
+        ["KvK", "KBvK"],
+    )
+    assert missing([KNVK], directory, Variant.R_MOBILITY) == []
+    assert missing([KNVK], directory, variant=Variant.WHOLE_GAME) == [KNVK]
     layer = directory / "KBvK.wg.G1.5.layer.h5"
     layer.touch()
-    assert layers_beside(table_path(directory, "KBvK")) == []
-    assert layers_beside(table_path(directory, "KBvK", "wg")) == [layer]
+    assert layers_beside(table_path(directory, "KBvK", Variant.R_MOBILITY)) == []
+    assert layers_beside(table_path(directory, "KBvK", Variant.WHOLE_GAME)) == [layer]
 
 
 def test_build(both: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Only what is missing for these rules; the other tables stay as they are."""
-    before = table_path(Path(both), "KNvK").read_bytes()
+    before = table_path(Path(both), "KNvK", Variant.R_MOBILITY).read_bytes()
     assert "1 table to build" in answer(capsys, "build", "KNvK", "--rules", "wg", "--estimate", "--dir", both)
     assert main(["build", "KNvK", "--rules", "wg", "--dir", both, "--json"]) == 0
     (built,) = json.loads(capsys.readouterr().out)["built"]
     assert (built["material"], built["rules"]) == ("KNvK", "wg")
     assert (built["layers"], built["accrued"]) == (0, False)
-    assert names_in(both, "wg") == ["KvK", "KBvK", "KNvK"]
-    assert table_path(Path(both), "KNvK").read_bytes() == before
+    assert names_in(both, Variant.WHOLE_GAME) == ["KvK", "KBvK", "KNvK"]
+    assert table_path(Path(both), "KNvK", Variant.R_MOBILITY).read_bytes() == before
     assert answer(capsys, "build", "KNvK", "--rules", "wg", "--dir", both).startswith("nothing to build")
     lines = answer(capsys, "info", "--manifest", "KNvK", "--rules", "wg", "--dir", both).splitlines()
     assert lines[1].startswith("KNvK wg ")
@@ -82,15 +91,18 @@ def test_interrupted_builds_go_on(both: str) -> None:
     leftover.touch()
     os.utime(leftover, (1, 1))
     diary = Diary()
-    built = build([KNVK], Path(both), diary, rules="wg")
+    built = build([KNVK], Path(both), diary, variant=Variant.WHOLE_GAME)
     assert [table.info.material for table in built] == ["KNvK"]
     assert not leftover.exists()
-    assert built[0].info.rules == "wg"
+    assert built[0].info.variant is Variant.WHOLE_GAME
 
 
 def test_builds_of_both_kinds_do_not_wait_for_each_other(both: str) -> None:
     notes: list[str] = []
-    with build_lock(Path(both), notes.append), build_lock(Path(both), notes.append, "wg"):
+    with (
+        build_lock(Path(both), notes.append, Variant.R_MOBILITY),
+        build_lock(Path(both), notes.append, Variant.WHOLE_GAME),
+    ):
         begun = time.monotonic()
     assert notes == []
     assert time.monotonic() - begun < 5
@@ -105,7 +117,10 @@ def test_there_is_nothing_to_choose(both: str, capsys: pytest.CaptureFixture[str
 
 def test_estimates() -> None:
     """Without layers and accrued scores tables are smaller and sooner built."""
-    whole, reset = ([estimate(m, 2, rules=rules) for m in all_materials(5)] for rules in ("wg", "r"))
+    whole, reset = (
+        [estimate(m, Variant.R_MOBILITY, variant, 2) for m in all_materials(5)]
+        for variant in (Variant.WHOLE_GAME, Variant.R_MOBILITY)
+    )
     for one, other in zip(whole, reset, strict=True):
         assert one.seconds < other.seconds
         assert one.memory < other.memory
@@ -142,13 +157,13 @@ def test_verify(both: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert document["tables"][1]["states"] <= 100
     assert main(["verify", "KNvK", "--rules", "wg", "--dir", both]) == 3
     assert "--rules wg" in capsys.readouterr().err
-    table_path(Path(both), "KvK", "wg").unlink()
+    table_path(Path(both), "KvK", Variant.WHOLE_GAME).unlink()
     assert main(["verify", "KBvK", "--rules", "wg", "--dir", both]) == 3
     output = capsys.readouterr()
     assert "not proved, since its sub-table KvK is not" in output.out
     assert f"tbgen build KvK --dir {both} --rules wg" in output.err
     for name in ("KBvK", "KvK"):
-        table_path(Path(both), name, "wg").unlink(missing_ok=True)
+        table_path(Path(both), name, Variant.WHOLE_GAME).unlink(missing_ok=True)
     sentence = failure(capsys, 3, "verify", "--rules", "wg", "--dir", both)
     assert f"there are no tables for the rules wg in {both}" in sentence
     assert sentence.endswith("--rules wg\n")
@@ -159,7 +174,7 @@ def test_a_table_that_is_wrong(both: str, capsys: pytest.CaptureFixture[str]) ->
     slot = int((table.depth[1] > 1).argmax())
     table.depth[1, slot] += 1
     try:
-        write_table(table, table_path(Path(both), "KBvK", "wg"), version="1", build_seconds=1.0)
+        write_table(table, table_path(Path(both), "KBvK", Variant.WHOLE_GAME), version="1", build_seconds=1.0)
     finally:
         table.depth[1, slot] -= 1
     assert main(["verify", "--rules", "wg", "--dir", both]) == 1

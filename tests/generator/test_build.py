@@ -19,6 +19,7 @@ from tbgen.generator.lock import LOCK_NAME
 from tbgen.material import Material
 from tbgen.store.format import table_path, tables_in
 from tbgen.store.reader import TableFile
+from tbgen.variant import Variant
 from tests.support.builds import Diary, digest
 from tests.support.commands import logged_answer
 
@@ -30,32 +31,33 @@ KPVK = Material.parse("KPvK")
 
 def inodes(directory: Path) -> dict[str, int]:
     return {
-        material.name: table_path(directory, material.name).stat().st_ino for material in tables_in(directory)
+        material.name: table_path(directory, material.name, Variant.R_MOBILITY).stat().st_ino
+        for material in tables_in(directory, Variant.R_MOBILITY)
     }
 
 
 def test_sub_tables_come_first_and_finished_tables_are_skipped(tmp_path: Path) -> None:
     directory, diary = tmp_path / "new" / "tables", Diary()
-    assert missing([KBVK], directory) == [Material.parse("KvK"), KBVK]
-    (first, second) = build([KBVK], directory, diary)
+    assert missing([KBVK], directory, Variant.R_MOBILITY) == [Material.parse("KvK"), KBVK]
+    (first, second) = build([KBVK], directory, diary, variant=Variant.R_MOBILITY)
     assert diary.begun == [("KvK", 1, 2), ("KBvK", 2, 2)]
     assert diary.finished == ["KvK", "KBvK"]
     assert len(diary.stages) > 1
     assert sorted(os.listdir(directory)) == [LOCK_NAME, "KBvK.r.h5", "KvK.r.h5"]
     assert (first.info.material, second.info.material) == ("KvK", "KBvK")
-    assert second.info.bytes == table_path(directory, "KBvK").stat().st_size
+    assert second.info.bytes == table_path(directory, "KBvK", Variant.R_MOBILITY).stat().st_size
     assert second.info.max_depth == 46
     assert second.layers > 20
     assert second.seconds >= sum(second.stages[stage] for stage in ("sub-tables", "write"))
     before, diary = inodes(directory), Diary()
-    assert build([KBVK], directory, diary) == []
+    assert build([KBVK], directory, diary, variant=Variant.R_MOBILITY) == []
     assert (diary.begun, diary.notes, inodes(directory)) == ([], [], before)
 
 
 def test_force_builds_the_named_tables_alone(own: Path) -> None:
     before = inodes(own)
-    assert missing([KBVK], own, force=[KBVK]) == [KBVK]
-    built = build([KBVK], own, Diary(), force=True)
+    assert missing([KBVK], own, Variant.R_MOBILITY, force=[KBVK]) == [KBVK]
+    built = build([KBVK], own, Diary(), variant=Variant.R_MOBILITY, force=True)
     assert [table.info.material for table in built] == ["KBvK"]
     after = inodes(own)
     assert {name for name in after if after[name] != before[name]} == {"KBvK"}
@@ -65,19 +67,19 @@ def test_force_builds_the_named_tables_alone(own: Path) -> None:
 def test_two_builds_give_the_same_digest(name: str, own: Path) -> None:
     before = digest(own, name)
     for threads in (1, 3):
-        build([Material.parse(name)], own, Diary(), force=True, threads=threads)
+        build([Material.parse(name)], own, Diary(), variant=Variant.R_MOBILITY, force=True, threads=threads)
         assert digest(own, name) == before
 
 
 def test_accrued_scores_left_out(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All else stays as it is."""
-    with TableFile(table_path(own, "KBvK")) as file:
+    with TableFile(table_path(own, "KBvK", Variant.R_MOBILITY)) as file:
         assert (file.info.accrued, file.info.runs) == (1, 56_507)
         value, depth = file.read_fresh()
     words = ["build", "KBvK", "--force", "--accrued", "none", "--json", "--dir", str(own)]
     (document,) = json.loads(logged_answer(capsys, *words))["built"]
     assert document["accrued"] is False
-    with TableFile(table_path(own, "KBvK")) as file:
+    with TableFile(table_path(own, "KBvK", Variant.R_MOBILITY)) as file:
         file.check()
         assert (file.info.accrued, file.info.runs) == (0, 0)
         assert np.array_equal((value, depth), file.read_fresh())
@@ -93,11 +95,11 @@ def test_accrued_scores_left_out(own: Path, capsys: pytest.CaptureFixture[str]) 
 
 def test_accrued_scores_that_are_too_many(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By default they are left out where a table has more runs than it may."""
-    with TableFile(table_path(own, "KBvK")) as file:
+    with TableFile(table_path(own, "KBvK", Variant.R_MOBILITY)) as file:
         runs, fresh = file.info.runs, file.info.manifest.fresh
     for most, stored in ((runs - 1, 0), (2 * runs, 1)):
         monkeypatch.setattr(Accrued, "max_runs", lambda *_, most=most: most)
-        (built,) = build([KBVK], own, Diary(), force=True)
+        (built,) = build([KBVK], own, Diary(), variant=Variant.R_MOBILITY, force=True)
         assert built.info.accrued == stored
         assert built.info.manifest.fresh == fresh
 
@@ -113,24 +115,26 @@ def test_which_tables_store_accrued_scores() -> None:
 def test_two_builds_of_four_men_give_the_same_digest(name: str, tables: Path, tmp_path: Path) -> None:
     material = Material.parse(name)
     for sub in material.successors():
-        shutil.copy(table_path(tables, sub.name), tmp_path)
-    build([material], tmp_path, Diary(), threads=3)
+        shutil.copy(table_path(tables, sub.name, Variant.R_MOBILITY), tmp_path)
+    build([material], tmp_path, Diary(), variant=Variant.R_MOBILITY, threads=3)
     assert digest(tmp_path, name) == digest(tables, name)
 
 
 def test_a_damaged_sub_table_stops_the_build(own: Path) -> None:
-    table_path(own, "KQvK").write_bytes(b"something else")
-    table_path(own, "KPvK").unlink()
+    table_path(own, "KQvK", Variant.R_MOBILITY).write_bytes(b"something else")
+    table_path(own, "KPvK", Variant.R_MOBILITY).unlink()
     with pytest.raises(DamagedTableError, match="tbgen build --force KQvK"):
-        build([KPVK], own, Diary())
-    assert not table_path(own, "KPvK").exists()
-    build([Material.parse("KQvK")], own, Diary(), force=True)
-    assert [table.info.material for table in build([KPVK], own, Diary())] == ["KPvK"]
+        build([KPVK], own, Diary(), variant=Variant.R_MOBILITY)
+    assert not table_path(own, "KPvK", Variant.R_MOBILITY).exists()
+    build([Material.parse("KQvK")], own, Diary(), variant=Variant.R_MOBILITY, force=True)
+    assert [table.info.material for table in build([KPVK], own, Diary(), variant=Variant.R_MOBILITY)] == [
+        "KPvK"
+    ]
 
 
 def test_tables_finished_before_a_failure_are_kept(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("KNvK", "KPvK"):
-        table_path(own, name).unlink()
+        table_path(own, name, Variant.R_MOBILITY).unlink()
     replace = os.replace
 
     def failing(source: Path, target: Path) -> None:
@@ -141,11 +145,11 @@ def test_tables_finished_before_a_failure_are_kept(own: Path, monkeypatch: pytes
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", failing)
         with pytest.raises(TbgenError, match=r"the disk is full: .*KPvK.* was not written"):
-            build([KPVK], own, Diary())
-    assert KPVK not in tables_in(own)
-    assert Material.parse("KNvK") in tables_in(own)
+            build([KPVK], own, Diary(), variant=Variant.R_MOBILITY)
+    assert KPVK not in tables_in(own, Variant.R_MOBILITY)
+    assert Material.parse("KNvK") in tables_in(own, Variant.R_MOBILITY)
     diary = Diary()
-    build([KPVK], own, diary)
+    build([KPVK], own, diary, variant=Variant.R_MOBILITY)
     assert (diary.begun, diary.notes) == ([("KPvK", 1, 1)], [])
 
 
@@ -162,9 +166,9 @@ def test_leftovers_are_removed_even_if_nothing_is_missing(own: Path, monkeypatch
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", refuse)
-        assert build([KBVK], own, diary) == []
+        assert build([KBVK], own, diary, variant=Variant.R_MOBILITY) == []
     assert (diary.notes, left.exists()) == ([], True)
-    assert build([KBVK], own, diary) == []
+    assert build([KBVK], own, diary, variant=Variant.R_MOBILITY) == []
     assert (diary.notes, left.exists()) == ([f"removed {left.name}, left by an interrupted build"], False)
     assert not (own / LOCK_NAME).exists()
 
@@ -176,8 +180,8 @@ def test_a_file_system_without_locks(own: Path, monkeypatch: pytest.MonkeyPatch)
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", without)
-    table_path(own, "KBvK").unlink()
+    table_path(own, "KBvK", Variant.R_MOBILITY).unlink()
     diary = Diary()
-    build([KBVK], own, diary)
+    build([KBVK], own, diary, variant=Variant.R_MOBILITY)
     assert diary.finished == ["KBvK"]
     assert diary.notes == [f"{own} has no file locks: see to it that no other build is at work there"]

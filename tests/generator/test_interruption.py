@@ -16,6 +16,7 @@ from tbgen.generator.lock import LOCK_NAME
 from tbgen.material import Material, all_materials
 from tbgen.store.format import tables_in
 from tbgen.store.reader import TableFile
+from tbgen.variant import Variant
 from tests.support.builds import Diary, digest, logged
 from tests.support.processes import end, started, stopping, wait_for
 
@@ -39,12 +40,12 @@ def test_a_killed_build_leaves_no_half_table(
     assert logged(error)[-1].startswith("KBvK: 2 of 2, begun; ")
     (leftover,) = tmp_path.glob("*.tmp-*")
     assert leftover.name.startswith("KBvK.r.h5.tmp-")
-    assert tables_in(tmp_path) == [Material.parse("KvK")]
+    assert tables_in(tmp_path, Variant.R_MOBILITY) == [Material.parse("KvK")]
     if moment != "replace":
         with pytest.raises(TbgenError, match=r"interrupted|damaged|truncated"):
             TableFile(leftover)
     diary = Diary()
-    build([KBVK], tmp_path, diary)
+    build([KBVK], tmp_path, diary, variant=Variant.R_MOBILITY)
     assert diary.begun == [("KBvK", 1, 1)]
     assert [note for note in diary.notes if leftover.name in note and note.startswith("removed ")]
     assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KBvK.r.h5", "KvK.r.h5"]
@@ -61,13 +62,13 @@ def test_builds_killed_again_and_again(three_men: Path, tmp_path: Path) -> None:
             time.sleep(rng.uniform(0, 0.15))
             running.kill()
             output, _ = running.communicate()
-        there = [material.name for material in tables_in(tmp_path)]
+        there = [material.name for material in tables_in(tmp_path, Variant.R_MOBILITY)]
         assert all(digest(tmp_path, name) == digest(three_men, name) for name in there)
         assert len(there) >= finished
         finished = len(there)
         assert {line.split()[0] for line in output.splitlines() if "plies" in line} <= {*there}
     diary = Diary()
-    build(all_materials(3), tmp_path, diary)
+    build(all_materials(3), tmp_path, diary, variant=Variant.R_MOBILITY)
     assert len(diary.finished) == 6 - finished
     assert sorted(os.listdir(tmp_path)) == sorted(
         [LOCK_NAME, *(f"{material}.r.h5" for material in all_materials(3))]
@@ -85,10 +86,10 @@ def test_a_build_killed_while_its_file_grows(own: Path) -> None:
         running.kill()
         assert end(running)[0] == -signal.SIGKILL
     (leftover,) = own.glob("KBvKN.r.h5.tmp-*")
-    assert 0 < leftover.stat().st_size < estimate(material).disk
-    assert material not in tables_in(own)
+    assert 0 < leftover.stat().st_size < estimate(material, Variant.R_MOBILITY, Variant.R_MOBILITY).disk
+    assert material not in tables_in(own, Variant.R_MOBILITY)
     diary = Diary()
-    (built,) = build([material], own, diary)
+    (built,) = build([material], own, diary, variant=Variant.R_MOBILITY)
     assert [note for note in diary.notes if leftover.name in note]
     assert digest(own, "KBvKN") == built.info.digest
     assert not list(own.glob("*.tmp-*"))
@@ -118,7 +119,10 @@ def test_an_interrupted_build(
     assert (code, error.splitlines()[-1]) == (128 + number, f"tbgen: {said}")
     sums = logged(error.removesuffix(f"tbgen: {said}\n"))[-1]
     assert re.fullmatch(r"stopped: 3 of 4 tables built in .*; the same command goes on from there", sums)
-    assert set(tables_in(tmp_path)) == {*all_materials(2), *map(Material.parse, ("KQvK", "KRvK"))}
+    assert set(tables_in(tmp_path, Variant.R_MOBILITY)) == {
+        *all_materials(2),
+        *map(Material.parse, ("KQvK", "KRvK")),
+    }
     assert not list(tmp_path.glob("*.tmp-*"))
 
 

@@ -16,6 +16,7 @@ from tbgen.generator.lock import LOCK_NAME
 from tbgen.generator.runner import build_table
 from tbgen.material import Material, all_materials
 from tbgen.store.format import table_path
+from tbgen.variant import Variant
 from tests.support.builds import Diary, logged
 from tests.support.commands import logged_answer
 from tests.support.disks import small_disk
@@ -30,7 +31,7 @@ def test_too_little_room_is_noticed_before_the_work(tmp_path: Path, monkeypatch:
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(100, 90, 10))
     with pytest.raises(TbgenError, match="the disk is full: the 2 tables need about"):
-        build([KBVK], tmp_path, Diary())
+        build([KBVK], tmp_path, Diary(), variant=Variant.R_MOBILITY)
     assert os.listdir(tmp_path) == [LOCK_NAME]
 
 
@@ -41,7 +42,7 @@ def test_a_disk_that_others_fill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 0, next(free)))
     diary = Diary()
     with pytest.raises(TbgenError, match=r"the disk is full: KBvK needs about .* make room and build again"):
-        build([KBVK], tmp_path, diary)
+        build([KBVK], tmp_path, diary, variant=Variant.R_MOBILITY)
     assert (diary.begun, diary.finished) == ([("KvK", 1, 2)], ["KvK"])
     assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KvK.r.h5"]
 
@@ -61,10 +62,10 @@ def test_a_cap_on_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert output.err == sentence
     assert os.listdir(tmp_path) == [LOCK_NAME]
     assert "4 tables to build" in logged_answer(capsys, *words, "1T", "--estimate")
-    need = estimate(KBVK, threads=1).memory
+    need = estimate(KBVK, Variant.R_MOBILITY, Variant.R_MOBILITY, threads=1).memory
     with pytest.raises(TbgenError, match=r"^KBvK needs about [\d,]+ MiB of memory and --memory allows"):
-        build([KBVK], tmp_path, Diary(), threads=1, memory=need - 1)
-    built = build([KBVK], tmp_path, Diary(), threads=1, memory=need)
+        build([KBVK], tmp_path, Diary(), variant=Variant.R_MOBILITY, threads=1, memory=need - 1)
+    built = build([KBVK], tmp_path, Diary(), variant=Variant.R_MOBILITY, threads=1, memory=need)
     assert [table.info.material for table in built] == ["KvK", "KBvK"]
 
 
@@ -75,8 +76,8 @@ def test_only_the_command_keeps_memory(own: Path, monkeypatch: pytest.MonkeyPatc
     words = ["build", "KBvK", "--force", "--json", "--dir", str(own)]
     assert main(words) == 0
     monkeypatch.setattr(memory, "_LARGE", 1 << 20)
-    build([KBVK], own, Diary(), force=True)
-    build_table(KBVK, own, Diary(), 1)
+    build([KBVK], own, Diary(), variant=Variant.R_MOBILITY, force=True)
+    build_table(KBVK, own, Diary(), Variant.R_MOBILITY, 1)
     assert calls == []
     assert main([*words, "--estimate"]) == 0
     assert main(["build", "KBvK", "--dir", str(own)]) == 0
@@ -88,7 +89,7 @@ def test_only_the_command_keeps_memory(own: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_machine_that_is_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sysconf", lambda _: 1 << 14)
     with pytest.raises(TbgenError, match=r"this machine has 256 MiB, and 1 more .*: build on a larger one"):
-        build([KBVK], tmp_path, Diary())
+        build([KBVK], tmp_path, Diary(), variant=Variant.R_MOBILITY)
 
 
 def test_directories_that_cannot_be_written(tmp_path: Path) -> None:
@@ -96,21 +97,26 @@ def test_directories_that_cannot_be_written(tmp_path: Path) -> None:
     problem = r"(no tables can be written to|is not a directory).* with --dir"
     for directory in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/tables")):
         with pytest.raises(TbgenError, match=problem) as caught:
-            build([KBVK], directory, Diary())
+            build([KBVK], directory, Diary(), variant=Variant.R_MOBILITY)
         assert caught.value.exit_code == 1
     if os.geteuid() != 0:
         tmp_path.chmod(0o500)
         with pytest.raises(TbgenError, match="no tables can be written to"):
-            build([KBVK], tmp_path, Diary())
+            build([KBVK], tmp_path, Diary(), variant=Variant.R_MOBILITY)
         tmp_path.chmod(0o700)
 
 
 def test_estimates_grow_with_the_table() -> None:
-    small, large = (estimate(Material.parse(name)) for name in ("KBvK", "KBNvK"))
+    small, large = (
+        estimate(Material.parse(name), Variant.R_MOBILITY, Variant.R_MOBILITY) for name in ("KBvK", "KBNvK")
+    )
     assert 0 < small.seconds < large.seconds
     assert 0 < small.disk < large.disk
     assert 0 < small.memory < large.memory
-    assert estimate(Material.parse("KBNvK"), threads=1).seconds > large.seconds
+    assert (
+        estimate(Material.parse("KBNvK"), Variant.R_MOBILITY, Variant.R_MOBILITY, threads=1).seconds
+        > large.seconds
+    )
 
 
 def test_estimates_know_whether_accrued_scores_are_stored(
@@ -119,7 +125,8 @@ def test_estimates_know_whether_accrued_scores_are_stored(
     """By default only some tables of five men leave them out."""
     for material in all_materials(5):
         stored, auto, left_out = (
-            estimate(material, 2, choice).disk for choice in (Accrued.ALL, Accrued.AUTO, Accrued.NONE)
+            estimate(material, Variant.R_MOBILITY, Variant.R_MOBILITY, 2, choice).disk
+            for choice in (Accrued.ALL, Accrued.AUTO, Accrued.NONE)
         )
         assert stored >= auto >= left_out
         assert stored > left_out
@@ -134,7 +141,7 @@ def test_estimates_know_whether_accrued_scores_are_stored(
     assert main([*words, "all"]) == 1
     assert "tbgen: the disk is full: KBvKN needs about" in capsys.readouterr().err
     assert main([*words, "none"]) == 0
-    assert table_path(own, "KBvKN").stat().st_size == pytest.approx(left_out, rel=0.4)
+    assert table_path(own, "KBvKN", Variant.R_MOBILITY).stat().st_size == pytest.approx(left_out, rel=0.4)
 
 
 def test_a_file_size_limit(three_men: Path, tmp_path: Path) -> None:
@@ -146,7 +153,9 @@ def test_a_file_size_limit(three_men: Path, tmp_path: Path) -> None:
     assert code == 1
     *log, sentence = error.splitlines(keepends=True)
     assert logged("".join(log))[-1].startswith("stopped: 1 of 2 tables built in ")
-    assert sentence.startswith(f"tbgen: {table_path(tmp_path, 'KBvK')} could not be written: File too large")
+    assert sentence.startswith(
+        f"tbgen: {table_path(tmp_path, 'KBvK', Variant.R_MOBILITY)} could not be written: File too large"
+    )
     assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KvK.r.h5"]
 
 
@@ -157,7 +166,7 @@ def test_a_full_disk(three_men: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     disk.mkdir()
     with small_disk(disk, 48):
         with pytest.raises(TbgenError, match=r"the disk is full: .*KBvK.* was not written") as caught:
-            build([KBVK], disk, Diary())
+            build([KBVK], disk, Diary(), variant=Variant.R_MOBILITY)
         assert caught.value.exit_code == 1
         assert sorted(os.listdir(disk)) == [LOCK_NAME, "KvK.r.h5"]
     with small_disk(disk, 20):

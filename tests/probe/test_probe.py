@@ -26,6 +26,7 @@ from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.score import GScore
 from tbgen.store.format import table_path
+from tbgen.variant import Variant
 from tests.support.reference import ReferenceTable, solve
 from tests.support.reference_game import rank_of
 
@@ -284,7 +285,7 @@ def test_missing_tables(tmp_path: Path, reference_dir: Path, monkeypatch: pytest
         assert isinstance(caught.value, KeyError)
         assert (caught.value.material, caught.value.exit_code) == ("KBvK", 3)
         # A table that only some of the moves need.
-        shutil.copy(table_path(reference_dir, "KBvK"), tmp_path)
+        shutil.copy(table_path(reference_dir, "KBvK", Variant.R_MOBILITY), tmp_path)
         near = chess.Board("8/8/8/3K4/8/8/6k1/6B1 b - - 0 1")
         assert tables.probe(near)
         with pytest.raises(MissingTableError, match="tbgen build KvK "):
@@ -304,12 +305,12 @@ def test_missing_tables(tmp_path: Path, reference_dir: Path, monkeypatch: pytest
 
 def test_damaged_tables(tmp_path: Path, reference_dir: Path) -> None:
     board = chess.Board("8/8/8/3K1k2/8/8/8/6B1 w - - 0 1")
-    path = table_path(tmp_path, "KBvK")
-    shutil.copy(table_path(reference_dir, "KNvK"), path)
+    path = table_path(tmp_path, "KBvK", Variant.R_MOBILITY)
+    shutil.copy(table_path(reference_dir, "KNvK", Variant.R_MOBILITY), path)
     with open_tablebase(tmp_path) as tables:
         with pytest.raises(DamagedTableError, match="holds KNvK"):
             tables.get(board)
-        shutil.copy(table_path(reference_dir, "KBvK"), path)
+        shutil.copy(table_path(reference_dir, "KBvK", Variant.R_MOBILITY), path)
         os.truncate(path, 3000)
         with pytest.raises(DamagedTableError, match="truncated"):
             tables.get(board)

@@ -30,6 +30,7 @@ from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.score import GScore
 from tbgen.store.chunks import ChunkedArray
 from tbgen.store.format import table_path
+from tbgen.variant import Variant
 from tests.support.processes import start
 
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
@@ -190,8 +191,11 @@ def test_every_chunk_is_decoded_once(tables: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_missing_and_damaged_tables(reference_dir: Path, tmp_path: Path) -> None:
-    shutil.copy(table_path(reference_dir, "KBvK"), tmp_path)
-    shutil.copy(table_path(reference_dir, "KBvK"), table_path(tmp_path, "KNvK"))
+    shutil.copy(table_path(reference_dir, "KBvK", Variant.R_MOBILITY), tmp_path)
+    shutil.copy(
+        table_path(reference_dir, "KBvK", Variant.R_MOBILITY),
+        table_path(tmp_path, "KNvK", Variant.R_MOBILITY),
+    )
     fens = (
         "8/8/8/3K1k2/8/8/8/8 w",
         "8/8/8/3K1k2/8/8/8/6B1 w",

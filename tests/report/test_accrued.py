@@ -14,6 +14,7 @@ from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
+from tbgen.variant import Variant
 from tests.support.report_positions import accrued_scores, positions
 from tests.support.table_states import layers_of
 
@@ -51,7 +52,7 @@ def assert_same(counts: Counts, view: dict[tuple[int, bool], AccruedCounts]) -> 
 
 
 def view_of(directory: Path, name: str) -> AccruedView:
-    view = report_table(directory, name).accrued
+    view = report_table(directory, name, Variant.R_MOBILITY).accrued
     assert view is not None
     return view
 
@@ -73,7 +74,7 @@ def test_every_state_of_bare_kings_by_probing(three_men: Path) -> None:
 @pytest.mark.parametrize("name", ["KNvK", pytest.param("KPvK", marks=pytest.mark.slow)])
 def test_every_state_of_three_men(name: str, three_men: Path) -> None:
     """With python-chess for the positions' own scores, and the runs read as docs/format.md says."""
-    with TableFile(table_path(three_men, name)) as file:
+    with TableFile(table_path(three_men, name, Variant.R_MOBILITY)) as file:
         table = file.read()
     score = np.full(table.value.shape, NONE, np.uint8)
     images, shares = (np.zeros(table.value.shape) for _ in range(2))
@@ -119,7 +120,7 @@ def test_wiping_out(three_men: Path) -> None:
 
 def test_tables_without_accrued_scores(three_men: Path, tmp_path: Path) -> None:
     """There is no such view, and nothing else changes."""
-    with TableFile(table_path(three_men, "KNvK")) as file:
+    with TableFile(table_path(three_men, "KNvK", Variant.R_MOBILITY)) as file:
         table = file.read()
     table.run_mask = np.zeros((2, 2, 0), np.uint64)
     table.run_rank, table.run_value, table.run_depth = (
@@ -127,8 +128,11 @@ def test_tables_without_accrued_scores(three_men: Path, tmp_path: Path) -> None:
         table.run_value[:0],
         table.run_depth[:0],
     )
-    write_table(table, table_path(tmp_path, "KNvK"), version="0.1.0", build_seconds=1.0)
-    report, whole = report_table(tmp_path, "KNvK"), report_table(three_men, "KNvK")
+    write_table(table, table_path(tmp_path, "KNvK", Variant.R_MOBILITY), version="0.1.0", build_seconds=1.0)
+    report, whole = (
+        report_table(tmp_path, "KNvK", Variant.R_MOBILITY),
+        report_table(three_men, "KNvK", Variant.R_MOBILITY),
+    )
     assert report.accrued is None
     assert (report.distribution, report.endgame) == (whole.distribution, whole.endgame)
 

@@ -11,6 +11,7 @@ from tbgen.report.facts.table import report_table
 from tbgen.report.model import TableReport
 from tbgen.report.scan.scan import Scan, scan
 from tbgen.score import GScore
+from tbgen.variant import Variant
 from tests.support.report_positions import images_of, on_board, positions, up_to_symmetry
 
 NAMES = ["KvK", "KNvK", pytest.param("KPvK", marks=pytest.mark.slow)]
@@ -20,7 +21,10 @@ SIDES = (0, 1)
 
 @pytest.mark.parametrize("name", NAMES)
 def test_distribution(name: str, three_men: Path) -> None:
-    found, distribution = positions(three_men, name), report_table(three_men, name).distribution
+    found, distribution = (
+        positions(three_men, name),
+        report_table(three_men, name, Variant.R_MOBILITY).distribution,
+    )
     board = on_board(found, lambda p: (p.side, p.value))
     canonical = up_to_symmetry(found, lambda p: (p.side, p.value))
     depths = on_board(found, lambda p: (p.side, p.value, p.depth))
@@ -54,7 +58,7 @@ def test_black_king(name: str, three_men: Path) -> None:
             square = image.king(chess.BLACK)
             assert square is not None
             counts[position.side, square, position.value] += 2 * position.images // len(images)
-    kings = report_table(three_men, name).black_king.counts
+    kings = report_table(three_men, name, Variant.R_MOBILITY).black_king.counts
     assert {
         (side, square, value): 2 * count
         for side in SIDES
@@ -65,7 +69,7 @@ def test_black_king(name: str, three_men: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_endgame(name: str, three_men: Path) -> None:
-    found, endgame = positions(three_men, name), report_table(three_men, name).endgame
+    found, endgame = positions(three_men, name), report_table(three_men, name, Variant.R_MOBILITY).endgame
     for side, typical in enumerate(endgame.sides):
         here = [p for p in found if p.side == side]
         quiet = on_board([p for p in here if not (p.captures or p.over)], lambda p: p.value)
@@ -94,7 +98,7 @@ def test_endgame(name: str, three_men: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_records(name: str, three_men: Path) -> None:
-    found, report = positions(three_men, name), report_table(three_men, name)
+    found, report = positions(three_men, name), report_table(three_men, name, Variant.R_MOBILITY)
     ties = up_to_symmetry(found, lambda p: (p.value, p.depth))
     assert [record.value for record in report.records] == sorted({p.value for p in found}, reverse=True)
     for record in report.records:
@@ -106,7 +110,7 @@ def test_records(name: str, three_men: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_mating(name: str, three_men: Path) -> None:
-    found, mating = positions(three_men, name), report_table(three_men, name).mating
+    found, mating = positions(three_men, name), report_table(three_men, name, Variant.R_MOBILITY).mating
     assert mating.like_bishops is None
     for truth in mating.truth:
         mate = GScore(0, truth.white)
@@ -140,8 +144,8 @@ def worth(value: GScore, white: bool) -> GScore:
 @pytest.mark.parametrize("name", ["KBBvK", "KBNvK", "KRvKN", "KPPvK", "KNvKP", "KPvKP"])
 def test_totals_of_four_men(name: str, tables: Path) -> None:
     """Up to symmetry as the file says; on the board twice that with pawns, almost eight times without."""
-    report = report_table(tables, name)
-    scanned = scan(tables, Material.parse(name))
+    report = report_table(tables, name, Variant.R_MOBILITY)
+    scanned = scan(tables, Material.parse(name), Variant.R_MOBILITY)
     found = report.distribution
     assert tuple(found.canonical_total(side) for side in SIDES) == scanned.info.positions
     assert sum(sum(side.values()) for side in found.en_passant) == scanned.info.ep_positions
@@ -160,8 +164,14 @@ def test_totals_of_four_men(name: str, tables: Path) -> None:
 def test_threads_and_progress(three_men: Path) -> None:
     """The same numbers, with one thread and with three."""
     seen: list[tuple[int, int]] = []
-    one = scan(three_men, Material.parse("KPvK"), threads=1, progress=lambda *step: seen.append(step))
-    three = scan(three_men, Material.parse("KPvK"), threads=3)
+    one = scan(
+        three_men,
+        Material.parse("KPvK"),
+        Variant.R_MOBILITY,
+        threads=1,
+        progress=lambda *step: seen.append(step),
+    )
+    three = scan(three_men, Material.parse("KPvK"), Variant.R_MOBILITY, threads=3)
     assert numbers(one) == numbers(three)
     assert seen == sorted(seen)
     assert seen[-1] == (2 * one.info.size, 2 * one.info.size)
@@ -191,12 +201,13 @@ def text(report: TableReport, side: int) -> str:
 
 @pytest.mark.parametrize(("name", "side"), DISTRIBUTIONS)
 def test_published_distribution(name: str, side: int, three_men: Path) -> None:
-    assert text(report_table(three_men, name), side) == DISTRIBUTIONS[name, side]
+    assert text(report_table(three_men, name, Variant.R_MOBILITY), side) == DISTRIBUTIONS[name, side]
 
 
 def test_published_distribution_of_a_pawn(three_men: Path) -> None:
     found = {
-        str(value): count for value, count in report_table(three_men, "KPvK").distribution.board[1].items()
+        str(value): count
+        for value, count in report_table(three_men, "KPvK", Variant.R_MOBILITY).distribution.board[1].items()
     }
     expected = {"G0.0": 97604, "G0.5": 18984, "G5.5": 27400, "-G8.5": 6986, "-G0.5": 14}
     assert {value: found[value] for value in expected} == expected

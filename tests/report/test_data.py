@@ -12,12 +12,13 @@ from tbgen.report.facts.records import overall_records
 from tbgen.report.facts.table import report_table
 from tbgen.report.model import TableReport
 from tbgen.report.site.data import CSV, document, overall_document
+from tbgen.variant import Variant
 
 
 @pytest.fixture(scope="module")
 def report(three_men: Path) -> TableReport:
     with open_tablebase(three_men) as tables:
-        return report_table(three_men, "KNvK", lines=tables)
+        return report_table(three_men, "KNvK", Variant.R_MOBILITY, lines=tables)
 
 
 def test_document(report: TableReport) -> None:

@@ -20,6 +20,7 @@ from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
+from tbgen.variant import Variant
 from tests.support.report_positions import positions
 
 KNVK = Material.parse("KNvK")
@@ -29,20 +30,26 @@ KNVK = Material.parse("KNvK")
 def altered(three_men: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with a table of KNvK in which some values are others."""
     directory = tmp_path_factory.mktemp("altered")
-    with TableFile(table_path(three_men, "KNvK"), material=KNVK) as file:
+    with TableFile(table_path(three_men, "KNvK", Variant.R_MOBILITY), material=KNVK) as file:
         table = file.read()
     value = table.value.copy()
     random = np.random.default_rng(7)
     some = (random.random(value.shape) < 0.1) & np.isin(value, [7, 255 - 7])  # G3.5 and -G3.5
     value[some] = random.choice([4, 5, 255 - 8], int(some.sum()))
     write_table(
-        replace(table, value=value), table_path(directory, "KNvK"), version="0.1.0", build_seconds=1.0
+        replace(table, value=value),
+        table_path(directory, "KNvK", Variant.R_MOBILITY),
+        version="0.1.0",
+        build_seconds=1.0,
     )
     return directory
 
 
 def compared(first: Path, second: Path) -> Difference:
-    with TableSource(first, KNVK, "r") as r, TableSource(second, KNVK, "r") as wg:
+    with (
+        TableSource(first, KNVK, Variant.R_MOBILITY) as r,
+        TableSource(second, KNVK, Variant.R_MOBILITY) as wg,
+    ):
         return difference(r, wg)
 
 
@@ -79,27 +86,35 @@ def test_counts_are_those_of_probing(three_men: Path, altered: Path) -> None:
 
 
 def test_tables_of_other_positions_are_refused(three_men: Path, tmp_path: Path) -> None:
-    with TableFile(table_path(three_men, "KNvK"), material=KNVK) as file:
+    with TableFile(table_path(three_men, "KNvK", Variant.R_MOBILITY), material=KNVK) as file:
         table = file.read()
     value = table.value.copy()
     value[0, np.flatnonzero(value[0] != NONE)[0]] = NONE
-    write_table(replace(table, value=value), table_path(tmp_path, "KNvK"), version="0.1.0", build_seconds=1.0)
+    write_table(
+        replace(table, value=value),
+        table_path(tmp_path, "KNvK", Variant.R_MOBILITY),
+        version="0.1.0",
+        build_seconds=1.0,
+    )
     with pytest.raises(TbgenError, match="the tables of KNvK do not hold the same positions"):
         compared(three_men, tmp_path)
 
 
 def test_the_page(three_men: Path, altered: Path, tmp_path: Path) -> None:
     found = compared(three_men, altered)
-    report = report_table(three_men, KNVK)
+    report = report_table(three_men, KNVK, Variant.R_MOBILITY)
     other = replace(
-        report, rules="wg", records=tuple(replace(record, rules="wg") for record in report.records)
+        report,
+        variant=Variant.WHOLE_GAME,
+        records=tuple(replace(record, variant=Variant.WHOLE_GAME) for record in report.records),
     )
     site = Site(tmp_path, "0.1.0", compares=True)
     site.write_style()
-    site.write_table(report, "wg")
-    site.write_table(other, "r")
+    site.write_table(report, Variant.WHOLE_GAME)
+    site.write_table(other, Variant.R_MOBILITY)
     site.write_differences([found])
-    site.write_overview({"r": [report], "wg": [other]}, {"r": [], "wg": []})
+    r, wg = Variant
+    site.write_overview({r: [report], wg: [other]}, {r: [], wg: []})
     pages = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.html")}
     assert len(pages) == 7
     for name in pages:

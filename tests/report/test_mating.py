@@ -14,6 +14,7 @@ from tbgen.report.facts.wiki import SHOWN
 from tbgen.report.model import Endgame, Verdict
 from tbgen.report.scan.scan import scan
 from tbgen.score import GScore
+from tbgen.variant import Variant
 
 
 @pytest.mark.parametrize(
@@ -129,7 +130,7 @@ def test_errors(three_men: Path, tmp_path: Path) -> None:
 
 
 def given(directory: Path, name: str) -> Endgame:
-    return endgame(scan(directory, Material.parse(name)))
+    return endgame(scan(directory, Material.parse(name), Variant.R_MOBILITY))
 
 
 def modes(found: Endgame) -> list[str]:
@@ -201,4 +202,4 @@ def test_what_is_asked_of_whom(three_men: Path, monkeypatch: pytest.MonkeyPatch)
     assert mating_potential("KRvK") == mating_potential("KRvK", three_men)
     assert mating_potential("KvKR") == mating_potential("KRvK")
     with pytest.raises(UsageError, match="the scan is of KNvK by the rules r, not of KQvK by r"):
-        mating_potential("KQvK", scan(three_men, Material.parse("KNvK")))
+        mating_potential("KQvK", scan(three_men, Material.parse("KNvK"), Variant.R_MOBILITY))

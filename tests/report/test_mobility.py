@@ -15,6 +15,7 @@ from tbgen.report.scan.mobility import mobility
 from tbgen.score import NONE
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
+from tbgen.variant import Variant
 
 NAMES = ["KvK", "KQvK", "KPvK", "KQvKR", "KBBvK", "KRvKN", "KRPvK", "KNvKP", "KPPvK", "KPvKP"]
 
@@ -23,7 +24,7 @@ NAMES = ["KvK", "KQvK", "KPvK", "KQvKR", "KBBvK", "KRvKN", "KRPvK", "KNvKP", "KP
 def test_rank_and_captures(name: str, tables: Path) -> None:
     material, rng = Material.parse(name), random.Random(name)
     layout = layout_of(material)
-    with TableFile(table_path(tables, name), material=material) as file:
+    with TableFile(table_path(tables, name, Variant.R_MOBILITY), material=material) as file:
         value, depth = file.read_fresh()
     blocks = blocks_of(layout)
     for start, size in rng.sample(blocks, min(2, len(blocks))):

@@ -20,6 +20,7 @@ from tbgen.score import GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
+from tbgen.variant import Variant
 
 THREE_MEN = [material.name for material in all_materials(3)]
 
@@ -34,7 +35,7 @@ LONGEST = {
 
 
 def records(directory: Path, name: str) -> list[Record]:
-    return records_of(scan(directory, Material.parse(name)))
+    return records_of(scan(directory, Material.parse(name), Variant.R_MOBILITY))
 
 
 @pytest.mark.parametrize("name", THREE_MEN)
@@ -87,7 +88,7 @@ def test_known_positions(three_men: Path) -> None:
 @pytest.mark.slow
 def test_en_passant_positions_take_part(tables: Path) -> None:
     """No position of KPvKP without the right takes as long to some of its values."""
-    scanned = scan(tables, Material.parse("KPvKP"))
+    scanned = scan(tables, Material.parse("KPvKP"), Variant.R_MOBILITY)
     passing = [record for record in records_of(scanned) if chess.Board(record.fen).ep_square is not None]
     with open_tablebase(tables) as base:
         for record in records_of(scanned):
@@ -139,7 +140,7 @@ def test_ties_of_both_holders(three_men: Path) -> None:
 
 def test_missing_tables(three_men: Path, tmp_path: Path) -> None:
     """Of KBvK alone, no line with a capture can be had; that is no error."""
-    shutil.copy(table_path(three_men, "KBvK"), tmp_path)
+    shutil.copy(table_path(three_men, "KBvK", Variant.R_MOBILITY), tmp_path)
     with open_tablebase(tmp_path) as tables:
         for record in records(tmp_path, "KBvK"):
             full = with_line(record, tables)
@@ -148,11 +149,11 @@ def test_missing_tables(three_men: Path, tmp_path: Path) -> None:
 
 def test_damaged_tables(three_men: Path, tmp_path: Path) -> None:
     """Lines that the table itself contradicts."""
-    with TableFile(table_path(three_men, "KBvK")) as file:
+    with TableFile(table_path(three_men, "KBvK", Variant.R_MOBILITY)) as file:
         table = file.read()
     record = next(r for r in records(three_men, "KBvK") if str(r.value) == "G1.5")
-    shutil.copy(table_path(three_men, "KvK"), tmp_path)
+    shutil.copy(table_path(three_men, "KvK", Variant.R_MOBILITY), tmp_path)
     table.depth[table.depth == 40] = 38
-    write_table(table, table_path(tmp_path, "KBvK"), version="0.1.0", build_seconds=1.0)
+    write_table(table, table_path(tmp_path, "KBvK", Variant.R_MOBILITY), version="0.1.0", build_seconds=1.0)
     with open_tablebase(tmp_path) as tables, pytest.raises(DamagedTableError):
         with_line(record, tables)

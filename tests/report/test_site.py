@@ -27,6 +27,7 @@ from tbgen.report.site.data import CSV, document
 from tbgen.report.site.site import Site
 from tbgen.score import GScore
 from tbgen.text import part_of, plies, share
+from tbgen.variant import Variant
 
 Element = ElementTree.Element
 
@@ -34,7 +35,10 @@ Element = ElementTree.Element
 @pytest.fixture(scope="module")
 def reports(three_men: Path) -> list[TableReport]:
     with Tablebase(three_men) as tables:
-        return [report_table(three_men, material, threads=1, lines=tables) for material in all_materials(3)]
+        return [
+            report_table(three_men, material, Variant.R_MOBILITY, threads=1, lines=tables)
+            for material in all_materials(3)
+        ]
 
 
 def write(directory: Path, reports: list[TableReport]) -> Path:
@@ -43,7 +47,8 @@ def write(directory: Path, reports: list[TableReport]) -> Path:
     for report in reports:
         site.write_table(report)
     site.write_overview(
-        {"r": reports}, {"r": overall_records(entry for report in reports for entry in report.records)}
+        {Variant.R_MOBILITY: reports},
+        {Variant.R_MOBILITY: overall_records(entry for report in reports for entry in report.records)},
     )
     return directory
 

@@ -14,6 +14,7 @@ from tbgen.probe.tablebase import open_tablebase
 from tbgen.report.facts.difference import difference
 from tbgen.report.facts.table import report_table
 from tbgen.report.scan.source import TableSource
+from tbgen.variant import Variant
 from tests.support.builds import Silent
 from tests.support.report_positions import on_board, positions, up_to_symmetry
 
@@ -33,18 +34,18 @@ KNVK_WHITE = {
 @pytest.fixture(scope="module")
 def both(three_men: Path) -> Path:
     """A directory with all tables of up to three men for both rules."""
-    build(all_materials(3), three_men, Silent(), threads=os.cpu_count() or 1, rules="wg")
+    build(all_materials(3), three_men, Silent(), threads=os.cpu_count() or 1, variant=Variant.WHOLE_GAME)
     return three_men
 
 
 def test_published_distribution(both: Path) -> None:
-    distribution = report_table(both, "KNvK", "wg").distribution
+    distribution = report_table(both, "KNvK", Variant.WHOLE_GAME).distribution
     assert {str(value): count for value, count in distribution.board[0].items()} == KNVK_WHITE
 
 
 @pytest.mark.parametrize("name", ["KvK", "KNvK"])
 def test_counts(name: str, both: Path) -> None:
-    found, report = positions(both, name, "wg"), report_table(both, name, "wg")
+    found, report = positions(both, name, Variant.WHOLE_GAME), report_table(both, name, Variant.WHOLE_GAME)
     board = on_board(found, lambda p: (p.side, p.value))
     canonical = up_to_symmetry(found, lambda p: (p.side, p.value))
     depths = on_board(found, lambda p: (p.side, p.value, p.depth))
@@ -67,7 +68,7 @@ def test_counts(name: str, both: Path) -> None:
 def test_lines_of_records_replay(both: Path) -> None:
     with open_tablebase(both, rules="wg") as tables:
         for name in ("KPvK", "KQvK"):
-            report = report_table(both, name, "wg", lines=tables)
+            report = report_table(both, name, Variant.WHOLE_GAME, lines=tables)
             assert report.records
             for record in report.records:
                 assert record.verified, record
@@ -79,7 +80,7 @@ def test_lines_of_records_replay(both: Path) -> None:
 
 
 def test_no_accrued_score_is_wiped_out(both: Path) -> None:
-    view = report_table(both, "KNvK", "wg").accrued
+    view = report_table(both, "KNvK", Variant.WHOLE_GAME).accrued
     assert view is not None
     for counts in view.board.values():
         assert counts.states
@@ -89,11 +90,14 @@ def test_no_accrued_score_is_wiped_out(both: Path) -> None:
 @pytest.mark.parametrize("name", ["KvK", "KNvK"])
 def test_where_the_rules_differ(name: str, both: Path) -> None:
     material = Material.parse(name)
-    with TableSource(both, material, "r") as r, TableSource(both, material, "wg") as wg:
+    with (
+        TableSource(both, material, Variant.R_MOBILITY) as r,
+        TableSource(both, material, Variant.WHOLE_GAME) as wg,
+    ):
         found = difference(r, wg)
     resets = {position.board.fen(): position.value for position in positions(both, name)}
     other: Counter[int] = Counter()
-    for position in positions(both, name, "wg"):
+    for position in positions(both, name, Variant.WHOLE_GAME):
         if position.value != resets[position.board.fen()]:
             other[position.side] += position.images
     assert tuple(found.differing) == (other[0], other[1])

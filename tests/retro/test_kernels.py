@@ -31,6 +31,7 @@ from tbgen.retro.workspace import frame_of, like_men, make_workspace, mirrors_it
 from tbgen.score import GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
+from tbgen.variant import Variant
 from tests.support.one_ply import by_probing
 from tests.support.table_states import canonical_slots, squares_of
 
@@ -201,7 +202,7 @@ def has(sets: np.ndarray, slot: int) -> bool:
 
 def phase_of(layout: Layout, phase: int) -> Workspace:
     """A workspace with the legal positions of a phase."""
-    ws = make_workspace(layout)
+    ws = make_workspace(layout, Variant.R_MOBILITY)
     place_pawns(ws.frame, layout, phase)
     legal_words(ws.frame, ws.phase.legal, 0, ws.frame.words)
     return ws
@@ -218,7 +219,7 @@ def full_pool(layout: Layout, tables: Path) -> PoolLoader:
     """The pool of a table, its own slots as they are when the table is solved."""
     sources: dict[Material, Source] = {}
     for material in [*layout.material.successors(), layout.material]:
-        with TableFile(table_path(tables, material.name)) as file:
+        with TableFile(table_path(tables, material.name, Variant.R_MOBILITY)) as file:
             table = file.read()
         sources[material] = ArraySource(table.value, table.depth)
     loader = PoolLoader(layout, sources)

@@ -16,6 +16,7 @@ from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
 from tbgen.store.layer import LayerFile, layer_path, write_layer
 from tbgen.store.reader import TableFile
+from tbgen.variant import Variant
 from tests.support.builds import without_accrued
 
 TYPES = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
@@ -24,7 +25,7 @@ TYPES = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
 def some_boards(directory: Path, name: str, number: int, rng: random.Random) -> list[chess.Board]:
     """Legal positions of a few pawn placements."""
     layout = layout_of(Material.parse(name))
-    with TableFile(table_path(directory, name)) as file:
+    with TableFile(table_path(directory, name, Variant.R_MOBILITY)) as file:
         table = file.read()
     boards = []
     phases = rng.sample(range(len(layout.placements)), min(3, len(layout.placements)))
@@ -87,7 +88,10 @@ BOARD = chess.Board("8/8/8/3k4/8/8/2N5/K7 w - - 0 1")
 
 
 def test_a_table_without_accrued_scores(bare: Path, three_men: Path) -> None:
-    with TableFile(table_path(bare, "KNvK")) as file, TableFile(table_path(three_men, "KNvK")) as full:
+    with (
+        TableFile(table_path(bare, "KNvK", Variant.R_MOBILITY)) as file,
+        TableFile(table_path(three_men, "KNvK", Variant.R_MOBILITY)) as full,
+    ):
         assert (file.info.accrued, file.info.runs, full.info.accrued) == (0, 0, 1)
         table, other = file.read(), full.read()
     assert not table.accrued
@@ -103,7 +107,10 @@ def test_a_damaged_layer_is_made_again(bare: Path, caplog: pytest.LogCaptureFixt
     with open_tablebase(bare) as tables:
         assert tables.probe(BOARD, "G1.5") == expected
     assert caplog.text.count("making the layer") == 2
-    with TableFile(table_path(bare, "KNvK")) as table, LayerFile(path, table, G15, 0) as layer:
+    with (
+        TableFile(table_path(bare, "KNvK", Variant.R_MOBILITY)) as table,
+        LayerFile(path, table, G15, 0) as layer,
+    ):
         layer.check()
 
 
@@ -128,7 +135,10 @@ def test_another_layer_is_not_used(bare: Path, three_men: Path) -> None:
         tables.probe(BOARD, "G1.5")
         expected = tables.probe(BOARD, "G2.5")
     (path,) = bare.glob("*G1.5.layer.h5")
-    with TableFile(table_path(three_men, "KNvK")) as full, TableFile(table_path(bare, "KNvK")) as table:
+    with (
+        TableFile(table_path(three_men, "KNvK", Variant.R_MOBILITY)) as full,
+        TableFile(table_path(bare, "KNvK", Variant.R_MOBILITY)) as table,
+    ):
         LayerFile(path, table, G15, 0)
         for owner, accrued, phase in ((full, G15, 0), (table, -G15, 0), (table, G15, 1)):
             with pytest.raises(DamagedTableError, match="another layer"):
@@ -151,7 +161,7 @@ def test_a_table_built_anew_does_not_use_old_layers(bare: Path, caplog: pytest.L
 
 
 def test_what_a_layer_needs_is_missing(bare: Path) -> None:
-    table_path(bare, "KvK").unlink()
+    table_path(bare, "KvK", Variant.R_MOBILITY).unlink()
     with open_tablebase(bare) as tables:
         with pytest.raises(MissingTableError, match="KvK"):
             tables.get(BOARD, "G1.5")
@@ -188,7 +198,7 @@ def test_a_layer_that_cannot_be_kept_still_answers(
 def test_deep_layers_are_kept_exactly(bare: Path) -> None:
     """Depths beyond 255 plies need two bytes."""
     rng = np.random.default_rng(1)
-    with TableFile(table_path(bare, "KNvK")) as table:
+    with TableFile(table_path(bare, "KNvK", Variant.R_MOBILITY)) as table:
         shape = (2, table.info.phase_size)
         value = rng.integers(0, 256, shape).astype(np.uint8)
         depth = rng.integers(0, 1000, shape).astype(np.uint16)

@@ -28,6 +28,7 @@ from tbgen.retro.kernels.sweep import MAX_DEPTH
 from tbgen.retro.solver import solve
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 from tbgen.score import NONE, GScore
+from tbgen.variant import Variant
 from tests.support.made_up_tables import Fresh, as_sources, made_up
 from tests.support.one_ply import folded, one_ply
 from tests.support.table_states import States
@@ -132,7 +133,7 @@ def test_a_table_with_made_up_sub_tables(name: str, wide: bool) -> None:
     rng = random.Random(name)
     subs = sorted(material.successors())
     around = {sub: made_up(layout_of(sub), number) for number, sub in enumerate(subs)}
-    game = Game(layout_of, around, solve(material, as_sources(around), wide=wide))
+    game = Game(layout_of, around, solve(material, as_sources(around), Variant.R_MOBILITY, wide=wide))
     assert check_states(game, some_boards(game, 300, rng), rng) > 300
 
 
@@ -142,7 +143,7 @@ def test_depths_far_beyond_a_byte(wide: bool) -> None:
     material = Material.parse("KNvK")
     rng = random.Random(5)
     around = {sub: made_up(layout_of(sub), 5, 50_000) for sub in material.successors()}
-    game = Game(layout_of, around, solve(material, as_sources(around), wide=wide))
+    game = Game(layout_of, around, solve(material, as_sources(around), Variant.R_MOBILITY, wide=wide))
     assert game.table.max_depth > 49_000
     assert check_states(game, some_boards(game, 300, rng), rng) > 300
 
@@ -154,7 +155,7 @@ def test_depths_without_room_are_refused(wide: bool) -> None:
     value, depth = made_up(layout_of(sub), 5)
     depth[:] = MAX_DEPTH
     with pytest.raises(OverflowError, match="KNvK: depths beyond 65000 plies"):
-        solve(material, {sub: ArraySource(value, depth)}, wide=wide)
+        solve(material, {sub: ArraySource(value, depth)}, Variant.R_MOBILITY, wide=wide)
 
 
 # One phase, of five men too
@@ -210,7 +211,7 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     pool.depth[: 2 * layout.size] = around[material][1].reshape(-1)
     configs = zeroing.en_passant_configs(layout)
     ((phase, square),) = configs.tolist()
-    ws = make_workspace(layout)
+    ws = make_workspace(layout, Variant.R_MOBILITY)
     place_pawns(ws.frame, layout, phase)
     legal_words(ws.frame, ws.phase.legal, 0, ws.frame.words)
     count_moves(ws, pool, mirrors_itself(layout, phase), 0, ws.frame.words)
@@ -228,7 +229,7 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     at = pool.targets.ep_offset
     table = Table(
         material,
-        "r",
+        Variant.R_MOBILITY,
         np.where(legal, fresh(pool.value), NONE).astype(np.uint8),
         fresh(pool.depth),
         np.array([half[0] for half in woven]),

@@ -23,6 +23,7 @@ from tbgen.retro.pool import PoolLoader
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.sources import Sources
+from tbgen.variant import Variant
 from tests.support.table_states import canonical_slots, squares_of
 
 TYPES = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
@@ -127,7 +128,7 @@ class Expected:
         self.read = cache(self._read)
 
     def _read(self, material: Material) -> tuple[np.ndarray, np.ndarray]:
-        with TableFile(table_path(self.directory, material.name)) as file:
+        with TableFile(table_path(self.directory, material.name, Variant.R_MOBILITY)) as file:
             return file.read_fresh()
 
     def check(self, loader: PoolLoader, layout: Layout, block: Block) -> None:
@@ -167,7 +168,7 @@ def test_blocks_come_and_go(name: str, tables: Path) -> None:
     chosen = [
         number for number, group in enumerate(groups) if 0 < len(reached_by_promotion(layout, group)) < 40
     ]
-    with Sources(tables) as sources:
+    with Sources(tables, Variant.R_MOBILITY) as sources:
         around = {material: sources.get(material) for material in layout.material.successors()}
         loader = PoolLoader(layout, around)
         gone: set[Block] = set()

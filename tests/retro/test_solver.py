@@ -14,6 +14,7 @@ from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.retro import solver
 from tbgen.score import NONE, GScore
+from tbgen.variant import Variant
 from tests.support.one_ply import by_probing, one_ply
 from tests.support.reference import ReferenceTable, solve
 from tests.support.reference_game import Game, king_placements, solve_game
@@ -104,8 +105,8 @@ def test_every_state_of_three_men(name: str, states: int, wide: bool) -> None:
 def test_threads_change_nothing(name: str, wide: bool) -> None:
     material = Material.parse(name)
     sources = {sub: source_of(solved(sub.name)) for sub in material.successors()}
-    one = solver.solve(material, sources, threads=1)
-    other = solver.solve(material, sources, threads=3, wide=wide)
+    one = solver.solve(material, sources, Variant.R_MOBILITY, threads=1)
+    other = solver.solve(material, sources, Variant.R_MOBILITY, threads=3, wide=wide)
     for array in ("value", "depth", "run_mask", "run_rank", "run_value", "run_depth"):
         assert np.array_equal(getattr(one, array), getattr(other, array)), array
 
@@ -118,7 +119,7 @@ def test_tables_with_too_many_runs_have_none(name: str, wide: bool) -> None:
     full = solved(name)
     runs = len(full.run_rank)
     for most in (0, 1, runs // 3, runs - 1):
-        table = solver.solve(material, sources, wide=wide, max_runs=most)
+        table = solver.solve(material, sources, Variant.R_MOBILITY, wide=wide, max_runs=most)
         assert not table.accrued
         assert table.run_mask.shape == (2, 2, 0)
         assert len(table.run_rank) == len(table.run_value) == len(table.run_depth) == 0
@@ -126,14 +127,16 @@ def test_tables_with_too_many_runs_have_none(name: str, wide: bool) -> None:
         assert np.array_equal(table.depth, full.depth)
         table.check_shapes()
     # Solved wide, a phase may log more changes than it has runs in the end.
-    table = solver.solve(material, sources, wide=wide, max_runs=3 * runs if wide else runs)
+    table = solver.solve(
+        material, sources, Variant.R_MOBILITY, wide=wide, max_runs=3 * runs if wide else runs
+    )
     for array in ("value", "depth", "run_mask", "run_rank", "run_value", "run_depth"):
         assert np.array_equal(getattr(table, array), getattr(full, array)), array
 
 
 def test_en_passant_positions_are_never_lost() -> None:
     with pytest.raises(ValueError, match="KPvKP has en passant positions"):
-        solver.solve(Material.parse("KPvKP"), {}, wide=True)
+        solver.solve(Material.parse("KPvKP"), {}, Variant.R_MOBILITY, wide=True)
 
 
 @pytest.fixture(scope="module")

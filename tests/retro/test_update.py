@@ -18,6 +18,7 @@ from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.update import limits, update
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
+from tbgen.variant import Variant
 from tests.support.made_up_tables import as_sources, made_up
 
 
@@ -50,7 +51,7 @@ class Solver:
     def __post_init__(self) -> None:
         at = self.phase * self.layout.phase_size
         self.starts = np.array([at, self.layout.size + at])
-        self.ws = ws = make_workspace(self.layout)
+        self.ws = ws = make_workspace(self.layout, Variant.R_MOBILITY)
         place_pawns(ws.frame, self.layout, self.phase)
         legal_words(ws.frame, ws.phase.legal, 0, ws.frame.words)
         count_moves(ws, self.pool, mirrors_itself(self.layout, self.phase), 0, ws.frame.words)

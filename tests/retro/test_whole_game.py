@@ -17,6 +17,7 @@ from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
+from tbgen.variant import Variant
 from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult, board_at
 from tests.support.distributions import DISTRIBUTIONS, distribution
@@ -38,8 +39,8 @@ def tablebase(whole_game_tables: Path) -> Iterator[Tablebase]:
         yield tablebase
 
 
-def read(directory: Path, name: str, rules: str = "wg") -> Table:
-    with TableFile(table_path(directory, name, rules)) as file:
+def read(directory: Path, name: str, variant: Variant = Variant.WHOLE_GAME) -> Table:
+    with TableFile(table_path(directory, name, variant)) as file:
         return file.read()
 
 
@@ -65,7 +66,7 @@ def test_every_value_is_that_of_the_reference(name: str, whole_game_tables: Path
     table, right = read(whole_game_tables, name), whole_game_table(name)
     assert np.array_equal(table.value, right.value)
     assert np.array_equal(table.depth, right.depth)
-    assert (table.rules, table.accrued, table.run_rank.size) == ("wg", False, 0)
+    assert (table.variant, table.accrued, table.run_rank.size) == (Variant.WHOLE_GAME, False, 0)
 
 
 @pytest.mark.parametrize("name", ["KvK", "KBvK", "KNvK", "KPvK"])
@@ -92,7 +93,10 @@ def test_distributions() -> None:
 @pytest.mark.parametrize("material", MATERIALS, ids=str)
 def test_what_ends_the_game_is_the_same_in_both_games(material: Material, whole_game_tables: Path) -> None:
     """Forced mates and stalemates, and how long they take: no reset keeps either side from them."""
-    whole, reset = (read(whole_game_tables, material.name, rules) for rules in ("wg", "r"))
+    whole, reset = (
+        read(whole_game_tables, material.name, variant)
+        for variant in (Variant.WHOLE_GAME, Variant.R_MOBILITY)
+    )
     assert np.array_equal(whole.value == NONE, reset.value == NONE)
     for end in (0, 1, 254, 255):
         for one, other in ((whole.value, reset.value), (whole.ep_value, reset.ep_value)):
@@ -110,8 +114,11 @@ def test_values_and_depths_follow_from_the_moves(tablebase: Tablebase) -> None:
     for board, accrued in islice(starts("one ply"), 1500):
         result = tablebase.probe(board, accrued)
         look_up = by_probing(tablebase)
-        assert (result.value, result.depth) == one_ply(look_up, board, accrued, True), (board.fen(), accrued)
-        assert result.accrued == folded(board, accrued, True)
+        assert (result.value, result.depth) == one_ply(look_up, board, accrued, Variant.WHOLE_GAME), (
+            board.fen(),
+            accrued,
+        )
+        assert result.accrued == folded(board, accrued, Variant.WHOLE_GAME)
         passing += board.has_legal_en_passant()
         changed += accrued is not None and result.value != tablebase.probe(board).value
     assert passing > 20
@@ -125,13 +132,13 @@ def test_en_passant_positions(tablebase: Tablebase) -> None:
     for _ in range(150):
         board = en_passant_board(rng)
         result = tablebase.probe(board)
-        assert (result.value, result.depth) == one_ply(look_up, board, None, True), board.fen()
+        assert (result.value, result.depth) == one_ply(look_up, board, None, Variant.WHOLE_GAME), board.fen()
         held = GScore(rng.randrange(2, result.position_score.rank + 1), rng.random() < 0.5)
         with_score = tablebase.probe(board, held)
         replaced = result.value.rank < held.rank
         assert with_score.value == (result.value if replaced else held)
         assert with_score.depth == (result.depth if replaced else 0)
-        assert with_score.accrued == folded(board, held, True)
+        assert with_score.accrued == folded(board, held, Variant.WHOLE_GAME)
         kept += not replaced
         taken += replaced
     assert min(kept, taken) > 15
@@ -147,7 +154,7 @@ def test_moves(tablebase: Tablebase) -> None:
     together = tablebase.moves_many(boards, accrued)
     zeroing = 0
     for (board, score), many in zip(asked, together, strict=True):
-        held = folded(board, score, True)
+        held = folded(board, score, Variant.WHOLE_GAME)
         moves = tablebase.moves(board, score)
         assert many == moves
         for move in moves:
@@ -183,7 +190,7 @@ def test_best_play_comes_to_the_value_and_keeps_it(tablebase: Tablebase) -> None
                 break
             passed += moves[0].zeroing
             board.push(moves[0].move)
-            held = folded(board, held, True)
+            held = folded(board, held, Variant.WHOLE_GAME)
             assert ply >= len(line) or line[ply].accrued == held
         assert held == promised.value
         longest = max(longest, promised.depth)
@@ -196,13 +203,13 @@ def test_no_defence_makes_it_better(tablebase: Tablebase) -> None:
     for start, accrued in islice(starts("defence"), 120):
         board, errs = start.copy(stack=False), rng.random() < 0.5
         first = value = tablebase.probe(start, accrued).value
-        held = folded(board, accrued, True)
+        held = folded(board, accrued, Variant.WHOLE_GAME)
         for _ in range(40):
             moves = tablebase.moves(board, held)
             if not moves:
                 break
             board.push((rng.choice(moves) if board.turn is errs else moves[0]).move)
-            held = folded(board, held, True)
+            held = folded(board, held, Variant.WHOLE_GAME)
             before, value = value, tablebase.probe(board, held).value
             assert value <= before if errs else value >= before, (start.fen(), accrued)
         worse += value != first
@@ -232,11 +239,11 @@ def test_both_rules_side_by_side(whole_game_tables: Path, tablebase: Tablebase, 
         assert empty.get(fen.board) is None
         with pytest.raises(MissingTableError, match=r"tbgen build KPvK --dir .* --rules wg$"):
             empty.probe(fen.board)
-    damaged = table_path(tmp_path, "KPvK", "wg")
-    damaged.write_bytes(table_path(whole_game_tables, "KPvK", "wg").read_bytes()[:-100])
+    damaged = table_path(tmp_path, "KPvK", Variant.WHOLE_GAME)
+    damaged.write_bytes(table_path(whole_game_tables, "KPvK", Variant.WHOLE_GAME).read_bytes()[:-100])
     with open_tablebase(tmp_path, rules="wg") as tables, pytest.raises(TbgenError, match=r" --rules wg$"):
         tables.probe(fen.board)
-    damaged.write_bytes(table_path(whole_game_tables, "KPvK", "r").read_bytes())
+    damaged.write_bytes(table_path(whole_game_tables, "KPvK", Variant.R_MOBILITY).read_bytes())
     foreign = r"it holds values for the rules 'r'.* --rules wg$"
     with open_tablebase(tmp_path, rules="wg") as tables, pytest.raises(TbgenError, match=foreign):
         tables.probe(fen.board)
@@ -305,8 +312,8 @@ def test_a_sample(whole_game_tables: Path) -> None:
 
 
 def test_runs_have_no_place_in_such_a_table(whole_game_tables: Path) -> None:
-    table = read(whole_game_tables, "KNvK", "r")
-    table.rules = "wg"
+    table = read(whole_game_tables, "KNvK", Variant.R_MOBILITY)
+    table.variant = Variant.WHOLE_GAME
     with pytest.raises(ValueError, match="there are accrued scores in a table for whole games"):
         table.check_shapes()
     with pytest.raises(TbgenError, match="there are accrued scores in a table for whole games"):

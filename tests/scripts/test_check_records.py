@@ -12,6 +12,7 @@ from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
+from tbgen.variant import Variant
 from tests.support.script_modules import load_script
 
 check_records = load_script("check_records")
@@ -71,14 +72,14 @@ def test_differences_are_found(
     three_men: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A longer mate of White, one of Black who has nothing to mate with, and a position less."""
-    with TableFile(table_path(three_men, "KRvK")) as file:
+    with TableFile(table_path(three_men, "KRvK", Variant.R_MOBILITY)) as file:
         table = file.read()
     longest = np.flatnonzero((table.value[0] == 0) & (table.depth[0] == 31))
     lost = np.flatnonzero((table.value[1] == 0) & (table.depth[1] == 6))
     table.depth[0, longest[0]] = 33
     table.value[1, lost[0]], table.depth[1, lost[0]] = GScore.parse("-G0.0").code, 5
     table.value[1, lost[1]] = NONE
-    write_table(table, table_path(tmp_path, "KRvK"), version="0.1.0", build_seconds=1.0)
+    write_table(table, table_path(tmp_path, "KRvK", Variant.R_MOBILITY), version="0.1.0", build_seconds=1.0)
     monkeypatch.setattr(sys, "argv", ["check_records.py", str(tmp_path)])
     assert check_records.main() == 1
     (line,) = capsys.readouterr().out.splitlines()

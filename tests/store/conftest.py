@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from tbgen.store.format import table_path
+from tbgen.variant import Variant
 from tests.support.random_tables import random_table, write
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A written table of KNvK."""
-    path = table_path(tmp_path, "KNvK")
+    path = table_path(tmp_path, "KNvK", Variant.R_MOBILITY)
     write(random_table("KNvK"), path)
     return path

@@ -14,6 +14,7 @@ from tbgen.material import Material
 from tbgen.store import writer
 from tbgen.store.format import CHUNK_BYTES, table_path
 from tbgen.store.reader import TableFile
+from tbgen.variant import Variant
 from tests.support.damage import refused
 from tests.support.random_tables import random_table, write
 
@@ -34,7 +35,7 @@ def test_a_foreign_file_is_refused(path: Path) -> None:
 
 @pytest.mark.parametrize(("make", "kind"), [(Path.mkdir, "a directory"), (os.mkfifo, "no ordinary file")])
 def test_what_is_no_file_is_refused_at_once(make: Callable[[Path], None], kind: str, tmp_path: Path) -> None:
-    path = table_path(tmp_path, "KNvK")
+    path = table_path(tmp_path, "KNvK", Variant.R_MOBILITY)
     make(path)
     with pytest.raises(DamagedTableError) as caught:
         TableFile(path)
@@ -142,15 +143,15 @@ def test_a_missing_chunk_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     table = random_table("KNvK")
     table.value[0, :CHUNK_BYTES] = 0
     with pytest.raises(DamagedTableError, match="value has no chunk"):
-        write(table, table_path(tmp_path, "KNvK"))
+        write(table, table_path(tmp_path, "KNvK", Variant.R_MOBILITY))
     assert os.listdir(tmp_path) == []
 
 
 def test_files_that_cannot_be_opened(tmp_path: Path, path: Path) -> None:
     with pytest.raises(MissingTableError, match="table KRvK is missing"):
-        TableFile(table_path(tmp_path, "KRvK"))
+        TableFile(table_path(tmp_path, "KRvK", Variant.R_MOBILITY))
     with pytest.raises(TbgenError, match=f"{path} is not a directory"):
-        TableFile(table_path(path, "KNvK"))
+        TableFile(table_path(path, "KNvK", Variant.R_MOBILITY))
     if os.geteuid() != 0:
         path.chmod(0)
         with pytest.raises(TbgenError, match="no permission to read"):

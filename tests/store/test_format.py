@@ -13,6 +13,7 @@ import pytest
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.score import GScore
 from tbgen.store.format import table_path
+from tbgen.variant import Variant
 from tests.support.builds import without_accrued
 from tests.support.random_boards import en_passant_board
 from tests.support.random_tables import random_table, write
@@ -167,7 +168,7 @@ def test_positions_of_real_tables(name: str, reference_dir: Path) -> None:
     rng = random.Random(name)
     white, black = name.split("v")
     with (
-        h5py.File(table_path(reference_dir, name), locking=False) as file,
+        h5py.File(table_path(reference_dir, name, Variant.R_MOBILITY), locking=False) as file,
         open_tablebase(reference_dir) as tables,
     ):
         for number in range(150):
@@ -182,7 +183,7 @@ def test_whole_games(name: str, whole_game_tables: Path) -> None:
     rng, passing = random.Random(name), 0
     white, black = name.split("v")
     with (
-        h5py.File(table_path(whole_game_tables, name, "wg"), locking=False) as file,
+        h5py.File(table_path(whole_game_tables, name, Variant.WHOLE_GAME), locking=False) as file,
         open_tablebase(whole_game_tables, rules="wg") as tables,
     ):
         for number in range(100):
@@ -202,7 +203,7 @@ def test_layers(name: str, three_men: Path, tmp_path: Path) -> None:
     bare = without_accrued(three_men, name, tmp_path / "bare")
     white, black = name.split("v")
     with (
-        h5py.File(table_path(bare, name), locking=False) as file,
+        h5py.File(table_path(bare, name, Variant.R_MOBILITY), locking=False) as file,
         open_tablebase(bare) as makes,
         open_tablebase(three_men) as tables,
     ):
@@ -238,9 +239,12 @@ def test_the_index_with_like_men_and_pawns(name: str, tmp_path: Path) -> None:
     rng = random.Random(name)
     table = random_table(name, density=0.05)
     table.value[table.value == NONE] = 30
-    write(table, table_path(tmp_path, name))
+    write(table, table_path(tmp_path, name, Variant.R_MOBILITY))
     white, black = name.split("v")
-    with h5py.File(table_path(tmp_path, name), locking=False) as file, open_tablebase(tmp_path) as tables:
+    with (
+        h5py.File(table_path(tmp_path, name, Variant.R_MOBILITY), locking=False) as file,
+        open_tablebase(tmp_path) as tables,
+    ):
         for number in range(60):
             board = random_board(rng, *((white, black) if number % 2 else (black, white)))
             for accrued in (None, GScore(rng.randrange(2, 12), rng.random() < 0.5)):
@@ -262,8 +266,11 @@ def test_en_passant(fen: str, tmp_path: Path) -> None:
     shape = (len(configs), table.layout.phase_size)
     table.ep_value = np.random.default_rng(0).integers(2, 60, shape, np.uint8)
     table.ep_depth = np.random.default_rng(1).integers(0, 60, shape).astype(np.uint16)
-    write(table, table_path(tmp_path, "KPvKP"))
-    with h5py.File(table_path(tmp_path, "KPvKP"), locking=False) as file, open_tablebase(tmp_path) as tables:
+    write(table, table_path(tmp_path, "KPvKP", Variant.R_MOBILITY))
+    with (
+        h5py.File(table_path(tmp_path, "KPvKP", Variant.R_MOBILITY), locking=False) as file,
+        open_tablebase(tmp_path) as tables,
+    ):
         mirrored = board.transform(chess.flip_horizontal)
         mirrored.ep_square = passed ^ 7
         for position in (board, mirrored, board.mirror()):
@@ -276,7 +283,7 @@ def test_the_manifest_and_the_digest(reference_dir: Path) -> None:
     facts = ["rules", "material", "free_men", "pawns", "size", "phase_size", "positions", "ep_positions"]
     names = ["placements", "value", "depth", "accrued/mask", "accrued/start", "accrued/rank"]
     names += ["accrued/value", "accrued/depth", "ep/config", "ep/value", "ep/depth"]
-    with h5py.File(table_path(reference_dir, "KNvK"), locking=False) as file:
+    with h5py.File(table_path(reference_dir, "KNvK", Variant.R_MOBILITY), locking=False) as file:
         assert file.attrs["complete"] == 1
         lines = ["tbgen table 2"]
         for name in [*facts, "accrued", "runs", "max_depth"]:

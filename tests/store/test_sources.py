@@ -13,6 +13,7 @@ from tbgen.retro.solver import solve
 from tbgen.store import sources as module
 from tbgen.store.reader import TableFile
 from tbgen.store.sources import Sources
+from tbgen.variant import Variant
 from tests.support.solved_tables import solved
 
 KVK, KBVK, KNVK, KPVK = (Material.parse(name) for name in ("KvK", "KBvK", "KNvK", "KPvK"))
@@ -49,7 +50,7 @@ def check(source: Source, table: Table) -> None:
 
 
 def test_small_tables_are_read_once(three_men: Path, opened: list[str]) -> None:
-    with Sources(three_men) as sources:
+    with Sources(three_men, Variant.R_MOBILITY) as sources:
         for material in (KVK, KPVK, KVK, KPVK):
             check(sources.get(material), solved(material.name))
     assert opened == ["KvK", "KPvK"]
@@ -60,7 +61,7 @@ def test_what_was_not_wanted_for_longest_goes_first(
 ) -> None:
     monkeypatch.setattr(module, "KEPT", size(KBVK) + size(KNVK) + size(KVK) - 1)
     monkeypatch.setattr(module, "_SMALL", size(KNVK))
-    with Sources(three_men) as sources:
+    with Sources(three_men, Variant.R_MOBILITY) as sources:
         for material in (KBVK, KVK, KBVK, KNVK, KBVK, KNVK, KVK):
             check(sources.get(material), solved(material.name))
     assert opened == ["KBvK", "KvK", "KNvK", "KvK"]
@@ -70,7 +71,7 @@ def test_a_table_that_was_just_built_is_kept_if_it_is_small(
     three_men: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_SMALL", size(KNVK))
-    with Sources(three_men) as sources:
+    with Sources(three_men, Variant.R_MOBILITY) as sources:
         for material in (KNVK, KPVK):
             sources.put(solved(material.name))
             check(sources.get(material), solved(material.name))
@@ -82,7 +83,7 @@ def test_large_tables_are_read_from_their_files(
 ) -> None:
     """A table solved from them is the same, and the files are closed in the end."""
     monkeypatch.setattr(module, "_SMALL", size(KVK))
-    with Sources(three_men) as sources:
+    with Sources(three_men, Variant.R_MOBILITY) as sources:
         around = {material: sources.get(material) for material in sorted(KPVK.successors())}
         assert [type(source) is ArraySource for source in around.values()] == [
             True,
@@ -94,7 +95,7 @@ def test_large_tables_are_read_from_their_files(
         for material, source in around.items():
             check(source, solved(material.name))
             assert sources.get(material) is source
-        table = solve(KPVK, around)
+        table = solve(KPVK, around, Variant.R_MOBILITY)
     assert opened == ["KvK", "KQvK", "KRvK", "KBvK", "KNvK"]
     for name in ("value", "depth", "run_rank", "run_value", "run_depth"):
         assert np.array_equal(getattr(table, name), getattr(solved("KPvK"), name)), name
@@ -103,5 +104,8 @@ def test_large_tables_are_read_from_their_files(
 
 
 def test_a_missing_table(reference_dir: Path) -> None:
-    with Sources(reference_dir) as sources, pytest.raises(MissingTableError, match="KQvK"):
+    with (
+        Sources(reference_dir, Variant.R_MOBILITY) as sources,
+        pytest.raises(MissingTableError, match="KQvK"),
+    ):
         sources.get(Material.parse("KQvK"))

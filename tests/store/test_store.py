@@ -17,6 +17,7 @@ from tbgen.store.checksum import fletcher32
 from tbgen.store.format import BLOCK, CHUNK_BYTES, table_path, tables_in
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
+from tbgen.variant import Variant
 from tests.support.random_tables import random_table, write
 from tests.support.reference_table import reference_table
 
@@ -27,7 +28,7 @@ from tests.support.reference_table import reference_table
 )
 def test_what_is_written_is_read(name: str, depths: int, density: float, tmp_path: Path) -> None:
     table = random_table(name, depths=depths, density=density)
-    path = table_path(tmp_path, name)
+    path = table_path(tmp_path, name, Variant.R_MOBILITY)
     info = write(table, path)
     assert os.listdir(tmp_path) == [path.name]
     assert info.positions == table.positions
@@ -49,7 +50,7 @@ def test_what_is_written_is_read(name: str, depths: int, density: float, tmp_pat
 @pytest.mark.parametrize("name", ["KvK", "KNvK", "KPvKP"])
 def test_single_look_ups_agree_with_the_arrays(name: str, tmp_path: Path) -> None:
     table = random_table(name, density=0.02)
-    path = table_path(tmp_path, name)
+    path = table_path(tmp_path, name, Variant.R_MOBILITY)
     write(table, path)
     size = table.layout.size
     slots = [0, size - 1, *(k for k in (BLOCK - 1, BLOCK, 8 * CHUNK_BYTES) if k < size)]
@@ -101,9 +102,11 @@ def expected(code: int, runs: list[tuple[int, int, int]], fresh: tuple[int, int]
 
 def test_the_digest_depends_on_the_data_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = random_table("KNvK")
-    first = write(table, table_path(tmp_path, "KNvK"))
+    first = write(table, table_path(tmp_path, "KNvK", Variant.R_MOBILITY))
     monkeypatch.setattr(writer, "GZIP_LEVEL", 1)
-    again = write_table(table, table_path(tmp_path, "KNvK"), version="9", build_seconds=9, threads=1)
+    again = write_table(
+        table, table_path(tmp_path, "KNvK", Variant.R_MOBILITY), version="9", build_seconds=9, threads=1
+    )
     assert (first.digest, first.manifest) == (again.digest, again.manifest)
     assert first.bytes != again.bytes
     for field in ("value", "depth", "run_mask", "run_rank", "run_value", "run_depth"):
@@ -111,7 +114,7 @@ def test_the_digest_depends_on_the_data_alone(tmp_path: Path, monkeypatch: pytes
         array.flat[-1] ^= 1
         if field == "run_mask":  # move the last bit, as their number has to stay
             array = table.run_mask[:, ::-1].copy()
-        other = write(replace(table, **{field: array}), table_path(tmp_path, "KNvK"))
+        other = write(replace(table, **{field: array}), table_path(tmp_path, "KNvK", Variant.R_MOBILITY))
         assert other.digest != first.digest, field
 
 
@@ -120,7 +123,7 @@ def test_the_fresh_digest_is_the_same_without_accrued_scores(name: str, tmp_path
     """Also where accrued scores have greater depths than a byte holds, and the fresh values have not."""
     table = random_table(name, density=0.001)
     table.run_depth += 300
-    path = table_path(tmp_path, name)
+    path = table_path(tmp_path, name, Variant.R_MOBILITY)
     stored = write(table, path)
     left_out = write(
         replace(
@@ -162,7 +165,7 @@ def test_a_file_that_the_process_has_open_otherwise(path: Path) -> None:
 def test_tables_in_a_directory(tmp_path: Path, path: Path) -> None:
     for name in ("KvKN.r.h5", "KQQQQvK.r.h5", "notes.r.h5", "KQvK.wg.h5", "KRvK.r.h5", "KBvK.r.h5.tmp-a-1-b"):
         (tmp_path / name).touch()
-    assert [material.name for material in tables_in(tmp_path)] == ["KRvK", "KNvK"]
+    assert [material.name for material in tables_in(tmp_path, Variant.R_MOBILITY)] == ["KRvK", "KNvK"]
 
 
 def test_the_cache_is_bounded() -> None:
@@ -179,7 +182,7 @@ def test_the_cache_is_bounded() -> None:
 
 def test_counts_are_those_of_the_reference(reference_dir: Path) -> None:
     table = reference_table("KvK")
-    with TableFile(table_path(reference_dir, "KvK")) as file:
+    with TableFile(table_path(reference_dir, "KvK", Variant.R_MOBILITY)) as file:
         for counts, side in zip(file.counts(), table.value, strict=True):
             assert {score.code: count for score, count in counts.items()} == {
                 code: np.count_nonzero(side == code) for code in np.unique(side).tolist() if code != NONE

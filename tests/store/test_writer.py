@@ -15,6 +15,7 @@ from tbgen.errors import TbgenError
 from tbgen.index.table import LAST_RUN
 from tbgen.store import writer
 from tbgen.store.format import layers_beside, table_path, tables_in
+from tbgen.variant import Variant
 from tests.support.damage import refused
 from tests.support.disks import small_disk
 from tests.support.paths import ROOT
@@ -29,7 +30,7 @@ def test_arrays_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
         replace(table, run_rank=table.run_rank % LAST_RUN),
     ):
         with pytest.raises(ValueError, match="table KNvK"):
-            write(bad, table_path(tmp_path, "KNvK"))
+            write(bad, table_path(tmp_path, "KNvK", Variant.R_MOBILITY))
     assert os.listdir(tmp_path) == []
 
 
@@ -63,7 +64,7 @@ def test_a_full_disk_is_reported_and_leaves_nothing(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(writer, "_write", full)
     with pytest.raises(TbgenError, match="the disk is full") as caught:
-        write(random_table("KvK"), table_path(tmp_path, "KvK"))
+        write(random_table("KvK"), table_path(tmp_path, "KvK", Variant.R_MOBILITY))
     assert caught.value.exit_code == 1
     assert os.listdir(tmp_path) == []
 
@@ -75,7 +76,7 @@ def test_a_really_full_disk(part: float, tmp_path: Path, path: Path) -> None:
     disk.mkdir()
     with small_disk(disk, int(part * path.stat().st_size) >> 10):
         with pytest.raises(TbgenError, match="the disk is full"):
-            write(table, table_path(disk, "KNvK"))
+            write(table, table_path(disk, "KNvK", Variant.R_MOBILITY))
         assert os.listdir(disk) == []
 
 
@@ -94,11 +95,11 @@ def test_a_file_size_limit(part: float, tmp_path: Path, path: Path) -> None:
 
 def test_directories_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(TbgenError, match="No such file or directory"):
-        write(random_table("KvK"), table_path(tmp_path / "absent", "KvK"))
+        write(random_table("KvK"), table_path(tmp_path / "absent", "KvK", Variant.R_MOBILITY))
     if os.geteuid() != 0:
         tmp_path.chmod(0o500)
         with pytest.raises(TbgenError, match="no permission to write"):
-            write(random_table("KvK"), table_path(tmp_path, "KvK"))
+            write(random_table("KvK"), table_path(tmp_path, "KvK", Variant.R_MOBILITY))
         tmp_path.chmod(0o700)
 
 
@@ -120,12 +121,12 @@ write(random_table("KNvK"), Path(sys.argv[1]))
 
 
 def test_a_killed_writer_leaves_nothing_that_looks_like_a_table(tmp_path: Path) -> None:
-    path = table_path(tmp_path, "KNvK")
+    path = table_path(tmp_path, "KNvK", Variant.R_MOBILITY)
     here = str(ROOT)
     killed = subprocess.run([sys.executable, "-c", KILLED, str(path), here])
     assert killed.returncode < 0
     (left,) = tmp_path.iterdir()
     assert left != path
-    assert tables_in(tmp_path) == []
+    assert tables_in(tmp_path, Variant.R_MOBILITY) == []
     left.rename(path)
     refused(path)

@@ -8,6 +8,7 @@ from tbgen.generator import Accrued, Built, build
 from tbgen.material import Material
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
+from tbgen.variant import Variant
 
 
 class Silent:
@@ -51,7 +52,7 @@ class Diary(Silent):
 
 
 def digest(directory: Path, name: str) -> str:
-    with TableFile(table_path(directory, name)) as file:
+    with TableFile(table_path(directory, name, Variant.R_MOBILITY)) as file:
         file.check()
         return file.info.digest
 
@@ -63,7 +64,7 @@ def without_accrued(full: Path, name: str, directory: Path) -> Path:
     for path in full.glob("*.r.h5"):
         if Material.parse(path.name.removesuffix(".r.h5")) in material.successors():
             shutil.copy(path, directory)
-    build([material], directory, Silent(), accrued=Accrued.NONE)
+    build([material], directory, Silent(), variant=Variant.R_MOBILITY, accrued=Accrued.NONE)
     return directory
 
 

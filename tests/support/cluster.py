@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tbgen.material import Material
 from tbgen.store.format import table_path
+from tbgen.variant import Variant
 
 KBVK, KBVKN = Material.parse("KBvK"), Material.parse("KBvKN")
 """The second takes a second or more."""
@@ -15,4 +16,4 @@ SUBS = ("KvK", "KBvK", "KNvK")
 def copy_subs(source: Path, target: Path) -> None:
     """Copy the sub-tables of KBvKN."""
     for name in SUBS:
-        shutil.copy(table_path(source, name), target)
+        shutil.copy(table_path(source, name, Variant.R_MOBILITY), target)

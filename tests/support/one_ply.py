@@ -6,6 +6,7 @@ import chess
 
 from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
+from tbgen.variant import Variant
 
 LookUp = Callable[[chess.Board, GScore | None], tuple[GScore, int]]
 """Value and depth of a board with an accrued score, or fresh."""
@@ -21,26 +22,26 @@ def by_probing(tables: Tablebase) -> LookUp:
     return look_up
 
 
-def folded(board: chess.Board, accrued: GScore | None, whole_game: bool = False) -> GScore:
+def folded(board: chess.Board, accrued: GScore | None, variant: Variant = Variant.R_MOBILITY) -> GScore:
     """The accrued score after the position's own: a smaller rank replaces it, the first holder keeps it.
 
     A position with an en passant right is the first after a reset, if there are resets.
     """
     own = GScore.of_board(board)
-    first = accrued is None or (board.has_legal_en_passant() and not whole_game)
+    first = accrued is None or (board.has_legal_en_passant() and variant.resets)
     return own if first or own.rank < accrued.rank else accrued
 
 
 def one_ply(
-    look_up: LookUp, board: chess.Board, accrued: GScore | None = None, whole_game: bool = False
+    look_up: LookUp, board: chess.Board, accrued: GScore | None = None, variant: Variant = Variant.R_MOBILITY
 ) -> tuple[GScore, int]:
     """Value and depth by the conditions that prove a table."""
-    held = folded(board, accrued, whole_game)
+    held = folded(board, accrued, variant)
     reached = []
     for move in list(board.legal_moves):
         after = board.copy(stack=False)
         after.push(move)
-        reached.append(look_up(after, None if board.is_zeroing(move) and not whole_game else held))
+        reached.append(look_up(after, None if board.is_zeroing(move) and variant.resets else held))
     if not reached:
         return GScore.of_board(board), 0
     best = max if board.turn else min

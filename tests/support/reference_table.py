@@ -10,6 +10,7 @@ from tbgen.index.layout import Layout, layout_of
 from tbgen.index.table import FRESH, LAST_RUN, Table
 from tbgen.material import Material
 from tbgen.score import NONE
+from tbgen.variant import Variant
 from tests.support.reference import solve, solve_whole_game
 
 
@@ -54,7 +55,9 @@ def reference_table(name: str) -> Table:
 def whole_game_table(name: str) -> Table:
     """The table of KvK or KXvK for whole-game mobility; solved once."""
     solution, material = solve_whole_game(name), Material.parse(name)
-    table = replace(empty_table(material), rules="wg", run_mask=np.zeros((2, 2, 0), np.uint64))
+    table = replace(
+        empty_table(material), variant=Variant.WHOLE_GAME, run_mask=np.zeros((2, 2, 0), np.uint64)
+    )
     for side, (slots, nodes) in enumerate(zip(*_positions(table.layout, solution.legal), strict=True)):
         table.value[side, slots] = solution.value[nodes]
         table.depth[side, slots] = solution.depth[nodes]
@@ -66,7 +69,7 @@ def empty_table(material: Material) -> Table:
     layout = layout_of(material)
     return Table(
         material,
-        "r",
+        Variant.R_MOBILITY,
         np.full((2, layout.size), NONE, np.uint8),
         np.zeros((2, layout.size), np.uint16),
         np.zeros((2, 2, layout.size // 64), np.uint64),

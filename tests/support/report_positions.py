@@ -11,6 +11,7 @@ import chess
 
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.score import GScore
+from tbgen.variant import Variant
 
 _TRIANGLE = ("a1", "b1", "c1", "d1", "b2", "c2", "d2", "c3", "d3", "d4")
 _MIRRORS = (chess.flip_horizontal, chess.flip_vertical, chess.flip_diagonal)
@@ -38,11 +39,11 @@ class Position:
 
 
 @functools.cache
-def positions(directory: Path, name: str, rules: str = "r") -> list[Position]:
+def positions(directory: Path, name: str, variant: Variant = Variant.R_MOBILITY) -> list[Position]:
     """Return the positions of a material of two or three men with White's king in the triangle of a board
     without pawns, and with the pawn on the files a to d."""
     placed = list(_placed(name))
-    with open_tablebase(directory, rules=rules) as tables:
+    with open_tablebase(directory, rules=variant) as tables:
         results = list(tables.probe_many(board for board, *_ in placed))
     found = []
     for (board, images, share), result in zip(placed, results, strict=True):

@@ -6,6 +6,7 @@ from tbgen.index.source import ArraySource
 from tbgen.index.table import Table
 from tbgen.material import Material
 from tbgen.retro import solver
+from tbgen.variant import Variant
 
 
 @cache
@@ -13,7 +14,7 @@ def solved(name: str, wide: bool | None = None) -> Table:
     """A table and its sub-tables straight from the solver, in memory."""
     material = Material.parse(name)
     sources = {sub: source_of(solved(sub.name, wide)) for sub in material.successors()}
-    return solver.solve(material, sources, wide=wide)
+    return solver.solve(material, sources, Variant.R_MOBILITY, wide=wide)
 
 
 def source_of(table: Table) -> ArraySource:

@@ -15,6 +15,7 @@ from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.sources import Sources
+from tbgen.variant import Variant
 from tbgen.verify.proof import Layer, verify_table
 from tbgen.verify.report import VerifyResult
 from tests.support.builds import Silent
@@ -27,19 +28,22 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tables of three men without accrued scores."""
     directory = tmp_path_factory.mktemp("bare")
     wanted = [Material.parse(name) for name in ("KNvK", "KBvK", "KPvK")]
-    build(wanted, directory, Silent(), accrued=Accrued.NONE)
+    build(wanted, directory, Silent(), variant=Variant.R_MOBILITY, accrued=Accrued.NONE)
     return directory
 
 
 def verify_bare(directory: Path, name: str, tamper: Tamper | None = None) -> VerifyResult:
     material = Material.parse(name)
-    with TableFile(table_path(directory, name)) as file, Sources(directory) as sources:
+    with (
+        TableFile(table_path(directory, name, Variant.R_MOBILITY)) as file,
+        Sources(directory, Variant.R_MOBILITY) as sources,
+    ):
         table = file.read()
         assert not table.accrued
         around = {sub: sources.get(sub) for sub in material.successors()}
         fresh = {}
         for sub in material.successors():
-            with TableFile(table_path(directory, sub.name)) as other:
+            with TableFile(table_path(directory, sub.name, Variant.R_MOBILITY)) as other:
                 fresh[sub] = other.read_fresh()
 
         def claims(phase: int) -> Layer:

@@ -23,6 +23,7 @@ from tbgen.score import NONE, GScore
 from tbgen.store import dataset
 from tbgen.store.format import table_path
 from tbgen.store.writer import write_table
+from tbgen.variant import Variant
 from tbgen.verify.consistency import inconsistency
 from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult, board_at
@@ -51,7 +52,7 @@ def pawn_tables() -> Tables:
         tables[sub].value[:] = random.choice(np.array([0, 1, 5, 244, 254, 255], np.uint8), shape)
         tables[sub].depth[:] = random.integers(0, 30, shape)
         sources[sub] = ArraySource(tables[sub].value, tables[sub].depth)
-    return tables | {material: solve(material, sources)}
+    return tables | {material: solve(material, sources, Variant.R_MOBILITY)}
 
 
 def states_of(table: Table) -> int:
@@ -190,7 +191,7 @@ def test_wrong_en_passant_entries_are_found_and_named(pawn_tables: Tables, data:
 def test_all_tables_up_to_four_men_are_right() -> None:
     sources, fresh = {}, {}
     for material in all_materials(4):
-        table = solve(material, sources)
+        table = solve(material, sources, Variant.R_MOBILITY)
         fresh[material] = table.value, table.depth
         sources[material] = ArraySource(*fresh[material])
         assert verify_table(table, fresh).findings == [], material
@@ -200,12 +201,17 @@ def test_all_tables_up_to_four_men_are_right() -> None:
 def directory(tmp_path: Path, reference_tables: Tables) -> Path:
     for material, table in reference_tables.items():
         write(table, tmp_path)
-        assert table_path(tmp_path, material.name).exists()
+        assert table_path(tmp_path, material.name, Variant.R_MOBILITY).exists()
     return tmp_path
 
 
 def write(table: Table, directory: Path) -> None:
-    write_table(table, table_path(directory, table.material.name), version="0.1.0", build_seconds=1.0)
+    write_table(
+        table,
+        table_path(directory, table.material.name, Variant.R_MOBILITY),
+        version="0.1.0",
+        build_seconds=1.0,
+    )
 
 
 def test_command_proves_all_tables_of_a_directory(
@@ -296,7 +302,7 @@ def test_command_names_a_wrong_entry_and_what_rests_on_it(
 
 
 def test_command_checks_digests_first(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = table_path(directory, "KNvK")
+    path = table_path(directory, "KNvK", Variant.R_MOBILITY)
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
+from tbgen.variant import Variant
+
 
 @dataclass(frozen=True, slots=True)
 class ResultTags:
@@ -48,6 +50,6 @@ SHARED: Final = frozenset({POINTS, CUTOFF, SCORING, FIFTY_MOVES})
 """The tags that every tagging replaces, besides those of its result."""
 
 
-def result_tags(whole_game: bool) -> ResultTags:
+def result_tags(variant: Variant) -> ResultTags:
     """Return the tags of a result by r-mobility, or by whole-game mobility."""
-    return WG if whole_game else R
+    return R if variant.resets else WG

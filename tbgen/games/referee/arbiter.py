@@ -13,8 +13,9 @@ from tbgen.board.validity import validate
 from tbgen.errors import UsageError, quote
 from tbgen.games.referee.fifty import FiftyMoveRule
 from tbgen.games.referee.result import Basis, Result
-from tbgen.score import WHOLE_GAME, GScore
+from tbgen.score import GScore
 from tbgen.scoring import DEFAULT_CUTOFF, parse_cutoff
+from tbgen.variant import Variant
 
 NOTHING: Final = GScore(436, True)
 """G218.0: how cuteRMob writes that no score has accrued."""
@@ -57,7 +58,8 @@ class Arbiter:
     :param fifty_move_rule: the 50-move rule, or its name.
     :param cutoff: the score from which on improvements are no progress, for the rule ``improving``.
     :param bare_kings: whether bare kings with free moves end the game; None leaves it to the 50-move rule.
-    :param whole_game: play by whole-game mobility, in which nothing resets the accrued score.
+    :param rules: the variant: ``r``, or ``wg`` for whole-game mobility, in which nothing resets the accrued
+        score.
 
     :raises UsageError: if an argument means nothing, or play cannot go on from the start position.
     :raises TypeError: if the start is neither text nor board.
@@ -70,14 +72,14 @@ class Arbiter:
         fifty_move_rule: FiftyMoveRule | str = FiftyMoveRule.IMPROVING,
         cutoff: GScore | str = DEFAULT_CUTOFF,
         bare_kings: bool | None = None,
-        whole_game: bool = False,
+        rules: Variant | str = "r",
     ) -> None:
         fen = _fen(start)
         validate(fen.board)
         self.fifty_move_rule = FiftyMoveRule.parse(fifty_move_rule)
         self.cutoff = parse_cutoff(cutoff) if isinstance(cutoff, str) else cutoff
         self.bare_kings = self.fifty_move_rule.bare_kings_end if bare_kings is None else bare_kings
-        self.whole_game = whole_game
+        self.rules: Final = Variant.parse(rules)
         self._board = fen.board.copy(stack=False)
         self._occurrences: Counter[tuple[int, ...]] = Counter()
         self._keys: list[tuple[int, ...]] = []
@@ -95,11 +97,6 @@ class Arbiter:
     def moves(self) -> tuple[chess.Move, ...]:
         """The moves made so far."""
         return tuple(self._board.move_stack)
-
-    @property
-    def rules(self) -> str:
-        """The rules as tables name them: ``r``, or ``wg`` for whole-game mobility."""
-        return WHOLE_GAME if self.whole_game else "r"
 
     @property
     def position_score(self) -> GScore:
@@ -170,7 +167,7 @@ class Arbiter:
         board = self._board
         score = own_score(board)
         terminal = score.rank < 2
-        accrued = fen.seventh if self.whole_game else fen.accrued
+        accrued = fen.accrued if self.rules.resets else fen.seventh
         if accrued is not None and accrued.rank < 2 and not terminal:
             raise UsageError(f"the accrued score {accrued} ends the game, and in this position it goes on")
         rule, clock = self.fifty_move_rule, board.halfmove_clock
@@ -196,7 +193,7 @@ class Arbiter:
         board.push(move)
         score = own_score(board)
         accrued, clock = before.accrued, 0 if zeroing else before.clock + 1
-        if zeroing and not self.whole_game:
+        if zeroing and self.rules.resets:
             accrued = score
         elif score.rank < accrued.rank and self.fifty_move_rule.counts(clock, score.rank < 2):
             accrued = score

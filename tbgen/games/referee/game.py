@@ -14,8 +14,9 @@ from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.referee.fifty import FiftyMoveRule
 from tbgen.games.referee.result import Basis
 from tbgen.probe.tablebase import Tablebase
-from tbgen.score import WHOLE_GAME, GScore
+from tbgen.score import GScore
 from tbgen.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Komi, Scheme, Scoring, parse_cutoff
+from tbgen.variant import Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +32,11 @@ class PlayRules:
 
     Left to the game: they do if it has cuteRMob's tag ``Legacy``, else it is up to the 50-move rule.
     """
-    whole_game: bool = False
+    variant: Variant = Variant.R_MOBILITY
     scheme: Scheme | None = None
     """Left to the game: the tag ``RMobilityScoring``, else exponential."""
     komi: Komi | None = None
     """The komi of games without a tag ``Komi``; None stands for G5.75."""
-
-    @property
-    def rules(self) -> str:
-        """The rules as tables name them: ``r``, or ``wg`` for whole-game mobility."""
-        return WHOLE_GAME if self.whole_game else "r"
 
     @property
     def fixed(self) -> bool:
@@ -57,13 +53,13 @@ class PlayRules:
         """
         if game.error is not None:
             raise game.error
-        start, played = (game.start, game.moves) if self.whole_game else _since_reset(game)
+        start, played = _since_reset(game) if self.variant.resets else (game.start, game.moves)
         arbiter = Arbiter(
             start,
             fifty_move_rule=self.rule_of(game.tags),
             cutoff=self.cutoff_of(game.tags),
             bare_kings=True if self.bare_kings is None and tags.LEGACY in game.tags else self.bare_kings,
-            whole_game=self.whole_game,
+            rules=self.variant,
         )
         for move in played:
             arbiter.push(move)

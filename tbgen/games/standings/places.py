@@ -14,7 +14,6 @@ from tbgen.games.referee.result import Basis
 from tbgen.games.standings.elo import Elo, elo
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.sprt import Sprt, sprt
-from tbgen.score import WHOLE_GAME
 from tbgen.scoring import Points, Scheme
 
 _DECIMALS: Final = 9
@@ -137,7 +136,7 @@ def standings(games: Iterable[GameRecord], scheme: Scheme = Scheme.EXPONENTIAL) 
     bases = Counter(game.verdict.outcome.basis for game in records)
     verdicts = [game.verdict for game in records]
     settings = {
-        "rules": {WHOLE_GAME if verdict.whole_game else "r" for verdict in verdicts},
+        "rules": {verdict.variant.value for verdict in verdicts},
         "fifty_move_rule": {verdict.fifty_move_rule.value for verdict in verdicts},
         "cutoff": {str(verdict.scoring.cutoff) for verdict in verdicts},
         "komi": {str(verdict.scoring.komi) for verdict in verdicts},

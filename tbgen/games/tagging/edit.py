@@ -6,18 +6,19 @@ from typing import Final
 
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.splitter import RawGame, Tag
+from tbgen.variant import Variant
 
 _BREAK: Final = re.compile(rb"\r\n|\n|\r")
 _LAST_BREAK: Final = re.compile(rb"(?:\r\n|\n|\r)\Z")
 
 
-def with_tags(raw: RawGame, told: Mapping[str, str], *, whole_game: bool) -> bytes:
+def with_tags(raw: RawGame, told: Mapping[str, str], *, variant: Variant) -> bytes:
     """Return the bytes of a game with tags that tell its verdict, in place of those of an earlier one.
 
     They go behind the tag ``Result``, else where the earlier ones stood, else to the end of the tags, with
     the line breaks that are there. A komi that the game has stays, as does its result by the other rules.
     """
-    ours = tags.SHARED | tags.result_tags(whole_game).all
+    ours = tags.SHARED | tags.result_tags(variant).all
     old = [tag for tag in raw.tags if tag.name in ours]
     kept = [tag for tag in raw.tags if tag.name not in ours]
     there = {tag.name for tag in kept}

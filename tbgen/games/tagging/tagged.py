@@ -45,7 +45,7 @@ class TaggedGame:
         """The bytes of the game with our tags; unchanged if it is broken."""
         if self.verdict is None:
             return self.raw.data
-        return with_tags(self.raw, self.verdict.tags(), whole_game=self.verdict.whole_game)
+        return with_tags(self.raw, self.verdict.tags(), variant=self.verdict.variant)
 
 
 def tag_games(stream: Stream, judge: Judge | None = None, *, jobs: int = 1) -> Iterator[TaggedGame]:

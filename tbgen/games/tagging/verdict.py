@@ -18,6 +18,7 @@ from tbgen.games.referee.result import Basis
 from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
 from tbgen.scoring import Scheme, Scoring
+from tbgen.variant import Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +28,13 @@ class Verdict:
     outcome: Adjudication
     scoring: Scoring
     fifty_move_rule: FiftyMoveRule
-    whole_game: bool
+    variant: Variant
     result: str
     """The classical result that the game has."""
 
     def tags(self) -> dict[str, str]:
         """Return the tags that tell the verdict; the komi only where it counts."""
-        names, value = tags.result_tags(self.whole_game), self.outcome.value
+        names, value = tags.result_tags(self.variant), self.outcome.value
         told = {
             names.result: str(value),
             tags.POINTS: self.scoring.tag(value),
@@ -53,15 +54,13 @@ def told_by_tags(game: Mapping[str, str], rules: PlayRules) -> Verdict | None:
 
     Result, basis and 50-move rule are what the tags say; points are counted anew, by ``rules``.
     """
-    names = tags.result_tags(rules.whole_game)
+    names = tags.result_tags(rules.variant)
     try:
         outcome = Adjudication(
             GScore.parse(game[names.result]), Basis(game[names.basis]), GScore.parse(game[names.accrued])
         )
         rule = FiftyMoveRule.parse(game[tags.FIFTY_MOVES])
-        return Verdict(
-            outcome, rules.scoring_of(game), rule, rules.whole_game, game.get("Result", "*").strip()
-        )
+        return Verdict(outcome, rules.scoring_of(game), rule, rules.variant, game.get("Result", "*").strip())
     except (KeyError, ValueError):
         return None
 
@@ -122,9 +121,9 @@ class Judge:
                 raise
             raise UsageError(f"game {raw.number}, line {raw.line}: {error}") from None
         arbiter = found.arbiter
-        return Verdict(found.outcome, found.scoring, arbiter.fifty_move_rule, arbiter.whole_game, game.result)
+        return Verdict(found.outcome, found.scoring, arbiter.fifty_move_rule, arbiter.rules, game.result)
 
     def _open(self) -> Tablebase:
         if self._tables is None:
-            self._tables = Tablebase(self._directory, rules=self.rules.rules, make_layers=self._make_layers)
+            self._tables = Tablebase(self._directory, rules=self.rules.variant, make_layers=self._make_layers)
         return self._tables

@@ -34,6 +34,7 @@ from tbgen.generator.estimate import Estimate, check_disk, check_memory, estimat
 from tbgen.generator.lock import build_lock
 from tbgen.generator.runner import Built, Reporter, missing, tidy
 from tbgen.material import Material
+from tbgen.variant import Variant
 
 _TICK: Final = 1.0
 """Seconds between two looks at the workers."""
@@ -48,37 +49,37 @@ def build_on_cluster(
     reporter: Reporter,
     scheduler: str,
     *,
+    variant: Variant,
     force: bool = False,
     threads: int | None = None,
     accrued: Accrued = Accrued.AUTO,
     memory: int | None = None,
     patience: float = 30.0,
-    rules: str = "r",
 ) -> list[Built]:
     """Build tables like :func:`tbgen.generator.build`, on the workers of a Dask scheduler.
 
     :param directory: where all workers see it, under the same path.
     :param scheduler: its address, such as ``tcp://host:8786``.
+    :param variant: what the tables and their sub-tables are for.
     :param threads: of each table; None for the worker's processors shared among the tables it does at once.
     :param accrued: whether to store the values of accrued scores.
     :param memory: bytes that a table may need; None for all that a worker offers.
     :param patience: seconds to wait for a worker, before the build and whenever none can go on with it.
-    :param rules: as in :func:`tbgen.generator.build`.
     :raises TbgenError: if the cluster cannot do the build, or a table cannot be built; tables finished before
         are kept.
     """
     wanted, directory = list(materials), directory.absolute()
-    if not force and not missing(wanted, directory, rules=rules):
+    if not force and not missing(wanted, directory, variant):
         tidy(directory, reporter)
         return []
-    with connected(scheduler) as client, build_lock(directory, reporter.note, rules):
+    with connected(scheduler) as client, build_lock(directory, reporter.note, variant):
         tidy(directory, reporter)
-        todo = missing(wanted, directory, force=wanted if force else (), rules=rules)
+        todo = missing(wanted, directory, variant, force=wanted if force else ())
         if not todo:
             return []
         with shared_probe(directory) as probe:
             share = survey(client, probe, patience)
-            needs = {material: estimate(material, threads or share, accrued, rules) for material in todo}
+            needs = {material: estimate(material, variant, threads or share, accrued) for material in todo}
             check_workers(workers(client, scheduler), needs.values())
             if memory is not None:
                 check_memory(needs.values(), memory)
@@ -90,7 +91,7 @@ def build_on_cluster(
                 probe=str(probe),
                 threads=threads,
                 accrued=accrued.value,
-                rules=rules,
+                variant=variant,
             )
             built = _Run(client, scheduler, directory, reporter, patience, needs, task).run()
         remove_leftovers(directory)  # of workers that died on the way

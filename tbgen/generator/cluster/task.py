@@ -17,6 +17,7 @@ from tbgen.generator.memory import keep_memory_for
 from tbgen.generator.runner import Built, build_table
 from tbgen.material import Material
 from tbgen.store.format import table_path
+from tbgen.variant import Variant
 
 MEMORY: Final = "memory"
 """Name of the Dask resource that workers offer and tables need, in bytes."""
@@ -57,10 +58,10 @@ def make_table(
     topic: str,
     threads: int | None,
     accrued: str,
-    rules: str = "r",
+    variant: Variant,
 ) -> Built:
     """Build one table in the shared directory, as a task of Dask; ``threads`` None for this worker's share,
-    ``accrued`` the value of an :class:`Accrued`, ``rules`` those of the table and its sub-tables.
+    ``accrued`` the value of an :class:`Accrued`, ``variant`` that of the table and its sub-tables.
 
     What happens on the way is told under ``topic``, in dictionaries of the kinds begin, note and progress.
 
@@ -75,10 +76,10 @@ def make_table(
     relay.send("begin", host=socket.gethostname())
     try:
         for sub_table in sorted(material.successors()):
-            _await(directory_here, sub_table, rules)
+            _await(directory_here, sub_table, variant)
         share = threads or _threads(get_worker())
-        keep_memory_for([material], share, rules)
-        return build_table(material, directory_here, relay, share, Accrued(accrued), rules)
+        keep_memory_for([material], variant, share)
+        return build_table(material, directory_here, relay, variant, share, Accrued(accrued))
     except TbgenError:
         raise
     except MemoryError as error:
@@ -155,14 +156,14 @@ def _problem(probe: Path) -> str:
     return ""
 
 
-def _await(directory: Path, material: Material, rules: str) -> None:
+def _await(directory: Path, material: Material, variant: Variant) -> None:
     """Wait until a table that is finished is seen here too.
 
     :raises MissingTableError: if it does not appear.
     """
-    path = table_path(directory, material.name, rules)
+    path = table_path(directory, material.name, variant)
     deadline = time.monotonic() + _APPEARANCE
     while path.name not in os.listdir(directory):  # listing asks the server, looking up a name may not
         if time.monotonic() > deadline:
-            raise MissingTableError(material.name, directory, rules)
+            raise MissingTableError(material.name, directory, variant)
         time.sleep(0.2)

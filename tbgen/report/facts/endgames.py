@@ -36,7 +36,7 @@ def endgame(scanned: Scan) -> Endgame:
     sides = (_typical(scanned, 0), _typical(scanned, 1))
     return Endgame(
         scanned.material,
-        scanned.info.rules,
+        scanned.info.variant,
         sides,
         tuple(_unusual(scanned, sides)),
         _sentence(scanned, sides),
@@ -78,7 +78,7 @@ def _unusual(scanned: Scan, sides: tuple[Typical, Typical]) -> list[UnusualValue
 
 def _examples(scanned: Scan, sides: tuple[Typical, Typical]) -> list[WikiExample]:
     found = []
-    shown = SHOWN.get(scanned.material.name, ()) if scanned.info.rules == "r" else ()
+    shown = SHOWN.get(scanned.material.name, ()) if scanned.info.variant.resets else ()
     for fen, text, line in shown:
         white, value = chess.Board(fen).turn, GScore.parse(text)
         typical = sides[0 if white else 1]

@@ -19,6 +19,7 @@ from tbgen.report.model import MatingPotential, MatingRule, MatingTruth, Verdict
 from tbgen.report.scan.scan import LIKE_BISHOPS, Counts, Scan, scan
 from tbgen.score import GScore
 from tbgen.store.format import default_directory
+from tbgen.variant import Variant
 
 PIECE_VALUES: Final[Mapping[str, float]] = {"Q": 9.5, "R": 5.0, "B": 3.25, "N": 3.25, "P": 1.0}
 """In pawns."""
@@ -72,7 +73,7 @@ def mating_potential(
     material: Material | str,
     tables: Scan | str | PathLike[str] | None = None,
     *,
-    rules: str = "r",
+    rules: Variant | str = "r",
     values: Mapping[str, float] = PIECE_VALUES,
 ) -> MatingPotential:
     """Return the rule of thumb and the truth about a material.
@@ -88,15 +89,16 @@ def mating_potential(
     """
     if isinstance(material, str):
         material = Material.parse(material)
+    variant = Variant.parse(rules)
     if isinstance(tables, Scan):
         scanned = tables
-        if (scanned.material, scanned.info.rules) != (material, rules):
+        if (scanned.material, scanned.info.variant) != (material, variant):
             raise UsageError(
-                f"the scan is of {scanned.material} by the rules {scanned.info.rules}, "
-                f"not of {material} by {rules}"
+                f"the scan is of {scanned.material} by the rules {scanned.info.variant}, "
+                f"not of {material} by {variant}"
             )
     else:
-        scanned = scan(default_directory() if tables is None else Path(tables), material, rules)
+        scanned = scan(default_directory() if tables is None else Path(tables), material, variant)
     counts = scanned.on_board()
     unlike, like = counts[:, :LIKE_BISHOPS], counts[:, LIKE_BISHOPS:]
     pawns = ("P" in material.white, "P" in material.black)
@@ -107,7 +109,7 @@ def mating_potential(
     if rule.leader is not None and rule.wins is not None:
         agrees = rule.wins == (truth[0 if rule.leader else 1].verdict is Verdict.GENERAL)
     sentence = _sentence(material, rule, truth, alike, agrees)
-    return MatingPotential(material, scanned.info.rules, rule, truth, alike, agrees, sentence)
+    return MatingPotential(material, variant, rule, truth, alike, agrees, sentence)
 
 
 def _truth(counts: Counts, white: bool, pawns: bool) -> MatingTruth:

@@ -18,7 +18,7 @@ from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase
 from tbgen.report.model import LinePoint, OverallRecord, Record
 from tbgen.report.scan.scan import ANY, Counts, Scan
-from tbgen.score import WHOLE_GAME, GScore
+from tbgen.score import GScore
 
 
 def records_of(scanned: Scan) -> list[Record]:
@@ -41,7 +41,7 @@ def _record(scanned: Scan, code: int, by_depth: Counts) -> Record:
     assert board is not None
     return Record(
         material=scanned.material,
-        rules=scanned.info.rules,
+        variant=scanned.info.variant,
         value=GScore.from_code(code),
         depth=depth,
         ties=int(by_depth[depth]),
@@ -68,14 +68,14 @@ def with_line(record: Record, tables: Tablebase) -> Record:
     if not _verified(record, points):
         raise DamagedTableError(
             f"the longest way of {record.material} to {record.value}, from {record.fen}, does not lead "
-            f"there; find out why with: tbgen verify {record.material} --rules {record.rules}"
+            f"there; find out why with: tbgen verify {record.material} --rules {record.variant}"
         )
     return replace(record, line=points, pgn=_pgn(record, line), verified=True)
 
 
 def _verified(record: Record, line: Sequence[LinePoint]) -> bool:
     """Whether the arbiter comes to the value with the last ply and not before, and to the same on the way."""
-    arbiter = Arbiter(record.fen, fifty_move_rule="none", whole_game=record.rules == WHOLE_GAME)
+    arbiter = Arbiter(record.fen, fifty_move_rule="none", rules=record.variant)
     reached = [arbiter.accrued]
     for point in line:
         arbiter.push_san(point.san)
@@ -94,7 +94,7 @@ def _pgn(record: Record, line: Iterable[LinePly]) -> str:
     game.setup(board)
     game.headers["Event"] = f"{record.material}: longest way to {record.value}, {record.depth} plies"
     game.headers["Result"] = classical(record.value)
-    game.headers[result_tags(record.rules == WHOLE_GAME).result] = str(record.value)
+    game.headers[result_tags(record.variant).result] = str(record.value)
     node: chess.pgn.GameNode = game
     accrued = GScore.of_board(board)
     game.comment = str(accrued)

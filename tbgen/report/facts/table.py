@@ -13,12 +13,13 @@ from tbgen.report.model import Distribution, KingMap, TableReport
 from tbgen.report.scan import accrued
 from tbgen.report.scan.scan import Counts, Progress, Scan, scan
 from tbgen.score import GScore
+from tbgen.variant import Variant
 
 
 def report_table(
     directory: str | PathLike[str],
     material: Material | str,
-    rules: str = "r",
+    variant: Variant,
     *,
     threads: int = 2,
     lines: Tablebase | None = None,
@@ -36,14 +37,14 @@ def report_table(
     begin = time.perf_counter()
     if isinstance(material, str):
         material = Material.parse(material)
-    scanned = scan(Path(directory), material, rules, threads=threads, progress=progress)
+    scanned = scan(Path(directory), material, variant, threads=threads, progress=progress)
     records = records_of(scanned)
     if lines is not None:
         records = [with_line(record, lines) for record in records]
     view = accrued.view(scanned.states_on_board(), scanned.states) if scanned.has_accrued else None
     return TableReport(
         material=material,
-        rules=rules,
+        variant=variant,
         digest=scanned.info.digest,
         tbgen_version=scanned.info.tbgen_version,
         bytes=scanned.info.bytes,
@@ -52,7 +53,7 @@ def report_table(
         records=tuple(records),
         accrued=view,
         endgame=endgame(scanned),
-        mating=mating_potential(material, scanned, rules=rules),
+        mating=mating_potential(material, scanned, rules=variant),
         black_king=king_map(scanned),
         seconds=time.perf_counter() - begin,
     )

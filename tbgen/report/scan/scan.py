@@ -19,8 +19,9 @@ from tbgen.report.scan import accrued
 from tbgen.report.scan.blocks import Block, block_at, blocks_of, like_bishops, symmetric_slots
 from tbgen.report.scan.mobility import mobility
 from tbgen.report.scan.source import TableSource
-from tbgen.score import NONE, WHOLE_GAME
+from tbgen.score import NONE
 from tbgen.store.info import TableInfo
+from tbgen.variant import Variant
 
 Counts = NDArray[np.int64]
 
@@ -89,8 +90,8 @@ class Scan:
 
     @property
     def has_accrued(self) -> bool:
-        """Whether values of accrued scores are known: they are stored, or the rules need none."""
-        return bool(self.info.accrued) or self.info.rules == WHOLE_GAME
+        """Whether values of accrued scores are known: they are stored, or the variant needs none."""
+        return bool(self.info.accrued) or not self.info.variant.resets
 
     def on_board(self) -> Counts:
         """Return ``counts`` with every image of a position counted."""
@@ -131,7 +132,7 @@ def better(one: Found | None, other: Found) -> Found:
 def scan(
     directory: Path,
     material: Material,
-    rules: str = "r",
+    variant: Variant,
     *,
     threads: int = 2,
     progress: Progress | None = None,
@@ -143,7 +144,7 @@ def scan(
     :raises MissingTableError: if there is no such table.
     :raises DamagedTableError: if it cannot be used.
     """
-    with TableSource(directory, material, rules) as source:
+    with TableSource(directory, material, variant) as source:
         blocks = blocks_of(source.layout)
         fixed = symmetric_slots(source.layout)
         done, lock, stopped = 0, Lock(), Event()
@@ -248,7 +249,7 @@ def _scan_accrued(
 ) -> None:
     rare = np.zeros(value.size, np.bool_)
     rare[symmetric] = True
-    resets = source.info.rules != WHOLE_GAME
+    resets = source.info.variant.resets
     for holder in (0, 1):
         runs = source.runs(holder, side, block.start, block.size) if resets else None
         for column, slots, states in accrued.tally(holder, side, value, rank, runs):

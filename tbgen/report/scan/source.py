@@ -17,6 +17,7 @@ from tbgen.store.dataset import MASK
 from tbgen.store.format import BLOCK, table_path
 from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile, open_file
+from tbgen.variant import Variant
 
 
 class Runs(NamedTuple):
@@ -39,8 +40,8 @@ class TableSource:
     :raises DamagedTableError: if it cannot be used; so do the methods.
     """
 
-    def __init__(self, directory: Path, material: Material, rules: str) -> None:
-        path = table_path(directory, material.name, rules)
+    def __init__(self, directory: Path, material: Material, variant: Variant) -> None:
+        path = table_path(directory, material.name, variant)
         self._table = TableFile(path, material=material)
         self._file = open_file(path)
         cache = ChunkCache(0)

@@ -27,7 +27,7 @@ def document(report: TableReport) -> dict[str, Any]:
     """Return a report for JSON."""
     return {
         "material": report.material.name,
-        "rules": report.rules,
+        "rules": report.variant,
         "digest": report.digest,
         "tbgen_version": report.tbgen_version,
         "bytes": report.bytes,
@@ -45,7 +45,7 @@ def record_document(record: Record) -> dict[str, Any]:
     """Return a record for JSON."""
     return {
         "material": record.material.name,
-        "rules": record.rules,
+        "rules": record.variant,
         "value": str(record.value),
         "depth": record.depth,
         "ties": record.ties,
@@ -220,7 +220,7 @@ def distribution_rows(report: TableReport) -> Iterator[Row]:
         for value in sorted({*found.board[side], *found.en_passant[side]}, reverse=True):
             counts = (table[side].get(value, 0) for table in (found.board, found.canonical, found.en_passant))
             share = found.share(side, value)
-            yield report.material.name, report.rules, name, str(value), *counts, f"{share:.9f}"
+            yield report.material.name, report.variant, name, str(value), *counts, f"{share:.9f}"
 
 
 def depth_rows(report: TableReport) -> Iterator[Row]:
@@ -228,15 +228,15 @@ def depth_rows(report: TableReport) -> Iterator[Row]:
     for name, depths in zip(SIDES, report.distribution.depths, strict=True):
         for value, row in depths.items():
             for depth, count in row.items():
-                yield report.material.name, report.rules, name, str(value), depth, count
+                yield report.material.name, report.variant, name, str(value), depth, count
 
 
 def record_rows(report: TableReport) -> Iterator[Row]:
     """Yield a row per value."""
     for record in report.records:
         line = " ".join(point.san for point in record.line)
-        name, rules, value = record.material.name, record.rules, str(record.value)
-        yield name, rules, value, record.depth, record.ties, record.fen, line, int(record.verified)
+        name, value = record.material.name, str(record.value)
+        yield name, record.variant, value, record.depth, record.ties, record.fen, line, int(record.verified)
 
 
 def accrued_rows(report: TableReport) -> Iterator[Row]:
@@ -244,7 +244,7 @@ def accrued_rows(report: TableReport) -> Iterator[Row]:
     if report.accrued is not None:
         for (side, white), counts in report.accrued.board.items():
             numbers = _states(counts).values()
-            yield report.material.name, report.rules, SIDES[side], _side(white), *numbers
+            yield report.material.name, report.variant, SIDES[side], _side(white), *numbers
 
 
 def endgame_rows(report: TableReport) -> Iterator[Row]:
@@ -253,7 +253,7 @@ def endgame_rows(report: TableReport) -> Iterator[Row]:
         share = "" if side.mode is None else f"{side.share(side.mode):.9f}"
         values = (_text(value) or "" for value in (side.mode, side.median, side.best, side.worst))
         numbers = (side.positions, side.over, side.captures, side.total)
-        yield report.material.name, report.rules, name, *numbers, *values, share
+        yield report.material.name, report.variant, name, *numbers, *values, share
 
 
 def mating_rows(report: TableReport) -> Iterator[Row]:
@@ -263,7 +263,7 @@ def mating_rows(report: TableReport) -> Iterator[Row]:
         moving, waiting = truth.shares
         best = (_text(value) or "" for value in truth.best)
         yield (
-            *(report.material.name, report.rules, _side(truth.white), truth.verdict.value, truth.mates),
+            *(report.material.name, report.variant, _side(truth.white), truth.verdict.value, truth.mates),
             *(f"{moving:.9f}", f"{waiting:.9f}", *best),
             found.rule.divisor if found.rule.leader == truth.white else "",
             _flag(found.agrees),

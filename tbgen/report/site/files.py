@@ -11,6 +11,7 @@ from typing import Any
 from tbgen.report.facts import difference as differing
 from tbgen.report.model import OverallRecord, TableReport
 from tbgen.report.site.data import CSV, document, overall_document
+from tbgen.variant import Variant
 
 Files = dict[str, str]
 
@@ -26,9 +27,9 @@ def overview_files(reports: Sequence[TableReport]) -> Files:
     return {"json": _json([summary(report) for report in reports])} | _csv("distribution", reports)
 
 
-def record_files(reports: Sequence[TableReport], records: Mapping[str, Sequence[OverallRecord]]) -> Files:
+def record_files(reports: Sequence[TableReport], records: Mapping[Variant, Sequence[OverallRecord]]) -> Files:
     """Return the records over all tables, and those of each."""
-    found = {rules: overall_document(overall) for rules, overall in records.items()}
+    found = {variant.value: overall_document(overall) for variant, overall in records.items()}
     return {"json": _json(found)} | _csv("records", reports)
 
 
@@ -56,13 +57,13 @@ def difference_files(differences: Sequence[differing.Difference]) -> Files:
 
 def everything(
     reports: Iterable[TableReport],
-    records: Mapping[str, Sequence[OverallRecord]],
+    records: Mapping[Variant, Sequence[OverallRecord]],
     differences: Iterable[differing.Difference],
 ) -> dict[str, Any]:
     """Return one document of all that a report says."""
     return {
         "tables": [document(report) for report in reports],
-        "records": {rules: overall_document(overall) for rules, overall in records.items()},
+        "records": {variant.value: overall_document(overall) for variant, overall in records.items()},
         "differences": [differing.document(found) for found in differences],
     }
 

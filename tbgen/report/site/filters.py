@@ -13,7 +13,6 @@ from tbgen.score import GScore
 from tbgen.text import counted, number, part_of
 
 SIDES: Final = ("White to move", "Black to move")
-RULE_NAMES: Final = {"r": "r-mobility", "wg": "whole-game mobility"}
 
 _MEN: Final = {"K": "king", "Q": "queen", "R": "rook", "B": "bishop", "N": "knight", "P": "pawn"}
 _NUMBERS: Final = ("", "", "two ", "three ", "four ")
@@ -45,12 +44,12 @@ def _side(men: str) -> str:
 
 def stem(thing: TableReport | Record) -> str:
     """Return the name of all files about the table of a report or record, without their endings."""
-    return f"{thing.material}.{thing.rules}"
+    return f"{thing.material}.{thing.variant}"
 
 
 def anchor(record: Record) -> str:
     """Return the name of a record within a page."""
-    return f"record-{record.material}-{record.rules}-{record.value}"
+    return f"record-{record.material}-{record.variant}-{record.value}"
 
 
 def outcomes(counts: Outcomes) -> str:

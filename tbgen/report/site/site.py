@@ -18,6 +18,7 @@ from tbgen.report.site import files as data
 from tbgen.report.site import filters
 from tbgen.report.site.plots import Plot, depth_plot, king_plot, value_plot
 from tbgen.report.site.value_groups import VALUE_GROUPS, by_group
+from tbgen.variant import Variant
 
 PAGES: Final = (
     ("index", "All materials"),
@@ -36,8 +37,8 @@ TABLES: Final = "tables"
 _SHOWN_RANKS: Final = {0: "mate", 1: "G0.5", 2: "G1.0", 3: "G1.5"}
 """Ranks whose longest depths stand in the table of all materials."""
 
-Groups = Mapping[str, Sequence[TableReport]]
-"""Reports in build order by their rules."""
+Groups = Mapping[Variant, Sequence[TableReport]]
+"""Reports in build order by variant."""
 
 
 class Site:
@@ -66,7 +67,7 @@ class Site:
         }
         self._environment.globals |= {
             "sides": filters.SIDES,
-            "rule_names": filters.RULE_NAMES,
+            "variants": list(Variant),
             "piece_values": PIECE_VALUES,
             "enough": ENOUGH,
             "general_share": GENERAL_SHARE,
@@ -87,13 +88,13 @@ class Site:
         """Write what all pages look like."""
         self._write("style.css", style_sheet().encode())
 
-    def write_table(self, report: TableReport, other: str | None = None) -> None:
+    def write_table(self, report: TableReport, other: Variant | None = None) -> None:
         """Write page, plots, lines and data of one table.
 
-        :param other: the other rules for which the site has the table, if it has it.
+        :param other: the other variant of which the site has the table, if it has it.
         """
         stem = filters.stem(report)
-        title = f"{report.material} by {filters.RULE_NAMES[report.rules]}"
+        title = f"{report.material} by {report.variant.label}"
         for name, plot in _plots(title, report):
             self._write(f"{TABLES}/{stem}.{name}.svg", plot.svg)
             self._write(f"{TABLES}/{stem}.{name}.png", plot.png)
@@ -108,9 +109,9 @@ class Site:
             "material",
             title=title,
             report=report,
-            rules_name=filters.RULE_NAMES[report.rules],
+            variant_name=report.variant.label,
             other=other and f"{report.material}.{other}",
-            other_name=other and filters.RULE_NAMES[other],
+            other_name=other and other.label,
             stem=stem,
             files=files,
             has_pgn=bool(games),
@@ -122,15 +123,15 @@ class Site:
             depths=list(_depth_rows(own)),
         )
 
-    def write_overview(self, groups: Groups, records: Mapping[str, Sequence[OverallRecord]]) -> None:
+    def write_overview(self, groups: Groups, records: Mapping[Variant, Sequence[OverallRecord]]) -> None:
         """Write the pages about all tables.
 
-        :param records: what :func:`tbgen.report.facts.records.overall_records` has found, by rules.
+        :param records: what :func:`tbgen.report.facts.records.overall_records` has found, by variant.
         """
         every = [report for reports in groups.values() for report in reports]
         pawnless = {
-            rules: [report for report in reports if not report.material.pawns]
-            for rules, reports in groups.items()
+            variant: [report for report in reports if not report.material.pawns]
+            for variant, reports in groups.items()
         }
         self._write_page(
             "index",
@@ -138,7 +139,7 @@ class Site:
             files=self._write_data("index", data.overview_files(every)),
             groups=groups,
             count=len(every),
-            names=[filters.RULE_NAMES[rules] for rules in groups],
+            names=[variant.label for variant in groups],
             positions=sum(report.distribution.total(side) for report in every for side in (0, 1)),
             shown_ranks=_SHOWN_RANKS,
         )

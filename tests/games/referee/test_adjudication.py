@@ -132,7 +132,7 @@ def test_a_missing_table_is_named_or_required(tablebase: Tablebase) -> None:
 
 def test_tables_for_other_rules_are_refused(tablebase: Tablebase) -> None:
     with pytest.raises(ValueError, match="the tables are for the rules r, the game is under wg"):
-        adjudicate(Arbiter(BISHOP, whole_game=True), tablebase)
+        adjudicate(Arbiter(BISHOP, rules="wg"), tablebase)
 
 
 def game_of(text: str) -> Game:

@@ -190,7 +190,7 @@ def test_bare_kings() -> None:
 
 def test_whole_game_mobility() -> None:
     def found(fen: str, moves: str = "") -> tuple[str, int]:
-        return told(after(fen, moves, fifty_move_rule="legacy", whole_game=True))[:2]
+        return told(after(fen, moves, fifty_move_rule="legacy", rules="wg"))[:2]
 
     assert found("8/8/2k5/8/4p3/5K2/8/8 w - - 5 9 G5.5", "f3e4") == ("G5.5", 0)
     assert found("8/8/2k5/8/4p3/5K2/8/8 w - - 5 9 G9.0", "f3e4") == ("G7.5", 0)
@@ -276,8 +276,8 @@ def test_mate_and_stalemate_are_what_they_are(fen: str, value: str, reason: Basi
     """Whatever is said to have accrued before, as in :meth:`Tablebase.probe`."""
     for clock in (0, 3):
         for seventh in ("", "G0.0", "-G0.0", "G0.5", "-G0.5", "G1.0", "-G7.5"):
-            for whole_game in (False, True):
-                arbiter = Arbiter(f"{fen} {clock} 80 {seventh}", whole_game=whole_game)
+            for rules in ("r", "wg"):
+                arbiter = Arbiter(f"{fen} {clock} 80 {seventh}", rules=rules)
                 assert arbiter.result == Result(GScore.parse(value), reason), (clock, seventh)
 
 

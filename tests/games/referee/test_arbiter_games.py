@@ -16,6 +16,7 @@ from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.referee.fifty import FiftyMoveRule
 from tbgen.games.referee.result import Basis, Result
 from tbgen.score import GScore
+from tbgen.variant import Variant
 
 
 @dataclass
@@ -25,7 +26,7 @@ class Play:
     rule: str
     cutoff: GScore
     bare_kings: bool
-    whole_game: bool
+    variant: Variant
 
 
 class Literal:
@@ -48,7 +49,7 @@ class Literal:
         """Accrued score, 50-move counter and result."""
         play, start = self.play, self.boards[0]
         clock = start.halfmove_clock
-        accrued = self.seventh if clock > 0 or play.whole_game else None
+        accrued = self.seventh if clock > 0 or not play.variant.resets else None
         for number, own in enumerate(self.scores):
             reset = False
             if number:
@@ -61,7 +62,7 @@ class Literal:
             if ignored:
                 if accrued is None:
                     accrued = own if play.rule == "legacy" else GScore.parse("G218.0")
-            elif accrued is None or (reset and not play.whole_game) or own.g < accrued.g:
+            elif accrued is None or (reset and play.variant.resets) or own.g < accrued.g:
                 accrued = own
                 if play.rule == "improving" and own.g < play.cutoff.g:
                     clock = 0
@@ -188,7 +189,8 @@ def test_any_game(rng: random.Random) -> None:
     rule = rng.choice([rule.value for rule in FiftyMoveRule])
     switch = rng.choice([None, True, False])
     bare_kings = rule in ("improving", "cutermob-legacy") if switch is None else switch
-    play = Play(rule, GScore(rng.randrange(26), True), bare_kings, rng.random() < 0.3)
+    variant = Variant.WHOLE_GAME if rng.random() < 0.3 else Variant.R_MOBILITY
+    play = Play(rule, GScore(rng.randrange(26), True), bare_kings, variant)
     rank = rng.choice([rng.randrange(2, 26), max(score(start).rank, 2)])
     seventh = rng.choice([None, GScore(rank, True), GScore(rank, False)])
     fen = start.fen(shredder=rng.random() < 0.5)
@@ -198,9 +200,9 @@ def test_any_game(rng: random.Random) -> None:
         fifty_move_rule=FiftyMoveRule(rule) if rng.random() < 0.5 else rule,
         cutoff=play.cutoff if rng.random() < 0.5 else str(play.cutoff),
         bare_kings=switch,
-        whole_game=play.whole_game,
+        rules=play.variant,
     )
-    assert (arbiter.bare_kings, arbiter.rules) == (bare_kings, "wg" if play.whole_game else "r")
+    assert (arbiter.bare_kings, arbiter.rules) == (bare_kings, play.variant)
     agree(arbiter, game)
     past = [seen(arbiter)]
     for kind in itertools.chain.from_iterable(rng.choices(HABITS, k=rng.randrange(12))):

@@ -17,6 +17,7 @@ from tbgen.games.standings import GameRecord, elo, sprt, standings
 from tbgen.games.tagging import Verdict
 from tbgen.score import GScore
 from tbgen.scoring import EXPONENTIAL, Komi, Scheme, Scoring
+from tbgen.variant import Variant
 from tests.support.paths import DATA
 
 ROWS = [json.loads(line) for line in (DATA / "elo_and_sprt.jsonl").read_text().splitlines()]
@@ -138,7 +139,7 @@ def game(
     score = GScore.parse(value)
     outcome = Adjudication(score, basis, GScore.parse(accrued or value))
     decisive = ("1-0" if score.white else "0-1") if score.rank == 0 else "1/2-1/2"
-    verdict = Verdict(outcome, scoring, FiftyMoveRule.LEGACY, False, result or decisive)
+    verdict = Verdict(outcome, scoring, FiftyMoveRule.LEGACY, Variant.R_MOBILITY, result or decisive)
     return GameRecord("x.pgn", 1, white, black, verdict)
 
 

@@ -22,6 +22,7 @@ from tbgen.games.tagging.edit import with_tags
 from tbgen.games.tagging.verdict import told_by_tags
 from tbgen.score import GScore
 from tbgen.scoring import Komi, Scheme
+from tbgen.variant import Variant
 from tests.support.made_up_pgn import pgn_like
 from tests.support.paths import DATA
 
@@ -29,8 +30,8 @@ BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 SHARED = {tags.POINTS, tags.CUTOFF, tags.SCORING, tags.FIFTY_MOVES}
 
 
-def ours(whole_game: bool) -> set[str]:
-    names = tags.result_tags(whole_game)
+def ours(variant: Variant) -> set[str]:
+    names = tags.result_tags(variant)
     return SHARED | {names.result, names.basis, names.accrued}
 
 
@@ -95,21 +96,23 @@ def test_the_results_of_cutermob(name: str, strip: bool) -> None:
         assert {key: game[key] for key in known} == known
         assert (game["RMobilityFiftyMoveRule"], game["RMobilityAccrued"]) == (rule, game["RMobilityResult"])
         assert set(game) - set(known) == {"RMobilityBasis", "RMobilityAccrued", "RMobilityFiftyMoveRule"}
-    assert stripped(found, ours(False).__contains__) == stripped(data, ours(False).__contains__)
+    assert stripped(found, ours(Variant.R_MOBILITY).__contains__) == stripped(
+        data, ours(Variant.R_MOBILITY).__contains__
+    )
     assert retagged(found) == found
 
 
 JUDGES = [
-    Judge(PlayRules(rule, cutoff, bare, whole, scheme, komi), "there/are/none")
-    for rule, cutoff, bare, whole, scheme, komi in [
-        (None, None, None, False, None, None),
-        (None, None, None, True, None, None),
-        (FiftyMoveRule.IMPROVING, GScore(7, True), True, False, Scheme.WINNER, None),
-        (FiftyMoveRule.LEGACY, None, False, False, Scheme.KOMI, Komi(6, False)),
-        (FiftyMoveRule.OTB, None, None, True, Scheme.FULL, Komi(7, True)),
-        (FiftyMoveRule.NONE, GScore(3, True), None, False, Scheme.HARMONIC, None),
-        (FiftyMoveRule.CUTERMOB_LEGACY, None, None, False, Scheme.OTB, Komi(5, True)),
-        (None, None, None, True, Scheme.CLASSICAL, None),
+    Judge(PlayRules(rule, cutoff, bare, variant, scheme, komi), "there/are/none")
+    for rule, cutoff, bare, variant, scheme, komi in [
+        (None, None, None, Variant.R_MOBILITY, None, None),
+        (None, None, None, Variant.WHOLE_GAME, None, None),
+        (FiftyMoveRule.IMPROVING, GScore(7, True), True, Variant.R_MOBILITY, Scheme.WINNER, None),
+        (FiftyMoveRule.LEGACY, None, False, Variant.R_MOBILITY, Scheme.KOMI, Komi(6, False)),
+        (FiftyMoveRule.OTB, None, None, Variant.WHOLE_GAME, Scheme.FULL, Komi(7, True)),
+        (FiftyMoveRule.NONE, GScore(3, True), None, Variant.R_MOBILITY, Scheme.HARMONIC, None),
+        (FiftyMoveRule.CUTERMOB_LEGACY, None, None, Variant.R_MOBILITY, Scheme.OTB, Komi(5, True)),
+        (None, None, None, Variant.WHOLE_GAME, Scheme.CLASSICAL, None),
     ]
 ]
 
@@ -119,7 +122,7 @@ JUDGES = [
 def test_nothing_changes_but_our_tags(data: bytes, judge: Judge) -> None:
     games = tagged(data, judge)
     assert b"".join(game.raw.data for game in games) == data
-    whole_game = judge.rules.whole_game
+    variant = judge.rules.variant
     for game in games:
         assert (game.verdict is None) or (game.error is None)
         if game.verdict is None:
@@ -127,7 +130,7 @@ def test_nothing_changes_but_our_tags(data: bytes, judge: Judge) -> None:
             assert (game.error is None) == game.raw.empty
             continue
         told = game.verdict.tags()
-        added = ours(whole_game) | ({tags.KOMI} if tags.KOMI not in tags_of(game.raw) else set())
+        added = ours(variant) | ({tags.KOMI} if tags.KOMI not in tags_of(game.raw) else set())
         (again,) = split_games(io.BytesIO(game.data))
         found = tags_of(again)
         assert {name: found[name] for name in told if name in added} == {
@@ -168,7 +171,7 @@ def test_other_options_replace_what_the_first_ones_told(data: bytes, first: Judg
     assert retagged(once, second) == once
     for raw in split_games(io.BytesIO(once)):
         names = [tag.name for tag in raw.tags]
-        mine = ours(second.rules.whole_game)
+        mine = ours(second.rules.variant)
         if any(name in mine for name in names) and not any(game.error for game in tagged(raw.data, second)):
             assert all(names.count(name) == 1 for name in mine)
 
@@ -179,7 +182,7 @@ def test_where_tags_go() -> None:
 
     def put(data: bytes) -> bytes:
         (raw,) = split_games(io.BytesIO(data))
-        return with_tags(raw, told, whole_game=False)
+        return with_tags(raw, told, variant=Variant.R_MOBILITY)
 
     assert put(b'[A "1"]\n[Result "*"]\n[B "2"]\n\n*') == b'[A "1"]\n[Result "*"]\n' + block + b'[B "2"]\n\n*'
     assert put(b'[A "1"]\n\n*\n') == b'[A "1"]\n' + block + b"\n*\n"
@@ -194,7 +197,7 @@ def test_where_tags_go() -> None:
 def test_the_other_rules_result_stays() -> None:
     text = f'[FEN "{BISHOP}"]\n\n1... Kh5 2. Kf4 *\n'
     by_r = retagged(text.encode(), without_tables())
-    whole = Judge(PlayRules(whole_game=True), "there/are/none")
+    whole = Judge(PlayRules(variant=Variant.WHOLE_GAME), "there/are/none")
     both = one(by_r.decode(), whole)
     alone, other = one(text, whole), one(text, without_tables())
     for name in ("Result", "Basis", "Accrued"):
@@ -227,7 +230,7 @@ def test_adjudication_by_tables(reference_dir: Path) -> None:
     assert (played["RMobilityResult"], played["RMobilityBasis"]) == ("G2.5", "played")
     won = one(draw.replace("Draw by", "White wins by").replace("1/2-1/2", "1-0"), judge)
     assert (won["RMobilityResult"], won["RMobilityBasis"]) == ("G0.0", "forfeit")
-    whole = one(draw, Judge(PlayRules(whole_game=True), reference_dir))
+    whole = one(draw, Judge(PlayRules(variant=Variant.WHOLE_GAME), reference_dir))
     assert (whole["WGMobilityResult"], whole["WGMobilityBasis"]) == ("G2.5", "played")
 
 
@@ -287,7 +290,7 @@ def test_processes_change_nothing(reference_dir: Path) -> None:
     """And games come in order, from several batches."""
     endgame = f'[FEN "{BISHOP}"]\n\n1... Kh5 2. Kf4 *\n\n'.encode()
     data = b"".join(SOUND % number + (BROKEN if number % 7 == 0 else endgame) for number in range(150))
-    for rules in (PlayRules(), PlayRules(whole_game=True, scheme=Scheme.KOMI)):
+    for rules in (PlayRules(), PlayRules(variant=Variant.WHOLE_GAME, scheme=Scheme.KOMI)):
         judge = Judge(rules, reference_dir)
         games = tagged(data, judge)
         assert [game.raw.number for game in games] == list(range(1, 301))
@@ -332,7 +335,7 @@ def test_layers_are_made_by_the_first_process() -> None:
 
 
 def test_a_judge_that_makes_no_layers() -> None:
-    judge = Judge(PlayRules(whole_game=True), "x", require_tables=True, trust_tags=True)
+    judge = Judge(PlayRules(variant=Variant.WHOLE_GAME), "x", require_tables=True, trust_tags=True)
     settings = {"_directory": "x", "_require_tables": True, "_trust_tags": True, "_tables": None}
     settings |= {"rules": judge.rules}
     for sent, make_layers in ((judge.without_layers(), False), (judge, True)):
@@ -358,7 +361,7 @@ def test_trusted_tags(reference_dir: Path) -> None:
     assert found["Points"] == "0.6250-0.3750"
     assert one(known, Judge(harmonic, "there/are/none"))["RMobilityBasis"] == "played"
     assert one(draw, trusting)["RMobilityBasis"] == "played"
-    whole = one(known, Judge(PlayRules(whole_game=True), "there/are/none", trust_tags=True))
+    whole = one(known, Judge(PlayRules(variant=Variant.WHOLE_GAME), "there/are/none", trust_tags=True))
     assert (whole["WGMobilityBasis"], whole["RMobilityBasis"]) == ("played", "tablebase")
     for name in ("RMobilityResult", "RMobilityBasis", "RMobilityAccrued", "RMobilityFiftyMoveRule"):
         lacking = re.sub(rf'\[{name} ".*"\]', f'[{name} "x"]', known)

@@ -26,6 +26,7 @@ from tbgen.generator.cluster.workers import Worker
 from tbgen.generator.lock import LOCK_NAME
 from tbgen.material import Material, all_materials
 from tbgen.store.format import table_path, tables_in
+from tbgen.variant import Variant
 from tests.support.builds import Diary, digest, logged
 from tests.support.cluster import KBVK, KBVKN, SUBS, copy_subs
 from tests.support.disks import small_disk
@@ -36,7 +37,7 @@ def local(three_men: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with KBvKN and its sub-tables, built without a cluster."""
     directory = tmp_path_factory.mktemp("local")
     copy_subs(three_men, directory)
-    build([KBVKN], directory, Diary())
+    build([KBVKN], directory, Diary(), variant=Variant.R_MOBILITY)
     return directory
 
 
@@ -47,7 +48,7 @@ class Killer(Diary):
         super().__init__()
         cluster.wait_for_workers(2)  # one killed before may not be replaced yet
         self.pids = {nanny.worker_address: nanny.pid for nanny in cluster.workers.values()}
-        self.path = table_path(directory, "KBvKN")
+        self.path = table_path(directory, "KBvKN", Variant.R_MOBILITY)
         self.moment = moment
         self.killed: list[str] = []
         self.thread: Thread | None = None
@@ -79,7 +80,9 @@ class Killer(Diary):
 def test_a_cluster_builds_the_same_tables(cluster: LocalCluster, three_men: Path, tmp_path: Path) -> None:
     """Sub-tables first; what is there is skipped."""
     directory, diary = tmp_path / "new" / "tables", Diary()
-    built = build_on_cluster(all_materials(3), directory, diary, cluster.scheduler_address)
+    built = build_on_cluster(
+        all_materials(3), directory, diary, cluster.scheduler_address, variant=Variant.R_MOBILITY
+    )
     names = [material.name for material in all_materials(3)]
     assert sorted(table.info.material for table in built) == sorted(diary.finished) == sorted(names)
     assert diary.finished.index("KPvK") > max(diary.finished.index(name) for name in ("KQvK", "KNvK"))
@@ -89,8 +92,10 @@ def test_a_cluster_builds_the_same_tables(cluster: LocalCluster, three_men: Path
     assert {count for _, _, count in diary.begun} == {6}
     assert set(cluster.scheduler.task_prefixes) >= set(names)  # what the dashboard shows
     diary = Diary()
-    assert build_on_cluster([KBVK], directory, diary, "tcp://nobody:1") == []
-    (again,) = build_on_cluster([KBVK], directory, diary, cluster.scheduler_address, force=True, threads=1)
+    assert build_on_cluster([KBVK], directory, diary, "tcp://nobody:1", variant=Variant.R_MOBILITY) == []
+    (again,) = build_on_cluster(
+        [KBVK], directory, diary, cluster.scheduler_address, variant=Variant.R_MOBILITY, force=True, threads=1
+    )
     assert again.info.digest == digest(three_men, "KBvK")
     assert again.info.parameters["threads"] == 1
     assert diary.finished == ["KBvK"]
@@ -99,11 +104,11 @@ def test_a_cluster_builds_the_same_tables(cluster: LocalCluster, three_men: Path
 def test_the_rules_travel_with_the_tasks(cluster: LocalCluster, tmp_path: Path) -> None:
     """Tables for whole-game mobility rest on sub-tables for it, wherever they are built."""
     shared, alone = tmp_path / "shared", tmp_path / "alone"
-    built = build_on_cluster([KBVK], shared, Diary(), cluster.scheduler_address, rules="wg")
-    assert [table.info.rules for table in built] == ["wg", "wg"]
-    assert tables_in(shared) == []
+    built = build_on_cluster([KBVK], shared, Diary(), cluster.scheduler_address, variant=Variant.WHOLE_GAME)
+    assert [table.info.variant for table in built] == [Variant.WHOLE_GAME] * 2
+    assert tables_in(shared, Variant.R_MOBILITY) == []
     assert [table.info.digest for table in built] == [
-        table.info.digest for table in build([KBVK], alone, Diary(), rules="wg")
+        table.info.digest for table in build([KBVK], alone, Diary(), variant=Variant.WHOLE_GAME)
     ]
 
 
@@ -111,7 +116,7 @@ def test_the_rules_travel_with_the_tasks(cluster: LocalCluster, tmp_path: Path) 
 def test_a_killed_worker(moment: str, cluster: LocalCluster, own: Path, local: Path) -> None:
     """Its table is done again, and nothing is left of the first try."""
     killer = Killer(cluster, own, moment)
-    built = build_on_cluster([KBVKN], own, killer, cluster.scheduler_address)
+    built = build_on_cluster([KBVKN], own, killer, cluster.scheduler_address, variant=Variant.R_MOBILITY)
     assert killer.killed[1:] == ["dead"]
     assert [table.info.material for table in built] == ["KBvKN"]
     begun = [note for note in killer.notes if note.startswith("KBvKN: begun")]
@@ -128,19 +133,19 @@ def test_a_table_that_kills_its_workers(
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
     killer = Killer(cluster, own, "solving")
     with pytest.raises(TbgenError, match=r"at work on KBvKN died.* \(1 in all, the last one tcp://"):
-        build_on_cluster([KBVKN], own, killer, cluster.scheduler_address)
+        build_on_cluster([KBVKN], own, killer, cluster.scheduler_address, variant=Variant.R_MOBILITY)
     cluster.wait_for_workers(2)
 
 
 def test_a_damaged_sub_table(cluster: LocalCluster, own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What a worker finds wrong is said in the same sentence as in a build without a cluster."""
-    with h5py.File(table_path(own, "KNvK")) as file:
+    with h5py.File(table_path(own, "KNvK", Variant.R_MOBILITY)) as file:
         offset = file["value"].id.get_chunk_info(0).byte_offset
-    with table_path(own, "KNvK").open("r+b") as raw:
+    with table_path(own, "KNvK", Variant.R_MOBILITY).open("r+b") as raw:
         raw.seek(offset)
         raw.write(b"damaged")
     with pytest.raises(DamagedTableError, match="KNvK"):
-        build_on_cluster([KBVKN], own, Diary(), cluster.scheduler_address)
+        build_on_cluster([KBVKN], own, Diary(), cluster.scheduler_address, variant=Variant.R_MOBILITY)
     assert main(["build", "KBvKN", "--scheduler", cluster.scheduler_address, "--dir", str(own)]) == 1
     *log, sentence = capsys.readouterr().err.splitlines(keepends=True)
     assert logged("".join(log))[0].startswith("KBvKN: begun by the worker tcp://")
@@ -154,7 +159,7 @@ def test_a_full_disk(cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(client, "check_disk", lambda *_: None)
     with small_disk(tmp_path, 48):
         with pytest.raises(TbgenError, match=r"the disk is full: .*KBvK.* was not written") as caught:
-            build_on_cluster([KBVK], tmp_path, Diary(), cluster.scheduler_address)
+            build_on_cluster([KBVK], tmp_path, Diary(), cluster.scheduler_address, variant=Variant.R_MOBILITY)
         assert caught.value.exit_code == 1
         assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KvK.r.h5"]
 
@@ -167,7 +172,7 @@ def test_a_disk_that_others_fill(
     free = iter([10**9, 10**9, 10_000])
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 0, next(free)))
     with pytest.raises(TbgenError, match=r"the disk is full: KBvK needs about .* make room and build again"):
-        build_on_cluster([KBVK], tmp_path, Diary(), cluster.scheduler_address)
+        build_on_cluster([KBVK], tmp_path, Diary(), cluster.scheduler_address, variant=Variant.R_MOBILITY)
     assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KvK.r.h5"]
 
 
@@ -195,16 +200,17 @@ def test_workers_keep_memory_for_large_tables(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(task, "build_table", lambda material, *_: done.append(material.name))
     monkeypatch.setattr(memory, "keep_memory", lambda: done.append("kept"))
     for name in ("KvK", "KBvK", "KQvK", "KQQvK", "KQQQvK"):
-        table_path(tmp_path, name).touch()
+        table_path(tmp_path, name, Variant.R_MOBILITY).touch()
     for name in ("KBvK", "KQQQvK"):
         task.make_table(
             name,
             str(tmp_path),
             version=__version__,
-            probe=str(table_path(tmp_path, "KvK")),
+            probe=str(table_path(tmp_path, "KvK", Variant.R_MOBILITY)),
             topic="",
             threads=1,
             accrued="auto",
+            variant=Variant.R_MOBILITY,
         )
     assert done == ["KBvK", "kept", "KQQQvK"]
 
@@ -239,7 +245,7 @@ def test_workers_get_what_they_have_threads_and_memory_for() -> None:
     """A dead worker's table goes to whoever has room first, and not for ever."""
     paper = PaperClient()
     needs = {
-        Material.parse(name): replace(estimate(KBVK), memory=memory)
+        Material.parse(name): replace(estimate(KBVK, Variant.R_MOBILITY, Variant.R_MOBILITY), memory=memory)
         for name, memory in (("KvK", 1), ("KQvK", 5), ("KRvK", 5), ("KBvK", 3), ("KNvK", 2), ("KPvK", 1))
     }
     run: Any = client._Run(paper, "tcp://s:1", Path(), Diary(), 30.0, needs, print)

@@ -15,6 +15,7 @@ from tbgen.generator.lock import LOCK_NAME
 from tbgen.material import Material
 from tbgen.retro.warmup import compile_kernels
 from tbgen.store.format import table_path, tables_in
+from tbgen.variant import Variant
 from tests.support.builds import Diary
 from tests.support.cluster import KBVK, KBVKN, SUBS
 from tests.support.processes import started, wait_for
@@ -45,7 +46,7 @@ def test_an_interrupted_build(own: Path, tmp_path_factory: pytest.TempPathFactor
             output, error = running.communicate(timeout=30)
             assert (output, error.splitlines()[-1]) == ("", "tbgen: interrupted")
             assert running.returncode == 130
-        build_on_cluster([KBVK], own, Diary(), address, force=True)
+        build_on_cluster([KBVK], own, Diary(), address, variant=Variant.R_MOBILITY, force=True)
     assert sorted(os.listdir(own)) == sorted([LOCK_NAME, *(f"{name}.r.h5" for name in SUBS)])
 
 
@@ -57,7 +58,7 @@ def test_a_killed_client(own: Path, tmp_path_factory: pytest.TempPathFactory) ->
             running.kill()
         (left,) = own.glob("*.tmp-*")
         diary = Diary()
-        build_on_cluster([KBVK], own, diary, address, force=True)
+        build_on_cluster([KBVK], own, diary, address, variant=Variant.R_MOBILITY, force=True)
     assert diary.notes[0] == f"removed {left.name}, left by an interrupted build"
     assert sorted(os.listdir(own)) == sorted([LOCK_NAME, *(f"{name}.r.h5" for name in SUBS)])
 
@@ -71,9 +72,9 @@ def test_the_only_worker_is_gone(own: Path, tmp_path_factory: pytest.TempPathFac
 
         murderer = Murderer()
         with pytest.raises(TbgenError, match=r"no worker is left for KBvKN, which needs about .* MiB"):
-            build_on_cluster([KBVKN], own, murderer, address, patience=1)
+            build_on_cluster([KBVKN], own, murderer, address, variant=Variant.R_MOBILITY, patience=1)
         assert murderer.notes[1:] == ["no worker is left for KBvKN: waiting 1 s for one"]
-    assert not table_path(own, "KBvKN").exists()
+    assert not table_path(own, "KBvKN", Variant.R_MOBILITY).exists()
 
 
 def test_the_scheduler_is_gone(own: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -86,4 +87,4 @@ def test_the_scheduler_is_gone(own: Path, tmp_path_factory: pytest.TempPathFacto
         output, error = running.communicate(timeout=30)
     sentence = f"tbgen: the scheduler {address} is gone: the finished tables are kept, start it and the build"
     assert (running.returncode, output, error.splitlines()[-1]) == (1, "", f"{sentence} again")
-    assert set(tables_in(own)) >= {Material.parse(name) for name in SUBS}
+    assert set(tables_in(own, Variant.R_MOBILITY)) >= {Material.parse(name) for name in SUBS}
