@@ -118,7 +118,7 @@ def test_there_is_nothing_to_choose(both: str, capsys: pytest.CaptureFixture[str
 def test_estimates() -> None:
     """Without layers and accrued scores tables are smaller and sooner built."""
     whole, reset = (
-        [estimate(m, Variant.R_MOBILITY, variant, 2) for m in all_materials(5)]
+        [estimate(m, variant, 2) for m in all_materials(5)]
         for variant in (Variant.WHOLE_GAME, Variant.R_MOBILITY)
     )
     for one, other in zip(whole, reset, strict=True):

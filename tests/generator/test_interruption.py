@@ -86,7 +86,7 @@ def test_a_build_killed_while_its_file_grows(own: Path) -> None:
         running.kill()
         assert end(running)[0] == -signal.SIGKILL
     (leftover,) = own.glob("KBvKN.r.h5.tmp-*")
-    assert 0 < leftover.stat().st_size < estimate(material, Variant.R_MOBILITY, Variant.R_MOBILITY).disk
+    assert 0 < leftover.stat().st_size < estimate(material, Variant.R_MOBILITY).disk
     assert material not in tables_in(own, Variant.R_MOBILITY)
     diary = Diary()
     (built,) = build([material], own, diary, variant=Variant.R_MOBILITY)

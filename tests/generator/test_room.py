@@ -62,7 +62,7 @@ def test_a_cap_on_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert output.err == sentence
     assert os.listdir(tmp_path) == [LOCK_NAME]
     assert "4 tables to build" in logged_answer(capsys, *words, "1T", "--estimate")
-    need = estimate(KBVK, Variant.R_MOBILITY, Variant.R_MOBILITY, threads=1).memory
+    need = estimate(KBVK, Variant.R_MOBILITY, threads=1).memory
     with pytest.raises(TbgenError, match=r"^KBvK needs about [\d,]+ MiB of memory and --memory allows"):
         build([KBVK], tmp_path, Diary(), variant=Variant.R_MOBILITY, threads=1, memory=need - 1)
     built = build([KBVK], tmp_path, Diary(), variant=Variant.R_MOBILITY, threads=1, memory=need)
@@ -107,16 +107,11 @@ def test_directories_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_estimates_grow_with_the_table() -> None:
-    small, large = (
-        estimate(Material.parse(name), Variant.R_MOBILITY, Variant.R_MOBILITY) for name in ("KBvK", "KBNvK")
-    )
+    small, large = (estimate(Material.parse(name), Variant.R_MOBILITY) for name in ("KBvK", "KBNvK"))
     assert 0 < small.seconds < large.seconds
     assert 0 < small.disk < large.disk
     assert 0 < small.memory < large.memory
-    assert (
-        estimate(Material.parse("KBNvK"), Variant.R_MOBILITY, Variant.R_MOBILITY, threads=1).seconds
-        > large.seconds
-    )
+    assert estimate(Material.parse("KBNvK"), Variant.R_MOBILITY, threads=1).seconds > large.seconds
 
 
 def test_estimates_know_whether_accrued_scores_are_stored(
@@ -125,7 +120,7 @@ def test_estimates_know_whether_accrued_scores_are_stored(
     """By default only some tables of five men leave them out."""
     for material in all_materials(5):
         stored, auto, left_out = (
-            estimate(material, Variant.R_MOBILITY, Variant.R_MOBILITY, 2, choice).disk
+            estimate(material, Variant.R_MOBILITY, 2, choice).disk
             for choice in (Accrued.ALL, Accrued.AUTO, Accrued.NONE)
         )
         assert stored >= auto >= left_out

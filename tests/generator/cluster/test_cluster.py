@@ -245,7 +245,7 @@ def test_workers_get_what_they_have_threads_and_memory_for() -> None:
     """A dead worker's table goes to whoever has room first, and not for ever."""
     paper = PaperClient()
     needs = {
-        Material.parse(name): replace(estimate(KBVK, Variant.R_MOBILITY, Variant.R_MOBILITY), memory=memory)
+        Material.parse(name): replace(estimate(KBVK, Variant.R_MOBILITY), memory=memory)
         for name, memory in (("KvK", 1), ("KQvK", 5), ("KRvK", 5), ("KBvK", 3), ("KNvK", 2), ("KPvK", 1))
     }
     run: Any = client._Run(paper, "tcp://s:1", Path(), Diary(), 30.0, needs, print)

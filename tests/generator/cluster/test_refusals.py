@@ -39,9 +39,7 @@ def test_clusters_that_cannot_do_the_build(
     cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(
-            client, "estimate", lambda *rest: replace(estimate(*rest, Variant.R_MOBILITY), memory=10**15)
-        )
+        patch.setattr(client, "estimate", lambda *rest: replace(estimate(*rest), memory=10**15))
         sentence = "KvK needs about 953,674,316 MiB of memory and no worker offers more than 7,629 MiB"
         assert sentence in refused(cluster, tmp_path)
     assert "MiB of memory and --memory allows 1 MiB, and 1 more" in refused(cluster, tmp_path, memory=1 << 20)
@@ -65,7 +63,7 @@ def test_clusters_that_cannot_do_the_build(
 
 
 def test_workers_must_say_how_much_memory_they_have() -> None:
-    needs = [estimate(KBVK, Variant.R_MOBILITY, Variant.R_MOBILITY)]
+    needs = [estimate(KBVK, Variant.R_MOBILITY)]
     worker = Worker("tcp://a:1", threads=1, memory=8e9, limit=0)
     check_workers([worker, replace(worker, memory=0)], needs)
     with pytest.raises(TbgenError, match="no worker says how much memory it has for tables"):
