@@ -14,7 +14,7 @@ from zlib_ng import zlib_ng
 
 from tbgen.store.cache import ChunkCache
 from tbgen.store.checksum import CHECKSUM_BYTES, fletcher32
-from tbgen.store.dataset import manifest_line
+from tbgen.store.manifest import manifest_line
 
 _serials: Final = count()
 

@@ -1,7 +1,7 @@
 """The datasets of a table file: what each holds, in which order, and how it is cut into chunks."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final
@@ -10,31 +10,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.index.table import LAST_RUN, Table
+from tbgen.store import schema
 from tbgen.store.format import BLOCK, CHUNK_BYTES
+from tbgen.store.manifest import manifest_line
+from tbgen.store.schema import DatasetSchema, Schema
 
 AnyArray = NDArray[Any]
 Corner = tuple[int, ...]
-
-MASK: Final = "accrued/mask"
-"""The one dataset whose all-zero chunks are left out of the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
     """One dataset, cut along its last axis only."""
 
-    name: str
+    schema: DatasetSchema
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     rows: Sequence[AnyArray]
-    """The data, 1-D each, in C order of the leading axes; of a dtype whose values fit ``dtype``."""
-    whole: bool = False
-    """Whether all of it is one chunk, and then also one row: small datasets."""
+    """The data, 1-D each, in C order of the leading axes, or all in one of a dataset that is one chunk; of a
+    dtype whose values fit ``dtype``."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the file."""
+        return self.schema.name
 
     @property
     def chunks(self) -> tuple[int, ...]:
         """Shape of a full chunk."""
-        if self.whole:
+        if self.schema.whole:
             return self.shape
         return (*(1 for _ in self.shape[1:]), min(self.shape[-1], CHUNK_BYTES // self.dtype.itemsize))
 
@@ -42,7 +46,7 @@ class Dataset:
         """Yield the corner of every chunk and its elements, in order; the last of a row may be short."""
         if 0 in self.shape:
             return
-        if self.whole:
+        if self.schema.whole:
             yield (0,) * len(self.shape), self.rows[0]
             return
         step = self.chunks[-1]
@@ -63,43 +67,60 @@ class Dataset:
 _HASHED_AT_ONCE: Final = 1 << 18
 
 
-def manifest_line(name: str, dtype: np.dtype[Any], shape: Sequence[int], digest: str) -> str:
-    """Return a dataset's line: name, type, shape and SHA-256 of its little-endian data in C order."""
-    return f"{name} {dtype.name} {'x'.join(map(str, shape))} {digest}"
+def datasets(
+    schema: Schema, sizes: Mapping[str, int], rows: Mapping[DatasetSchema, Sequence[AnyArray]]
+) -> list[Dataset]:
+    """Return the datasets of a file in the order of the manifest.
+
+    :param sizes: what the names of axes stand for.
+    :param rows: the data of each, as :attr:`Dataset.rows`.
+    """
+
+    def dtype(wanted: DatasetSchema) -> np.dtype[Any]:
+        *narrow, widest = wanted.types
+        alike = [rows[other] for other in schema.datasets if other is wanted or wanted.alike == other.alike]
+        for candidate in narrow:
+            most = np.iinfo(candidate).max
+            if all(row.max(initial=0) <= most for data in alike for row in data):
+                return candidate
+        return widest
+
+    return [Dataset(each, dtype(each), each.sized(sizes), rows[each]) for each in schema.datasets]
 
 
-def datasets(table: Table) -> list[Dataset]:
+def table_datasets(table: Table) -> list[Dataset]:
     """Return the datasets of a table in the order of the manifest.
 
     :raises ValueError: if arrays of the table contradict each other.
     """
     table.check_shapes()
-    layout, n_ep, runs = table.layout, len(table.ep_config), table.run_rank.size
-    size, phases, phase_size = layout.size, len(layout.placements), layout.phase_size
-    masked = size if table.accrued else 0
-    u1, u8, i4 = np.dtype("u1"), np.dtype("<u8"), np.dtype("<i4")
-    # Chosen apart, so that the fresh depths look alike with and without values of accrued scores.
-    depth, run_depth = _depth_type(table.depth, table.ep_depth), _depth_type(table.run_depth)
-    placements = np.array(layout.placements, u1).reshape(phases * layout.pawns)
+    layout = table.layout
+    sizes = schema.table_sizes(
+        size=layout.size,
+        phase_size=layout.phase_size,
+        pawns=layout.pawns,
+        accrued=table.accrued,
+        runs=table.run_rank.size,
+        configurations=len(table.ep_config),
+    )
     masks = list(table.run_mask.reshape(4, -1))
-    blocks = -(-masked // BLOCK)
-    return [
-        Dataset("placements", u1, (phases, layout.pawns), [placements], whole=True),
-        Dataset("value", u1, (2, size), list(table.value)),
-        Dataset("depth", depth, (2, size), list(table.depth)),
-        Dataset(MASK, u1, (2, 2, masked // 8), [m.astype("<u8", copy=False).view(u1) for m in masks]),
-        Dataset("accrued/start", u8, (2, 2, blocks), _starts(masks, table.run_rank)),
-        Dataset("accrued/rank", u1, (runs,), [table.run_rank]),
-        Dataset("accrued/value", u1, (runs,), [table.run_value]),
-        Dataset("accrued/depth", run_depth, (runs,), [table.run_depth]),
-        Dataset("ep/config", i4, (n_ep, 2), [table.ep_config.ravel()], whole=True),
-        Dataset("ep/value", u1, (n_ep, phase_size), list(table.ep_value)),
-        Dataset("ep/depth", depth, (n_ep, phase_size), list(table.ep_depth)),
-    ]
-
-
-def _depth_type(*depths: NDArray[np.uint16]) -> np.dtype[Any]:
-    return np.dtype("u1" if all(part.max(initial=0) < 256 for part in depths) else "<u2")
+    return datasets(
+        schema.TABLE,
+        sizes,
+        {
+            schema.PLACEMENTS: [np.array(layout.placements, np.uint8).reshape(-1)],
+            schema.VALUE: list(table.value),
+            schema.DEPTH: list(table.depth),
+            schema.RUN_MASK: [mask.astype("<u8", copy=False).view(np.uint8) for mask in masks],
+            schema.RUN_START: _starts(masks, table.run_rank),
+            schema.RUN_RANK: [table.run_rank],
+            schema.RUN_VALUE: [table.run_value],
+            schema.RUN_DEPTH: [table.run_depth],
+            schema.EP_CONFIG: [table.ep_config.ravel()],
+            schema.EP_VALUE: list(table.ep_value),
+            schema.EP_DEPTH: list(table.ep_depth),
+        },
+    )
 
 
 def _starts(masks: Sequence[NDArray[np.uint64]], ranks: NDArray[np.uint8]) -> list[NDArray[np.uint64]]:

@@ -1,4 +1,4 @@
-"""What a table file looks like: its names, version and the sizes chosen by measurement (docs/format.md)."""
+"""Names of files, and the sizes chosen by measurement (docs/format.md)."""
 
 import os
 from contextlib import suppress
@@ -9,12 +9,6 @@ from typing import Final
 from tbgen.errors import UsageError
 from tbgen.material import Material
 from tbgen.variant import Variant
-
-FORMAT: Final = "tbgen table"
-"""Attribute ``format`` of every table file."""
-
-FORMAT_VERSION: Final = 2
-"""Raised by every change that an older reader would misread."""
 
 CHUNK_BYTES: Final = 16384
 """Decoded size of a full chunk, the unit of compression and of random access.

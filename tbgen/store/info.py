@@ -1,64 +1,13 @@
-"""What a table file says about itself: its attributes, and the manifest that the digest is taken of."""
+"""What a table file says about itself: its attributes."""
 
-import hashlib
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tbgen.store.format import FORMAT, FORMAT_VERSION
+from tbgen.store.manifest import Manifest
+from tbgen.store.schema import TABLE, table_sizes
 from tbgen.variant import Variant
-
-FACTS = (
-    "rules",
-    "material",
-    "free_men",
-    "pawns",
-    "size",
-    "phase_size",
-    "positions",
-    "ep_positions",
-    "accrued",
-    "runs",
-    "max_depth",
-)
-"""The attributes that the manifest repeats, in its order."""
-
-
-_NOT_FRESH = ("accrued", "runs ", "max_depth ")
-"""Beginnings of the manifest's lines that depend on stored values of accrued scores."""
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """A text with one line per fact and per dataset; two tables are the same if their manifests are."""
-
-    text: str
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the text in hexadecimal."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
-
-    @property
-    def fresh(self) -> str:
-        """SHA-256 of what does not depend on whether the values of accrued scores are stored."""
-        kept = [line for line in self.lines if not line.startswith(_NOT_FRESH)]
-        return hashlib.sha256("".join(f"{line}\n" for line in kept).encode()).hexdigest()
-
-    @property
-    def lines(self) -> list[str]:
-        """The lines of the text."""
-        return self.text.splitlines()
-
-    def difference(self, other: "Manifest") -> str:
-        """Return the name of the first fact or dataset in which the two differ, or an empty string."""
-        mine, others = self.lines, other.lines
-        for line, another in zip(mine, others, strict=False):
-            if line != another:
-                return line.split(" ")[0]
-        return "" if len(mine) == len(others) else "manifest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,47 +47,28 @@ class TableInfo:
     """Size of the file."""
 
     @classmethod
-    def of_attributes(cls, path: Path, attributes: Mapping[str, Any], size: int) -> "TableInfo":
+    def of_attributes(cls, path: Path, stored: Mapping[str, Any], size: int) -> "TableInfo":
         """Read the facts from the attributes of a file of ``size`` bytes.
 
         :raises KeyError, ValueError, TypeError: if an attribute is missing or means nothing.
         """
-        white, black = attributes["positions"]
-
-        def text(name: str) -> str:
-            return bytes(attributes[name]).decode()
-
-        return cls(
-            path=path,
-            variant=Variant(text("rules")),
-            material=text("material"),
-            free_men=text("free_men"),
-            pawns=text("pawns"),
-            size=int(attributes["size"]),
-            phase_size=int(attributes["phase_size"]),
-            positions=(int(white), int(black)),
-            ep_positions=int(attributes["ep_positions"]),
-            accrued=int(attributes["accrued"]),
-            runs=int(attributes["runs"]),
-            max_depth=int(attributes["max_depth"]),
-            digest=text("digest"),
-            manifest=Manifest(text("manifest")),
-            format_version=int(attributes["format_version"]),
-            tbgen_version=text("tbgen_version"),
-            build_seconds=float(attributes["build_seconds"]),
-            parameters=dict(json.loads(text("parameters"))),
-            bytes=size,
-        )
+        values = TABLE.decode(stored)
+        for name in ("format", "complete"):  # the same in all tables that can be read
+            del values[name]
+        variant, manifest = Variant(values.pop("rules")), Manifest(values.pop("manifest"))
+        return cls(path=path, variant=variant, manifest=manifest, bytes=size, **values)
 
     def facts(self) -> dict[str, Any]:
-        """Return what the manifest repeats."""
-        return {name: self.variant if name == "rules" else getattr(self, name) for name in FACTS}
+        """Return what the manifest repeats, by name of attribute."""
+        return {name: getattr(self, "variant" if name == "rules" else name) for name in TABLE.facts}
 
-
-def manifest_of(facts: Mapping[str, Any], lines: Iterable[str]) -> Manifest:
-    """Return the manifest of a table from its facts and the lines of its datasets (docs/format.md)."""
-    head = [f"{FORMAT} {FORMAT_VERSION}"]
-    for name in FACTS:
-        fact = facts[name]
-        head.append(f"{name} {' '.join(map(str, fact)) if isinstance(fact, tuple) else fact}")
-    return Manifest("\n".join([*head, *lines]) + "\n")
+    def sizes(self, configurations: int) -> dict[str, int]:
+        """Return what the axes of the datasets stand for, given the number of en passant configurations."""
+        return table_sizes(
+            size=self.size,
+            phase_size=self.phase_size,
+            pawns=len(self.pawns.split()),
+            accrued=bool(self.accrued),
+            runs=self.runs,
+            configurations=configurations,
+        )

@@ -1,9 +1,8 @@
 """A layer file: the values of one accrued score in one phase of a table that was built without them."""
 
 import operator
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +12,13 @@ from tbgen.index.layout import layout_of
 from tbgen.material import Material
 from tbgen.score import GScore
 from tbgen.store.cache import ChunkCache
-from tbgen.store.chunks import ChunkedArray, DamagedChunkError
-from tbgen.store.dataset import Dataset
+from tbgen.store.chunks import DamagedChunkError
+from tbgen.store.dataset import datasets
 from tbgen.store.format import SUFFIX
-from tbgen.store.info import Manifest
-from tbgen.store.reader import TableFile, open_file
-from tbgen.store.writer import write_datasets
-
-FORMAT: Final = "tbgen layer"
-FORMAT_VERSION: Final = 1
+from tbgen.store.manifest import Manifest, manifest_of
+from tbgen.store.reader import TableFile, open_arrays, open_file
+from tbgen.store.schema import LAYER, LAYER_DEPTH, LAYER_VALUE
+from tbgen.store.writer import write_file
 
 
 def layer_path(table: TableFile, accrued: GScore, phase: int) -> Path:
@@ -46,37 +43,22 @@ def write_layer(
 
     :raises TbgenError: if it cannot be written; nothing is left behind then.
     """
-    depth_type = np.dtype("u1") if depth.max(initial=0) < 256 else np.dtype("<u2")
-    stored = [
-        Dataset("value", np.dtype("u1"), value.shape, list(value)),
-        Dataset("depth", depth_type, depth.shape, list(depth)),
-    ]
-    attributes = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "table": table.info.digest,
-        "accrued": str(accrued),
-        "phase": phase,
-    }
-
-    def manifest(lines: Iterable[str]) -> Manifest:
-        return Manifest("\n".join([*_head(table, accrued, phase), *lines]) + "\n")
+    stored = datasets(
+        LAYER, {"phase_size": value.shape[1]}, {LAYER_VALUE: list(value), LAYER_DEPTH: list(depth)}
+    )
 
     def check(path: Path) -> None:
         with LayerFile(path, table, accrued, phase) as written:
             written.check()
 
-    write_datasets(layer_path(table, accrued, phase), stored, attributes, manifest, check, threads)
+    write_file(
+        layer_path(table, accrued, phase), LAYER, stored, _facts(table, accrued, phase), check, threads
+    )
 
 
-def _head(table: TableFile, accrued: GScore, phase: int) -> list[str]:
-    """The lines of the manifest that say what the layer is."""
-    return [
-        f"{FORMAT} {FORMAT_VERSION}",
-        f"table {table.info.digest}",
-        f"accrued {accrued}",
-        f"phase {phase}",
-    ]
+def _facts(table: TableFile, accrued: GScore, phase: int) -> dict[str, str | int]:
+    """What the attributes and the manifest say about the layer."""
+    return {"table": table.info.digest, "accrued": str(accrued), "phase": phase}
 
 
 class LayerFile:
@@ -101,18 +83,17 @@ class LayerFile:
             if operator.index(attributes["complete"]) != 1:
                 raise ValueError("its writing was interrupted")
             self._manifest = Manifest(bytes(attributes["manifest"]).decode())
-            head = _head(table, accrued, phase)
+            head = manifest_of(LAYER, _facts(table, accrued, phase), ()).lines
             if self._manifest.lines[: len(head)] != head:
                 raise ValueError("it is another layer")
-            arrays = [
-                ChunkedArray(self._file[name], cache or ChunkCache(1 << 20)) for name in ("value", "depth")
-            ]
-            if any(array.shape != (2, table.info.phase_size) for array in arrays):
-                raise ValueError("it has another shape")
+            arrays = open_arrays(self._file, LAYER, cache or ChunkCache(1 << 20))
+            for wanted, array in arrays.items():
+                if array.shape != wanted.sized({"phase_size": table.info.phase_size}):
+                    raise ValueError("it has another shape")
         except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
             self._file.close()
             raise self._damaged() from error
-        self._value, self._depth = arrays
+        self._value, self._depth = arrays[LAYER_VALUE], arrays[LAYER_DEPTH]
 
     def __enter__(self) -> Self:
         return self

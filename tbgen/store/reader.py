@@ -21,32 +21,19 @@ from tbgen.index.layout import layout_of
 from tbgen.index.table import FRESH, LAST_RUN, Table, free_men, pawns
 from tbgen.material import Material
 from tbgen.score import NONE, GScore
+from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
 from tbgen.store.chunks import ChunkedArray, DamagedChunkError
-from tbgen.store.dataset import MASK, manifest_line
-from tbgen.store.format import BLOCK, FORMAT, FORMAT_VERSION, rules_of_name
-from tbgen.store.info import TableInfo, manifest_of
+from tbgen.store.format import BLOCK, rules_of_name
+from tbgen.store.info import TableInfo
+from tbgen.store.manifest import manifest_line, manifest_of
+from tbgen.store.schema import TABLE, DatasetSchema, Schema
 from tbgen.variant import Variant
 
 CACHE_BYTES: Final = 32 << 20
 """Decoded chunks kept by a file that is not given a cache."""
 
 _T = TypeVar("_T")
-
-DATASETS: Final = (
-    "placements",
-    "value",
-    "depth",
-    MASK,
-    "accrued/start",
-    "accrued/rank",
-    "accrued/value",
-    "accrued/depth",
-    "ep/config",
-    "ep/value",
-    "ep/depth",
-)
-"""All datasets, in the order of the manifest."""
 
 
 class TableFile:
@@ -156,12 +143,12 @@ class TableFile:
         """
         with ThreadPoolExecutor(threads) as pool:
             lines = self._guard(lambda: list(pool.map(ChunkedArray.line, self._arrays.values())))
-        found = manifest_of(self.info.facts(), lines)
+        found = manifest_of(TABLE, self.info.facts(), lines)
         if found.text != self.info.manifest.text:
             raise self.damaged(f"its {found.difference(self.info.manifest)} does not match its digest")
         if found.digest != self.info.digest:
             raise self.damaged("its manifest does not match its digest")
-        if not np.array_equal(self._arrays["placements"].read(), self._placements()):
+        if not np.array_equal(self._arrays[schema.PLACEMENTS].read(), self._placements()):
             raise self.damaged("its pawn placements are in another order")
 
     def read(self) -> Table:
@@ -173,7 +160,7 @@ class TableFile:
 
         :raises DamagedTableError: if they are not what was written: whatever is built on them would be wrong.
         """
-        value, depth = self._guard(lambda: (self._checked("value"), self._checked("depth")))
+        value, depth = self._guard(lambda: (self._checked(schema.VALUE), self._checked(schema.DEPTH)))
         return value, depth.astype(np.uint16, copy=False)
 
     def read_phase(self, phase: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
@@ -196,8 +183,8 @@ class TableFile:
         self._guard(partial(self._ep_value.read_part, row, 0, value))
         self._guard(partial(self._ep_depth.read_part, row, 0, depth))
 
-    def _checked(self, name: str) -> NDArray[Any]:
-        data = self._arrays[name].read()
+    def _checked(self, wanted: DatasetSchema) -> NDArray[Any]:
+        data, name = self._arrays[wanted].read(), wanted.name
         state = hashlib.sha256(data.data)
         if manifest_line(name, data.dtype, data.shape, state.hexdigest()) not in self.info.manifest.lines:
             raise self.damaged(f"its {name} does not match its digest")
@@ -270,15 +257,15 @@ class TableFile:
 
     def _load(self) -> None:
         attributes = self._file.attrs
-        if attributes.get("format") != FORMAT.encode():
+        if attributes.get("format") != TABLE.format.encode():
             raise self.damaged("it is no tbgen table")
         version = operator.index(attributes["format_version"])
-        if version > FORMAT_VERSION:
+        if version > TABLE.version:
             raise DamagedTableError(
-                f"{self.path} has format version {version} and this tbgen reads version {FORMAT_VERSION}: "
+                f"{self.path} has format version {version} and this tbgen reads version {TABLE.version}: "
                 f"install a newer tbgen, or build it again with: {self._command('--force')}"
             )
-        if version < FORMAT_VERSION:
+        if version < TABLE.version:
             raise self.damaged(f"its format version {version} is that of an older tbgen")
         if attributes.get("complete") != 1:
             raise self.damaged("its build was interrupted")
@@ -290,32 +277,36 @@ class TableFile:
         self.info = TableInfo.of_attributes(self.path, attributes, os.path.getsize(self.path))
         self._material = Material.parse(self.info.material)
         layout = layout_of(self._material)
-        sizes = (free_men(layout), pawns(layout), layout.size, layout.phase_size)
-        if sizes != (self.info.free_men, self.info.pawns, self.info.size, self.info.phase_size):
+        index = (free_men(layout), pawns(layout), layout.size, layout.phase_size)
+        if index != (self.info.free_men, self.info.pawns, self.info.size, self.info.phase_size):
             raise self.damaged("it has another index layout")
-        self._arrays = {name: ChunkedArray(self._file[name], self._cache, name == MASK) for name in DATASETS}
-        self._value, self._depth = self._arrays["value"], self._arrays["depth"]
-        self._mask, self._start = self._arrays[MASK], self._arrays["accrued/start"]
-        self._run_rank, self._run_value = self._arrays["accrued/rank"], self._arrays["accrued/value"]
-        self._run_depth = self._arrays["accrued/depth"]
-        self._ep_value, self._ep_depth = self._arrays["ep/value"], self._arrays["ep/depth"]
-        configurations = self._arrays["ep/config"].read().tolist()
+        self._arrays = arrays = open_arrays(self._file, TABLE, self._cache)
+        sizes = self.info.sizes(arrays[schema.EP_CONFIG].shape[0])
+        for wanted, array in arrays.items():
+            if array.shape != wanted.sized(sizes):
+                raise self.damaged(f"its {wanted.name} has another shape")
+        self._value, self._depth = arrays[schema.VALUE], arrays[schema.DEPTH]
+        self._mask, self._start = arrays[schema.RUN_MASK], arrays[schema.RUN_START]
+        self._run_rank, self._run_value = arrays[schema.RUN_RANK], arrays[schema.RUN_VALUE]
+        self._run_depth = arrays[schema.RUN_DEPTH]
+        self._ep_value, self._ep_depth = arrays[schema.EP_VALUE], arrays[schema.EP_DEPTH]
+        configurations = arrays[schema.EP_CONFIG].read().tolist()
         self._ep_rows = {(phase, square): row for row, (phase, square) in enumerate(configurations)}
 
     def _read(self) -> Table:
-        arrays = {name: array.read() for name, array in self._arrays.items()}
+        arrays = {wanted: array.read() for wanted, array in self._arrays.items()}
         return Table(
             self._material,
             self.info.variant,
-            arrays["value"],
-            arrays["depth"].astype(np.uint16, copy=False),
-            arrays[MASK].view("<u8").astype(np.uint64, copy=False),
-            arrays["accrued/rank"],
-            arrays["accrued/value"],
-            arrays["accrued/depth"].astype(np.uint16, copy=False),
-            arrays["ep/config"],
-            arrays["ep/value"],
-            arrays["ep/depth"].astype(np.uint16, copy=False),
+            arrays[schema.VALUE],
+            arrays[schema.DEPTH].astype(np.uint16, copy=False),
+            arrays[schema.RUN_MASK].view("<u8").astype(np.uint64, copy=False),
+            arrays[schema.RUN_RANK],
+            arrays[schema.RUN_VALUE],
+            arrays[schema.RUN_DEPTH].astype(np.uint16, copy=False),
+            arrays[schema.EP_CONFIG],
+            arrays[schema.EP_VALUE],
+            arrays[schema.EP_DEPTH].astype(np.uint16, copy=False),
         )
 
     def _placements(self) -> NDArray[np.uint8]:
@@ -343,3 +334,17 @@ def open_file(path: Path) -> h5py.File:
         if "locking flag" not in str(error):
             raise
         return h5py.File(path, "r")
+
+
+def open_arrays(file: h5py.File, kind: Schema, cache: ChunkCache) -> dict[DatasetSchema, ChunkedArray]:
+    """Return the datasets of an open file, in the order of the manifest.
+
+    :raises KeyError: if one is missing.
+    :raises ValueError: if one is of another type, or stored in another way.
+    """
+    arrays = {}
+    for wanted in kind.datasets:
+        array = arrays[wanted] = ChunkedArray(file[wanted.name], cache, wanted.sparse)
+        if array.dtype not in wanted.types:
+            raise ValueError(f"{wanted.name} is of another type")
+    return arrays

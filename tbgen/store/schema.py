@@ -1,11 +1,11 @@
-"""What a file holds: name, type, shape and meaning of every attribute and dataset, in the order of the manifest.
+"""What a file holds: name, type, shape and meaning of every attribute and dataset, in the manifest's order.
 
-Whoever writes, reads, describes or documents a file asks here: the tables of docs/format.md are made of the
-same entries. A dataset that is added here is written once :mod:`tbgen.store.dataset` says what is in it.
+Whoever writes, reads, describes or documents a file asks here; the tables of docs/format.md are made of the
+same entries. What is written for an entry stands in :mod:`tbgen.store.dataset`.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
@@ -66,14 +66,13 @@ class DatasetSchema:
 
     name: str
     types: tuple[np.dtype[Any], ...]
-    """Of several, narrowest first, the first that holds all values is taken, in all datasets of these
-    ``alike``."""
+    """Little-endian; of several, narrowest first, the first that holds all values of datasets ``alike``."""
     shape: tuple[int | str, ...]
-    """Numbers, and the names of what :class:`Sizes` counts."""
+    """Numbers, and the names of sizes such as :func:`table_sizes` gives."""
     meaning: str
     """For docs/format.md, as Markdown."""
     alike: str = ""
-    """What datasets that share one of several types have in common, if it is not the same in all tables."""
+    """Name of the type that it shares with others, if there is a choice of types."""
     whole: bool = False
     """Whether it is small and so is one chunk."""
     sparse: bool = False
@@ -106,16 +105,6 @@ class Schema:
         """
         return {attribute.name: attribute.decode(stored[attribute.name]) for attribute in self.attributes}
 
-    def manifest(self, facts: Mapping[str, Any], lines: Sequence[str]) -> str:
-        """Return the text of the manifest from its facts and the lines of the datasets (docs/format.md)."""
-        head = [f"{self.format} {self.version}"]
-        for name in self.facts:
-            fact = facts[name]
-            head.append(f"{name} {' '.join(map(str, fact)) if isinstance(fact, tuple) else fact}")
-        return "".join(f"{line}\n" for line in [*head, *lines])
-
-
-_DEPTHS: Final = (U1, U2)
 
 _HEAD: Final = (
     Attribute("format", Kind.TEXT, "which kind of file it is: `{format}`"),
@@ -126,17 +115,69 @@ _TAIL: Final = (
     Attribute("digest", Kind.TEXT, "SHA-256 of the manifest"),
     Attribute("complete", Kind.INTEGER, "1; set last, a file without it is unfinished"),
 )
+_DEPTHS: Final = (U1, U2)
+
+PLACEMENTS: Final = DatasetSchema(
+    "placements",
+    (U1,),
+    ("placements", "pawns"),
+    "squares of the pawns of every placement, in the order of the attribute `pawns`",
+    whole=True,
+)
+VALUE: Final = DatasetSchema(
+    "value", (U1,), (2, "size"), "by side and slot: W(P), or NONE where there is no position"
+)
+DEPTH: Final = DatasetSchema("depth", _DEPTHS, (2, "size"), "the same: D(P) in plies, or 0", alike="depth")
+RUN_MASK: Final = DatasetSchema(
+    "accrued/mask",
+    (U1,),
+    (2, 2, "size / 8"),
+    "by holder of A (0 White, 1 Black), side and byte: a bit per slot, set if it has runs",
+    sparse=True,
+)
+RUN_START: Final = DatasetSchema(
+    "accrued/start",
+    (U8,),
+    (2, 2, "blocks"),
+    f"by holder, side and block of {BLOCK} slots: number of runs before the block",
+)
+RUN_RANK: Final = DatasetSchema(
+    "accrued/rank", (U1,), ("runs",), "rank of A from which on the run counts, plus 128 in a slot's last run"
+)
+RUN_VALUE: Final = DatasetSchema(
+    "accrued/value", (U1,), ("runs",), "V(P, A); NONE for A itself, FRESH for W(P) and D(P)"
+)
+RUN_DEPTH: Final = DatasetSchema(
+    "accrued/depth", _DEPTHS, ("runs",), "D(P, A) in plies; 0 with NONE and FRESH", alike="run depth"
+)
+EP_CONFIG: Final = DatasetSchema(
+    "ep/config",
+    (I4,),
+    ("configurations", 2),
+    "phase and target square of every possible en passant capture",
+    whole=True,
+)
+EP_VALUE: Final = DatasetSchema(
+    "ep/value",
+    (U1,),
+    ("configurations", "phase_size"),
+    "by capture, and slot less `phase * phase_size`: W(P), or NONE where there is no such position",
+)
+EP_DEPTH: Final = DatasetSchema(
+    "ep/depth", _DEPTHS, ("configurations", "phase_size"), "the same: D(P) in plies, or 0", alike="depth"
+)
 
 TABLE: Final = Schema(
-    FORMAT,
-    FORMAT_VERSION,
+    "tbgen table",
+    2,
     (
         *_HEAD,
         Attribute("rules", Kind.TEXT, "`r` or `wg`", fact=True),
         Attribute(
             "material",
             Kind.TEXT,
-            "canonical name: the side with more men first, of equal ones the stronger in the order K Q R B N P",
+            "canonical name: the side with more men first, of equal ones the stronger in the order "
+            "K Q R B N P",
             fact=True,
         ),
         Attribute(
@@ -151,7 +192,7 @@ TABLE: Final = Schema(
         Attribute(
             "positions",
             Kind.PAIR,
-            "positions with White and with Black to move, up to symmetry, without en passant rights",
+            "positions with White and with Black to move, up to symmetry, without en passant right",
             fact=True,
         ),
         Attribute(
@@ -166,57 +207,24 @@ TABLE: Final = Schema(
         Attribute("runs", Kind.INTEGER, "length of the `accrued` lists", fact=True),
         Attribute("max_depth", Kind.INTEGER, "greatest depth in the file, in plies", fact=True),
         Attribute("tbgen_version", Kind.TEXT, "what it was built by"),
-        Attribute("build_seconds", Kind.REAL, "seconds that it took to solve"),
+        Attribute("build_seconds", Kind.REAL, "seconds from its sub-tables to its values, by the clock"),
         Attribute("parameters", Kind.JSON, "how it was built"),
         *_TAIL,
     ),
     (
-        DatasetSchema(
-            "placements",
-            (U1,),
-            ("placements", "pawns"),
-            "squares of the pawns of every placement, in the order of `pawns`",
-            whole=True,
-        ),
-        DatasetSchema("value", (U1,), (2, "size"), "W(P) by side and slot; NONE where there is no position"),
-        DatasetSchema("depth", _DEPTHS, (2, "size"), "D(P) in plies, 0 where there is no position", "depth"),
-        DatasetSchema(
-            "accrued/mask",
-            (U1,),
-            (2, 2, "size / 8"),
-            "by holder of A (0 White, 1 Black), side and byte: which slots have runs, a bit each",
-            sparse=True,
-        ),
-        DatasetSchema(
-            "accrued/start",
-            (U8,),
-            (2, 2, "blocks"),
-            f"by holder, side and block of {BLOCK} slots: number of runs before the block",
-        ),
-        DatasetSchema("accrued/rank", (U1,), ("runs",), "the first rank of A; 128 more on a slot's last run"),
-        DatasetSchema(
-            "accrued/value", (U1,), ("runs",), "V(P, A) from there on; NONE for A itself, FRESH for W(P)"
-        ),
-        DatasetSchema(
-            "accrued/depth", _DEPTHS, ("runs",), "D(P, A) in plies, 0 with NONE and FRESH", "run depth"
-        ),
-        DatasetSchema(
-            "ep/config",
-            (I4,),
-            ("configurations", 2),
-            "phase and target square of every possible en passant capture",
-            whole=True,
-        ),
-        DatasetSchema(
-            "ep/value",
-            (U1,),
-            ("configurations", "phase_size"),
-            "W(P) with that right; NONE where there is no such position",
-        ),
-        DatasetSchema("ep/depth", _DEPTHS, ("configurations", "phase_size"), "D(P) of the same", "depth"),
+        *(PLACEMENTS, VALUE, DEPTH),
+        *(RUN_MASK, RUN_START, RUN_RANK, RUN_VALUE, RUN_DEPTH),
+        *(EP_CONFIG, EP_VALUE, EP_DEPTH),
     ),
 )
-"""A table file."""
+"""A table. The version is raised by every change that an older reader would misread."""
+
+LAYER_VALUE: Final = DatasetSchema(
+    "value", (U1,), (2, "phase_size"), "by side, and slot less `phase * phase_size`: V(P, A)"
+)
+LAYER_DEPTH: Final = DatasetSchema(
+    "depth", _DEPTHS, (2, "phase_size"), "the same: D(P, A) in plies", alike="depth"
+)
 
 LAYER: Final = Schema(
     "tbgen layer",
@@ -228,11 +236,30 @@ LAYER: Final = Schema(
         Attribute("phase", Kind.INTEGER, "row of `placements`, 0 without pawns", fact=True),
         *_TAIL,
     ),
-    (
-        DatasetSchema(
-            "value", (U1,), (2, "phase_size"), "V(P, A) by side, and slot less `phase * phase_size`"
-        ),
-        DatasetSchema("depth", _DEPTHS, (2, "phase_size"), "D(P, A) in plies", "depth"),
-    ),
+    (LAYER_VALUE, LAYER_DEPTH),
 )
-"""A layer file: one accrued score in one phase of a table that was built without them."""
+"""A layer: the values of one accrued score in one phase of a table that was built without them."""
+
+
+def table_sizes(
+    *, size: int, phase_size: int, pawns: int, accrued: bool, runs: int, configurations: int
+) -> dict[str, int]:
+    """Return what the names of axes stand for in a table.
+
+    :param size: slots per side to move.
+    :param phase_size: slots per side to move and pawn placement.
+    :param pawns: pawns of both sides.
+    :param accrued: whether the values of accrued scores are stored.
+    :param configurations: possible en passant captures.
+    """
+    masked = size if accrued else 0
+    return {
+        "size": size,
+        "phase_size": phase_size,
+        "placements": size // phase_size,
+        "pawns": pawns,
+        "size / 8": masked // 8,
+        "blocks": -(-masked // BLOCK),
+        "runs": runs,
+        "configurations": configurations,
+    }

@@ -3,7 +3,7 @@
 import contextlib
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -16,10 +16,12 @@ from zlib_ng import zlib_ng
 from tbgen.files import written_aside
 from tbgen.index.table import Table
 from tbgen.store.checksum import fletcher32
-from tbgen.store.dataset import MASK, AnyArray, Corner, Dataset, datasets
-from tbgen.store.format import FORMAT, FORMAT_VERSION, GZIP_LEVEL, layers_beside
-from tbgen.store.info import Manifest, TableInfo, manifest_of
+from tbgen.store.dataset import AnyArray, Corner, Dataset, table_datasets
+from tbgen.store.format import GZIP_LEVEL, layers_beside
+from tbgen.store.info import TableInfo
+from tbgen.store.manifest import manifest_of
 from tbgen.store.reader import TableFile
+from tbgen.store.schema import TABLE, Schema
 
 _BATCH: Final = 16
 """Chunks per job of a compressing thread: enough to hide the cost of handing it over."""
@@ -52,15 +54,7 @@ def write_table(
         with TableFile(temporary, material=table.material) as written:
             written.check(threads)
 
-    facts = table.facts()
-    write_datasets(
-        path,
-        datasets(table),
-        {"format": FORMAT, "format_version": FORMAT_VERSION, **facts, **attributes},
-        lambda lines: manifest_of(facts, lines),
-        check,
-        threads,
-    )
+    write_file(path, TABLE, table_datasets(table), {**table.facts(), **attributes}, check, threads)
     for layer in layers_beside(path):
         with contextlib.suppress(OSError):  # nobody reads what belongs to another table
             layer.unlink()
@@ -68,45 +62,41 @@ def write_table(
         return file.info
 
 
-def write_datasets(
+def write_file(
     path: Path,
+    schema: Schema,
     stored: Sequence[Dataset],
     attributes: Mapping[str, Any],
-    manifest_of_lines: Callable[[Iterable[str]], Manifest],
     check: Callable[[Path], None],
     threads: int,
 ) -> None:
     """Write a file under its final name, which exists only once the file is complete and checked.
 
-    :param manifest_of_lines: makes the manifest from the lines of the datasets.
+    :param attributes: those of the schema but format, version, manifest, digest and completeness.
     :param check: reads the file back under its temporary name.
     :raises TbgenError: if the directory is not writable or the disk is full; nothing is left behind then.
     """
     with written_aside(path, remedy="choose another directory with --dir") as temporary:
         try:
-            _write(temporary, stored, attributes, manifest_of_lines, threads)
+            _write(temporary, schema, stored, attributes, threads)
             check(temporary)
         except RuntimeError as error:  # so h5py reports a failed close
             raise OSError(str(error)) from error
 
 
 def _write(
-    path: Path,
-    stored: Sequence[Dataset],
-    attributes: Mapping[str, Any],
-    manifest_of_lines: Callable[[Iterable[str]], Manifest],
-    threads: int,
+    path: Path, schema: Schema, stored: Sequence[Dataset], attributes: Mapping[str, Any], threads: int
 ) -> None:
     with ThreadPoolExecutor(threads) as pool:
         lines = pool.map(Dataset.line, stored)
         # Only libver="latest" marks a file as being written, so that no reader takes half a file for a whole.
         with h5py.File(path, "w", libver="latest", locking=False) as file:
-            _set_attributes(file, attributes)
+            _set_attributes(file, {"format": schema.format, "format_version": schema.version, **attributes})
             for dataset in stored:
                 target = _create(file, dataset)
                 for corner, data in _compressed(pool, threads, dataset):
                     target.id.write_direct_chunk(corner, data)
-            manifest = manifest_of_lines(lines)
+            manifest = manifest_of(schema, attributes, lines)
             _set_attributes(file, {"manifest": manifest.text, "digest": manifest.digest, "complete": 1})
 
 
@@ -133,12 +123,11 @@ def _create(file: h5py.File, dataset: Dataset) -> h5py.Dataset:
 def _compressed(pool: ThreadPoolExecutor, threads: int, dataset: Dataset) -> Iterator[tuple[Corner, bytes]]:
     """Yield the chunks of a dataset as the filters store them, a few jobs ahead of the consumer."""
     full = int(np.prod(dataset.chunks)) * dataset.dtype.itemsize
-    optional = dataset.name == MASK
 
     def compress(batch: list[tuple[Corner, AnyArray]]) -> list[tuple[Corner, bytes]]:
         chunks = []
         for corner, piece in batch:
-            if not optional or piece.any():
+            if not dataset.schema.sparse or piece.any():
                 data = piece.astype(dataset.dtype, copy=False).tobytes().ljust(full, b"\0")
                 packed = zlib_ng.compress(data, GZIP_LEVEL)
                 chunks.append((corner, packed + fletcher32(packed)))

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.table import LAST_RUN
 from tbgen.material import Material
+from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
-from tbgen.store.chunks import ChunkedArray, DamagedChunkError
-from tbgen.store.dataset import MASK
+from tbgen.store.chunks import DamagedChunkError
 from tbgen.store.format import BLOCK, table_path
 from tbgen.store.info import TableInfo
-from tbgen.store.reader import TableFile, open_file
+from tbgen.store.reader import TableFile, open_arrays, open_file
+from tbgen.store.schema import DatasetSchema
 from tbgen.variant import Variant
 
 
@@ -44,9 +45,7 @@ class TableSource:
         path = table_path(directory, material.name, variant)
         self._table = TableFile(path, material=material)
         self._file = open_file(path)
-        cache = ChunkCache(0)
-        names = ("value", "depth", MASK, "accrued/rank", "accrued/value", "ep/config", "ep/value", "ep/depth")
-        self._arrays = {name: ChunkedArray(self._file[name], cache, name == MASK) for name in names}
+        self._arrays = open_arrays(self._file, schema.TABLE, ChunkCache(0))
         self._starts = np.append(self._table.starts().reshape(-1), np.uint64(self.info.runs)).astype(np.int64)
         self._blocks = -(-self.info.size // BLOCK)
 
@@ -71,38 +70,40 @@ class TableSource:
 
     def fresh(self, side: int, start: int, size: int) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         """Return fresh value codes and depths of consecutive slots."""
-        return self._part("value", side, start, size), self._part("depth", side, start, size, np.uint16)
+        return self._part(schema.VALUE, side, start, size), self._part(
+            schema.DEPTH, side, start, size, np.uint16
+        )
 
     def passing(self) -> list[tuple[int, int]]:
         """Return pawn placement and target square of every row of en passant positions."""
-        rows = self._guard(self._arrays["ep/config"].read).tolist()
+        rows = self._guard(self._arrays[schema.EP_CONFIG].read).tolist()
         return [(phase, square) for phase, square in rows]
 
     def passing_row(self, row: int) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         """Return value codes and depths of the positions of one such row, as many as slots of a placement."""
         size = self.info.phase_size
-        return self._part("ep/value", row, 0, size), self._part("ep/depth", row, 0, size, np.uint16)
+        return self._part(schema.EP_VALUE, row, 0, size), self._part(schema.EP_DEPTH, row, 0, size, np.uint16)
 
     def runs(self, holder: int, side: int, start: int, size: int) -> Runs:
         """Return the runs of slots: ``start`` is the first of a block of 4096, the end of one, or of all."""
         row = 2 * holder + side
-        bits = np.unpackbits(self._part(MASK, row, start // 8, size // 8), bitorder="little")
+        bits = np.unpackbits(self._part(schema.RUN_MASK, row, start // 8, size // 8), bitorder="little")
         first = row * self._blocks + start // BLOCK
         begin, end = self._starts[[first, first - (-size // BLOCK)]].tolist()
-        rank = self._part("accrued/rank", 0, begin, end - begin)
+        rank = self._part(schema.RUN_RANK, 0, begin, end - begin)
         last = rank >= LAST_RUN
         owner: NDArray[np.int64] = np.cumsum(last) - last
         slots = np.flatnonzero(bits)
         if owner.size and int(owner[-1]) + 1 != slots.size:
             raise self._table.damaged("its runs do not fit their mask")
-        value = self._part("accrued/value", 0, begin, end - begin)
+        value = self._part(schema.RUN_VALUE, 0, begin, end - begin)
         return Runs(slots[owner], (rank % LAST_RUN).astype(np.int16), last, value)
 
     def _part(
-        self, name: str, row: int, start: int, size: int, dtype: type[np.generic] = np.uint8
+        self, wanted: DatasetSchema, row: int, start: int, size: int, dtype: type[np.generic] = np.uint8
     ) -> NDArray[Any]:
         out = np.empty(size, dtype)
-        self._guard(lambda: self._arrays[name].read_part(row, start, out))
+        self._guard(lambda: self._arrays[wanted].read_part(row, start, out))
         return out
 
     def _guard(self, read: Callable[[], Any]) -> Any:
