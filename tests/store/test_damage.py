@@ -11,12 +11,11 @@ import pytest
 
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.material import Material
-from tbgen.store import writer
-from tbgen.store.format import CHUNK_BYTES, table_path
+from tbgen.store.dataset import AnyArray
+from tbgen.store.format import CHUNK_BYTES, GZIP_LEVEL, table_path
 from tbgen.store.reader import TableFile
 from tbgen.variant import Variant
 from tests.support.damage import refused
-from tests.support.random_tables import random_table, write
 
 
 @pytest.mark.parametrize("part", [0, 1, 100, 5000, -1])
@@ -138,13 +137,42 @@ def test_no_flipped_bit_anywhere_goes_unnoticed(path: Path) -> None:
             assert file.info == info
 
 
-def test_a_missing_chunk_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "MASK", "value")
-    table = random_table("KNvK")
-    table.value[0, :CHUNK_BYTES] = 0
-    with pytest.raises(DamagedTableError, match="value has no chunk"):
-        write(table, table_path(tmp_path, "KNvK", Variant.R_MOBILITY))
-    assert os.listdir(tmp_path) == []
+def test_a_missing_chunk_is_noticed(path: Path) -> None:
+    with TableFile(path) as file:
+        value = file.read().value
+
+    def leave_out(file: h5py.File) -> None:
+        chunks = file["value"].chunks
+        del file["value"]
+        packing = {"chunks": chunks, "compression": GZIP_LEVEL, "fletcher32": True}
+        stored = file.create_dataset("value", value.shape, np.uint8, **packing)
+        stored[:, CHUNK_BYTES:] = value[:, CHUNK_BYTES:]
+
+    edit(leave_out, path)
+    refused(path, "value has no chunk")
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "problem"),
+    [
+        ("value", lambda data: data[:, :-64], "its value has another shape"),
+        ("accrued/start", lambda data: data[:1], "its accrued/start has another shape"),
+        ("ep/depth", lambda data: data.reshape(-1), "its ep/depth has another shape"),
+        ("depth", lambda data: data.astype(np.int64), "it is damaged"),
+    ],
+)
+def test_what_does_not_fit_the_schema_is_refused_at_once(
+    name: str, change: Callable[[AnyArray], AnyArray], problem: str, path: Path
+) -> None:
+    def replace(file: h5py.File) -> None:
+        data = change(file[name][...])
+        del file[name]
+        packing = {"compression": GZIP_LEVEL, "fletcher32": True} if data.size else {}
+        file.create_dataset(name, data=data, **packing, chunks=data.shape if data.size else None)
+
+    edit(replace, path)
+    with pytest.raises(DamagedTableError, match=problem):
+        TableFile(path)
 
 
 def test_files_that_cannot_be_opened(tmp_path: Path, path: Path) -> None:

@@ -1,0 +1,99 @@
+"""What the schema says is what files hold, what readers give back, and what docs/format.md tells."""
+
+from collections.abc import Iterable
+from dataclasses import fields
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from tbgen.score import GScore
+from tbgen.store.format import table_path
+from tbgen.store.info import TableInfo
+from tbgen.store.layer import layer_path, write_layer
+from tbgen.store.reader import TableFile
+from tbgen.store.schema import LAYER, TABLE, DatasetSchema, Schema
+from tbgen.variant import Variant
+from tests.support.paths import ROOT
+
+DOCUMENT = ROOT / "docs" / "format.md"
+
+
+def table_of_attributes(schema: Schema) -> str:
+    rows = ((f"`{one.name}`", one.kind.value, one.meaning) for one in schema.attributes)
+    return markdown(("attribute", "type", "meaning"), rows).format(
+        format=schema.format, version=schema.version
+    )
+
+
+def table_of_datasets(schema: Schema) -> str:
+    rows = ((f"`{one.name}`", type_of(one), shape_of(one), one.meaning) for one in schema.datasets)
+    return markdown(("dataset", "type", "shape", "meaning"), rows)
+
+
+def type_of(dataset: DatasetSchema) -> str:
+    return f"*{dataset.alike}*" if dataset.alike else dataset.types[0].name
+
+
+def shape_of(dataset: DatasetSchema) -> str:
+    return f"({', '.join(map(str, dataset.shape))}{',' if len(dataset.shape) == 1 else ''})"
+
+
+def markdown(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    titles = list(titles)
+    lines = [titles, ["---"] * len(titles), *rows]
+    return (
+        "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+        .replace("| --- ", "|---")
+        .replace("--- |", "---|")
+    )
+
+
+@pytest.mark.parametrize("schema", [TABLE, LAYER], ids=lambda schema: schema.format)
+def test_the_document_has_the_tables_of_the_schema(schema: Schema) -> None:
+    """Where it has not, what it should have is what this prints."""
+    document = DOCUMENT.read_text()
+    for table in (table_of_attributes(schema), table_of_datasets(schema)):
+        assert table in document, table
+
+
+def holds(path: Path, schema: Schema) -> None:
+    """A file has the attributes and datasets of the schema, of its types, and no others."""
+    with h5py.File(path, locking=False) as file:
+        assert sorted(file.attrs) == sorted(one.name for one in schema.attributes)
+        assert (bytes(file.attrs["format"]).decode(), file.attrs["format_version"]) == (
+            schema.format,
+            schema.version,
+        )
+        schema.decode(file.attrs)
+        names: list[str] = []
+        file.visititems(lambda name, found: names.append(name) if isinstance(found, h5py.Dataset) else None)
+        assert sorted(names) == sorted(one.name for one in schema.datasets)
+        for one in schema.datasets:
+            assert file[one.name].dtype in one.types
+            assert len(file[one.name].shape) == len(one.shape)
+            assert file[one.name].name == f"/{one.name}"
+        lines = bytes(file.attrs["manifest"]).decode().splitlines()
+    begins = [f"{schema.format} {schema.version}".split()[0], *schema.facts]
+    begins += [one.name for one in schema.datasets]
+    assert [line.split(" ")[0] for line in lines] == begins
+
+
+@pytest.mark.parametrize("name", ["KNvK", "KPvK"])
+@pytest.mark.parametrize("variant", Variant)
+def test_tables_hold_what_the_schema_says(name: str, variant: Variant, whole_game_tables: Path) -> None:
+    holds(table_path(whole_game_tables, name, variant), TABLE)
+
+
+def test_layers_hold_what_the_schema_says(path: Path) -> None:
+    accrued = GScore.parse("G3.5")
+    with TableFile(path) as table:
+        shape = 2, table.info.phase_size
+        write_layer(table, accrued, 0, np.zeros(shape, np.uint8), np.full(shape, 300, np.uint16))
+        holds(layer_path(table, accrued, 0), LAYER)
+
+
+def test_what_is_known_of_a_table_are_its_attributes() -> None:
+    known = {field.name for field in fields(TableInfo)} - {"path", "bytes", "variant"} | {"rules"}
+    assert known == {one.name for one in TABLE.attributes} - {"format", "complete"}
