@@ -97,7 +97,7 @@ class Report:
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
         forget_peak()
 
-    def progress(self, stage: str, done: int, total: int) -> None:
+    def progress(self, stage: str, done: int | None, total: int) -> None:
         pass
 
     def done(self, built: Built, seconds_left: float) -> None:

@@ -184,7 +184,7 @@ def _document(built: Built) -> dict[str, Any]:
         "max_depth": info.max_depth,
         "seconds": built.seconds,
         "stages": dict(built.stages),
-        "peak_memory": built.peak,
+        "peak_memory": built.process_peak,
         "bytes": info.bytes,
         "accrued": bool(info.accrued),
         "digest": info.digest,

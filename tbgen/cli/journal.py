@@ -37,11 +37,11 @@ class Journal:
         if material not in self._logged:
             self._logged.add(material)
             self._line.log(f"{self._table}, begun; {self._left()}")
-        self.progress("reading sub-tables", 0, 0)
+        self.progress("reading sub-tables", None, 0)
 
-    def progress(self, stage: str, done: int, total: int) -> None:
+    def progress(self, stage: str, done: int | None, total: int) -> None:
         """Show table, stage, time spent on the table and time left for all."""
-        how_far = f" {done} of {total}" if total else f" {done}" if done else ""
+        how_far = "" if done is None else f" {done} of {total}" if total else f" {done}"
         spent = duration(time.monotonic() - self._table_begun)
         self._line.show(f"{self._table}, {stage}{how_far}, at work for {spent}; {self._left()}")
 
@@ -52,14 +52,14 @@ class Journal:
         self._expected = time.monotonic() + seconds_left
         self._finished += 1
         self._bytes += info.bytes
-        self._peak = max(self._peak, built.peak)
+        self._peak = max(self._peak, built.process_peak)
         if not self._quiet:
             self._print_row(built)
         left = f"; {self._left()}" if self._finished < self._count else ""
         without = "" if info.accrued or not info.variant.resets else " without accrued scores"
         self._line.log(
             f"{info.material}: {self._finished} of {self._count}, done in {duration(built.seconds)}, "
-            f"{size_text(info.bytes)}{without}, peak memory {size_text(built.peak)}{left}"
+            f"{size_text(info.bytes)}{without}, process peak {size_text(built.process_peak)}{left}"
         )
 
     def close(self) -> None:
@@ -70,7 +70,7 @@ class Journal:
         tables = counted(self._count, "table")
         sums = f"built in {duration(time.monotonic() - self._begun)}"
         if self._finished:
-            sums += f", {size_text(self._bytes)}, peak memory {size_text(self._peak)}"
+            sums += f", {size_text(self._bytes)}, process peak {size_text(self._peak)}"
         if self._finished == self._count:
             self._line.note(f"{tables} {sums}")
         else:

@@ -21,6 +21,9 @@ _MIB: Final = 1 << 20
 _BASE_MEMORY: Final = 512 * _MIB
 """The interpreter, numba and its compiler."""
 
+_HELD_ALWAYS: Final = _BASE_MEMORY + KEPT
+"""What a process that builds may hold between two tables."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -30,9 +33,13 @@ class Estimate:
     seconds: float
     """Wall time on this many threads, kernels compiled."""
     memory: int
-    """Peak memory in bytes."""
+    """Peak memory in bytes of a process that holds nothing else."""
     disk: int
     """Size of the file in bytes."""
+
+    def beside(self, held: int) -> int:
+        """Return the peak in bytes of a process that already holds some, of which nothing is used again."""
+        return self.memory + max(0, held - _HELD_ALWAYS)
 
 
 @cache
@@ -65,7 +72,7 @@ def _memory(layout: Layout, kind: "_Kind", threads: int) -> int:
     pool = BYTES_PER_SLOT * (2 * layout.size + rights + around)
     at_once = 1 if is_wide(layout) else min(threads, len(layout.placements))
     runs = int(layout.size * kind.runs)
-    return _BASE_MEMORY + KEPT + pool + at_once * layout.phase_size * kind.workspace + runs * _BYTES_PER_RUN
+    return _HELD_ALWAYS + pool + at_once * layout.phase_size * kind.workspace + runs * _BYTES_PER_RUN
 
 
 _BYTES_PER_RUN: Final = 8
@@ -139,22 +146,25 @@ def pace(done: Iterable[tuple[Estimate, float]]) -> float:
 _SURE: Final = 60.0
 
 
-def check_memory(estimates: Iterable[Estimate], cap: int | None = None) -> None:
-    """Check that no table needs more memory than it may have: ``cap`` bytes, else what the machine has.
+def check_memory(estimates: Iterable[Estimate], cap: int | None = None, held: int = 0) -> None:
+    """Check that no table needs more memory than the process may take: ``cap`` bytes, else what the machine
+    has.
 
+    :param held: bytes that the process holds already.
     :raises TbgenError: if one does.
     """
     limit = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if cap is None else cap
-    too_large = [needs for needs in estimates if needs.memory > limit]
+    too_large = [needs for needs in estimates if needs.beside(held) > limit]
     if not too_large:
         return
     first, others = too_large[0], len(too_large) - 1
     more = f", and {others} more of the tables to build exceed it" if others else ""
+    besides = "" if first.beside(held) == first.memory else ", with what the process holds already,"
     whose, remedy = "this machine has", "build on a larger one"
     if cap is not None:
         whose, remedy = "--memory allows", "allow more, build with fewer --threads, or on a larger machine"
     raise TbgenError(
-        f"{first.material} needs about {first.memory / _MIB:,.0f} MiB of memory and {whose} "
+        f"{first.material} needs about {first.beside(held) / _MIB:,.0f} MiB of memory{besides} and {whose} "
         f"{limit / _MIB:,.0f} MiB{more}: {remedy}"
     )
 

@@ -1,6 +1,5 @@
 """Building missing tables in order: solve, write, check, go on."""
 
-import resource
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,8 +10,9 @@ from tbgen import __version__
 from tbgen.errors import MissingTableError
 from tbgen.files import remove_leftovers
 from tbgen.generator.accrued import Accrued
-from tbgen.generator.estimate import check_disk, check_memory, estimate, pace
+from tbgen.generator.estimate import check_disk, estimate, pace
 from tbgen.generator.lock import build_lock
+from tbgen.generator.memory import make_room, process_peak
 from tbgen.material import Material, closure
 from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
@@ -33,8 +33,8 @@ class Built:
     """Wall time, reading of sub-tables and writing included."""
     stages: Mapping[str, float]
     """Seconds per stage; stages of several threads overlap."""
-    peak: int
-    """Most memory that the process has had at once up to the end of the table, in bytes."""
+    process_peak: int
+    """Most memory that the process has held at once since it began, in bytes: not for this table alone."""
 
 
 class Reporter(Protocol):
@@ -46,8 +46,9 @@ class Reporter(Protocol):
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
         """Table ``number`` of ``count`` begins; all that is left should take about ``seconds_left``."""
 
-    def progress(self, stage: str, done: int, total: int) -> None:
-        """A stage of the table has got this far; ``total`` 0 if nobody knows how far it has to go."""
+    def progress(self, stage: str, done: int | None, total: int) -> None:
+        """A stage of the table has got this far; ``done`` None if it is not counted, ``total`` 0 if nobody
+        knows how far it has to go."""
 
     def done(self, built: Built, seconds_left: float) -> None:
         """The table is in place; the others should take about ``seconds_left``."""
@@ -83,7 +84,8 @@ def build(
     :param variant: what the tables and their sub-tables are for.
     :param force: build the named materials anew even if their tables are there.
     :param accrued: whether to store the values of accrued scores; those of whole-game mobility need none.
-    :param memory: bytes that a table may need; None for all that the machine has.
+    :param memory: bytes that the process may take, which between tables keeps what it has had within them;
+        None for what its largest table needs, if the machine has as much.
     :raises TbgenError: if there is too little memory or room on the disk, or something cannot be read or
         written; tables finished before are kept.
     """
@@ -98,7 +100,7 @@ def build(
         if not todo:
             return []
         needs = [estimate(material, variant, threads, accrued) for material in todo]
-        check_memory(needs, memory)
+        make_room(needs, memory)
         check_disk(needs, directory)
         _compile(reporter)
 
@@ -110,6 +112,7 @@ def build(
         with Sources(directory, variant) as sources:
             for number, material in enumerate(todo):
                 check_disk([needs[number]], directory)  # others use it too
+                make_room([needs[number]], memory)
                 reporter.begin(material, number + 1, len(todo), seconds_left())
                 results.append(_build_one(material, directory, sources, reporter, variant, threads, accrued))
                 reporter.done(results[-1], seconds_left())
@@ -135,6 +138,7 @@ def build_table(
     :raises TbgenError: if something cannot be read or written.
     """
     _compile(reporter)
+    make_room([estimate(material, variant, threads, accrued)])
     with Sources(directory, variant) as sources:
         return _build_one(material, directory, sources, reporter, variant, threads, accrued)
 
@@ -183,7 +187,7 @@ def _build_one(
         max_runs=accrued.max_runs(material),
     )
     clock = time.perf_counter()
-    reporter.progress("writing", 0, 0)
+    reporter.progress("writing", None, 0)
     info = write_table(
         table,
         table_path(directory, material.name, variant),
@@ -194,5 +198,4 @@ def _build_one(
     )
     stages.add("write", clock)
     sources.put(table)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
-    return Built(info, stages.layers, time.perf_counter() - begun, dict(stages.seconds), peak)
+    return Built(info, stages.layers, time.perf_counter() - begun, dict(stages.seconds), process_peak())

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tbgen.cli import progress
+from tbgen.cli.journal import Journal
 from tbgen.cli.main import main
-from tbgen.material import all_materials
+from tbgen.material import Material, all_materials
 from tbgen.store.format import table_path, tables_in
 from tbgen.variant import Variant
 from tests.support.builds import digest, logged
@@ -25,14 +26,14 @@ def test_the_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whole lines with date and time; how far the build is, what it has taken and what is left."""
     assert main(["build", "KBvK", "--accrued", "none", "--dir", str(tmp_path)]) == 0
     left, size, took = r"about [\d.]+ s left", r"[\d.]+ [KMG]iB", r"[\d.]+ s"
-    done = rf"done in {took}, {size} without accrued scores, peak memory {size}"
+    done = rf"done in {took}, {size} without accrued scores, process peak {size}"
     expected = [
         rf"2 tables to build in {re.escape(str(tmp_path))}: {left}",
         rf"KvK: 1 of 2, begun; {left}",
         rf"KvK: 1 of 2, {done}; ({left}|taking longer than estimated)",
         rf"KBvK: 2 of 2, begun; {left}",
         rf"KBvK: 2 of 2, {done}",
-        rf"2 tables built in {took}, {size}, peak memory {size}",
+        rf"2 tables built in {took}, {size}, process peak {size}",
     ]
     lines = logged(capsys.readouterr().err)
     assert len(lines) == len(expected)
@@ -47,9 +48,22 @@ def test_the_log_of_a_table_that_takes_long(
     assert main(["build", "KvK", "--dir", str(tmp_path)]) == 0
     lines = logged(capsys.readouterr().err)
     stage = (
-        r"KvK: 1 of 1, (reading sub-tables|phases 1 of 1|writing|layer( \d+)?), at work for [\d.]+ s; .* left"
+        r"KvK: 1 of 1, (reading sub-tables|phases 1 of 1|writing|layer \d+), at work for [\d.]+ s; .* left"
     )
     assert len([line for line in lines if re.fullmatch(stage, line)]) > 1
+
+
+def test_stages_that_are_counted_show_their_number(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first layer is number 0."""
+    monkeypatch.setattr(progress, "_ELSEWHERE", 0.0)
+    journal = Journal(Path("tables"), quiet=True)
+    journal.begin(Material.parse("KBvK"), 1, 1, 60.0)
+    for stage, done, total in (("layer", 0, 0), ("layer", 7, 0), ("phases", 0, 24), ("writing", None, 0)):
+        journal.progress(stage, done, total)
+    told = [line.split(", ")[1] for line in logged(capsys.readouterr().err) if "at work" in line]
+    assert told == ["reading sub-tables", "layer 0", "layer 7", "phases 0 of 24", "writing"]
 
 
 class Terminal(io.StringIO):
@@ -66,7 +80,7 @@ def test_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown[0] == ""
     assert shown[1].startswith("KvK: 1 of 1, ")
     assert shown[-2].strip() == ""
-    assert re.fullmatch(r"1 table built in .*, peak memory .*\n", shown[-1])
+    assert re.fullmatch(r"1 table built in .*, process peak .*\n", shown[-1])
 
 
 def test_a_log_that_cannot_be_written(tmp_path: Path) -> None:

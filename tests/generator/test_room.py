@@ -11,7 +11,7 @@ import pytest
 
 from tbgen.cli.main import main
 from tbgen.errors import TbgenError
-from tbgen.generator import Accrued, build, estimate, memory
+from tbgen.generator import Accrued, Built, build, estimate, memory
 from tbgen.generator.lock import LOCK_NAME
 from tbgen.generator.runner import build_table
 from tbgen.material import Material, all_materials
@@ -47,7 +47,10 @@ def test_a_disk_that_others_fill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert sorted(os.listdir(tmp_path)) == [LOCK_NAME, "KvK.r.h5"]
 
 
-def test_a_cap_on_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cap_on_memory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "held", lambda: 0)
     words = ["build", "KBNvK", "--dir", str(tmp_path), "--memory"]
     assert main([*words, "512M"]) == 1
     sentence = capsys.readouterr().err
@@ -84,6 +87,25 @@ def test_only_the_command_keeps_memory(own: Path, monkeypatch: pytest.MonkeyPatc
     assert calls == []
     assert main(words) == 0
     assert calls == ["kept"]
+
+
+def test_what_the_process_holds_already_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the start, and before every table: here somebody takes a GiB when the first is done."""
+    holding = 0
+    monkeypatch.setattr(memory, "held", lambda: holding)
+    need = estimate(KBVK, Variant.R_MOBILITY).memory
+
+    class Hog(Diary):
+        def done(self, built: Built, seconds_left: float) -> None:
+            nonlocal holding
+            super().done(built, seconds_left)
+            holding = 1 << 30
+
+    hog, words = Hog(), "of memory, with what the process holds already, and --memory allows"
+    for _ in range(2):  # before the second table, then at the start
+        with pytest.raises(TbgenError, match=rf"^KBvK needs about [\d,]+ MiB {words}"):
+            build([KBVK], tmp_path, hog, variant=Variant.R_MOBILITY, memory=need)
+        assert hog.finished == ["KvK"]
 
 
 def test_a_machine_that_is_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ class Silent:
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
         pass
 
-    def progress(self, stage: str, done: int, total: int) -> None:
+    def progress(self, stage: str, done: int | None, total: int) -> None:
         pass
 
     def done(self, built: Built, seconds_left: float) -> None:
@@ -43,7 +43,7 @@ class Diary(Silent):
         assert seconds_left > 0
         self.begun.append((material.name, number, count))
 
-    def progress(self, stage: str, done: int, total: int) -> None:
+    def progress(self, stage: str, done: int | None, total: int) -> None:
         self.stages.add(stage)
 
     def done(self, built: Built, seconds_left: float) -> None:

@@ -109,7 +109,7 @@ class _Relay:
         self.place = f"{self._worker.address} on {socket.gethostname()}"
         """Where it is, for a reader."""
 
-    def send(self, kind: str, **facts: str | int) -> None:
+    def send(self, kind: str, **facts: str | int | None) -> None:
         """Send the client a message about the table."""
         message = {"kind": kind, "key": self._key, "worker": self._worker.address, **facts}
         self._worker.log_event(self._topic, message)
@@ -121,7 +121,7 @@ class _Relay:
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
         """Do nothing: the client knows more about the build."""
 
-    def progress(self, stage: str, done: int, total: int) -> None:
+    def progress(self, stage: str, done: int | None, total: int) -> None:
         """Say how far the table has got, and stop where nobody waits for it.
 
         :raises CancelledBuildError: if the task has been cancelled; Dask cannot stop it from outside.

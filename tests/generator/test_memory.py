@@ -1,0 +1,70 @@
+"""The peak of a process that builds: what was estimated, whatever it has built before."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import started
+
+pytestmark = [
+    pytest.mark.usefixtures("compiled"),
+    pytest.mark.skipif(sys.platform != "linux", reason="the peak of a table is known on Linux alone"),
+]
+
+PROGRAM = """
+import json, sys
+from pathlib import Path
+import numpy as np
+from tbgen.generator import build, estimate, memory
+from tbgen.material import Material
+from tbgen.variant import Variant
+
+class Peaks:
+    found = []
+    def note(self, text): pass
+    def progress(self, stage, done, total): pass
+    def begin(self, material, number, count, seconds_left):
+        Path("/proc/self/clear_refs").write_text("5")
+    def done(self, built, seconds_left):
+        peak = int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) << 10
+        needs = estimate(Material.parse(built.info.material), variant, 2)
+        self.found.append((built.info.material, peak, needs.memory))
+
+directory, before, variant, *names = sys.argv[1:]
+variant = Variant(variant)
+memory.keep_memory()
+if before == "keeping":
+    memory.give_back = lambda: None
+if before != "fresh":
+    # What a larger table leaves: a GiB and a half of free memory, in pieces.
+    pieces = [(np.ones(1 << 22, np.uint8), np.ones(1 << 12, np.uint8)) for _ in range(384)]
+    left = [small for _, small in pieces]
+    del pieces
+build([Material.parse(name) for name in names], Path(directory), Peaks(), variant=variant, force=True)
+print(json.dumps(Peaks.found))
+"""
+
+
+def peaks(directory: Path, before: str, variant: str, *names: str) -> list[tuple[str, int, int]]:
+    """Of every table built in a process of its own: name, peak and estimate, in bytes."""
+    with started("-c", PROGRAM, str(directory), before, variant, *names) as running:
+        output, error = running.communicate(timeout=600)
+    assert running.returncode == 0, error
+    return [(name, peak, need) for name, peak, need in json.loads(output)]
+
+
+@pytest.mark.parametrize("variant", ["r", "wg"])
+@pytest.mark.parametrize("before", ["fresh", "used"])
+def test_the_estimate_bounds_the_peak(before: str, variant: str, tmp_path: Path) -> None:
+    found = peaks(tmp_path, before, variant, "KPvK", "KBvKN")
+    assert [name for name, _, _ in found][-1] == "KBvKN"
+    assert len(found) > 6
+    for name, peak, need in found:
+        assert 100 << 20 < peak <= need, name
+
+
+def test_what_is_not_given_back_would_break_the_bound(tmp_path: Path) -> None:
+    ((_, peak, need),) = peaks(tmp_path, "keeping", "r", "KvK")
+    assert peak > need
