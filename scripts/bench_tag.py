@@ -28,7 +28,7 @@ from pathlib import Path
 import chess
 import chess.pgn
 
-from tbgen.games.tagging import Judge, tag_games
+from tbgen.games.tagging import Adjudicator, tag_games
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
@@ -141,7 +141,7 @@ def look_ups(path: Path, directory: str) -> None:
     Tablebase.probe = timed  # type: ignore[method-assign]
     data = path.read_bytes()
     start = time.perf_counter()
-    for number, game in enumerate(tag_games(io.BytesIO(data), Judge(directory=directory)), 1):
+    for number, game in enumerate(tag_games(io.BytesIO(data), Adjudicator(directory=directory)), 1):
         assert game.data
         if number == BY_PROBING:
             break

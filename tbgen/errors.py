@@ -17,6 +17,7 @@ __all__ = [
     "MissingTableError",
     "NoTablesError",
     "TbgenError",
+    "UnprovenError",
     "UsageError",
     "needs_extra",
     "printable",
@@ -110,6 +111,10 @@ class MissingLayerError(TbgenError):
 
     exit_code: ClassVar[int] = 3
     code: ClassVar[str] = "missing_layer"
+
+
+class UnprovenError(TbgenError):
+    """The result of a game has to be proven, and no table can hold its final position."""
 
 
 class NoTablesError(TbgenError):

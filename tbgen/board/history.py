@@ -13,7 +13,7 @@ from tbgen.errors import UsageError
 from tbgen.score import GScore
 from tbgen.variant import Variant
 
-__all__ = ["FRESH", "Fresh", "accrued_score"]
+__all__ = ["FRESH", "Fresh", "accrued_score", "no_play"]
 
 
 class Fresh(Enum):
@@ -57,7 +57,7 @@ def accrued_score(board: chess.Board, variant: Variant) -> GScore | None:
     for _ in range(plies):
         move = past.pop()
         if not past.is_legal(move):
-            raise _no_play(f"{move.uci()} is not legal in {past.fen()}")
+            raise no_play(f"{move.uci()} is not legal in {past.fen()}")
         score = own_score(past)
         if score.rank <= accrued.rank:  # the first who held it keeps it
             accrued = score
@@ -76,10 +76,11 @@ def check_last_move(board: chess.Board) -> None:
     move = before.pop()
     before.push(move)
     if before.fen() != board.fen():
-        raise _no_play(f"{move.uci()} does not lead to {board.fen()}")
+        raise no_play(f"{move.uci()} does not lead to {board.fen()}")
 
 
-def _no_play(reason: str) -> UsageError:
+def no_play(reason: str) -> UsageError:
+    """Return the error about moves on a board's stack that nobody can have played."""
     return UsageError(
         f"the history of the board is no play: {reason}; clear it with board.clear_stack(), "
         "or give an accrued score"

@@ -8,17 +8,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-import chess
-
 from tbgen.board.fen import parse_fen
 from tbgen.cli.display import diagram, line_document, line_text, mover, points_document
-from tbgen.cli.options import add_directory, add_json, add_play_rules, directory_of, play_rules_of
+from tbgen.cli.options import (
+    add_directory,
+    add_game_options,
+    add_json,
+    add_requirements,
+    directory_of,
+    game_options_of,
+)
 from tbgen.cli.streams import say
 from tbgen.errors import TbgenError, UsageError, printable
 from tbgen.games.pgn.files import reading
 from tbgen.games.pgn.reader import Game, read_games
-from tbgen.games.referee import Adjudication, Basis, FiftyMoveRule
-from tbgen.games.referee.game import Judgement, PlayRules, judge
+from tbgen.games.referee import Arbiter, Basis, FiftyMoveRule, GameOptions, Outcome, adjudicate, replay
+from tbgen.games.settings import unknown_scoring
 from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.scoring import Scheme
@@ -27,10 +32,10 @@ from tbgen.text import plies
 _DESCRIPTION = """\
 Print the result of a game: what ended it on the board, else who won it off the board, else the exact value
 of its final position with the score it has accrued, if the tables hold it. A game that stopped where no table
-can say counts as played: with its accrued score, which is not proven.
+can say counts as played, with its accrued score, which is not proven; so it does if the table is missing.
 
-Games are given as PGN files, maybe compressed by gzip, bzip2 or zstd (- reads standard input), or a single
-one as the FEN of its final position with the accrued score as a seventh field.
+Games are given as PGN files, maybe compressed by gzip, bzip2, xz or zstd (- reads standard input), or a
+single one as the FEN of its final position with the accrued score as a seventh field.
 """
 _EPILOG = """\
 examples:
@@ -47,24 +52,22 @@ class Request:
     """What is to be done with each game."""
 
     tables: Tablebase
-    rules: PlayRules
-    require_tables: bool
-    line: bool
-    json: bool
+    options: GameOptions
+    arguments: argparse.Namespace
+
+    @property
+    def json(self) -> bool:
+        """Whether the answer is to be one JSON document."""
+        return bool(self.arguments.json)
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """All that is said about one game."""
 
-    board: chess.Board
-    judgement: Judgement
+    arbiter: Arbiter
+    outcome: Outcome
     line: list[LinePly] | None
-
-    @property
-    def outcome(self) -> Adjudication:
-        """What the game comes to."""
-        return self.judgement.outcome
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -74,20 +77,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "game", nargs="+", metavar="FEN|FILE.pgn", help="the final position of one game, or files of games"
     )
     parser.add_argument("--line", action="store_true", help="add the best play that proves a value of tables")
-    parser.add_argument(
-        "--require-tables", action="store_true", help="fail if a table is missing that could say more"
-    )
-    add_play_rules(parser)
+    add_requirements(parser)
+    add_game_options(parser)
     add_json(parser, "one JSON document")
     add_directory(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Adjudicate a position, or the games of files."""
-    rules = play_rules_of(arguments)
+    options = game_options_of(arguments)
     directory_of(arguments)
-    with open_tablebase(arguments.dir, rules=rules.variant) as tables:
-        request = Request(tables, rules, arguments.require_tables, arguments.line, arguments.json)
+    with open_tablebase(arguments.dir, rules=options.variant) as tables:
+        request = Request(tables, options, arguments)
         text = " ".join(arguments.game)
         if _FEN.match(text) and not Path(arguments.game[0]).exists():
             return _position(text, request)
@@ -97,27 +98,27 @@ def run(arguments: argparse.Namespace) -> int:
 def _position(text: str, request: Request) -> int:
     fen = parse_fen(text)
     game = Game(1, 1, start=fen, board=fen.board.copy())
-    rules = request.rules
-    if rules.fifty_move_rule is None:
-        rules = replace(rules, fifty_move_rule=FiftyMoveRule.IMPROVING)
-    report = _report(game, replace(request, rules=rules))
+    options = request.options
+    if options.fifty_move_rule is None:
+        options = replace(options, fifty_move_rule=FiftyMoveRule.IMPROVING)
+    report = _report(game, replace(request, options=options))
     if request.json:
         print(json.dumps(_document(report, " ".join(text.split())), indent=2))
     else:
         print("\n".join(_text(report)))
-    _say_missing(set(), report.outcome)
+    _remark(set(), report.outcome)
     return 0
 
 
 def _files(names: list[str], request: Request) -> int:
     worst = 0
     documents: list[dict[str, Any]] = []
-    missing: set[str] = set()
+    said: set[str] = set()
     for name in names:
         with reading(name) as source:
             for game in read_games(source):
                 try:
-                    documents.append(_game(name, game, request, missing))
+                    documents.append(_game(name, game, request, said))
                 except TbgenError as error:
                     worst = max(worst, error.exit_code)
                     sentence = f"game {game.number}, line {game.line}: {error}"
@@ -133,12 +134,12 @@ def _files(names: list[str], request: Request) -> int:
     return worst
 
 
-def _game(name: str, game: Game, request: Request, missing: set[str]) -> dict[str, Any]:
+def _game(name: str, game: Game, request: Request, said: set[str]) -> dict[str, Any]:
     report = _report(game, request)
     if not request.json:
         print("\n".join(_summary(game, report)))
-    _say_missing(missing, report.outcome)
-    return _entry(name, game) | _document(report, report.board.fen())
+    _remark(said, report.outcome)
+    return _entry(name, game) | _document(report, report.arbiter.board.fen())
 
 
 def _entry(name: str, game: Game) -> dict[str, Any]:
@@ -153,29 +154,38 @@ def _entry(name: str, game: Game) -> dict[str, Any]:
 
 
 def _report(game: Game, request: Request) -> Report:
-    judgement = judge(game, request.rules, request.tables, require_tables=request.require_tables)
-    board, line = judgement.arbiter.board, None
-    if request.line and judgement.outcome.basis is Basis.TABLEBASE:
+    arguments, line = request.arguments, None
+    arbiter = replay(game, request.options)
+    outcome = adjudicate(
+        arbiter,
+        request.tables,
+        game.ending,
+        recorded=game.result,
+        require_tables=arguments.require_tables,
+        require_proof=arguments.require_proof,
+    )
+    if arguments.line and outcome.basis is Basis.TABLEBASE:
         try:
-            line = request.tables.line(board, judgement.outcome.accrued)
+            line = request.tables.line(arbiter.board, outcome.accrued)
         except TbgenError as error:
             say(f"tbgen: the line cannot be shown: {error}")
-    return Report(board, judgement, line)
+    return Report(arbiter, outcome, line)
 
 
 def _document(report: Report, fen: str) -> dict[str, Any]:
-    outcome, arbiter, scoring = report.outcome, report.judgement.arbiter, report.judgement.scoring
+    outcome, settings = report.outcome, report.outcome.settings
+    scoring = settings.scoring
     document: dict[str, Any] = {
         "fen": fen,
-        "rules": arbiter.rules,
-        "fifty_move_rule": arbiter.fifty_move_rule.value,
-        "bare_kings": arbiter.bare_kings,
+        "rules": settings.variant,
+        "fifty_move_rule": settings.fifty_move_rule.value,
+        "bare_kings": settings.bare_kings,
         "accrued": str(outcome.accrued),
-        "clock": arbiter.clock,
+        "clock": report.arbiter.clock,
         "value": str(outcome.value),
         "holder": outcome.value.holder,
         "basis": outcome.basis.value,
-        "ending": report.judgement.ending.text,
+        "ending": outcome.ending,
         "proven": outcome.proven,
         "depth": outcome.depth,
         "classical": outcome.classical,
@@ -186,24 +196,25 @@ def _document(report: Report, fen: str) -> dict[str, Any]:
     }
     if outcome.missing is not None:
         document["missing"] = outcome.missing.material
+    if settings.unknown_scoring is not None:
+        document["unknown_scoring"] = settings.unknown_scoring
     if report.line is not None:
         document["line"] = line_document(report.line)
     return document
 
 
 def _text(report: Report) -> Iterator[str]:
-    outcome = report.outcome
-    yield from diagram(report.board)
+    outcome, board, variant = report.outcome, report.arbiter.board, report.outcome.settings.variant
+    yield from diagram(board)
     yield ""
-    variant = report.judgement.arbiter.rules
-    yield f"{mover(report.board)} to move{'' if variant.resets else f', {variant.label}'}"
+    yield f"{mover(board)} to move{'' if variant.resets else f', {variant.label}'}"
     yield f"result          {outcome.value}  ({outcome.value.holder.capitalize()} holds it)"
     yield f"basis           {_basis(report)}"
     yield f"accrued score   {outcome.accrued}"
     yield f"points          {_points(report)}  (White-Black)"
     if report.line is not None:
         yield ""
-        yield from line_text(report.board, report.line)
+        yield from line_text(report.arbiter.board, report.line)
 
 
 def _summary(game: Game, report: Report) -> Iterator[str]:
@@ -214,26 +225,29 @@ def _summary(game: Game, report: Report) -> Iterator[str]:
         f"result {outcome.value}  ({_basis(report)})  points {_points(report)}"
     )
     if report.line is not None:
-        yield from line_text(report.board, report.line)
+        yield from line_text(report.arbiter.board, report.line)
 
 
 def _basis(report: Report) -> str:
     outcome = report.outcome
     if outcome.depth is not None:
         return f"{outcome.basis}, {plies(outcome.depth)} to go"
-    if outcome.basis is Basis.FORFEIT and report.judgement.ending.text:
-        return f"{outcome.basis}: {report.judgement.ending.text}"
+    if outcome.basis.off_board and outcome.ending:
+        return f"{outcome.basis}: {outcome.ending}"
     return outcome.basis if outcome.proven else f"{outcome.basis}, not proven"
 
 
 def _points(report: Report) -> str:
-    scoring = report.judgement.scoring
+    scoring = report.outcome.settings.scoring
     name = "" if scoring.scheme is Scheme.EXPONENTIAL else f" {scoring.scheme.value}"
     return f"{scoring.text(report.outcome.value)}{name}"
 
 
-def _say_missing(said: set[str], outcome: Adjudication) -> None:
-    """Tell about a missing table, once."""
-    if outcome.missing is not None and outcome.missing.material not in said:
-        said.add(outcome.missing.material)
-        say(f"tbgen: {outcome.missing}")
+def _remark(said: set[str], outcome: Outcome) -> None:
+    """Tell about a missing table and an unknown scoring, once."""
+    unknown = outcome.settings.unknown_scoring
+    remarks = {str(outcome.missing)} if outcome.missing is not None else set()
+    remarks |= {unknown_scoring(unknown)} if unknown is not None else set()
+    for remark in remarks - said:
+        said.add(remark)
+        say(f"tbgen: {remark}")

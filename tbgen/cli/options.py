@@ -13,7 +13,7 @@ from tbgen.store.format import default_directory
 from tbgen.variant import Variant
 
 if TYPE_CHECKING:
-    from tbgen.games.referee.game import PlayRules
+    from tbgen.games.settings import GameOptions
 
 _MOST_JOBS: Final = 512
 
@@ -103,7 +103,7 @@ class _StoreVariant(argparse.Action):
         setattr(namespace, self.dest, Variant(values))
 
 
-def add_play_rules(parser: argparse.ArgumentParser) -> None:
+def add_game_options(parser: argparse.ArgumentParser) -> None:
     """Add ``--rules``, ``--fifty-move-rule``, ``--bare-kings``, and the options of :func:`add_scoring`."""
     add_rules(parser)
     parser.add_argument(
@@ -120,22 +120,33 @@ def add_play_rules(parser: argparse.ArgumentParser) -> None:
     add_scoring(parser)
 
 
-def play_rules_of(arguments: argparse.Namespace) -> PlayRules:
+def game_options_of(arguments: argparse.Namespace) -> GameOptions:
     """Return what the arguments say games are to be refereed and scored by.
 
     :raises UsageError: if one of them means nothing.
     """
-    from tbgen.games.referee.fifty import FiftyMoveRule
-    from tbgen.games.referee.game import PlayRules
+    from tbgen.games.settings import FiftyMoveRule, GameOptions
 
     rule, scoring = arguments.fifty_move_rule, scoring_of(arguments)
-    return PlayRules(
+    return GameOptions(
+        arguments.variant,
         None if rule is None else FiftyMoveRule.parse(rule),
         None if arguments.cutoff is None else scoring.cutoff,
         arguments.bare_kings,
-        arguments.variant,
         None if arguments.scoring is None else scoring.scheme,
         None if arguments.komi is None else scoring.komi,
+    )
+
+
+def add_requirements(parser: argparse.ArgumentParser) -> None:
+    """Add ``--require-tables`` and ``--require-proof``."""
+    parser.add_argument(
+        "--require-tables", action="store_true", help="fail if a table is missing that could say more"
+    )
+    parser.add_argument(
+        "--require-proof",
+        action="store_true",
+        help="fail also where no table can hold the final position of a stopped game",
     )
 
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tbgen.cli.judging import add_judging, judge_of, reported
+from tbgen.cli.games import add_adjudicating, adjudicator_of, reported
 from tbgen.cli.options import jobs_of
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError, quote
@@ -15,7 +15,7 @@ from tbgen.games.standings import GameRecord, Sprt, Standings, standings
 from tbgen.games.standings.document import document
 from tbgen.games.standings.render import comma_separated, markdown, text
 from tbgen.games.standings.sections import sections
-from tbgen.games.tagging import Judge, tag_games
+from tbgen.games.tagging import Adjudicator, Tally, tag_games
 from tbgen.scoring import Scheme
 from tbgen.text import counted
 
@@ -54,17 +54,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--judge-again", action="store_true", help="judge games that are tagged as if they were not"
     )
-    add_judging(parser)
+    add_adjudicating(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the standings of some files."""
     files, numbers = _files_and_numbers(arguments)
-    judge = judge_of(arguments, trust_tags=not arguments.judge_again)
-    games = list(_records(files, judge, jobs_of(arguments), strict=arguments.strict))
+    adjudicator = adjudicator_of(arguments, trust_tags=not arguments.judge_again)
+    games = list(_records(files, adjudicator, jobs_of(arguments), strict=arguments.strict))
     if not games:
         raise UsageError("there are no games to score")
-    result = standings(games, judge.rules.scheme or _common_scheme(games))
+    result = standings(games, adjudicator.options.scheme or _common_scheme(games))
     test = None if numbers is None else result.test(*numbers)
     print(_rendered("json" if arguments.json else arguments.format, result, games, test, arguments.title))
     return 0
@@ -90,13 +90,15 @@ def _files_and_numbers(arguments: argparse.Namespace) -> tuple[list[str], list[f
     return files, numbers
 
 
-def _records(files: Sequence[str], judge: Judge, jobs: int, *, strict: bool) -> Iterator[GameRecord]:
-    unfinished = 0
+def _records(
+    files: Sequence[str], adjudicator: Adjudicator, jobs: int, *, strict: bool
+) -> Iterator[GameRecord]:
+    unfinished, tally = 0, Tally()
     for name in files:
         place = f"{name}, " if len(files) > 1 else ""
         with reading(name) as source:
-            games = tag_games(source, judge, jobs=jobs)
-            for game in reported(games, source, "left out", strict=strict, place=place):
+            games = tag_games(source, adjudicator, jobs=jobs)
+            for game in reported(games, source, tally, "left out", strict=strict, place=place):
                 record = GameRecord.of(Path(name).name, game)
                 if record is None:
                     continue
@@ -110,7 +112,7 @@ def _records(files: Sequence[str], judge: Judge, jobs: int, *, strict: bool) -> 
 
 def _common_scheme(games: Sequence[GameRecord]) -> Scheme:
     """Return the scoring that the tags of all games agree on, else the exponential one."""
-    schemes = {game.verdict.scoring.scheme for game in games}
+    schemes = {game.outcome.settings.scoring.scheme for game in games}
     if len(schemes) == 1:
         return schemes.pop()
     say("tbgen: the games have tags of several scorings; they are scored exponentially")

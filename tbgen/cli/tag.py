@@ -1,27 +1,29 @@
 """``tbgen tag``: results and points into PGN files."""
 
 import argparse
-from collections import Counter
+import json
 
-from tbgen.cli.judging import add_judging, judge_of, reported
-from tbgen.cli.options import jobs_of
+from tbgen.cli.games import add_adjudicating, adjudicator_of, reported
+from tbgen.cli.options import add_json, jobs_of
 from tbgen.cli.streams import say
+from tbgen.errors import UsageError
+from tbgen.games.outcome import Basis
 from tbgen.games.pgn.files import reading, writing
-from tbgen.games.referee import Basis
-from tbgen.games.tagging import tag_games
+from tbgen.games.tagging import Tally, tag_games
 from tbgen.text import counted
 
 _DESCRIPTION = """\
 Add to every game its r-mobility result as tags: RMobilityResult, Points, RMobilityCutoff, RMobilityScoring,
 Komi (if it counts), the 50-move rule it was refereed by, and the basis of the result: what ended the game, or
-tablebase for the exact value of a stopped game, or played where no table could tell. With --rules wg the
-result is WGMobilityResult.
+tablebase for the exact value of a stopped game; or, where the accrued score has to do, played if no table can
+hold the final position, and table missing if one could. With --rules wg the result is WGMobilityResult.
 
 Tags that were there under these names are replaced; everything else stays as it is, byte for byte, the
-classical Result too. Games that cannot be read are reported and passed through unchanged.
+classical Result too. Games that cannot be read are reported and passed through unchanged; if there are no
+others, nothing is written.
 
-IN and OUT may be - for standard input and output. Compressed input (gzip, bzip2, zstd) is understood; an OUT
-that ends in .gz, .bz2 or .zst is compressed. OUT appears when it is complete.
+IN and OUT may be - for standard input and output. Compressed input (gzip, bzip2, xz, zstd) is understood; an
+OUT that ends in .gz, .bz2, .xz or .zst is compressed. OUT appears when it is complete.
 """
 _EPILOG = """\
 examples:
@@ -36,29 +38,46 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = _DESCRIPTION, _EPILOG
     parser.add_argument("source", metavar="IN.pgn", help="the games")
     parser.add_argument("target", metavar="OUT.pgn", help="where they go with their tags; may be IN itself")
-    add_judging(parser)
+    add_json(parser, "what became of the games as one JSON document, instead of a line on stderr")
+    add_adjudicating(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Tag the games of a file."""
-    judge = judge_of(arguments)
-    counts: Counter[str] = Counter()
+    if arguments.json and arguments.target == "-":
+        raise UsageError("--json prints to standard output, where the games go too: name a file for them")
+    adjudicator, tally = adjudicator_of(arguments), Tally()
     with reading(arguments.source) as source, writing(arguments.target) as sink:
-        games = tag_games(source, judge, jobs=jobs_of(arguments))
-        for game in reported(games, source, "left as it is", strict=arguments.strict):
-            if game.error is not None:
-                counts["broken"] += 1
-            elif game.verdict is not None:
-                counts[game.verdict.outcome.basis.value] += 1
-            sink.write(game.data)
-    say(f"tbgen: {_summary(counts)}")
+        games = tag_games(source, adjudicator, jobs=jobs_of(arguments))
+        held: list[bytes] = []
+        for game in reported(games, source, tally, "left as it is", strict=arguments.strict):
+            held.append(game.data)
+            if tally.games:  # else there may be nothing to write
+                sink.write(b"".join(held))
+                held.clear()
+        if tally.broken and not tally.games:
+            raise UsageError(f"no game of {source.name} can be read, so nothing is written")
+        sink.write(b"".join(held))
+    if arguments.json:
+        files = {"source": arguments.source, "target": arguments.target}
+        print(json.dumps(files | tally.document(), indent=2))
+    else:
+        say(f"tbgen: {_summary(tally)}")
     return 0
 
 
-def _summary(counts: Counter[str]) -> str:
-    broken = counts.pop("broken", 0)
-    told = ", ".join(f"{counts[basis.value]:,} {basis.value}" for basis in Basis if counts[basis.value])
-    text = counted(counts.total(), "game") + " tagged" + (f" ({told})" if told else "")
-    return (
-        f"{text}, {broken:,} broken and left as {'they are' if broken > 1 else 'it is'}" if broken else text
-    )
+def _summary(tally: Tally) -> str:
+    text = f"{counted(tally.games, 'game')} tagged"
+    ends = ", ".join(f"{tally.bases[basis]:,} {_words(basis)}" for basis in Basis if tally.bases[basis])
+    if ends:
+        text += f" ({ends})"
+    unknown = tally.unknown_scorings.total()
+    if unknown:
+        text += f", {unknown:,} of an unknown scoring with exponential points"
+    if tally.broken:
+        text += f", {tally.broken:,} broken and left as {'they are' if tally.broken > 1 else 'it is'}"
+    return text
+
+
+def _words(basis: Basis) -> str:
+    return "with a table missing" if basis is Basis.TABLE_MISSING else basis.value

@@ -95,8 +95,8 @@ def test_a_file(capsys: pytest.CaptureFixture[str], games: str) -> None:
     output = capsys.readouterr()
     assert output.out.splitlines() == [
         "1. A - B  1/2-1/2  accrued G2.5  result G1.5  (tablebase, 2 plies to go)  points 0.5625-0.4375",
-        "2. C - D  1-0  accrued G20.5  result G0.0  (forfeit: Black resigns)  points 1.0000-0.0000",
-        "4. G - H  *  accrued G4.0  result G4.0  (played, not proven)  points 0.5020-0.4980",
+        "2. C - D  1-0  accrued G20.5  result G0.0  (resignation: Black resigns)  points 1.0000-0.0000",
+        "4. G - H  *  accrued G4.0  result G4.0  (table missing, not proven)  points 0.5020-0.4980",
     ]
     broken, missing = output.err.splitlines()
     assert broken == "tbgen: game 3, line 18, ply 2: 'e4' is not a legal move"
@@ -109,7 +109,7 @@ def test_a_file_as_json(capsys: pytest.CaptureFixture[str], games: str) -> None:
     assert (first["number"], first["file_line"], first["white"], first["result"]) == (1, 1, "A", "1/2-1/2")
     assert (first["value"], first["basis"], first["clock"]) == ("G1.5", "tablebase", 2)
     assert (first["scoring"], first["points"]) == ("komi", {"white": 1.0, "black": 0.0, "lead": 1.0})
-    assert (second["value"], second["basis"]) == ("G0.0", "forfeit")
+    assert (second["value"], second["basis"]) == ("G0.0", "resignation")
     assert third == {
         "file": games,
         "number": 3,
@@ -119,7 +119,7 @@ def test_a_file_as_json(capsys: pytest.CaptureFixture[str], games: str) -> None:
         "result": "*",
         "error": "game 3, line 18, ply 2: 'e4' is not a legal move",
     }
-    assert (fourth["basis"], fourth["proven"], fourth["missing"]) == ("played", False, "KRvK")
+    assert (fourth["basis"], fourth["proven"], fourth["missing"]) == ("table missing", False, "KRvK")
 
 
 def test_missing_tables_can_be_errors(capsys: pytest.CaptureFixture[str], games: str) -> None:
@@ -128,6 +128,38 @@ def test_missing_tables_can_be_errors(capsys: pytest.CaptureFixture[str], games:
     assert output.out.count("\n") == 2
     assert "game 4, line 20: table KRvK is missing" in output.err
     assert "build it with: tbgen build KRvK" in output.err
+
+
+def test_a_proof_can_be_required(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """What no table can hold is no missing table, and fails only if a proof is required."""
+    path = tmp_path / "six.pgn"
+    path.write_text('[FEN "8/8/8/4KRk1/4RR2/4R3/8/8 b - - 0 1"]\n\n*\n')
+    for options in ([], ["--require-tables"]):
+        assert main(["adjudicate", str(path), *options]) == 0
+        assert "(played, not proven)" in capsys.readouterr().out
+    assert main(["adjudicate", str(path), "--require-proof"]) == 1
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err == (
+        "tbgen: game 1, line 1: no table can prove the result: "
+        "the position has 6 men; tables have at most 5, kings included\n"
+    )
+    assert main(["adjudicate", "8/8/8/4KRk1/8/8/8/8 b - - 0 1", "--require-proof"]) == 3
+    assert "table KRvK is missing" in capsys.readouterr().err
+
+
+def test_an_unknown_scoring_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "games.pgn"
+    game = '[White "A"]\n[RMobilityScoring "Best of three"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n'
+    path.write_text(2 * game)
+    assert main(["adjudicate", str(path)]) == 0
+    output = capsys.readouterr()
+    assert output.out.count("(mate)  points 0.0000-1.0000") == 2
+    assert output.err == (
+        "tbgen: there is no scoring 'Best of three', which its tag names, so its points are exponential\n"
+    )
+    assert main(["adjudicate", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["games"][0]["unknown_scoring"] == "Best of three"
 
 
 def test_a_line_that_cannot_be_shown_costs_nothing_else(
@@ -176,7 +208,7 @@ def test_rules(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert basis() == basis("--fifty-move-rule", "legacy") == "fifty-move rule"
     assert basis("--fifty-move-rule", "none") == "tablebase"
-    assert basis("--rules", "wg", "--fifty-move-rule", "none") == "played"
+    assert basis("--rules", "wg", "--fifty-move-rule", "none") == "table missing"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import json
 import lzma
 import os
 import resource
@@ -20,7 +21,7 @@ import pytest
 import zstandard
 
 from tbgen.cli.main import main
-from tbgen.games.tagging import Judge, tag_games
+from tbgen.games.tagging import Adjudicator, tag_games
 from tests.support.processes import start
 
 BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
@@ -62,7 +63,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def expected(data: bytes = DATA) -> bytes:
-    return b"".join(game.data for game in tag_games(io.BytesIO(data), Judge()))
+    return b"".join(game.data for game in tag_games(io.BytesIO(data), Adjudicator()))
 
 
 def run(*words: str, data: bytes | None = None) -> tuple[int, bytes, str]:
@@ -93,7 +94,7 @@ def test_files(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert output.out == ""
     first, last = output.err.splitlines()
     assert first.startswith("tbgen: table KBvK is missing; build it with: ")
-    assert last == "tbgen: 2 games tagged (1 mate, 1 played)"
+    assert last == "tbgen: 2 games tagged (1 mate, 1 with a table missing)"
     assert target.read_bytes() == expected()
     assert b'[RMobilityResult "-G0.0"]\r\n' in expected()
     assert source.read_bytes() == DATA
@@ -133,7 +134,7 @@ def test_permissions_of_a_new_file(place: Path) -> None:
 def test_standard_streams(place: Path) -> None:
     code, out, err = run("-", "-", data=DATA)
     assert (code, out) == (0, expected())
-    assert err.endswith("tbgen: 2 games tagged (1 mate, 1 played)\n")
+    assert err.endswith("tbgen: 2 games tagged (1 mate, 1 with a table missing)\n")
     assert run("-", "-", data=gzip.compress(DATA))[1] == expected()
     assert run(str(place / "in.pgn"), "/dev/stdout")[1] == expected()
     assert run("-", "-", data=b"")[:2] == (0, b"")
@@ -170,6 +171,88 @@ def test_damaged_files(place: Path, suffix: str, jobs: str, capsys: pytest.Captu
         assert sentence == f"tbgen: in.{suffix} is damaged: it cannot be decompressed"
         assert target.read_bytes() == b"old"
         assert names(place) == sorted(["in.pgn", source.name, "out.pgn"])
+
+
+GARBAGE = [
+    pytest.param(bytes(range(1, 256)) * 100, id="bytes"),
+    pytest.param(b"\x04\x22\x4d\x18" + bytes(range(256)) * 9, id="lz4"),
+    pytest.param(b"<html><body>Not found</body></html>\n" * 40, id="a page"),
+    pytest.param(b"white,black,result\nA,B,1-0\n" * 40, id="a table"),
+    pytest.param(BROKEN.encode() * 3, id="games that are all broken"),
+]
+
+
+@pytest.mark.parametrize("data", GARBAGE)
+def test_nothing_is_written_where_nothing_can_be_read(
+    place: Path, data: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target = place / "in.pgn", place / "out.pgn"
+    source.write_bytes(data)
+    for jobs in ("1", "2"):
+        assert main(["tag", str(source), str(target), "--jobs", jobs]) == 2
+        output = capsys.readouterr()
+        assert output.out == ""
+        assert output.err.splitlines()[-1] == (
+            f"tbgen: no game of {source} can be read, so nothing is written"
+        )
+        assert names(place) == ["in.pgn"]
+    assert run("-", "-", data=data)[:2] == (2, b"")
+
+
+def test_a_summary_for_programs(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It counts what no table can hold and what a missing table would tell apart."""
+    source, target = place / "in.pgn", place / "out.pgn"
+    start = '[Event "4"]\n\n1. e4 e5 *\n\n'
+    rook = '[Event "5"]\n[FEN "8/8/8/4KRk1/8/8/8/8 b - - 0 1"]\n\n*\n\n'
+    odd = MATE.replace("[Result", '[RMobilityScoring "Best of three"]\r\n[Result')
+    source.write_text(DRAW + MATE + BROKEN + start + odd + rook)
+    words = ["tag", str(source), str(target), "--jobs", "1"]
+    assert main([*words, "--json"]) == 0
+    output = capsys.readouterr()
+    assert json.loads(output.out) == {
+        "source": str(source),
+        "target": str(target),
+        "games": 5,
+        "bases": {"mate": 2, "played": 1, "table missing": 2},
+        "broken": 1,
+        "missing_tables": {"KBvK": 1, "KRvK": 1},
+        "unknown_scorings": {"Best of three": 1},
+    }
+    told = output.err.splitlines()
+    assert len(told) == 4
+    assert told[2] == (
+        "tbgen: game 5, line 20: there is no scoring 'Best of three', which its tag names, "
+        "so its points are exponential"
+    )
+    assert main(words) == 0
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "tbgen: 5 games tagged (2 mate, 1 played, 2 with a table missing), "
+        "1 of an unknown scoring with exponential points, 1 broken and left as it is"
+    )
+    tagged = target.read_text()
+    assert tagged.count('[RMobilityResult "-G0.0"]') == 2
+    assert "Best of three" not in tagged
+    sentence = fails(capsys, 2, source, "-", "--json")
+    assert sentence == (
+        "tbgen: --json prints to standard output, where the games go too: name a file for them\n"
+    )
+
+
+def test_a_proof_can_be_required(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A table that cannot be is not required with the tables that can."""
+    source, target = place / "in.pgn", place / "out.pgn"
+    source.write_text(MATE + '[Event "4"]\n\n1. e4 e5 *\n\n')
+    assert main(["tag", str(source), str(target), "--require-tables"]) == 0
+    assert capsys.readouterr().err == "tbgen: 2 games tagged (1 mate, 1 played)\n"
+    target.unlink()
+    sentence = fails(capsys, 1, source, target, "--require-proof")
+    assert sentence == (
+        "tbgen: game 2, line 6: no table can prove the result: "
+        "the position has 32 men; tables have at most 5, kings included\n"
+    )
+    assert names(place) == ["in.pgn"]
+    source.write_text(DRAW)
+    assert "table KBvK is missing" in fails(capsys, 3, source, target, "--require-proof")
 
 
 def test_archives_and_other_encodings_are_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -389,7 +472,7 @@ def test_a_process_that_is_killed(place: Path) -> None:
         assert process.wait(30) == 1
         feeder.join()
         assert process.stderr.read().decode().splitlines()[1:] == [
-            "tbgen: a process that judged games was killed, maybe because memory ran out: "
+            "tbgen: a process that adjudicated games was killed, maybe because memory ran out: "
             "try fewer with --jobs"
         ]
     assert names(place) == ["in.pgn"]

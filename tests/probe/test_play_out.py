@@ -7,10 +7,10 @@ from pathlib import Path
 
 import chess
 import pytest
+from tbgen.games.referee.result import Basis
 
 from tbgen.games.referee.adjudication import adjudicate
 from tbgen.games.referee.arbiter import Arbiter
-from tbgen.games.referee.result import Basis
 from tbgen.material import all_materials
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.score import GScore

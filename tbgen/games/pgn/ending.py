@@ -28,16 +28,16 @@ PGN standard (1994)     ``Termination``: abandoned, adjudication, death, emergen
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Final
 
 import chess
 
 from tbgen.errors import printable
+from tbgen.games.outcome import Basis
 
-__all__ = ["Cause", "Ending", "read_ending"]
+__all__ = ["Ending", "read_ending"]
 
 _MAX_TEXT: Final = 80
 
@@ -64,29 +64,31 @@ _ADJUDICATED: Final = re.compile(
 )
 _ADJUDICATED_COMMENT: Final = re.compile(r"\badjudicat", re.IGNORECASE)
 _DRAWN: Final = re.compile(r"\bdrawn?\b", re.IGNORECASE)
+_CAUSES: Final = {
+    cause: re.compile(rf"\b(?:{words})", re.IGNORECASE)
+    for cause, words in (
+        (Basis.ILLEGAL_MOVE, "illegal"),
+        (Basis.TIME_FORFEIT, r"time\b|time-?outs?\b|flag"),
+        (Basis.ABANDONED, "abandon|disconnect|connection|stalls?\\b|stalled|crash"),
+        (Basis.RESIGNATION, "resign"),
+    )
+}
+"""What tells in what way a game was lost; the first that is there counts."""
+_NOTHING: Final = re.compile(r"(?:[;\s]|normal|unknown)*", re.IGNORECASE)
+"""What says nothing of the way in which a game was lost."""
 _NAME: Final = re.compile(r"\A.* (?=won (?:by|on|-) )", re.IGNORECASE)
 """The player's name in a termination of chess.com, which may be any word."""
-
-
-class Cause(Enum):
-    """Who or what ended a game."""
-
-    FORFEIT = "forfeit"
-    """An act or failure of the loser: time, an illegal move, a crash, a breach of the rules, resignation."""
-    ADJUDICATED_WIN = "adjudicated win"
-    """An arbiter, a tablebase or the engines' evaluations gave it to one side; cursed wins are among them."""
-    STOPPED = "stopped"
-    """Anything else: a draw agreed, claimed or adjudicated, time-out against bare material, unfinished."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
     """How a game ended, as its PGN tells it."""
 
-    cause: Cause
-    """Who or what ended it."""
+    cause: Basis | None
+    """In what way it was won off the board; None if it was just stopped: a draw agreed, claimed or
+    adjudicated, time-out against bare material, or unfinished."""
     winner: chess.Color | None
-    """Who won; None exactly if the cause is :attr:`Cause.STOPPED`."""
+    """Who won; None exactly if there is no such cause."""
     text: str
     """What the PGN says of it, one printable line of at most 80 characters; empty if it says nothing."""
 
@@ -94,8 +96,8 @@ class Ending:
 def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
     """Read how a game ended that did not end on the board; ask the board about mates and the like before.
 
-    A decisive ``Result`` has that winner, whatever the texts say; they only decide between adjudication and
-    forfeit, and a game of which nothing is said was resigned. Any other ``Result`` is what cuteRMob may have
+    A decisive ``Result`` has that winner, whatever the texts say; they only tell the cause, and a game of
+    which nothing is said was resigned. Any other ``Result`` is what cuteRMob may have
     written for a win: then the comment's end, after its last comma, ``TerminationDetails`` or ``Termination``
     names the winner in a sentence of Cute Chess, else an ``RMobilityResult`` of a mate does. The game counts
     as stopped all the same if two sentences contradict each other, if a tag speaks of a draw, or if a tag
@@ -106,9 +108,9 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
     :param last_comment: the comment after the last move, or before the first if there are no moves.
 
     >>> read_ending({"Result": "1/2-1/2"}, "+0.48/9 0.003s, Black loses on time")
-    Ending(cause=<Cause.FORFEIT: 'forfeit'>, winner=True, text='Black loses on time')
-    >>> read_ending({"Result": "1/2-1/2", "Termination": "Time forfeit"}).cause
-    <Cause.STOPPED: 'stopped'>
+    Ending(cause=<Basis.TIME_FORFEIT: 'time forfeit'>, winner=True, text='Black loses on time')
+    >>> read_ending({"Result": "1/2-1/2", "Termination": "Time forfeit"}).cause is None
+    True
     """
     remark = _one_line(last_comment.rpartition(",")[2])
     details = _one_line(tags.get("TerminationDetails", ""))
@@ -117,8 +119,10 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
     adjudicated = _ADJUDICATED.search(tagged) is not None
 
     winner = _DECISIVE.get(tags.get("Result", "").strip())
+    unsaid = Basis.FORFEIT
     if winner is not None:
         adjudicated = adjudicated or _ADJUDICATED_COMMENT.search(last_comment) is not None
+        unsaid = Basis.RESIGNATION
     elif not _DRAWN.search(tagged):
         sentences = [said for text in (remark, details, termination) if (said := _SENTENCE.fullmatch(text))]
         if not sentences:
@@ -128,11 +132,20 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
             winner = winners.pop() if given or not adjudicated else None
             adjudicated = given
 
-    if winner is None:
-        cause = Cause.STOPPED
-    else:
-        cause = Cause.ADJUDICATED_WIN if adjudicated else Cause.FORFEIT
-    return Ending(cause, winner, _shown(_said(remark, winner) or details or termination))
+    told = _said(remark, winner)
+    cause = None
+    if winner is not None:
+        cause = Basis.ADJUDICATION if adjudicated else _cause((told, tagged), unsaid)
+    return Ending(cause, winner, _shown(told or details or termination))
+
+
+def _cause(texts: Sequence[str], unsaid: Basis) -> Basis:
+    """Return in what way a game was lost, by all that is said of it; the first text that tells counts."""
+    for text in texts:
+        for cause, sign in _CAUSES.items():
+            if sign.search(text):
+                return cause
+    return unsaid if _NOTHING.fullmatch("".join(texts)) else Basis.FORFEIT
 
 
 def _winner(said: re.Match[str]) -> chess.Color:

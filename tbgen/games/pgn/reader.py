@@ -12,7 +12,9 @@ from tbgen.board.fen import Fen, parse_fen
 from tbgen.board.san import parse_san
 from tbgen.board.validity import validate
 from tbgen.errors import UsageError, quote
+from tbgen.games.outcome import Basis
 from tbgen.games.pgn import tags
+from tbgen.games.pgn.ending import Ending, read_ending
 from tbgen.games.pgn.splitter import RawGame, Stream, split_games
 from tbgen.score import GScore
 
@@ -36,6 +38,8 @@ _DECISIVE: Final = ("1-0", "0-1")
 _DRAWN: Final = "1/2-1/2"
 RESULTS: Final = (*_DECISIVE, _DRAWN)
 """The classical results of finished games."""
+_OFF_BOARD: Final = frozenset(basis.value for basis in Basis if basis.off_board)
+"""The grounds of a result by which it says who won off the board."""
 _UNKNOWN: Final = ("", "?")
 """Values of a tag that say as much as no tag."""
 
@@ -65,6 +69,15 @@ class Game:
     def moves(self) -> list[chess.Move]:
         """The main line, up to the first move that cannot be made."""
         return self.board.move_stack
+
+    @property
+    def ending(self) -> Ending:
+        """How it ended off the board."""
+        told = {**self.tags, "Result": self.result}
+        basis = told.get(tags.R.basis)
+        if basis is not None and basis not in _OFF_BOARD:
+            told.pop(tags.R.result, None)  # a mate that we found, and not how cuteRMob writes a forfeit
+        return read_ending(told, self.comment)
 
 
 def read_games(stream: Stream) -> Iterator[Game]:

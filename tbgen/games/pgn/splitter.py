@@ -16,7 +16,7 @@ _NEEDED: Final = re.compile(rb"\s*\[\s*(?:FEN|Variant)\b")
 """The begin of tags without which a game would be another one."""
 _COMMENT: Final = re.compile(rb"\{[^}]*\}|;[^\r\n]*")
 _RESULTS: Final = (b"1-0", b"0-1", b"1/2-1/2", b"*")
-_COME_AND_GO: Final = tags.SHARED | {tags.KOMI} | tags.R.all | tags.WG.all
+_COME_AND_GO: Final = frozenset({tags.KOMI}).union(*tags.REPLACED.values())
 """The tags that tagging adds and replaces, so that they do not tell games apart."""
 _BOM: Final = b"\xef\xbb\xbf"
 

@@ -1,14 +1,12 @@
 """The PGN tags of r-mobility, most of them cuteRMob's."""
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from tbgen.variant import Variant
 
 
-@dataclass(frozen=True, slots=True)
-class ResultTags:
-    """The tags in which the result by one kind of rules stands."""
+class ResultTags(NamedTuple):
+    """The names of the tags in which the result by one variant stands."""
 
     result: str
     """The result as a G-score, such as ``-G5.5``."""
@@ -17,14 +15,10 @@ class ResultTags:
     accrued: str
     """The accrued score when the game ended; tbgen's own."""
 
-    @property
-    def all(self) -> frozenset[str]:
-        """All three."""
-        return frozenset({self.result, self.basis, self.accrued})
-
 
 R: Final = ResultTags("RMobilityResult", "RMobilityBasis", "RMobilityAccrued")
 WG: Final = ResultTags("WGMobilityResult", "WGMobilityBasis", "WGMobilityAccrued")
+RESULT: Final = {Variant.R_MOBILITY: R, Variant.WHOLE_GAME: WG}
 
 POINTS: Final = "Points"
 """The points of White and Black, such as ``0.6250-0.3750`` or ``1-0``."""
@@ -45,11 +39,8 @@ LEGACY: Final = "Legacy"
 ACCRUED_BEFORE: Final = "FENAccrued"
 """The accrued score of the start position, whose FEN has six fields then."""
 
-
 SHARED: Final = frozenset({POINTS, CUTOFF, SCORING, FIFTY_MOVES})
 """The tags that every tagging replaces, besides those of its result."""
 
-
-def result_tags(variant: Variant) -> ResultTags:
-    """Return the tags of a result by r-mobility, or by whole-game mobility."""
-    return R if variant.resets else WG
+REPLACED: Final = {variant: SHARED.union(names) for variant, names in RESULT.items()}
+"""All tags that tagging by a variant replaces."""

@@ -1,8 +1,17 @@
 """Refereeing games: the accrued score ply by ply, what ends a game, and what a stopped game is worth."""
 
-from tbgen.games.referee.adjudication import Adjudication, adjudicate
+from tbgen.games.outcome import Basis, Outcome
+from tbgen.games.referee.adjudication import adjudicate, replay
 from tbgen.games.referee.arbiter import Arbiter
-from tbgen.games.referee.fifty import FiftyMoveRule
-from tbgen.games.referee.result import Basis, Result
+from tbgen.games.settings import FiftyMoveRule, GameOptions, GameSettings
 
-__all__ = ["Adjudication", "Arbiter", "Basis", "FiftyMoveRule", "Result", "adjudicate"]
+__all__ = [
+    "Arbiter",
+    "Basis",
+    "FiftyMoveRule",
+    "GameOptions",
+    "GameSettings",
+    "Outcome",
+    "adjudicate",
+    "replay",
+]

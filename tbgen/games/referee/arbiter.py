@@ -8,13 +8,14 @@ from typing import Final, NamedTuple
 import chess
 
 from tbgen.board.fen import Fen, parse_fen
+from tbgen.board.history import Fresh, no_play
 from tbgen.board.mobility import own_score
 from tbgen.board.validity import validate
 from tbgen.errors import UsageError, quote
-from tbgen.games.referee.fifty import FiftyMoveRule
-from tbgen.games.referee.result import Basis, Result
+from tbgen.games.outcome import Basis, Outcome
+from tbgen.games.settings import FiftyMoveRule, GameSettings
 from tbgen.score import GScore
-from tbgen.scoring import DEFAULT_CUTOFF, parse_cutoff
+from tbgen.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Scheme, Scoring, parse_cutoff
 from tbgen.variant import Variant
 
 NOTHING: Final = GScore(436, True)
@@ -48,42 +49,73 @@ class Arbiter:
 
     >>> arbiter = Arbiter("7k/8/6K1/8/8/8/8/R7 w - - 99 80 G5.0")
     >>> arbiter.push_uci("a1a8")
-    >>> print(arbiter.accrued, arbiter.clock, arbiter.result.reason)
+    >>> print(arbiter.accrued, arbiter.clock, arbiter.outcome.basis)
     G0.0 0 mate
 
     :param start: FEN of six fields, and the accrued score as an optional seventh; or one already parsed; or
-        a board, whose moves so far do not count. The seventh field means nothing at a halfmove clock of 0 and
-        where an en passant capture is legal, except in whole-game mobility. Without it, counting starts at
-        this position.
+        a board, whose moves so far count as if they had been made here. The seventh field means nothing at a
+        halfmove clock of 0 and where an en passant capture is legal, except in whole-game mobility. Without
+        it, counting starts at the first position there is.
+    :param accrued: the accrued score to begin with, or its text, in place of a seventh field and of the moves
+        of a board: then the game begins with its position. :data:`tbgen.board.history.FRESH` begins with
+        the position's own score.
+    :param rules: the variant: ``r``, or ``wg`` for whole-game mobility, in which nothing resets the accrued
+        score.
     :param fifty_move_rule: the 50-move rule, or its name.
     :param cutoff: the score from which on improvements are no progress, for the rule ``improving``.
     :param bare_kings: whether bare kings with free moves end the game; None leaves it to the 50-move rule.
-    :param rules: the variant: ``r``, or ``wg`` for whole-game mobility, in which nothing resets the accrued
-        score.
 
-    :raises UsageError: if an argument means nothing, or play cannot go on from the start position.
-    :raises TypeError: if the start is neither text nor board.
+    :raises UsageError: if an argument means nothing, play cannot go on from the start position, or the moves
+        of a board are no play.
+    :raises TypeError: if the start is neither text nor board, or the accrued score no score.
     """
 
     def __init__(
         self,
         start: str | chess.Board | Fen = chess.STARTING_FEN,
         *,
+        accrued: GScore | str | Fresh | None = None,
+        rules: Variant | str = "r",
         fifty_move_rule: FiftyMoveRule | str = FiftyMoveRule.IMPROVING,
         cutoff: GScore | str = DEFAULT_CUTOFF,
         bare_kings: bool | None = None,
-        rules: Variant | str = "r",
     ) -> None:
-        fen = _fen(start)
-        validate(fen.board)
-        self.fifty_move_rule = FiftyMoveRule.parse(fifty_move_rule)
-        self.cutoff = parse_cutoff(cutoff) if isinstance(cutoff, str) else cutoff
-        self.bare_kings = self.fifty_move_rule.bare_kings_end if bare_kings is None else bare_kings
-        self.rules: Final = Variant.parse(rules)
-        self._board = fen.board.copy(stack=False)
+        rule = FiftyMoveRule.parse(fifty_move_rule)
+        limit = parse_cutoff(cutoff) if isinstance(cutoff, str) else cutoff
+        settings = GameSettings(
+            Variant.parse(rules),
+            rule,
+            rule.bare_kings_end if bare_kings is None else bare_kings,
+            Scoring(Scheme.EXPONENTIAL, limit, DEFAULT_KOMI),
+        )
+        board, before = _start(start, accrued, settings.variant)
+        history = board.move_stack
+        self._begin(board.root() if history else board, before, settings)
+        for move in history:
+            self._push_history(move)
+        if history and self._board.fen() != board.fen():
+            raise no_play(f"{history[-1].uci()} does not lead to {board.fen()}")
+
+    @classmethod
+    def of(cls, start: Fen, settings: GameSettings) -> Arbiter:
+        """Return the arbiter of a game that begins with a position, by settings that are decided.
+
+        :raises UsageError: if play cannot go on from the position.
+        """
+        arbiter = cls.__new__(cls)
+        arbiter._begin(start.board, _seventh(start, settings.variant), settings)
+        return arbiter
+
+    def _begin(self, board: chess.Board, before: GScore | None, settings: GameSettings) -> None:
+        """Begin with a position and the score accrued before it."""
+        validate(board)
+        self.settings = settings
+        """By what the game is refereed; its scoring does not matter here, but for the cutoff."""
+        self._rule, self._resets = settings.fifty_move_rule, settings.variant.resets
+        self._board = board.copy(stack=False)
         self._occurrences: Counter[tuple[int, ...]] = Counter()
         self._keys: list[tuple[int, ...]] = []
-        self._plies = [self._first(fen)]
+        self._plies = [self._first(before)]
 
     def __repr__(self) -> str:
         return f"<Arbiter of {self._board.fen()} accrued {self.accrued}, clock {self.clock}>"
@@ -95,7 +127,7 @@ class Arbiter:
 
     @property
     def moves(self) -> tuple[chess.Move, ...]:
-        """The moves made so far."""
+        """The moves made so far, those of a board that it began with included."""
         return tuple(self._board.move_stack)
 
     @property
@@ -114,11 +146,23 @@ class Arbiter:
         return self._plies[-1].clock
 
     @property
-    def result(self) -> Result | None:
+    def basis(self) -> Basis | None:
+        """What has ended the game on the board, None while it goes on."""
+        ply, rule = self._plies[-1], self._rule
+        if ply.score.rank < 2 and rule.counts(ply.clock, True):
+            return Basis.STALEMATE if ply.score.rank else Basis.MATE
+        free_kings = ply.free_kings and len(self._plies) > 1 and self._plies[-2].free_kings
+        if free_kings and self.settings.bare_kings:
+            return Basis.BARE_KINGS
+        if rule.ends(ply.clock):
+            return Basis.FIFTY_MOVES
+        return Basis.REPETITION if ply.occurrences >= _OCCURRENCES else None
+
+    @property
+    def outcome(self) -> Outcome | None:
         """What the game comes to if it is over on the board, else None."""
-        ply = self._plies[-1]
-        reason = self._reason(ply)
-        return None if reason is None else Result(ply.accrued, reason)
+        basis = self.basis
+        return None if basis is None else Outcome(self.accrued, basis, self.accrued, self.settings)
 
     def push_uci(self, uci: str) -> None:
         """Make a move in UCI notation; castling may be written as in chess and as in Chess960.
@@ -162,15 +206,14 @@ class Arbiter:
         self._occurrences[self._keys.pop()] -= 1
         return move
 
-    def _first(self, fen: Fen) -> _Ply:
-        """Return what is known of the start position, an improvement over the seventh field or nothing."""
+    def _first(self, accrued: GScore | None) -> _Ply:
+        """Return what is known of the start position, an improvement over what had accrued or nothing."""
         board = self._board
         score = own_score(board)
         terminal = score.rank < 2
-        accrued = fen.accrued if self.rules.resets else fen.seventh
         if accrued is not None and accrued.rank < 2 and not terminal:
             raise UsageError(f"the accrued score {accrued} ends the game, and in this position it goes on")
-        rule, clock = self.fifty_move_rule, board.halfmove_clock
+        rule, clock = self._rule, board.halfmove_clock
         if terminal and rule.counts(clock, terminal):
             accrued = None  # whatever has been, the game is over
         if not rule.counts(clock, terminal):
@@ -178,9 +221,15 @@ class Arbiter:
                 accrued = NOTHING if rule is FiftyMoveRule.CUTERMOB_LEGACY else score
         elif accrued is None or score.rank < accrued.rank:
             accrued = score
-            if rule.is_progress(score, self.cutoff):
+            if rule.is_progress(score, self.settings.scoring.cutoff):
                 clock = 0
         return _Ply(score, accrued, clock, self._free_kings(score), self._occur())
+
+    def _push_history(self, move: chess.Move) -> None:
+        """Make a move that a board remembers."""
+        if not self._board.is_legal(move):
+            raise no_play(f"{move.uci()} is not legal in {self._board.fen()}")
+        self._push(move, "", "")
 
     def _push(self, move: chess.Move, text: str, notation: str) -> None:
         """Make a legal move; the null move stands for an illegal one."""
@@ -193,11 +242,11 @@ class Arbiter:
         board.push(move)
         score = own_score(board)
         accrued, clock = before.accrued, 0 if zeroing else before.clock + 1
-        if zeroing and self.rules.resets:
+        if zeroing and self._resets:
             accrued = score
-        elif score.rank < accrued.rank and self.fifty_move_rule.counts(clock, score.rank < 2):
+        elif score.rank < accrued.rank and self._rule.counts(clock, score.rank < 2):
             accrued = score
-            if self.fifty_move_rule.is_progress(score, self.cutoff):
+            if self._rule.is_progress(score, self.settings.scoring.cutoff):
                 clock = 0
         self._plies.append(_Ply(score, accrued, clock, self._free_kings(score), self._occur()))
 
@@ -225,22 +274,31 @@ class Arbiter:
         self._occurrences[key] += 1
         return self._occurrences[key]
 
-    def _reason(self, ply: _Ply) -> Basis | None:
-        rule = self.fifty_move_rule
-        if ply.score.rank < 2 and rule.counts(ply.clock, True):
-            return Basis.STALEMATE if ply.score.rank else Basis.MATE
-        if self.bare_kings and ply.free_kings and len(self._plies) > 1 and self._plies[-2].free_kings:
-            return Basis.BARE_KINGS
-        if rule.ends(ply.clock):
-            return Basis.FIFTY_MOVES
-        return Basis.REPETITION if ply.occurrences >= _OCCURRENCES else None
 
-
-def _fen(start: object) -> Fen:
+def _start(
+    start: object, accrued: GScore | str | Fresh | None, variant: Variant
+) -> tuple[chess.Board, GScore | None]:
+    """Return the board to begin with, its moves included if they count, and the score accrued before."""
     if isinstance(start, str):
-        return parse_fen(start)
-    if isinstance(start, chess.Board):
-        return Fen(start, None)
-    if isinstance(start, Fen):
-        return start
-    raise TypeError(f"the start position is a {type(start).__name__}: expected a FEN or a chess.Board")
+        start = parse_fen(start)
+    elif isinstance(start, chess.Board):
+        start = Fen(start, None)
+    if not isinstance(start, Fen):
+        raise TypeError(f"the start position is a {type(start).__name__}: expected a FEN or a chess.Board")
+    if accrued is None:
+        return start.board, _seventh(start, variant)
+    if isinstance(accrued, str):
+        accrued = GScore.parse(accrued)
+    if not isinstance(accrued, GScore | Fresh):
+        raise TypeError(
+            f"the accrued score is a {type(accrued).__name__}: "
+            "expected a G-score, text such as 'G3.5', tbgen.FRESH or None"
+        )
+    board = start.board.copy(stack=False)
+    just_reset = variant.resets and board.has_legal_en_passant()
+    return board, None if isinstance(accrued, Fresh) or just_reset else accrued
+
+
+def _seventh(start: Fen, variant: Variant) -> GScore | None:
+    """Return the accrued score of a FEN as far as it counts."""
+    return start.accrued if variant.resets else start.seventh

@@ -43,7 +43,7 @@ def document(result: Standings, games: list[GameRecord], test: Sprt | None = Non
 
 
 def _game(game: GameRecord, result: Standings) -> dict[str, Any]:
-    outcome, points = game.verdict.outcome, game.points(result.scheme)
+    outcome, points = game.outcome, game.points(result.scheme)
     return {
         "file": game.file,
         "number": game.number,

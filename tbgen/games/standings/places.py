@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Final
 
 from tbgen.errors import UsageError
-from tbgen.games.referee.result import Basis
+from tbgen.games.outcome import Basis
 from tbgen.games.standings.elo import Elo, elo
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.sprt import Sprt, sprt
@@ -129,17 +129,17 @@ def standings(games: Iterable[GameRecord], scheme: Scheme = Scheme.EXPONENTIAL) 
         ):
             rows.setdefault(name, _Row(name)).add(game, other, colour, points)
     changes = [
-        Change(game, game.points(scheme, game.verdict.outcome.accrued), game.points(scheme))
+        Change(game, game.points(scheme, game.outcome.accrued), game.points(scheme))
         for game in records
-        if game.verdict.outcome.basis is Basis.TABLEBASE and game.value != game.verdict.outcome.accrued
+        if game.outcome.basis is Basis.TABLEBASE and game.value != game.outcome.accrued
     ]
-    bases = Counter(game.verdict.outcome.basis for game in records)
-    verdicts = [game.verdict for game in records]
-    settings = {
-        "rules": {verdict.variant.value for verdict in verdicts},
-        "fifty_move_rule": {verdict.fifty_move_rule.value for verdict in verdicts},
-        "cutoff": {str(verdict.scoring.cutoff) for verdict in verdicts},
-        "komi": {str(verdict.scoring.komi) for verdict in verdicts},
+    bases = Counter(game.outcome.basis for game in records)
+    found = [game.outcome.settings for game in records]
+    by = {
+        "rules": {settings.variant.value for settings in found},
+        "fifty_move_rule": {settings.fifty_move_rule.value for settings in found},
+        "cutoff": {str(settings.scoring.cutoff) for settings in found},
+        "komi": {str(settings.scoring.komi) for settings in found},
     }
     return Standings(
         scheme,
@@ -148,7 +148,7 @@ def standings(games: Iterable[GameRecord], scheme: Scheme = Scheme.EXPONENTIAL) 
         bases,
         changes,
         list(rows),
-        {name: sorted(found) for name, found in settings.items()},
+        {name: sorted(values) for name, values in by.items()},
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tbgen.games.referee.result import Basis
+from tbgen.games.outcome import Basis
 from tbgen.games.standings.places import Player, Standings
 from tbgen.games.standings.sprt import Sprt
 from tbgen.score import GScore
@@ -160,7 +160,7 @@ def _changes(result: Standings) -> Section:
         [
             f"{change.game.file} {change.game.number}",
             f"{change.game.white} - {change.game.black}",
-            str(change.game.verdict.outcome.accrued),
+            str(change.game.outcome.accrued),
             str(change.game.value),
             number(change.before.white),
             number(change.after.white),

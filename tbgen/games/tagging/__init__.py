@@ -1,6 +1,6 @@
-"""Results and points of whole PGN files: found in parallel, and written as tags."""
+"""Outcomes of whole PGN files: found in parallel, and written as tags."""
 
-from tbgen.games.tagging.tagged import TaggedGame, tag_games
-from tbgen.games.tagging.verdict import Judge, Verdict
+from tbgen.games.tagging.tagged import Adjudicator, TaggedGame, tag_games
+from tbgen.games.tagging.tally import Tally
 
-__all__ = ["Judge", "TaggedGame", "Verdict", "tag_games"]
+__all__ = ["Adjudicator", "TaggedGame", "Tally", "tag_games"]

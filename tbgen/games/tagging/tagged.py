@@ -1,4 +1,4 @@
-"""Games of a stream with their verdicts, found by several processes and given in order."""
+"""Games of a stream with their outcomes, found by several processes and given in order."""
 
 from __future__ import annotations
 
@@ -9,21 +9,28 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from multiprocessing.connection import wait
+from os import PathLike
 from threading import Thread
 from typing import Final
 
 from tbgen.errors import GameError, MissingLayerError, TbgenError, UsageError
+from tbgen.games.outcome import Outcome
+from tbgen.games.pgn.reader import RESULTS, read_game
 from tbgen.games.pgn.splitter import RawGame, Stream, split_games
-from tbgen.games.tagging.edit import with_tags
-from tbgen.games.tagging.verdict import Judge, Verdict
+from tbgen.games.referee.adjudication import adjudicate, replay
+from tbgen.games.settings import GameOptions
+from tbgen.games.tagging.outcome_tags import outcome_of_tags, tags_of, with_tags
+from tbgen.probe.tablebase import Tablebase
+from tbgen.variant import Variant
 
 _BATCH: Final = 32
 """Games that travel to another process together."""
 
-_Found = Verdict | TbgenError | None
+_Found = Outcome | TbgenError | None
 """What is found out about a game: nothing about an empty one."""
 
 _AHEAD: Final = 4
@@ -32,10 +39,10 @@ _AHEAD: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class TaggedGame:
-    """A game of a stream and the verdict on it."""
+    """A game of a stream and its outcome."""
 
     raw: RawGame
-    verdict: Verdict | None
+    outcome: Outcome | None
     """None if the game is broken, or there is none in the bytes."""
     error: UsageError | None
     """What is wrong with a broken game, naming number, line, ply and move."""
@@ -43,15 +50,93 @@ class TaggedGame:
     @property
     def data(self) -> bytes:
         """The bytes of the game with our tags; unchanged if it is broken."""
-        if self.verdict is None:
+        if self.outcome is None:
             return self.raw.data
-        return with_tags(self.raw, self.verdict.tags(), variant=self.verdict.variant)
+        return with_tags(self.raw, tags_of(self.outcome), self.outcome.settings.variant)
 
 
-def tag_games(stream: Stream, judge: Judge | None = None, *, jobs: int = 1) -> Iterator[TaggedGame]:
-    """Yield all games of a PGN stream in order, with verdicts; their bytes together are the stream's.
+class Adjudicator:
+    """Adjudicates games one by one; can be sent to other processes.
 
-    :param judge: how to judge; by default like ``Judge()``.
+    :param options: what games are refereed and scored by; None leaves all to their tags, by r-mobility.
+    :param directory: where the tables lie; None for the default one.
+    :param require_tables: raise an error about a missing table instead of letting the game stand as played.
+    :param require_proof: do so too where no table can hold the final position.
+    :param make_layers: whether to make a layer that a table was built without.
+    :param trust_tags: believe the tags of a game that tbgen has tagged, instead of refereeing it again; but
+        not what they do not prove, for tables may be there now, nor if ``options`` say by what to referee.
+    """
+
+    def __init__(
+        self,
+        options: GameOptions | None = None,
+        directory: str | PathLike[str] | None = None,
+        *,
+        require_tables: bool = False,
+        require_proof: bool = False,
+        make_layers: bool = True,
+        trust_tags: bool = False,
+    ) -> None:
+        self.options = options or GameOptions(Variant.R_MOBILITY)
+        self._directory = directory
+        self._require_tables = require_tables
+        self._require_proof = require_proof
+        self._make_layers = make_layers
+        self._trust_tags = trust_tags
+        self._tables: Tablebase | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        return self.__dict__ | {"_tables": None}  # open files stay here
+
+    def without_layers(self) -> Adjudicator:
+        """Return one that makes no layers."""
+        other = copy(self)
+        other._make_layers = False
+        return other
+
+    def outcome(self, raw: RawGame) -> Outcome:
+        """Return how a game ended and what it is worth.
+
+        :raises UsageError: if the game is broken or its tags mean nothing, naming game and place.
+        :raises MissingTableError: if a table is missing and required.
+        :raises UnprovenError: if no table can hold the final position, and a proof is required.
+        :raises MissingLayerError: if a layer is missing and may not be made.
+        :raises TbgenError: if a table's file cannot be used.
+        """
+        if self._trust_tags and not self.options.fixed:
+            told = outcome_of_tags({tag.name: tag.value for tag in reversed(raw.tags)}, self.options)
+            if told is not None and told.proven:
+                known = told.recorded in RESULTS
+                return told if known else replace(told, recorded=read_game(raw).result)
+        game = read_game(raw)
+        try:
+            return adjudicate(
+                replay(game, self.options),
+                self._open(),
+                game.ending,
+                recorded=game.result,
+                require_tables=self._require_tables,
+                require_proof=self._require_proof,
+            )
+        except UsageError as error:
+            if error is game.error:
+                raise
+            raise UsageError(f"game {raw.number}, line {raw.line}: {error}") from None
+
+    def _open(self) -> Tablebase:
+        if self._tables is None:
+            self._tables = Tablebase(
+                self._directory, rules=self.options.variant, make_layers=self._make_layers
+            )
+        return self._tables
+
+
+def tag_games(
+    stream: Stream, adjudicator: Adjudicator | None = None, *, jobs: int = 1
+) -> Iterator[TaggedGame]:
+    """Yield all games of a PGN stream in order, with outcomes; their bytes together are the stream's.
+
+    :param adjudicator: what finds outcomes; by default ``Adjudicator()``.
     :param jobs: processes to work with; with 1, this one.
 
     :raises GameError: if a table is missing and required, or cannot be used, naming the game.
@@ -59,30 +144,31 @@ def tag_games(stream: Stream, judge: Judge | None = None, *, jobs: int = 1) -> I
 
     >>> import io
     >>> for game in tag_games(io.BytesIO(b"1. f3 e5 2. g4 Qh4# 0-1")):
-    ...     print(game.verdict.outcome.value, game.verdict.outcome.basis)
+    ...     print(game.outcome.value, game.outcome.basis)
     -G0.0 mate
     """
-    judge = judge or Judge()
+    adjudicator = adjudicator or Adjudicator()
     games = split_games(stream)
     first = list(islice(games, _BATCH))
     if jobs == 1 or len(first) < _BATCH:  # for a few games no other process is worth its start
         for raw in chain(first, games):
-            yield _tagged(raw, _judged(judge, raw))
+            yield _tagged(raw, _found(adjudicator, raw))
         return
     games = chain(first, games)
     # Layers are made here, one after the other, and not by many processes at once: each takes gigabytes.
-    with _pool(judge.without_layers(), jobs) as pool:
+    with _pool(adjudicator.without_layers(), jobs) as pool:
         under_way: deque[tuple[list[RawGame], Future[list[_Found]]]] = deque()
         try:
             while batch := list(islice(games, _BATCH)):
                 under_way.append((batch, _submitted(pool, batch, jobs)))
                 if len(under_way) > _AHEAD * jobs:
-                    yield from _finished(judge, *under_way.popleft())
+                    yield from _finished(adjudicator, *under_way.popleft())
             while under_way:
-                yield from _finished(judge, *under_way.popleft())
+                yield from _finished(adjudicator, *under_way.popleft())
         except BrokenProcessPool:
             raise TbgenError(
-                "a process that judged games was killed, maybe because memory ran out: try fewer with --jobs"
+                "a process that adjudicated games was killed, maybe because memory ran out: "
+                "try fewer with --jobs"
             ) from None
         finally:
             pool.shutdown(cancel_futures=True)
@@ -91,7 +177,7 @@ def tag_games(stream: Stream, judge: Judge | None = None, *, jobs: int = 1) -> I
 def _submitted(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Future[list[_Found]]:
     """Send a batch to the pool, whose processes start with the first one."""
     try:
-        return pool.submit(_judge_batch, batch)
+        return pool.submit(_batch, batch)
     except OSError as error:
         for process in multiprocessing.active_children():
             process.terminate()  # those that have been started would be waited for
@@ -100,40 +186,42 @@ def _submitted(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Fu
         ) from None
 
 
-def _finished(judge: Judge, batch: list[RawGame], future: Future[list[_Found]]) -> Iterator[TaggedGame]:
+def _finished(
+    adjudicator: Adjudicator, batch: list[RawGame], future: Future[list[_Found]]
+) -> Iterator[TaggedGame]:
     for raw, found in zip(batch, future.result(), strict=True):
-        yield _tagged(raw, _judged(judge, raw) if isinstance(found, MissingLayerError) else found)
+        yield _tagged(raw, _found(adjudicator, raw) if isinstance(found, MissingLayerError) else found)
 
 
 def _tagged(raw: RawGame, found: _Found) -> TaggedGame:
-    if found is None or isinstance(found, Verdict):
+    if found is None or isinstance(found, Outcome):
         return TaggedGame(raw, found, None)
     if isinstance(found, UsageError):
         return TaggedGame(raw, None, found)
     raise GameError(f"game {raw.number}, line {raw.line}", found) from found
 
 
-def _judged(judge: Judge, raw: RawGame) -> _Found:
+def _found(adjudicator: Adjudicator, raw: RawGame) -> _Found:
     try:
-        return None if raw.empty else judge.judge(raw)
+        return None if raw.empty else adjudicator.outcome(raw)
     except TbgenError as error:
         return error.with_traceback(None)
 
 
-_judge: Judge
-"""What a process of the pool judges by."""
+_adjudicator: Adjudicator
+"""What a process of the pool works with."""
 
 
-def _pool(judge: Judge, jobs: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(jobs, multiprocessing.get_context(), _start, (judge,))
+def _pool(adjudicator: Adjudicator, jobs: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(jobs, multiprocessing.get_context(), _start, (adjudicator,))
 
 
-def _start(judge: Judge) -> None:
-    global _judge
+def _start(adjudicator: Adjudicator) -> None:
+    global _adjudicator
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends the others
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # an exception here could leave a queue locked for good
     Thread(target=_end_with_parent, daemon=True).start()
-    _judge = judge
+    _adjudicator = adjudicator
 
 
 def _end_with_parent() -> None:
@@ -144,5 +232,5 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _judge_batch(batch: list[RawGame]) -> list[_Found]:
-    return [_judged(_judge, raw) for raw in batch]
+def _batch(batch: list[RawGame]) -> list[_Found]:
+    return [_found(_adjudicator, raw) for raw in batch]

@@ -10,9 +10,9 @@ import chess.pgn
 import numpy as np
 
 from tbgen.errors import DamagedTableError, MissingLayerError, MissingTableError
-from tbgen.games.pgn.tags import result_tags
+from tbgen.games.outcome import classical
+from tbgen.games.pgn import tags
 from tbgen.games.referee.arbiter import Arbiter
-from tbgen.games.referee.result import classical
 from tbgen.index.boards import board_of, passing_board
 from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase
@@ -94,7 +94,7 @@ def _pgn(record: Record, line: Iterable[LinePly]) -> str:
     game.setup(board)
     game.headers["Event"] = f"{record.material}: longest way to {record.value}, {record.depth} plies"
     game.headers["Result"] = classical(record.value)
-    game.headers[result_tags(record.variant).result] = str(record.value)
+    game.headers[tags.RESULT[record.variant].result] = str(record.value)
     node: chess.pgn.GameNode = game
     accrued = GScore.of_board(board)
     game.comment = str(accrued)

@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tbgen.games.pgn.ending import Cause, Ending, read_ending
+from tbgen.games.outcome import Basis
+from tbgen.games.pgn.ending import Ending, read_ending
 
 WHITE, BLACK = chess.WHITE, chess.BLACK
 DRAW = "1/2-1/2"
 
-LOST, GIVEN, STOPPED = Cause.FORFEIT, Cause.ADJUDICATED_WIN, Cause.STOPPED
+TIME, ILLEGAL, LEFT = Basis.TIME_FORFEIT, Basis.ILLEGAL_MOVE, Basis.ABANDONED
+RESIGNED, GIVEN, LOST, STOPPED = Basis.RESIGNATION, Basis.ADJUDICATION, Basis.FORFEIT, None
 
 # Engine data as Cute Chess, fastchess and TCEC put it before the sentence.
 CUTE = "+0.48/9 0.003s, "
@@ -41,21 +43,21 @@ ROWS: list[Row] = [
         "cutechess",
         tags("1-0", "time forfeit"),
         CUTE + "Black loses on time",
-        Ending(LOST, WHITE, "Black loses on time"),
+        Ending(TIME, WHITE, "Black loses on time"),
     ),
-    ("cutechess", tags("0-1"), CUTE + "White resigns", Ending(LOST, BLACK, "White resigns")),
+    ("cutechess", tags("0-1"), CUTE + "White resigns", Ending(RESIGNED, BLACK, "White resigns")),
     (
         "cutechess",
         tags("1-0", "illegal move"),
         CUTE + "Black makes an illegal move: e2e5",
-        Ending(LOST, WHITE, "Black makes an illegal move: e2e5"),
+        Ending(ILLEGAL, WHITE, "Black makes an illegal move: e2e5"),
     ),
-    ("cutechess", tags("0-1", "abandoned"), "White disconnects", Ending(LOST, BLACK, "White disconnects")),
+    ("cutechess", tags("0-1", "abandoned"), "White disconnects", Ending(LEFT, BLACK, "White disconnects")),
     (
         "cutechess",
         tags("1-0", "stalled connection"),
         CUTE + "Black's connection stalls",
-        Ending(LOST, WHITE, "Black's connection stalls"),
+        Ending(LEFT, WHITE, "Black's connection stalls"),
     ),
     (
         "cutechess",
@@ -111,27 +113,27 @@ ROWS: list[Row] = [
         "cuteRMob",
         tags(DRAW, "time forfeit", score="G0.0"),
         CUTE + "Black loses on time",
-        Ending(LOST, WHITE, "Black loses on time"),
+        Ending(TIME, WHITE, "Black loses on time"),
     ),
     (
         "cuteRMob",
         tags(DRAW, "illegal move", score="-G0.0"),
         CUTE + "White makes an illegal move: e2e5",
-        Ending(LOST, BLACK, "White makes an illegal move: e2e5"),
+        Ending(ILLEGAL, BLACK, "White makes an illegal move: e2e5"),
     ),
     (
         "cuteRMob",
         tags(DRAW, "abandoned", score="G0.0"),
         "Black disconnects",
-        Ending(LOST, WHITE, "Black disconnects"),
+        Ending(LEFT, WHITE, "Black disconnects"),
     ),
     (
         "cuteRMob",
         tags(DRAW, "stalled connection"),
         CUTE + "White's connection stalls",
-        Ending(LOST, BLACK, "White's connection stalls"),
+        Ending(LEFT, BLACK, "White's connection stalls"),
     ),
-    ("cuteRMob", tags(DRAW), CUTE + "Black resigns", Ending(LOST, WHITE, "Black resigns")),
+    ("cuteRMob", tags(DRAW), CUTE + "Black resigns", Ending(RESIGNED, WHITE, "Black resigns")),
     (
         "cuteRMob",
         tags(DRAW, "adjudication", score="G0.0"),
@@ -160,7 +162,7 @@ ROWS: list[Row] = [
         "cuteRMob without comments",
         tags(DRAW, "time forfeit", score="-G0.0"),
         "",
-        Ending(LOST, BLACK, "time forfeit"),
+        Ending(TIME, BLACK, "time forfeit"),
     ),
     (
         "cuteRMob without comments",
@@ -173,19 +175,19 @@ ROWS: list[Row] = [
         "fastchess",
         tags("0-1", "time forfeit"),
         FAST + "White loses on time (12ms overrun)",
-        Ending(LOST, BLACK, "White loses on time (12ms overrun)"),
+        Ending(TIME, BLACK, "White loses on time (12ms overrun)"),
     ),
     (
         "the words of fastchess, the result of cuteRMob",
         tags(DRAW, "time forfeit"),
         FAST + "White loses on time (12ms overrun)",
-        Ending(LOST, BLACK, "White loses on time (12ms overrun)"),
+        Ending(TIME, BLACK, "White loses on time (12ms overrun)"),
     ),
     (
         "fastchess",
         tags("1-0", "abandoned"),
         FAST + "Black's connection stalls",
-        Ending(LOST, WHITE, "Black's connection stalls"),
+        Ending(LEFT, WHITE, "Black's connection stalls"),
     ),
     (
         "fastchess",
@@ -203,9 +205,9 @@ ROWS: list[Row] = [
         "fastchess 0.9",
         tags("1-0", "time forfeit"),
         FAST + "Seer loses on time",
-        Ending(LOST, WHITE, "time forfeit"),
+        Ending(TIME, WHITE, "time forfeit"),
     ),
-    ("fastchess, pgnout min", tags("1-0"), "", Ending(LOST, WHITE, "")),
+    ("fastchess, pgnout min", tags("1-0"), "", Ending(RESIGNED, WHITE, "")),
     # TCEC
     (
         "TCEC",
@@ -227,13 +229,13 @@ ROWS: list[Row] = [
         "TCEC season 16, the details are a move",
         tags("1-0", "illegal move", "F8f7"),
         TCEC + "Black makes an illegal move: f8f7",
-        Ending(LOST, WHITE, "Black makes an illegal move: f8f7"),
+        Ending(ILLEGAL, WHITE, "Black makes an illegal move: f8f7"),
     ),
     (
         "TCEC season 15",
         tags("0-1", "abandoned", "White in infinite loop"),
         TCEC + "White in infinite loop",
-        Ending(LOST, BLACK, "White in infinite loop"),
+        Ending(LEFT, BLACK, "White in infinite loop"),
     ),
     (
         "TCEC cup 1, a crash ruled a draw",
@@ -266,7 +268,7 @@ ROWS: list[Row] = [
         Ending(GIVEN, BLACK, "GUI adjudication"),
     ),
     ("TCEC season 5", tags("1-0", "GUI TB Mate in 30"), "", Ending(GIVEN, WHITE, "GUI TB Mate in 30")),
-    ("TCEC season 2", tags("0-1", "time"), "", Ending(LOST, BLACK, "time")),
+    ("TCEC season 2", tags("0-1", "time"), "", Ending(TIME, BLACK, "time")),
     (
         "TCEC season 4",
         tags("1-0", "Chiron Stage 3 withdrawal"),
@@ -274,34 +276,34 @@ ROWS: list[Row] = [
         Ending(LOST, WHITE, "Chiron Stage 3 withdrawal"),
     ),
     # lichess
-    ("lichess", tags("1-0", "Normal"), "[%eval 3.1] [%clk 0:00:03]", Ending(LOST, WHITE, "Normal")),
-    ("lichess", tags("0-1", "Time forfeit"), "[%clk 0:00:00]", Ending(LOST, BLACK, "Time forfeit")),
+    ("lichess", tags("1-0", "Normal"), "[%eval 3.1] [%clk 0:00:03]", Ending(RESIGNED, WHITE, "Normal")),
+    ("lichess", tags("0-1", "Time forfeit"), "[%clk 0:00:00]", Ending(TIME, BLACK, "Time forfeit")),
     ("lichess", tags(DRAW, "Time forfeit"), "[%clk 0:00:00]", Ending(STOPPED, None, "Time forfeit")),
     ("lichess", tags(DRAW, "Normal"), "", Ending(STOPPED, None, "Normal")),
     ("lichess", tags(DRAW, "Insufficient material"), "", Ending(STOPPED, None, "Insufficient material")),
-    ("lichess", tags("1-0", "Abandoned"), "", Ending(LOST, WHITE, "Abandoned")),
+    ("lichess", tags("1-0", "Abandoned"), "", Ending(LEFT, WHITE, "Abandoned")),
     ("lichess", tags("0-1", "Rules infraction"), "", Ending(LOST, BLACK, "Rules infraction")),
     ("lichess", tags("*", "Unterminated"), "", Ending(STOPPED, None, "Unterminated")),
-    ("lichess, annotated", tags("0-1", "Normal"), "White resigns.", Ending(LOST, BLACK, "White resigns")),
+    ("lichess, annotated", tags("0-1", "Normal"), "White resigns.", Ending(RESIGNED, BLACK, "White resigns")),
     # chess.com
     (
         "chess.com",
         tags("1-0", "hikaru won by resignation"),
         "",
-        Ending(LOST, WHITE, "hikaru won by resignation"),
+        Ending(RESIGNED, WHITE, "hikaru won by resignation"),
     ),
-    ("chess.com", tags("0-1", "hikaru won on time"), "", Ending(LOST, BLACK, "hikaru won on time")),
+    ("chess.com", tags("0-1", "hikaru won on time"), "", Ending(TIME, BLACK, "hikaru won on time")),
     (
         "chess.com",
         tags("1-0", "hikaru won - game abandoned"),
         "",
-        Ending(LOST, WHITE, "hikaru won - game abandoned"),
+        Ending(LEFT, WHITE, "hikaru won - game abandoned"),
     ),
     (
         "chess.com, a name",
         tags("0-1", "SyzygyTB won on time"),
         "",
-        Ending(LOST, BLACK, "SyzygyTB won on time"),
+        Ending(TIME, BLACK, "SyzygyTB won on time"),
     ),
     (
         "chess.com",
@@ -314,7 +316,7 @@ ROWS: list[Row] = [
     ("standard", tags("0-1", "ADJUDICATION"), "", Ending(GIVEN, BLACK, "ADJUDICATION")),
     ("standard", tags("1-0", "rules infraction"), "", Ending(LOST, WHITE, "rules infraction")),
     ("standard", tags(DRAW, "emergency"), "", Ending(STOPPED, None, "emergency")),
-    ("FICS", tags("1-0"), "Black forfeits on time", Ending(LOST, WHITE, "Black forfeits on time")),
+    ("FICS", tags("1-0"), "Black forfeits on time", Ending(TIME, WHITE, "Black forfeits on time")),
     (
         "FICS",
         tags(DRAW),
@@ -322,15 +324,15 @@ ROWS: list[Row] = [
         Ending(STOPPED, None, "Black ran out of time and White has no material to mate"),
     ),
     ("people", tags("0-1"), "Adjudicated after 60 moves!", Ending(GIVEN, BLACK, "")),
-    ("people", tags("1-0"), "The tablebase win: 40...Kb7, see {there}", Ending(LOST, WHITE, "")),
+    ("people", tags("1-0"), "The tablebase win: 40...Kb7, see {there}", Ending(RESIGNED, WHITE, "")),
     ("people", tags(DRAW), "if White resigns now it is 0-1", Ending(STOPPED, None, "")),
     # anything
     ("nothing", {}, "", Ending(STOPPED, None, "")),
     ("nothing said", tags(DRAW), "", Ending(STOPPED, None, "")),
     ("nothing said", tags("*"), "", Ending(STOPPED, None, "")),
-    ("nothing said", tags("0-1"), "", Ending(LOST, BLACK, "")),
-    ("texts contradict the result", tags("1-0"), "White resigns", Ending(LOST, WHITE, "")),
-    ("score contradicts the result", tags("1-0", score="-G0.0"), "", Ending(LOST, WHITE, "")),
+    ("nothing said", tags("0-1"), "", Ending(RESIGNED, BLACK, "")),
+    ("texts contradict the result", tags("1-0"), "White resigns", Ending(RESIGNED, WHITE, "")),
+    ("score contradicts the result", tags("1-0", score="-G0.0"), "", Ending(RESIGNED, WHITE, "")),
     (
         "texts contradict each other",
         tags(DRAW, "Black resigns"),
@@ -341,7 +343,7 @@ ROWS: list[Row] = [
         "texts agree",
         tags(DRAW, "", "BLACK LOSES ON TIME"),
         "Black resigns",
-        Ending(LOST, WHITE, "Black resigns"),
+        Ending(RESIGNED, WHITE, "Black resigns"),
     ),
 ]
 
@@ -360,7 +362,7 @@ def test_a_sentence_may_be_wrapped_as_in_a_file() -> None:
     game = chess.pgn.read_game(io.StringIO(text))
     assert game is not None
     ending = read_ending(game.headers, game.end().comment)
-    assert ending == Ending(LOST, WHITE, "Black makes an illegal move: e7e4")
+    assert ending == Ending(ILLEGAL, WHITE, "Black makes an illegal move: e7e4")
 
 
 def test_the_text_is_short_and_printable() -> None:
@@ -420,5 +422,5 @@ def test_long_texts_take_no_long_time(noise: str) -> None:
     noise *= 20_000
     start = time.process_time()
     assert read_ending(tags("1-0", noise, noise), noise).winner is WHITE
-    assert read_ending(tags("*", noise, noise + "."), noise + "!").cause in Cause
+    assert read_ending(tags("*", noise, noise + "."), noise + "!").cause in (*Basis, None)
     assert time.process_time() - start < 1

@@ -9,13 +9,13 @@ import pytest
 
 from tbgen.games.pgn.reader import read_game
 from tbgen.games.pgn.splitter import split_games
-from tbgen.games.tagging import Judge, TaggedGame, tag_games
+from tbgen.games.tagging import Adjudicator, TaggedGame, tag_games
 
 BACK_RANK = "nbbrknrq/pppppppp/8/8/8/8/PPPPPPPP/NBBRKNRQ w KQkq - 0 1"
 
 
 def tagged(data: bytes) -> list[TaggedGame]:
-    games = list(tag_games(io.BytesIO(data), Judge(directory="there/are/none")))
+    games = list(tag_games(io.BytesIO(data), Adjudicator(directory="there/are/none")))
     assert b"".join(game.raw.data for game in games) == data
     return games
 
@@ -23,7 +23,7 @@ def tagged(data: bytes) -> list[TaggedGame]:
 def results(text: str) -> list[str]:
     """Result and basis of each game, or what is wrong with it."""
     return [
-        f"{game.verdict.outcome.value} {game.verdict.outcome.basis}" if game.verdict else str(game.error)
+        f"{game.outcome.value} {game.outcome.basis}" if game.outcome else str(game.error)
         for game in tagged(text.encode())
     ]
 
@@ -75,7 +75,7 @@ def test_other_variants_pass_through(name: str, moves: str) -> None:
 def test_empty_lines_among_tags_and_odd_blanks() -> None:
     moves = "1. e4  e5  2. Nf3  Nc6 \n 3. Bb5  a6 \n 0-1\n"
     text = f'[Event "A vs. B"]\n\n[Date "2017.12.04"]\n[Result "0-1"]\n\n{moves}'
-    assert results(text) == ["-G0.0 forfeit"]
+    assert results(text) == ["-G0.0 resignation"]
     (game,) = tagged(text.encode())
     assert game.data.startswith(b'[Event "A vs. B"]\n\n[Date "2017.12.04"]\n[Result "0-1"]\n[RMobilityResult')
 

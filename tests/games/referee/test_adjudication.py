@@ -3,23 +3,26 @@
 import io
 import random
 from pathlib import Path
+from typing import Any
 
 import chess
 import pytest
 
 from tbgen.board.fen import Fen
 from tbgen.errors import MissingTableError, UsageError
-from tbgen.games.pgn.ending import Cause, Ending
+from tbgen.games.pgn.ending import Ending
 from tbgen.games.pgn.reader import Game, read_games
-from tbgen.games.referee import Adjudication, Arbiter, Basis, FiftyMoveRule, adjudicate
-from tbgen.games.referee.game import PlayRules, judge
+from tbgen.games.referee import Arbiter, Basis, FiftyMoveRule, GameOptions, Outcome, adjudicate, replay
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.score import GScore
-from tbgen.scoring import Komi, Scheme
+from tbgen.scoring import Komi, Scheme, Scoring
+from tbgen.variant import Variant
 
-WHITE_FLAGGED = Ending(Cause.FORFEIT, chess.BLACK, "White loses on time")
-WHITE_GIVEN_A_WIN = Ending(Cause.ADJUDICATED_WIN, chess.WHITE, "White wins by adjudication")
-AGREED = Ending(Cause.STOPPED, None, "Draw by agreement")
+R = Variant.R_MOBILITY
+
+WHITE_FLAGGED = Ending(Basis.TIME_FORFEIT, chess.BLACK, "White loses on time")
+WHITE_GIVEN_A_WIN = Ending(Basis.ADJUDICATION, chess.WHITE, "White wins by adjudication")
+AGREED = Ending(None, None, "Draw by agreement")
 ENDINGS = (None, WHITE_FLAGGED, WHITE_GIVEN_A_WIN, AGREED)
 
 BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"  # G1.5 in four plies
@@ -31,7 +34,7 @@ def tablebase(reference_dir: Path) -> Tablebase:
     return open_tablebase(reference_dir)
 
 
-def said(outcome: Adjudication) -> tuple[str, str, str, int | None]:
+def said(outcome: Outcome) -> tuple[str, str, str, int | None]:
     return str(outcome.value), outcome.basis.value, str(outcome.accrued), outcome.depth
 
 
@@ -74,13 +77,15 @@ def test_ends_on_the_board_come_before_adjudications_and_after_forfeits(
 ) -> None:
     for ending in (None, AGREED, WHITE_GIVEN_A_WIN):
         assert said(adjudicate(arbiter, tablebase, ending)) == (accrued, basis, accrued, None)
-    assert said(adjudicate(arbiter, tablebase, WHITE_FLAGGED)) == ("-G0.0", "forfeit", accrued, None)
+    assert said(adjudicate(arbiter, tablebase, WHITE_FLAGGED)) == ("-G0.0", "time forfeit", accrued, None)
 
 
 def test_wins_off_the_board_count_as_mate(tablebase: Tablebase) -> None:
-    assert said(adjudicate(Arbiter(BISHOP), tablebase, WHITE_FLAGGED)) == ("-G0.0", "forfeit", "G3.5", None)
+    flagged = adjudicate(Arbiter(BISHOP), tablebase, WHITE_FLAGGED)
+    assert said(flagged) == ("-G0.0", "time forfeit", "G3.5", None)
+    assert flagged.ending == "White loses on time"
     outcome = adjudicate(Arbiter(), tablebase, WHITE_GIVEN_A_WIN)
-    assert said(outcome) == ("G0.0", "forfeit", "-G20.5", None)
+    assert said(outcome) == ("G0.0", "adjudication", "-G20.5", None)
     assert (outcome.classical, outcome.proven) == ("1-0", True)
 
 
@@ -120,7 +125,8 @@ def test_what_no_table_holds_stands_as_played(fen: str, accrued: str, tablebase:
 def test_a_missing_table_is_named_or_required(tablebase: Tablebase) -> None:
     arbiter = Arbiter("8/8/8/4KRk1/8/8/8/8 b - - 1 1 -G9.0")
     outcome = adjudicate(arbiter, tablebase)
-    assert said(outcome) == ("G4.0", "played", "G4.0", None)
+    assert said(outcome) == ("G4.0", "table missing", "G4.0", None)
+    assert not outcome.proven
     assert outcome.missing is not None
     assert outcome.missing.material == "KRvK"
     with pytest.raises(MissingTableError, match="tbgen build KRvK"):
@@ -140,22 +146,51 @@ def game_of(text: str) -> Game:
     return game
 
 
+def judged(game: Game, **options: Any) -> Outcome:
+    """The outcome of a game without tables."""
+    return adjudicate(replay(game, GameOptions(R, **options)), None, game.ending, recorded=game.result)
+
+
 def test_a_games_own_tags_say_how_it_was_played() -> None:
     plain = game_of('[Event "x"]\n\n1. e4 *\n')
     default = game_of('[RMobilityCutoff "G3.5"]\n[Komi "-G6.25"]\n\n1. e4 *\n')
     legacy = game_of('[RMobilityCutoff "G6.0"]\n[Legacy]\n\n1. e4 *\n')
-    rules = PlayRules(scheme=Scheme.KOMI, komi=Komi.parse("G4.75"))
-    assert [rules.replay(game).fifty_move_rule for game in (plain, default, legacy)] == [
+    options = GameOptions(R, scheme=Scheme.KOMI, komi=Komi.parse("G4.75"))
+    assert [options.settings(game.tags).fifty_move_rule for game in (plain, default, legacy)] == [
         FiftyMoveRule.LEGACY,
         FiftyMoveRule.IMPROVING,
         FiftyMoveRule.LEGACY,
     ]
-    assert rules.replay(default).cutoff == rules.scoring_of(default.tags).cutoff == GScore.parse("G3.5")
-    assert [str(rules.scoring_of(game.tags).komi) for game in (plain, default)] == ["G4.75", "-G6.25"]
-    given = PlayRules(FiftyMoveRule.OTB, GScore.parse("G9.0"), True)
-    arbiter = given.replay(default)
-    assert (arbiter.fifty_move_rule, str(arbiter.cutoff), arbiter.bare_kings) == ("otb", "G9.0", True)
-    assert str(given.scoring_of(plain.tags).komi) == "G5.75"
+    assert options.settings(default.tags).scoring.cutoff == GScore.parse("G3.5")
+    assert [str(options.settings(game.tags).scoring.komi) for game in (plain, default)] == ["G4.75", "-G6.25"]
+    given = GameOptions(R, FiftyMoveRule.OTB, GScore.parse("G9.0"), True)
+    found = replay(default, given).settings
+    assert (found.fifty_move_rule, str(found.scoring.cutoff), found.bare_kings) == ("otb", "G9.0", True)
+    assert str(given.settings(plain.tags).scoring.komi) == "G5.75"
+
+
+def test_settings_are_decided_once_for_games_with_the_same_tags() -> None:
+    options = GameOptions(R)
+    one, two = (game_of(f'[Event "{name}"]\n[RMobilityCutoff "G3.5"]\n\n*\n') for name in "xy")
+    assert options.settings(one.tags) is options.settings(two.tags)
+    assert replay(one, options).settings is options.settings(one.tags)
+
+
+@pytest.mark.parametrize("name", ["RMobility Winner", "rMobilityWinner", "winner"])
+def test_the_scoring_that_cutermob_calls_rmobility_winner(name: str) -> None:
+    found = GameOptions(R).settings({"RMobilityScoring": name})
+    assert (found.scoring.scheme, found.unknown_scoring) == (Scheme.WINNER, None)
+
+
+@pytest.mark.parametrize("name", ["Best of three", "", "?"])
+def test_an_unknown_scoring_does_not_lose_the_result(name: str) -> None:
+    game = game_of(f'[RMobilityScoring "{name}"]\n[RMobilityCutoff "G3.5"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n')
+    outcome = judged(game)
+    assert (str(outcome.value), outcome.basis) == ("-G0.0", Basis.MATE)
+    assert outcome.settings.scoring == Scoring(Scheme.EXPONENTIAL, GScore.parse("G3.5"))
+    assert outcome.settings.unknown_scoring == name
+    asked = GameOptions(R, scheme=Scheme.HARMONIC).settings(game.tags)
+    assert (asked.scoring.scheme, asked.unknown_scoring) == (Scheme.HARMONIC, None)
 
 
 def test_bare_kings_ended_the_games_of_cutermob() -> None:
@@ -168,16 +203,19 @@ def test_bare_kings_ended_the_games_of_cutermob() -> None:
         ('[RMobilityCutoff "G6.0"]\n[RMobilityFiftyMoveRule "legacy"]\n', "played"),
     ):
         game = game_of(f"{tags}{own}\n1. Kf4 *\n")
-        assert judge(game, PlayRules()).outcome.basis == basis
-        assert judge(game, PlayRules(bare_kings=False)).outcome.basis == "played"
+        assert judged(game).basis == basis
+        assert judged(game, bare_kings=False).basis == "played"
 
 
 def test_a_mate_that_we_have_tagged_is_no_forfeit() -> None:
     tags = '[Result "1/2-1/2"]\n[RMobilityResult "-G0.0"]\n'
-    assert judge(game_of(f"{tags}\n1. e4 1/2-1/2\n"), PlayRules()).outcome.basis is Basis.FORFEIT
-    for basis, expected in (("tablebase", Basis.PLAYED), ("forfeit", Basis.FORFEIT)):
+    assert judged(game_of(f"{tags}\n1. e4 1/2-1/2\n")).basis is Basis.FORFEIT
+    for basis, expected in (
+        *(("tablebase", Basis.PLAYED), ("mate", Basis.PLAYED), ("table missing", Basis.PLAYED)),
+        *(("forfeit", Basis.FORFEIT), ("time forfeit", Basis.FORFEIT)),
+    ):
         game = game_of(f'{tags}[RMobilityBasis "{basis}"]\n\n1. e4 1/2-1/2\n')
-        assert judge(game, PlayRules()).outcome.basis is expected
+        assert judged(game).basis is expected
 
 
 def random_game(seed: int) -> Game:
@@ -208,11 +246,11 @@ def test_a_replay_from_the_last_reset_on_is_enough(rule: FiftyMoveRule) -> None:
         whole = Arbiter(game.start, fifty_move_rule=rule)
         for move in game.moves:
             whole.push(move)
-        short = PlayRules(fifty_move_rule=rule).replay(game)
-        assert (short.accrued, short.clock, short.result, short.position_score) == (
+        short = replay(game, GameOptions(R, rule))
+        assert (short.accrued, short.clock, short.outcome, short.position_score) == (
             whole.accrued,
             whole.clock,
-            whole.result,
+            whole.outcome,
             whole.position_score,
         )
         assert short.board.fen() == whole.board.fen()
@@ -223,6 +261,6 @@ def test_a_replay_from_the_last_reset_on_is_enough(rule: FiftyMoveRule) -> None:
 @pytest.mark.parametrize("tag", ['[RMobilityCutoff "-G6.0"]', '[RMobilityCutoff "six"]'])
 def test_tags_that_mean_nothing_are_refused(tag: str) -> None:
     with pytest.raises(UsageError, match="is not a cutoff: expected"):
-        PlayRules().replay(game_of(f"{tag}\n\n1. e4 *\n"))
+        judged(game_of(f"{tag}\n\n1. e4 *\n"))
     with pytest.raises(UsageError, match="is not a komi: expected"):
-        PlayRules().scoring_of(game_of('[Komi "x"]\n\n1. e4 *\n').tags)
+        judged(game_of('[Komi "x"]\n\n1. e4 *\n'))

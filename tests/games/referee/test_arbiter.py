@@ -9,10 +9,10 @@ import pytest
 
 from tbgen.board.fen import parse_fen
 from tbgen.errors import UsageError
+from tbgen.games.referee import Basis, FiftyMoveRule
 from tbgen.games.referee.arbiter import Arbiter
-from tbgen.games.referee.fifty import FiftyMoveRule
-from tbgen.games.referee.result import Basis, Result
 from tbgen.score import GScore
+from tbgen.variant import Variant
 from tests.support.paths import DATA
 
 GAMES = [json.loads(row) for row in (DATA / "referee_games.jsonl").read_text().splitlines()]
@@ -39,6 +39,12 @@ SHORT = "8/8/8/8/3k4/8/2B5/K7 w"
 """cuteRMob refuses it."""
 
 
+def end(arbiter: Arbiter) -> tuple[GScore, Basis] | None:
+    """Value and basis of a game that is over."""
+    outcome = arbiter.outcome
+    return None if outcome is None else (outcome.value, outcome.basis)
+
+
 def test_what_is_refused() -> None:
     fens = {game["fen"] for game in GAMES}
     invalid = {game["fen"] for game in GAMES if not game.get("valid", True)}
@@ -53,23 +59,24 @@ def test_what_is_refused() -> None:
 def test_games_of_cutermob(number: int) -> None:
     game: dict[str, Any] = GAMES[number]
     arbiter = Arbiter(game["fen"], fifty_move_rule=RULES[game["mode"]], cutoff=game["cutoff"])
-    found, results = [(str(arbiter.accrued), arbiter.clock)], [arbiter.result]
+    found, results = [(str(arbiter.accrued), arbiter.clock)], [end(arbiter)]
     for uci in game["moves"].split():
         arbiter.push_uci(uci)
         found.append((str(arbiter.accrued), arbiter.clock))
-        results.append(arbiter.result)
+        results.append(end(arbiter))
     assert found == list(zip(game["g"], game["clock"], strict=True))
     if game["start_result"]:
         value, reason = game["start_result"].rstrip("}").split(" {")
-        assert results[0] == Result(GScore.parse(value), REASONS[reason])
+        assert results[0] == (GScore.parse(value), REASONS[reason])
     elif results[1:]:
         assert results[0] is None
     assert results[1:-1] == [None] * len(results[1:-1])  # its games stop at the first end
     if game["result"] is None:
         assert (results[-1], game["reason"], game["classical"]) == (None, "No result", "*")
         return
-    assert results[-1] == Result(GScore.parse(game["result"]), REASONS[game["reason"]])
-    assert results[-1].classical == game["classical"]
+    assert results[-1] == (GScore.parse(game["result"]), REASONS[game["reason"]])
+    assert arbiter.outcome is not None
+    assert arbiter.outcome.classical == game["classical"]
 
 
 # Single rules.
@@ -84,8 +91,7 @@ def after(fen: str, moves: str = "", **play: Any) -> Arbiter:
 
 def told(arbiter: Arbiter) -> tuple[str, int, str | None]:
     """Accrued score, clock and reason of the end."""
-    reason = None if arbiter.result is None else arbiter.result.reason
-    return str(arbiter.accrued), arbiter.clock, reason
+    return str(arbiter.accrued), arbiter.clock, arbiter.basis
 
 
 BISHOP = "8/8/8/8/3k4/8/2B5/K7 w - -"
@@ -177,15 +183,15 @@ def test_bare_kings() -> None:
         ends = rule in (FiftyMoveRule.IMPROVING, FiftyMoveRule.CUTERMOB_LEGACY)
         for switch in (None, True, False):
             arbiter = after(f"{KINGS} 5 9 G5.5", "f3e3", fifty_move_rule=rule, bare_kings=switch)
-            end = Result(GScore.parse("G5.5"), Basis.BARE_KINGS)
-            assert arbiter.result == (end if (ends if switch is None else switch) else None)
+            over = (GScore.parse("G5.5"), Basis.BARE_KINGS)
+            assert end(arbiter) == (over if (ends if switch is None else switch) else None)
     # The start counts, and so does the position of the last capture; a king at the edge is not free.
     assert told(after("8/8/2k5/4p3/5K2/8/8/8 w - - 5 9", "f4e5 c6b6")) == ("G6.5", 1, None)
     assert told(after("8/8/2k5/4p3/5K2/8/8/8 w - - 5 9", "f4e5 c6b6 e5e4")) == ("G6.5", 2, Basis.BARE_KINGS)
     assert told(after("8/8/1k6/8/8/5p2/5K2/8 w - - 0 9", "f2f3 b6c6")) == ("G8.5", 1, Basis.BARE_KINGS)
-    assert after("8/8/2k5/8/8/8/8/5K2 w - - 5 9", "f1f2").result is None
-    assert after("8/8/2k5/8/8/8/8/5K2 w - - 5 9", "f1f2 c6c5").result is not None
-    assert after("8/8/2k5/8/8/5K2/8/7n w - - 5 9", "f3e3").result is None
+    assert after("8/8/2k5/8/8/8/8/5K2 w - - 5 9", "f1f2").outcome is None
+    assert after("8/8/2k5/8/8/8/8/5K2 w - - 5 9", "f1f2 c6c5").outcome is not None
+    assert after("8/8/2k5/8/8/5K2/8/7n w - - 5 9", "f3e3").outcome is None
 
 
 def test_whole_game_mobility() -> None:
@@ -232,14 +238,14 @@ def test_repetition(fen: str, first: str, round_trip: str, plies: int) -> None:
 def test_play_goes_on_after_a_repetition() -> None:
     arbiter = after(ROOKS[0], 2 * f"{ROOKS[1]} ")
     assert told(arbiter) == ("G16.5", 8, Basis.REPETITION)
-    assert arbiter.result is not None
-    assert (str(arbiter.result.value), arbiter.result.classical) == ("G16.5", "1/2-1/2")
+    assert arbiter.outcome is not None
+    assert (str(arbiter.outcome.value), arbiter.outcome.classical) == ("G16.5", "1/2-1/2")
     arbiter.push_uci("d2d8")
-    assert arbiter.result is None
+    assert arbiter.outcome is None
     arbiter.pop()
     assert told(arbiter)[2] is Basis.REPETITION
     arbiter.pop()
-    assert arbiter.result is None
+    assert arbiter.outcome is None
     arbiter.push_uci("e5e6")
     assert told(arbiter)[2] is Basis.REPETITION
     arbiter.push_uci("c3c4")
@@ -259,7 +265,7 @@ def test_moves_taken_back_do_not_repeat_a_position() -> None:
     arbiter = Arbiter(ROOKS[0])
     for _ in range(4):
         arbiter.push_uci("c3c4")
-        assert arbiter.result is None
+        assert arbiter.outcome is None
         assert arbiter.pop().uci() == "c3c4"
     with pytest.raises(IndexError):
         arbiter.pop()
@@ -276,16 +282,16 @@ def test_mate_and_stalemate_are_what_they_are(fen: str, value: str, reason: Basi
     """Whatever is said to have accrued before, as in :meth:`Tablebase.probe`."""
     for clock in (0, 3):
         for seventh in ("", "G0.0", "-G0.0", "G0.5", "-G0.5", "G1.0", "-G7.5"):
-            for rules in ("r", "wg"):
+            for rules in Variant:
                 arbiter = Arbiter(f"{fen} {clock} 80 {seventh}", rules=rules)
-                assert arbiter.result == Result(GScore.parse(value), reason), (clock, seventh)
+                assert end(arbiter) == (GScore.parse(value), reason), (clock, seventh)
 
 
 def seen(arbiter: Arbiter) -> tuple[object, ...]:
     """All that an arbiter shows."""
     board = arbiter.board
     position = board.fen(shredder=True), board.chess960, board.move_stack
-    return arbiter.accrued, arbiter.clock, arbiter.result, arbiter.position_score, position
+    return arbiter.accrued, arbiter.clock, arbiter.outcome, arbiter.position_score, position
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tbgen.board.mobility import own_score
+from tbgen.games.referee import Basis, FiftyMoveRule
 from tbgen.games.referee.arbiter import Arbiter
-from tbgen.games.referee.fifty import FiftyMoveRule
-from tbgen.games.referee.result import Basis, Result
 from tbgen.score import GScore
 from tbgen.variant import Variant
 
@@ -45,8 +44,8 @@ class Literal:
         self.diagrams.append(diagram(self.boards[-1]))
         self.moves.append(move)
 
-    def referee(self) -> tuple[GScore, int, Result | None]:
-        """Accrued score, 50-move counter and result."""
+    def referee(self) -> tuple[GScore, int, Basis | None]:
+        """Accrued score, 50-move counter and what has ended it."""
         play, start = self.play, self.boards[0]
         clock = start.halfmove_clock
         accrued = self.seventh if clock > 0 or not play.variant.resets else None
@@ -69,8 +68,7 @@ class Literal:
                 if play.rule == "otb" and own.g <= 3.5:
                     clock = 0
         assert accrued is not None
-        reason = self.reason(clock)
-        return accrued, clock, None if reason is None else Result(accrued, reason)
+        return accrued, clock, self.reason(clock)
 
     def reason(self, clock: int) -> Basis | None:
         board, play = self.boards[-1], self.play
@@ -177,7 +175,7 @@ def seen(arbiter: Arbiter) -> tuple[object, ...]:
     """All that an arbiter shows."""
     board = arbiter.board
     position = board.fen(shredder=True), board.chess960, board.move_stack
-    return arbiter.accrued, arbiter.clock, arbiter.result, arbiter.position_score, position
+    return arbiter.accrued, arbiter.clock, arbiter.outcome, arbiter.position_score, position
 
 
 @settings(deadline=None, max_examples=300)
@@ -189,8 +187,9 @@ def test_any_game(rng: random.Random) -> None:
     rule = rng.choice([rule.value for rule in FiftyMoveRule])
     switch = rng.choice([None, True, False])
     bare_kings = rule in ("improving", "cutermob-legacy") if switch is None else switch
-    variant = Variant.WHOLE_GAME if rng.random() < 0.3 else Variant.R_MOBILITY
-    play = Play(rule, GScore(rng.randrange(26), True), bare_kings, variant)
+    play = Play(
+        rule, GScore(rng.randrange(26), True), bare_kings, Variant("wg" if rng.random() < 0.3 else "r")
+    )
     rank = rng.choice([rng.randrange(2, 26), max(score(start).rank, 2)])
     seventh = rng.choice([None, GScore(rank, True), GScore(rank, False)])
     fen = start.fen(shredder=rng.random() < 0.5)
@@ -202,7 +201,7 @@ def test_any_game(rng: random.Random) -> None:
         bare_kings=switch,
         rules=play.variant,
     )
-    assert (arbiter.bare_kings, arbiter.rules) == (bare_kings, play.variant)
+    assert (arbiter.settings.bare_kings, arbiter.settings.variant) == (bare_kings, play.variant)
     agree(arbiter, game)
     past = [seen(arbiter)]
     for kind in itertools.chain.from_iterable(rng.choices(HABITS, k=rng.randrange(12))):
@@ -240,7 +239,10 @@ def make(arbiter: Arbiter, board: chess.Board, move: chess.Move, way: int) -> No
 
 
 def agree(arbiter: Arbiter, game: Literal) -> None:
-    assert (arbiter.accrued, arbiter.clock, arbiter.result) == game.referee()
+    assert (arbiter.accrued, arbiter.clock, arbiter.basis) == game.referee()
+    outcome = arbiter.outcome
+    assert (outcome is None) == (arbiter.basis is None)
+    assert outcome is None or (outcome.value, outcome.basis) == (arbiter.accrued, arbiter.basis)
     assert arbiter.position_score == score(game.boards[-1])
     assert arbiter.board.fen(shredder=True).split()[:4] == game.boards[-1].fen(shredder=True).split()[:4]
 

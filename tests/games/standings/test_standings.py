@@ -12,9 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tbgen.errors import UsageError
-from tbgen.games.referee import Adjudication, Basis, FiftyMoveRule
+from tbgen.games.outcome import Basis, Outcome
+from tbgen.games.settings import FiftyMoveRule, GameSettings
 from tbgen.games.standings import GameRecord, elo, sprt, standings
-from tbgen.games.tagging import Verdict
 from tbgen.score import GScore
 from tbgen.scoring import EXPONENTIAL, Komi, Scheme, Scoring
 from tbgen.variant import Variant
@@ -137,10 +137,10 @@ def game(
     scoring: Scoring = EXPONENTIAL,
 ) -> GameRecord:
     score = GScore.parse(value)
-    outcome = Adjudication(score, basis, GScore.parse(accrued or value))
+    settings = GameSettings(Variant.R_MOBILITY, FiftyMoveRule.LEGACY, False, scoring)
     decisive = ("1-0" if score.white else "0-1") if score.rank == 0 else "1/2-1/2"
-    verdict = Verdict(outcome, scoring, FiftyMoveRule.LEGACY, Variant.R_MOBILITY, result or decisive)
-    return GameRecord("x.pgn", 1, white, black, verdict)
+    outcome = Outcome(score, basis, GScore.parse(accrued or value), settings, recorded=result or decisive)
+    return GameRecord("x.pgn", 1, white, black, outcome)
 
 
 def places(games: Sequence[GameRecord], scheme: Scheme = Scheme.EXPONENTIAL) -> list[tuple[int, str]]:

@@ -1,0 +1,104 @@
+"""How a game ended and what it is worth: the one record of it, from the arbiter to tags and standings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from tbgen.errors import MissingTableError
+from tbgen.games.settings import GameSettings
+from tbgen.score import GScore
+
+__all__ = ["Basis", "Outcome", "classical"]
+
+
+class Basis(StrEnum):
+    """What ended a game, or what its result rests on; the value is what the tag ``RMobilityBasis`` says."""
+
+    MATE = "mate"
+    STALEMATE = "stalemate"
+    BARE_KINGS = "bare kings"
+    """Kings alone, and twice in a row the side to move has all of a king's eight moves."""
+    FIFTY_MOVES = "fifty-move rule"
+    REPETITION = "repetition"
+    TABLEBASE = "tablebase"
+    """Best play of both sides from the position and the accrued score in which the game stopped."""
+    TIME_FORFEIT = "time forfeit"
+    ILLEGAL_MOVE = "illegal move"
+    ABANDONED = "abandoned"
+    """The loser crashed, lost his connection or left."""
+    RESIGNATION = "resignation"
+    """Said so, or a win of which the PGN says nothing."""
+    ADJUDICATION = "adjudication"
+    """An arbiter, a tablebase or the engines' evaluations gave it to one side; cursed wins are among them."""
+    FORFEIT = "forfeit"
+    """Won off the board in another way, or nobody tells how; tbgen 0.1 called all wins off the board so."""
+    PLAYED = "played"
+    """The accrued score of a game that stopped where no table can say more: not proven."""
+    TABLE_MISSING = "table missing"
+    """The accrued score of a game that stopped where a table could say more, but is not there: not proven."""
+
+    @property
+    def final(self) -> bool:
+        """Whether no move is left."""
+        return self in _FINAL
+
+    @property
+    def off_board(self) -> bool:
+        """Whether one side has won otherwise than by what is on the board."""
+        return self in _OFF_BOARD
+
+    @property
+    def proven(self) -> bool:
+        """Whether nothing better could have been shown."""
+        return self not in _UNPROVEN
+
+
+_FINAL: Final = frozenset({Basis.MATE, Basis.STALEMATE})
+_OFF_BOARD: Final = frozenset(
+    {
+        *(Basis.TIME_FORFEIT, Basis.ILLEGAL_MOVE, Basis.ABANDONED, Basis.RESIGNATION),
+        *(Basis.ADJUDICATION, Basis.FORFEIT),
+    }
+)
+_UNPROVEN: Final = frozenset({Basis.PLAYED, Basis.TABLE_MISSING})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a game ended and what it is worth."""
+
+    value: GScore
+    """The result."""
+    basis: Basis
+    """What the result rests on."""
+    accrued: GScore
+    """The accrued score when it ended."""
+    settings: GameSettings
+    """By what it was refereed and is scored."""
+    depth: int | None = None
+    """Plies in which best play makes the value the accrued score, if the basis is a tablebase."""
+    ending: str = ""
+    """What the game's PGN says of its end, one printable line; empty if it says nothing."""
+    recorded: str = "*"
+    """The classical result that the game's PGN has."""
+    missing: MissingTableError | None = field(default=None, compare=False)
+    """The table that would have given the exact result, exactly if the basis is that it is missing."""
+
+    @property
+    def proven(self) -> bool:
+        """Whether nothing better could have been shown."""
+        return self.basis.proven
+
+    @property
+    def classical(self) -> str:
+        """The result in chess, see :func:`classical`."""
+        return classical(self.value)
+
+
+def classical(value: GScore) -> str:
+    """Return what a result is in chess, where nothing but mate wins: ``1-0``, ``0-1`` or ``1/2-1/2``."""
+    if value.rank:
+        return "1/2-1/2"
+    return "1-0" if value.white else "0-1"

@@ -1,0 +1,160 @@
+"""By what games are refereed and scored: what is asked for, and what that comes to for one game."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from tbgen.errors import UsageError, quote
+from tbgen.games.pgn import tags
+from tbgen.score import GScore
+from tbgen.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, OTB_CUTOFF, Komi, Scheme, Scoring, parse_cutoff
+from tbgen.variant import Variant
+
+__all__ = ["FiftyMoveRule", "GameOptions", "GameSettings", "unknown_scoring"]
+
+PLIES: Final = 100
+"""The counter at which the rule ends a game."""
+
+
+class FiftyMoveRule(StrEnum):
+    """When fifty moves of both sides without progress end a game."""
+
+    IMPROVING = "improving"
+    """cuteRMob's default: an accrued score that improves to one below the cutoff is progress."""
+    LEGACY = "legacy"
+    """Captures and pawn moves alone are progress; the 100th ply counts only if it mates or stalemates."""
+    CUTERMOB_LEGACY = "cutermob-legacy"
+    """As legacy, but the 100th ply never counts; for comparison with cuteRMob's files."""
+    NONE = "none"
+    """No such rule, as tables have it."""
+    OTB = "otb"
+    """Over the board: a new record of G3.5 or less is progress."""
+
+    @classmethod
+    def parse(cls, text: str) -> FiftyMoveRule:
+        """Read the name of a rule.
+
+        :raises UsageError: if there is no rule of that name.
+        """
+        try:
+            return cls(text.lower())
+        except ValueError:
+            names = ", ".join(rule.value for rule in cls)
+            raise UsageError(f"{quote(text)} is not a 50-move rule: expected one of {names}") from None
+
+    @property
+    def bare_kings_end(self) -> bool:
+        """Whether the rule goes with an end by bare kings, which cuteRMob has and the TCEC wiki has not."""
+        return self in (FiftyMoveRule.IMPROVING, FiftyMoveRule.CUTERMOB_LEGACY)
+
+    def is_progress(self, improved: GScore, cutoff: GScore) -> bool:
+        """Tell whether an accrued score that has just improved starts the count anew."""
+        match self:
+            case FiftyMoveRule.IMPROVING:
+                return improved.rank < cutoff.rank
+            case FiftyMoveRule.OTB:
+                return improved.rank < OTB_CUTOFF.rank
+            case _:
+                return False
+
+    def counts(self, clock: int, terminal: bool) -> bool:
+        """Tell whether the score of a position counts, by the plies without progress up to it.
+
+        :param terminal: whether it is mate or stalemate.
+        """
+        match self:
+            case FiftyMoveRule.LEGACY:
+                return clock < PLIES or terminal
+            case FiftyMoveRule.CUTERMOB_LEGACY:
+                return clock < PLIES
+            case _:
+                return True
+
+    def ends(self, clock: int) -> bool:
+        """Tell whether the rule ends the game."""
+        return self is not FiftyMoveRule.NONE and clock >= PLIES
+
+
+@dataclass(frozen=True, slots=True)
+class GameSettings:
+    """By what one game is refereed and scored, all of it decided."""
+
+    variant: Variant
+    fifty_move_rule: FiftyMoveRule
+    bare_kings: bool
+    """Whether bare kings with free moves end the game."""
+    scoring: Scoring
+    """Its cutoff is also the score from which on the rule ``improving`` sees no progress."""
+    unknown_scoring: str | None = None
+    """A scoring that the game's tag names and nobody knows; it is scored exponentially then."""
+
+
+@dataclass(frozen=True, slots=True)
+class GameOptions:
+    """What is asked for about many games; None leaves it to the tags of each."""
+
+    variant: Variant
+    fifty_move_rule: FiftyMoveRule | None = None
+    """Left to the game: its own tag, else ``improving`` if cuteRMob refereed it by that, else ``legacy``."""
+    cutoff: GScore | None = None
+    """Left to the game: the tag ``RMobilityCutoff``, else G6.0."""
+    bare_kings: bool | None = None
+    """Left to the game: bare kings end it if it has cuteRMob's tag ``Legacy``, else the 50-move rule says."""
+    scheme: Scheme | None = None
+    """Left to the game: the tag ``RMobilityScoring``, else exponential."""
+    komi: Komi | None = None
+    """The komi of games without a tag ``Komi``; None stands for G5.75."""
+
+    @property
+    def fixed(self) -> bool:
+        """Whether games are not to be refereed by what their tags say."""
+        return self.fifty_move_rule is not None or self.bare_kings is not None
+
+    def settings(self, game: Mapping[str, str]) -> GameSettings:
+        """Return the settings for a game with some tags: the same object for the same ones.
+
+        :raises UsageError: if its tags mean nothing, or allow no full points.
+        """
+        names = (tags.FIFTY_MOVES, tags.CUTOFF, tags.LEGACY, tags.SCORING, tags.KOMI)
+        return _resolved(self, *map(game.get, names))
+
+
+@functools.lru_cache(256)
+def _resolved(
+    options: GameOptions,
+    fifty_moves: str | None,
+    cutoff: str | None,
+    legacy: str | None,
+    scoring: str | None,
+    komi: str | None,
+) -> GameSettings:
+    """Return the settings by options and the values of a game's tags, None for a tag that is not there."""
+    rule = options.fifty_move_rule
+    if rule is None and fifty_moves is not None:
+        rule = FiftyMoveRule.parse(fifty_moves)
+    elif rule is None:
+        cutermob = cutoff is not None and legacy is None
+        rule = FiftyMoveRule.IMPROVING if cutermob else FiftyMoveRule.LEGACY
+    bare_kings = options.bare_kings
+    if bare_kings is None:
+        bare_kings = legacy is not None or rule.bare_kings_end
+    limit = options.cutoff
+    if limit is None:
+        limit = DEFAULT_CUTOFF if cutoff is None else parse_cutoff(cutoff)
+    scheme, unknown = options.scheme, None
+    if scheme is None:
+        try:
+            scheme = Scheme.EXPONENTIAL if scoring is None else Scheme.parse(scoring)
+        except UsageError:
+            scheme, unknown = Scheme.EXPONENTIAL, scoring
+    belongs = (options.komi or DEFAULT_KOMI) if komi is None else Komi.parse(komi)
+    return GameSettings(options.variant, rule, bare_kings, Scoring(scheme, limit, belongs), unknown)
+
+
+def unknown_scoring(name: str) -> str:
+    """Return the sentence about a scoring that a game's tag names and nobody knows."""
+    return f"there is no scoring {quote(name)}, which its tag names, so its points are exponential"

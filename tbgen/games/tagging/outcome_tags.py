@@ -1,0 +1,98 @@
+"""The outcome of a game as tags, in the bytes of the game, and back from there."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from tbgen.games.outcome import Basis, Outcome
+from tbgen.games.pgn import tags
+from tbgen.games.pgn.splitter import RawGame, Tag
+from tbgen.games.settings import FiftyMoveRule, GameOptions
+from tbgen.score import GScore
+from tbgen.scoring import Scheme
+from tbgen.variant import Variant
+
+_BREAK: Final = re.compile(rb"\r\n|\n|\r")
+_LAST_BREAK: Final = re.compile(rb"(?:\r\n|\n|\r)\Z")
+
+
+def tags_of(outcome: Outcome) -> dict[str, str]:
+    """Return the tags that tell an outcome; the komi only where it counts."""
+    settings = outcome.settings
+    names, scoring = tags.RESULT[settings.variant], settings.scoring
+    told = {
+        names.result: str(outcome.value),
+        tags.POINTS: scoring.tag(outcome.value),
+        names.basis: outcome.basis.value,
+        names.accrued: str(outcome.accrued),
+        tags.CUTOFF: str(scoring.cutoff),
+        tags.SCORING: scoring.scheme.value.capitalize(),
+        tags.FIFTY_MOVES: settings.fifty_move_rule.value,
+    }
+    if scoring.scheme in (Scheme.KOMI, Scheme.FULL):
+        told[tags.KOMI] = str(scoring.komi)
+    return told
+
+
+def outcome_of_tags(game: Mapping[str, str], options: GameOptions) -> Outcome | None:
+    """Return the outcome that :func:`tags_of` has left in the tags of a game, None if there is none.
+
+    Result, basis and 50-move rule are what the tags say; the scoring is what the options ask for.
+    """
+    names = tags.RESULT[options.variant]
+    try:
+        rule = FiftyMoveRule.parse(game[tags.FIFTY_MOVES])
+        return Outcome(
+            GScore.parse(game[names.result]),
+            Basis(game[names.basis]),
+            GScore.parse(game[names.accrued]),
+            replace(options.settings(game), fifty_move_rule=rule),
+            recorded=game.get("Result", "*").strip(),
+        )
+    except (KeyError, ValueError):
+        return None
+
+
+def with_tags(raw: RawGame, told: Mapping[str, str], variant: Variant) -> bytes:
+    """Return the bytes of a game with tags that tell its outcome, in place of those of an earlier one.
+
+    They go behind the tag ``Result``, else where the earlier ones stood, else to the end of the tags, with
+    the line breaks that are there. A komi that the game has stays, as does its result by the other variant.
+    """
+    ours = tags.REPLACED[variant]
+    old = [tag for tag in raw.tags if tag.name in ours]
+    kept = [tag for tag in raw.tags if tag.name not in ours]
+    there = {tag.name for tag in kept}
+    place, blank = _place(raw, kept, old)
+    before, behind = _without(old, raw.data, 0, place), _without(old, raw.data, place, len(raw.data))
+    found = _LAST_BREAK.search(before) or _BREAK.search(behind)
+    newline = b"\n" if found is None else found[0]
+    if newline == b"\r" and behind.startswith(b"\n"):
+        newline = b"\n"  # else the two would make one
+    if kept and place == kept[-1].end and not before.endswith((b"\n", b"\r")):
+        before += newline  # the file ends with a tag, and without a line break
+    block = [f'[{name} "{value}"]'.encode() + newline for name, value in told.items() if name not in there]
+    return b"".join([before, *block, newline * blank, behind])
+
+
+def _without(old: list[Tag], data: bytes, start: int, end: int) -> bytes:
+    """Return a part of the bytes of a game without the lines of some tags."""
+    parts: list[bytes] = []
+    for tag in old:
+        if start <= tag.start < end:
+            parts.append(data[start : tag.start])
+            start = tag.end
+    return b"".join([*parts, data[start:end]])
+
+
+def _place(raw: RawGame, kept: list[Tag], old: list[Tag]) -> tuple[int, bool]:
+    """Return where tags go, and whether an empty line has to follow because moves do."""
+    result = next((tag for tag in kept if tag.name == "Result"), None)
+    if result is not None:
+        return result.end, False
+    if old:
+        return old[0].start, False
+    if kept:
+        return kept[-1].end, False
+    return raw.movetext, True
