@@ -7,8 +7,8 @@ from pathlib import Path
 
 import chess
 import pytest
-from tbgen.games.referee.result import Basis
 
+from tbgen.games.outcome import Basis
 from tbgen.games.referee.adjudication import adjudicate
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.material import all_materials
@@ -66,7 +66,7 @@ def test_best_play_reaches_the_value_when_promised(tablebase: Tablebase) -> None
         value, due = promised.value, promised.depth
         arbiter, ply = refereed(start, accrued), 0
         assert arbiter.accrued == promised.accrued
-        while arbiter.result is None and (due > 0 or ply < promised.depth + FURTHER):
+        while arbiter.outcome is None and (due > 0 or ply < promised.depth + FURTHER):
             verdict = adjudicate(arbiter, tablebase)
             assert (verdict.value, verdict.depth, verdict.basis) == (value, due, Basis.TABLEBASE), start.fen()
             assert (arbiter.accrued == value) == (due == 0), start.fen()
@@ -80,9 +80,9 @@ def test_best_play_reaches_the_value_when_promised(tablebase: Tablebase) -> None
         assert due == 0, start.fen()
         assert arbiter.accrued == value, start.fen()
         assert adjudicate(arbiter, tablebase).value == value, start.fen()
-        assert arbiter.result is None or arbiter.result.value == value, start.fen()
+        assert arbiter.outcome is None or arbiter.result.value == value, start.fen()
         assert ply >= promised.depth, start.fen()
-        ends[None if arbiter.result is None else arbiter.result.reason] += 1
+        ends[None if arbiter.outcome is None else arbiter.basis] += 1
         longest = max(longest, promised.depth)
     assert min(ends[reason] for reason in OVER) > 10, ends
     assert longest > 60
@@ -109,7 +109,7 @@ def test_no_defence_makes_it_better(tablebase: Tablebase) -> None:
             assert value <= before if errs else value >= before, (start.fen(), accrued, errs)
         if arbiter.result is not None:
             assert arbiter.result.value == value
-        ends[None if arbiter.result is None else arbiter.result.reason] += 1
+        ends[None if arbiter.outcome is None else arbiter.basis] += 1
         worse += value != first
     assert min(ends[reason] for reason in (*OVER, None)) > 10, ends
     assert worse > 100
