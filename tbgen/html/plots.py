@@ -37,6 +37,7 @@ __all__ = [
     "logarithmic",
     "png",
     "svg",
+    "top_above",
 ]
 
 INK: Final = "#1c1c1c"
@@ -70,6 +71,9 @@ _SETTINGS: Final[Any] = {
     "ytick.color": INK,
     "legend.frameon": False,
 }
+
+_BOTTOM: Final = 0.7
+"""Where logarithmic scales begin, so that a bar of 1 is seen."""
 
 _RULES: Final = "\n".join(
     f'[style*="{what}: {light}"] {{{what}: {dark} !important}}'
@@ -129,11 +133,23 @@ def embedded(image: bytes, alternative: str) -> Markup:
 def logarithmic(panel: Axes, top: float) -> None:
     """Let a panel count on a logarithmic scale from 1 up to a number."""
     panel.set_yscale("log")
-    panel.set_ylim(0.7, top)
+    panel.set_ylim(_BOTTOM, top)
     panel.yaxis.set_major_formatter(FuncFormatter(lambda count, _: f"{count:,.0f}"))
     panel.yaxis.set_minor_locator(NullLocator())
     panel.grid(axis="y", color=SOFT, linewidth=0.3)
     bare(panel)
+
+
+def top_above(highest: float, room: float) -> float:
+    """Return where the scale of :func:`logarithmic` has to end for labels above the data.
+
+    :param highest: where the highest label begins.
+    :param room: which part of the panel's height labels take, 0 to 1.
+
+    >>> round(top_above(70, 0.5))
+    7000
+    """
+    return float(_BOTTOM * (highest / _BOTTOM) ** (1 / (1 - room)))
 
 
 def bare(panel: Axes) -> None:

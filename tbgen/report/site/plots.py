@@ -6,11 +6,24 @@ dashes and markers, heat maps have numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from tbgen.html.plots import FIRST, FIRST_FILL, INK, SECOND, SECOND_FILL, SOFT, figure, logarithmic, png, svg
+from tbgen.html.plots import (
+    FIRST,
+    FIRST_FILL,
+    INK,
+    SECOND,
+    SECOND_FILL,
+    SOFT,
+    figure,
+    logarithmic,
+    png,
+    svg,
+    top_above,
+)
 from tbgen.report.model import Counts, Distribution, KingMap
 from tbgen.report.site.value_groups import VALUE_GROUPS, by_group
 from tbgen.score import GScore
@@ -30,6 +43,8 @@ _LINES: Final = (
 )
 """Dashes, marker and colour of the line of each group of values."""
 _SIDES: Final = ("White to move", "Black to move")
+_GAP: Final = 1.3
+"""How much higher than its bar a label begins, on a logarithmic scale."""
 _MAPPED: Final = 2
 """Values with a heat map of their own."""
 
@@ -44,6 +59,13 @@ class Plot:
 
 def value_plot(title: str, distribution: Distribution) -> Plot:
     """Draw how many positions on the board have which value, per side to move, on a logarithmic scale."""
+    with value_figure(title, distribution) as drawing:
+        return _drawn(drawing)
+
+
+@contextmanager
+def value_figure(title: str, distribution: Distribution) -> Iterator[Figure]:
+    """Give the plot of :func:`value_plot` before it is rendered."""
     values = sorted({value for counts in distribution.board for value in counts}, reverse=True)
     with figure(9, 6) as drawing:
         axes = drawing.subplots(2, 1, sharex=True)
@@ -55,7 +77,7 @@ def value_plot(title: str, distribution: Distribution) -> Plot:
         axes[1].tick_params(axis="x", labelsize=9 if len(values) <= 40 else 6.5, length=2)
         axes[1].set_xlabel("value, best for White at the left (plain: White holds it; hatched: Black)")
         axes[1].set_xlim(-0.7, len(values) - 0.3)
-        return _drawn(drawing)
+        yield drawing
 
 
 def _value_bars(panel: Axes, values: Sequence[GScore], distribution: Distribution, side: int) -> None:
@@ -71,19 +93,19 @@ def _value_bars(panel: Axes, values: Sequence[GScore], distribution: Distributio
             linewidth=0.6,
             hatch=None if white else "////",
         )
-    most = max([*counts, 1])
-    logarithmic(panel, most * (3 if len(values) <= 24 else 8))
+    upright = len(values) > 16
+    logarithmic(panel, top_above(max([*counts, 1]) * _GAP, 0.2 if upright else 0.1))
     for place, value in enumerate(values):
         share = distribution.share(side, value)
         if share >= 0.0005:
             panel.text(
                 place,
-                counts[place] * 1.3,
+                counts[place] * _GAP,
                 f"{share:.1%}",
                 ha="center",
                 va="bottom",
                 fontsize=7.5 if len(values) <= 24 else 6,
-                rotation=0 if len(values) <= 16 else 90,
+                rotation=90 if upright else 0,
             )
     panel.set_title(f"{_SIDES[side]}, {distribution.total(side):,} positions", fontsize=10, loc="left")
     panel.set_ylabel("positions on the board")
