@@ -136,7 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
     threads = arguments.threads or min(processors(), _MOST_THREADS)
 
     from tbgen import __version__
-    from tbgen.report.site.files import everything
+    from tbgen.report.data.files import everything
     from tbgen.report.site.site import Site
 
     both = _under_both_rules(tasks)
@@ -198,7 +198,7 @@ def _reports(
 ) -> Iterator[TableReport]:
     """Yield the report of each table when its page is written."""
     from tbgen.probe.tablebase import Tablebase
-    from tbgen.report.facts.table import report_table
+    from tbgen.report.facts.table_report import report_table
 
     every = {(task.material, task.variant) for task in tasks}
     if site is not None:

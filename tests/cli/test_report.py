@@ -9,12 +9,12 @@ from typing import Any
 import html5lib
 import pytest
 
-import tbgen.report.facts.table
+import tbgen.report.facts.table_report
 from tbgen.cli.main import main
 from tbgen.cli.report import Clock, Task
 from tbgen.material import Material
+from tbgen.report.data.documents import document
 from tbgen.report.model import TableReport
-from tbgen.report.site.data import document
 from tbgen.report.site.site import Site
 from tbgen.variant import Variant
 
@@ -79,13 +79,13 @@ def test_all_tables_that_are_there(
 def watch(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Note which tables are reported on."""
     asked = []
-    real = tbgen.report.facts.table.report_table
+    real = tbgen.report.facts.table_report.report_table
 
     def noting(directory: Path, material: Material, *rest: Any, **options: Any) -> TableReport:
         asked.append(material.name)
         return real(directory, material, *rest, **options)
 
-    monkeypatch.setattr(tbgen.report.facts.table, "report_table", noting)
+    monkeypatch.setattr(tbgen.report.facts.table_report, "report_table", noting)
     return asked
 
 
@@ -94,7 +94,9 @@ def test_json(capsys: pytest.CaptureFixture[str], directory: Path, tmp_path: Pat
     output = capsys.readouterr()
     both = json.loads(output.out)
     with tbgen.open_tablebase(directory) as tables:
-        report = tbgen.report.facts.table.report_table(directory, "KvK", Variant.R_MOBILITY, lines=tables)
+        report = tbgen.report.facts.table_report.report_table(
+            directory, "KvK", Variant.R_MOBILITY, lines=tables
+        )
     assert both["tables"] == [json.loads(json.dumps(document(report)))]
     assert [entry["g"] for entry in both["records"]["r"]] == ["G1.5", "G2.5", "G3.5", "G4.5", "G5.5", "G8.5"]
     assert (tmp_path / "tables/KvK.r.html").exists()

@@ -8,7 +8,7 @@ import pytest
 
 from tbgen.index.position import locate
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.report.facts.table import report_table
+from tbgen.report.facts.table_report import report_table
 from tbgen.report.model import AccruedCounts, AccruedView
 from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path

@@ -7,9 +7,10 @@ import chess
 import pytest
 
 from tbgen.material import Material
-from tbgen.report.facts.table import report_table
+from tbgen.report.facts.table_report import report_table
 from tbgen.report.model import TableReport
-from tbgen.report.scan.scan import Scan, scan
+from tbgen.report.scan.counting import count_table
+from tbgen.report.scan.table_counts import TableCounts
 from tbgen.score import GScore
 from tbgen.variant import Variant
 from tests.support.report_positions import images_of, on_board, positions, up_to_symmetry
@@ -145,7 +146,7 @@ def worth(value: GScore, white: bool) -> GScore:
 def test_totals_of_four_men(name: str, tables: Path) -> None:
     """Up to symmetry as the file says; on the board twice that with pawns, almost eight times without."""
     report = report_table(tables, name, Variant.R_MOBILITY)
-    scanned = scan(tables, Material.parse(name), Variant.R_MOBILITY)
+    scanned = count_table(tables, Material.parse(name), Variant.R_MOBILITY)
     found = report.distribution
     assert tuple(found.canonical_total(side) for side in SIDES) == scanned.info.positions
     assert sum(sum(side.values()) for side in found.en_passant) == scanned.info.ep_positions
@@ -164,20 +165,20 @@ def test_totals_of_four_men(name: str, tables: Path) -> None:
 def test_threads_and_progress(three_men: Path) -> None:
     """The same numbers, with one thread and with three."""
     seen: list[tuple[int, int]] = []
-    one = scan(
+    one = count_table(
         three_men,
         Material.parse("KPvK"),
         Variant.R_MOBILITY,
         threads=1,
         progress=lambda *step: seen.append(step),
     )
-    three = scan(three_men, Material.parse("KPvK"), Variant.R_MOBILITY, threads=3)
+    three = count_table(three_men, Material.parse("KPvK"), Variant.R_MOBILITY, threads=3)
     assert numbers(one) == numbers(three)
     assert seen == sorted(seen)
     assert seen[-1] == (2 * one.info.size, 2 * one.info.size)
 
 
-def numbers(scanned: Scan) -> list[object]:
+def numbers(scanned: TableCounts) -> list[object]:
     arrays = (scanned.counts, scanned.symmetric, scanned.king, scanned.states, scanned.states_symmetric)
     return [*(array.tobytes() for array in arrays), scanned.longest, scanned.longest_passing]
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from tbgen.probe.tablebase import open_tablebase
+from tbgen.report.data.documents import document
+from tbgen.report.data.rows import CSV, overall_document
 from tbgen.report.facts.records import overall_records
-from tbgen.report.facts.table import report_table
+from tbgen.report.facts.table_report import report_table
 from tbgen.report.model import TableReport
-from tbgen.report.site.data import CSV, document, overall_document
 from tbgen.variant import Variant
 
 

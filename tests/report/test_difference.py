@@ -12,8 +12,9 @@ import pytest
 
 from tbgen.errors import TbgenError
 from tbgen.material import Material
-from tbgen.report.facts.difference import EXAMPLES, Difference, difference, document
-from tbgen.report.facts.table import report_table
+from tbgen.report.data.documents import difference_document
+from tbgen.report.facts.difference import EXAMPLES, Difference, difference
+from tbgen.report.facts.table_report import report_table
 from tbgen.report.scan.source import TableSource
 from tbgen.report.site.site import Site
 from tbgen.score import NONE, GScore
@@ -130,5 +131,5 @@ def test_the_page(three_men: Path, altered: Path, tmp_path: Path) -> None:
     assert cells[3:5] == [f"{found.positions[1]:,}", f"{found.differing[1]:,}"]
     assert [code.text for code in page.iter("code")] == [example.fen for example in found.examples]
     (written,) = json.loads((tmp_path / "differences.json").read_text())
-    assert written == json.loads(json.dumps(document(found)))
+    assert written == json.loads(json.dumps(difference_document(found)))
     assert sum(pair["count"] for pair in written["white"]["pairs"]) == found.differing[0]

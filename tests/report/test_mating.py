@@ -8,11 +8,12 @@ import pytest
 from tbgen.errors import MissingTableError, UsageError
 from tbgen.material import Material
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.report.facts.endgames import UNUSUAL_SHARE, endgame, meaning, percent
+from tbgen.report.facts.endgames import UNUSUAL_SHARE, endgame
 from tbgen.report.facts.mating import mating_potential, mating_rule
 from tbgen.report.facts.wiki import SHOWN
+from tbgen.report.facts.wording import meaning, percent
 from tbgen.report.model import Endgame, Verdict
-from tbgen.report.scan.scan import scan
+from tbgen.report.scan.counting import count_table
 from tbgen.score import GScore
 from tbgen.variant import Variant
 
@@ -130,7 +131,7 @@ def test_errors(three_men: Path, tmp_path: Path) -> None:
 
 
 def given(directory: Path, name: str) -> Endgame:
-    return endgame(scan(directory, Material.parse(name), Variant.R_MOBILITY))
+    return endgame(count_table(directory, Material.parse(name), Variant.R_MOBILITY))
 
 
 def modes(found: Endgame) -> list[str]:
@@ -202,4 +203,4 @@ def test_what_is_asked_of_whom(three_men: Path, monkeypatch: pytest.MonkeyPatch)
     assert mating_potential("KRvK") == mating_potential("KRvK", three_men)
     assert mating_potential("KvKR") == mating_potential("KRvK")
     with pytest.raises(UsageError, match="the scan is of KNvK by the rules r, not of KQvK by r"):
-        mating_potential("KQvK", scan(three_men, Material.parse("KNvK"), Variant.R_MOBILITY))
+        mating_potential("KQvK", count_table(three_men, Material.parse("KNvK"), Variant.R_MOBILITY))

@@ -15,7 +15,7 @@ from tbgen.material import Material, all_materials
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.report.facts.records import overall_records, records_of, with_line
 from tbgen.report.model import Record
-from tbgen.report.scan.scan import scan
+from tbgen.report.scan.counting import count_table
 from tbgen.score import GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
@@ -35,7 +35,7 @@ LONGEST = {
 
 
 def records(directory: Path, name: str) -> list[Record]:
-    return records_of(scan(directory, Material.parse(name), Variant.R_MOBILITY))
+    return records_of(count_table(directory, Material.parse(name), Variant.R_MOBILITY))
 
 
 @pytest.mark.parametrize("name", THREE_MEN)
@@ -88,7 +88,7 @@ def test_known_positions(three_men: Path) -> None:
 @pytest.mark.slow
 def test_en_passant_positions_take_part(tables: Path) -> None:
     """No position of KPvKP without the right takes as long to some of its values."""
-    scanned = scan(tables, Material.parse("KPvKP"), Variant.R_MOBILITY)
+    scanned = count_table(tables, Material.parse("KPvKP"), Variant.R_MOBILITY)
     passing = [record for record in records_of(scanned) if chess.Board(record.fen).ep_square is not None]
     with open_tablebase(tables) as base:
         for record in records_of(scanned):

@@ -19,11 +19,12 @@ import pytest
 from tbgen.errors import TbgenError
 from tbgen.material import all_materials
 from tbgen.probe.tablebase import Tablebase
+from tbgen.report.data.documents import document
+from tbgen.report.data.rows import CSV
 from tbgen.report.facts.records import overall_records
-from tbgen.report.facts.table import report_table
+from tbgen.report.facts.table_report import report_table
 from tbgen.report.model import LinePoint, TableReport
 from tbgen.report.site import filters
-from tbgen.report.site.data import CSV, document
 from tbgen.report.site.site import Site
 from tbgen.score import GScore
 from tbgen.text import part_of, plies, share

@@ -12,7 +12,7 @@ from tbgen.generator import build
 from tbgen.material import Material, all_materials
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.report.facts.difference import difference
-from tbgen.report.facts.table import report_table
+from tbgen.report.facts.table_report import report_table
 from tbgen.report.scan.source import TableSource
 from tbgen.variant import Variant
 from tests.support.builds import Silent

@@ -124,33 +124,3 @@ def _note(
         found = (int(depth[slot]), -(start + slot), int(other_depth[slot]))
         if (side, kind) not in longest or found > longest[side, kind]:
             longest[side, kind] = found
-
-
-def document(found: Difference) -> dict[str, Any]:
-    """Return a difference for JSON."""
-    return {
-        "material": found.material.name,
-        **{
-            name: {
-                "positions": found.positions[side],
-                "differing": found.differing[side],
-                "pairs": [
-                    {"r": str(r), "wg": str(wg), "count": count}
-                    for (r, wg), count in found.sides[side].items()
-                ],
-            }
-            for side, name in enumerate(("white", "black"))
-        },
-        "examples": [
-            {
-                "r": str(example.r),
-                "wg": str(example.wg),
-                "to_move": "white" if example.white_to_move else "black",
-                "count": example.count,
-                "fen": example.fen,
-                "r_depth": example.r_depth,
-                "wg_depth": example.wg_depth,
-            }
-            for example in found.examples
-        ],
-    }

@@ -7,9 +7,10 @@ import numpy as np
 
 from tbgen.index.boards import board_of
 from tbgen.report.facts.wiki import PAGE, SHOWN
+from tbgen.report.facts.wording import meaning, percent
 from tbgen.report.model import Counts, Endgame, Typical, UnusualValue, WikiExample
-from tbgen.report.scan.scan import CAPTURES, LIKE_BISHOPS, QUIET, Scan
-from tbgen.report.scan.scan import Counts as Numbers
+from tbgen.report.scan.table_counts import CAPTURES, LIKE_BISHOPS, QUIET, TableCounts
+from tbgen.report.scan.table_counts import Counts as Numbers
 from tbgen.score import GScore
 
 UNUSUAL_SHARE: Final = 0.05
@@ -19,7 +20,7 @@ _OVER: Final = (0, 1, 254, 255)
 """Codes of mate and stalemate; at depth 0 the game is over."""
 
 
-def counted(numbers: Numbers) -> Counts:
+def by_score(numbers: Numbers) -> Counts:
     """Return numbers by code as numbers by score, best for White first."""
     return {GScore.from_code(code): int(numbers[code]) for code in np.flatnonzero(numbers).tolist()}
 
@@ -31,7 +32,7 @@ def without_over(counts: Numbers) -> Numbers:
     return kept
 
 
-def endgame(scanned: Scan) -> Endgame:
+def endgame(scanned: TableCounts) -> Endgame:
     """Return what an endgame gives, from the scan of its table."""
     sides = (_typical(scanned, 0), _typical(scanned, 1))
     return Endgame(
@@ -44,7 +45,7 @@ def endgame(scanned: Scan) -> Endgame:
     )
 
 
-def _typical(scanned: Scan, side: int) -> Typical:
+def _typical(scanned: TableCounts, side: int) -> Typical:
     by_class = scanned.on_board()[side]
     everything = by_class.sum(axis=0)
     quiet = without_over(by_class[[0, LIKE_BISHOPS]].sum(axis=0)).sum(axis=1)
@@ -57,7 +58,7 @@ def _typical(scanned: Scan, side: int) -> Typical:
         positions=int(everything.sum()),
         over=int(everything[list(_OVER), 0].sum()),
         captures=int(by_class[[CAPTURES, CAPTURES | LIKE_BISHOPS]].sum()),
-        quiet=counted(quiet),
+        quiet=by_score(quiet),
         mode=mode,
         median=median,
         best=GScore.from_code(codes[0]) if codes else None,
@@ -65,7 +66,7 @@ def _typical(scanned: Scan, side: int) -> Typical:
     )
 
 
-def _unusual(scanned: Scan, sides: tuple[Typical, Typical]) -> list[UnusualValue]:
+def _unusual(scanned: TableCounts, sides: tuple[Typical, Typical]) -> list[UnusualValue]:
     found = []
     for side, typical in enumerate(sides):
         for value, count in typical.quiet.items():
@@ -76,7 +77,7 @@ def _unusual(scanned: Scan, sides: tuple[Typical, Typical]) -> list[UnusualValue
     return found
 
 
-def _examples(scanned: Scan, sides: tuple[Typical, Typical]) -> list[WikiExample]:
+def _examples(scanned: TableCounts, sides: tuple[Typical, Typical]) -> list[WikiExample]:
     found = []
     shown = SHOWN.get(scanned.material.name, ()) if scanned.info.variant.resets else ()
     for fen, text, line in shown:
@@ -87,7 +88,7 @@ def _examples(scanned: Scan, sides: tuple[Typical, Typical]) -> list[WikiExample
     return found
 
 
-def _sentence(scanned: Scan, sides: tuple[Typical, Typical]) -> str:
+def _sentence(scanned: TableCounts, sides: tuple[Typical, Typical]) -> str:
     """Return the typical values and their range in plain English."""
     parts = []
     for mover, typical in zip(("White", "Black"), sides, strict=True):
@@ -107,27 +108,3 @@ def _sentence(scanned: Scan, sides: tuple[Typical, Typical]) -> str:
         else:
             parts.append(f"Over all positions values range from {meaning(best)} to {meaning(worst)}.")
     return f"{scanned.material}. " + " ".join(parts)
-
-
-def meaning(value: GScore) -> str:
-    """Return a score with what it means where it has a name.
-
-    >>> meaning(GScore.parse("-G0.5"))
-    '-G0.5 (Black stalemates)'
-    """
-    if value.rank > 1:
-        return str(value)
-    return f"{value} ({'White' if value.white else 'Black'} {'stalemates' if value.rank else 'mates'})"
-
-
-def percent(share: float) -> str:
-    """Return a share, 0 to 1, in percent, never rounded to all or nothing if it is neither.
-
-    >>> percent(0.99999), percent(1.0), percent(0.123)
-    ('more than 99.9 %', '100 %', '12.3 %')
-    """
-    if 0 < share < 0.0005:
-        return "less than 0.1 %"
-    if 0.9995 <= share < 1:
-        return "more than 99.9 %"
-    return f"{100 * share:.1f} %" if 0 < share < 1 else f"{100 * share:.0f} %"

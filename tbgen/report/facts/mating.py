@@ -14,9 +14,11 @@ import numpy as np
 
 from tbgen.errors import UsageError
 from tbgen.material import Material
-from tbgen.report.facts.endgames import meaning, percent, without_over
+from tbgen.report.facts.endgames import without_over
+from tbgen.report.facts.wording import meaning, percent
 from tbgen.report.model import MatingPotential, MatingRule, MatingTruth, Verdict
-from tbgen.report.scan.scan import LIKE_BISHOPS, Counts, Scan, scan
+from tbgen.report.scan.counting import count_table
+from tbgen.report.scan.table_counts import LIKE_BISHOPS, Counts, TableCounts
 from tbgen.score import GScore
 from tbgen.store.format import default_directory
 from tbgen.variant import Variant
@@ -71,7 +73,7 @@ def _divisor(own: str, other: str, values: Mapping[str, float]) -> tuple[int, st
 
 def mating_potential(
     material: Material | str,
-    tables: Scan | str | PathLike[str] | None = None,
+    tables: TableCounts | str | PathLike[str] | None = None,
     *,
     rules: Variant | str = "r",
     values: Mapping[str, float] = PIECE_VALUES,
@@ -90,7 +92,7 @@ def mating_potential(
     if isinstance(material, str):
         material = Material.parse(material)
     variant = Variant.parse(rules)
-    if isinstance(tables, Scan):
+    if isinstance(tables, TableCounts):
         scanned = tables
         if (scanned.material, scanned.info.variant) != (material, variant):
             raise UsageError(
@@ -98,7 +100,7 @@ def mating_potential(
                 f"not of {material} by {variant}"
             )
     else:
-        scanned = scan(default_directory() if tables is None else Path(tables), material, variant)
+        scanned = count_table(default_directory() if tables is None else Path(tables), material, variant)
     counts = scanned.on_board()
     unlike, like = counts[:, :LIKE_BISHOPS], counts[:, LIKE_BISHOPS:]
     pawns = ("P" in material.white, "P" in material.black)

@@ -17,17 +17,17 @@ from tbgen.index.boards import board_of, passing_board
 from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase
 from tbgen.report.model import LinePoint, OverallRecord, Record
-from tbgen.report.scan.scan import ANY, Counts, Scan
+from tbgen.report.scan.table_counts import ANY, Counts, TableCounts
 from tbgen.score import GScore
 
 
-def records_of(scanned: Scan) -> list[Record]:
+def records_of(scanned: TableCounts) -> list[Record]:
     """Return the longest position of every value of a table, best value for White first, without lines."""
     counts = scanned.counts.sum(axis=(0, 1)) + scanned.passing.sum(axis=0)
     return [_record(scanned, code, counts[code]) for code in np.flatnonzero(counts.any(axis=1)).tolist()]
 
 
-def _record(scanned: Scan, code: int, by_depth: Counts) -> Record:
+def _record(scanned: TableCounts, code: int, by_depth: Counts) -> Record:
     depth = int(np.flatnonzero(by_depth)[-1])
     board = None
     for side in (1, 0):  # the last one that is as long counts

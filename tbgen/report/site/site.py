@@ -10,11 +10,11 @@ from tbgen.errors import TbgenError
 from tbgen.files import remove_leftovers, write_file
 from tbgen.html.diagrams import diagram, sprites
 from tbgen.html.environment import environment, style_sheet
+from tbgen.report.data import files as data
 from tbgen.report.facts.difference import Difference
 from tbgen.report.facts.endgames import UNUSUAL_SHARE
 from tbgen.report.facts.mating import ENOUGH, GENERAL_SHARE, PIECE_VALUES
 from tbgen.report.model import Distribution, OverallRecord, TableReport
-from tbgen.report.site import files as data
 from tbgen.report.site import filters
 from tbgen.report.site.plots import Plot, depth_plot, king_plot, value_plot
 from tbgen.report.site.value_groups import VALUE_GROUPS, by_group

@@ -1,4 +1,4 @@
-"""The data of a site's pages as texts of JSON and CSV files, by the ending of their names."""
+"""The data of a report as texts of JSON and CSV files, by the ending of their names."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tbgen.report.facts import difference as differing
+from tbgen.report.data.documents import difference_document, document, overall_document
+from tbgen.report.data.rows import CSV
+from tbgen.report.facts.difference import Difference
 from tbgen.report.model import OverallRecord, TableReport
-from tbgen.report.site.data import CSV, document, overall_document
 from tbgen.variant import Variant
 
 Files = dict[str, str]
@@ -43,7 +44,7 @@ def mating_files(reports: Sequence[TableReport]) -> Files:
     return {"json": _json(_parts(reports, "mating"))} | _csv("mating", reports)
 
 
-def difference_files(differences: Sequence[differing.Difference]) -> Files:
+def difference_files(differences: Sequence[Difference]) -> Files:
     """Return where the rules differ."""
     rows = [
         (found.material.name, name, str(r), str(wg), count)
@@ -51,20 +52,20 @@ def difference_files(differences: Sequence[differing.Difference]) -> Files:
         for name, pairs in zip(("white", "black"), found.sides, strict=True)
         for (r, wg), count in pairs.items()
     ]
-    found = [differing.document(found) for found in differences]
+    found = [difference_document(found) for found in differences]
     return {"json": _json(found), "csv": _rows(("material", "to_move", "r", "wg", "positions"), rows)}
 
 
 def everything(
     reports: Iterable[TableReport],
     records: Mapping[Variant, Sequence[OverallRecord]],
-    differences: Iterable[differing.Difference],
+    differences: Iterable[Difference],
 ) -> dict[str, Any]:
     """Return one document of all that a report says."""
     return {
         "tables": [document(report) for report in reports],
         "records": {variant.value: overall_document(overall) for variant, overall in records.items()},
-        "differences": [differing.document(found) for found in differences],
+        "differences": [difference_document(found) for found in differences],
     }
 
 
@@ -92,7 +93,7 @@ def summary(report: TableReport) -> dict[str, Any]:
 
 
 def comma_separated(name: str, reports: Iterable[TableReport]) -> str:
-    """Return the rows of some reports for one of the files of :data:`tbgen.report.site.data.CSV`."""
+    """Return the rows of some reports for one of the files of :data:`tbgen.report.data.rows.CSV`."""
     head, rows = CSV[name]
     return _rows(head, (row for report in reports for row in rows(report)))
 

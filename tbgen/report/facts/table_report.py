@@ -6,12 +6,13 @@ from pathlib import Path
 
 from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase
-from tbgen.report.facts.endgames import counted, endgame
+from tbgen.report.facts.accrued import accrued_view
+from tbgen.report.facts.endgames import by_score, endgame
 from tbgen.report.facts.mating import mating_potential
 from tbgen.report.facts.records import records_of, with_line
 from tbgen.report.model import Distribution, KingMap, TableReport
-from tbgen.report.scan import accrued
-from tbgen.report.scan.scan import Counts, Progress, Scan, scan
+from tbgen.report.scan.counting import Progress, count_table
+from tbgen.report.scan.table_counts import Counts, TableCounts
 from tbgen.score import GScore
 from tbgen.variant import Variant
 
@@ -37,11 +38,11 @@ def report_table(
     begin = time.perf_counter()
     if isinstance(material, str):
         material = Material.parse(material)
-    scanned = scan(Path(directory), material, variant, threads=threads, progress=progress)
+    scanned = count_table(Path(directory), material, variant, threads=threads, progress=progress)
     records = records_of(scanned)
     if lines is not None:
         records = [with_line(record, lines) for record in records]
-    view = accrued.view(scanned.states_on_board(), scanned.states) if scanned.has_accrued else None
+    view = accrued_view(scanned.states_on_board(), scanned.states) if scanned.has_accrued else None
     return TableReport(
         material=material,
         variant=variant,
@@ -59,24 +60,24 @@ def report_table(
     )
 
 
-def distribution(scanned: Scan) -> Distribution:
+def distribution(scanned: TableCounts) -> Distribution:
     """Return how many positions have which value and depth."""
     board, canonical = scanned.on_board().sum(axis=1), scanned.counts.sum(axis=1)
     pairs = [
-        (counted(table[0].sum(axis=1)), counted(table[1].sum(axis=1)))
+        (by_score(table[0].sum(axis=1)), by_score(table[1].sum(axis=1)))
         for table in (board, canonical, scanned.passing)
     ]
     return Distribution(pairs[0], pairs[1], pairs[2], (_depths(board[0]), _depths(board[1])))
 
 
-def king_map(scanned: Scan) -> KingMap:
+def king_map(scanned: TableCounts) -> KingMap:
     """Return where Black's king stands against what it gives."""
-    white, black = (tuple(counted(square) for square in side) for side in scanned.king_on_board())
+    white, black = (tuple(by_score(square) for square in side) for side in scanned.king_on_board())
     return KingMap((white, black))
 
 
 def _depths(by_code: Counts) -> dict[GScore, dict[int, int]]:
     return {
         value: {depth: number for depth, number in enumerate(by_code[value.code].tolist()) if number}
-        for value in counted(by_code.sum(axis=1))
+        for value in by_score(by_code.sum(axis=1))
     }

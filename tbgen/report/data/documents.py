@@ -1,8 +1,9 @@
-"""Reports as JSON documents and as rows for CSV files."""
+"""Reports as JSON documents."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from tbgen.report.facts.difference import Difference
 from tbgen.report.model import (
     AccruedCounts,
     AccruedView,
@@ -21,6 +22,11 @@ from tbgen.score import GScore
 
 SIDES: Final = ("white", "black")
 """Sides to move, and holders, as documents name them."""
+
+ACCRUED_FIELDS: Final = (
+    *("states", "stored", "survives", "improved", "worsened", "lost", "lost_by_reset", "wiped_out", "fresh"),
+)
+"""Of :class:`AccruedCounts`."""
 
 
 def document(report: TableReport) -> dict[str, Any]:
@@ -50,7 +56,7 @@ def record_document(record: Record) -> dict[str, Any]:
         "depth": record.depth,
         "ties": record.ties,
         "fen": record.fen,
-        "to_move": _side(record.white_to_move),
+        "to_move": side_name(record.white_to_move),
         "line": [
             {"san": point.san, "uci": point.uci, "accrued": str(point.accrued), "depth": point.depth}
             for point in record.line
@@ -98,14 +104,14 @@ def _distribution(found: Distribution) -> dict[str, Any]:
 def _accrued(view: AccruedView) -> dict[str, Any]:
     return {
         name: {
-            to_move: {_side(white): _states(counts[side, white]) for white in (True, False)}
+            to_move: {side_name(white): states_document(counts[side, white]) for white in (True, False)}
             for side, to_move in enumerate(SIDES)
         }
         for name, counts in (("board", view.board), ("canonical", view.canonical))
     }
 
 
-def _states(counts: AccruedCounts) -> dict[str, int]:
+def states_document(counts: AccruedCounts) -> dict[str, int]:
     return {name: getattr(counts, name) for name in ACCRUED_FIELDS}
 
 
@@ -116,7 +122,7 @@ def _endgame(found: Endgame) -> dict[str, Any]:
         "unusual": [
             {
                 "value": str(unusual.value),
-                "to_move": _side(unusual.white_to_move),
+                "to_move": side_name(unusual.white_to_move),
                 "count": unusual.count,
                 "share": unusual.share,
                 "fen": unusual.fen,
@@ -127,7 +133,7 @@ def _endgame(found: Endgame) -> dict[str, Any]:
         "examples": [
             {
                 "fen": example.fen,
-                "to_move": _side(example.white_to_move),
+                "to_move": side_name(example.white_to_move),
                 "value": str(example.value),
                 "line": example.line,
                 "source": example.source,
@@ -145,10 +151,10 @@ def _typical(typical: Typical) -> dict[str, Any]:
         "over": typical.over,
         "captures": typical.captures,
         "quiet": _counts(typical.quiet),
-        "mode": _text(typical.mode),
-        "median": _text(typical.median),
-        "best": _text(typical.best),
-        "worst": _text(typical.worst),
+        "mode": text_of(typical.mode),
+        "median": text_of(typical.median),
+        "best": text_of(typical.best),
+        "worst": text_of(typical.worst),
     }
 
 
@@ -156,15 +162,15 @@ def _mating(found: MatingPotential) -> dict[str, Any]:
     rule = found.rule
     return {
         "rule": {
-            "leader": None if rule.leader is None else _side(rule.leader),
+            "leader": None if rule.leader is None else side_name(rule.leader),
             "advantage": rule.advantage,
             "divisor": rule.divisor,
             "wins": rule.wins,
             "reason": rule.reason,
         },
-        "truth": {_side(truth.white): _truth(truth) for truth in found.truth},
+        "truth": {side_name(truth.white): _truth(truth) for truth in found.truth},
         "like_bishops": found.like_bishops
-        and {_side(truth.white): _truth(truth) for truth in found.like_bishops},
+        and {side_name(truth.white): _truth(truth) for truth in found.like_bishops},
         "agrees": found.agrees,
         "sentence": found.sentence,
     }
@@ -176,7 +182,7 @@ def _truth(truth: MatingTruth) -> dict[str, Any]:
         "verdict": truth.verdict.value,
         "mates": truth.mates,
         **{
-            name: {"open": count, "forced": forced, "share": share, "best": _text(best)}
+            name: {"open": count, "forced": forced, "share": share, "best": text_of(best)}
             for name, count, forced, share, best in numbers
         },
     }
@@ -198,103 +204,39 @@ def _depths(depths: Mapping[GScore, Mapping[int, int]]) -> dict[str, dict[str, i
     return {str(value): {str(depth): count for depth, count in row.items()} for value, row in depths.items()}
 
 
-def _text(value: GScore | None) -> str | None:
+def text_of(value: GScore | None) -> str | None:
     return None if value is None else str(value)
 
 
-def _side(white: bool) -> str:
+def side_name(white: bool) -> str:
     return SIDES[not white]
 
 
-Row = tuple[Any, ...]
-
-ACCRUED_FIELDS: Final = (
-    *("states", "stored", "survives", "improved", "worsened", "lost", "lost_by_reset", "wiped_out", "fresh"),
-)
-
-
-def distribution_rows(report: TableReport) -> Iterator[Row]:
-    """Yield a row per side to move and value."""
-    found = report.distribution
-    for side, name in enumerate(SIDES):
-        for value in sorted({*found.board[side], *found.en_passant[side]}, reverse=True):
-            counts = (table[side].get(value, 0) for table in (found.board, found.canonical, found.en_passant))
-            share = found.share(side, value)
-            yield report.material.name, report.variant, name, str(value), *counts, f"{share:.9f}"
-
-
-def depth_rows(report: TableReport) -> Iterator[Row]:
-    """Yield a row per side to move, value and depth."""
-    for name, depths in zip(SIDES, report.distribution.depths, strict=True):
-        for value, row in depths.items():
-            for depth, count in row.items():
-                yield report.material.name, report.variant, name, str(value), depth, count
-
-
-def record_rows(report: TableReport) -> Iterator[Row]:
-    """Yield a row per value."""
-    for record in report.records:
-        line = " ".join(point.san for point in record.line)
-        name, value = record.material.name, str(record.value)
-        yield name, record.variant, value, record.depth, record.ties, record.fen, line, int(record.verified)
-
-
-def accrued_rows(report: TableReport) -> Iterator[Row]:
-    """Yield a row per side to move and holder of the accrued score, counted on the board."""
-    if report.accrued is not None:
-        for (side, white), counts in report.accrued.board.items():
-            numbers = _states(counts).values()
-            yield report.material.name, report.variant, SIDES[side], _side(white), *numbers
-
-
-def endgame_rows(report: TableReport) -> Iterator[Row]:
-    """Yield a row per side to move."""
-    for name, side in zip(SIDES, report.endgame.sides, strict=True):
-        share = "" if side.mode is None else f"{side.share(side.mode):.9f}"
-        values = (_text(value) or "" for value in (side.mode, side.median, side.best, side.worst))
-        numbers = (side.positions, side.over, side.captures, side.total)
-        yield report.material.name, report.variant, name, *numbers, *values, share
-
-
-def mating_rows(report: TableReport) -> Iterator[Row]:
-    """Yield a row per attacker."""
-    found = report.mating
-    for truth in found.truth:
-        moving, waiting = truth.shares
-        best = (_text(value) or "" for value in truth.best)
-        yield (
-            *(report.material.name, report.variant, _side(truth.white), truth.verdict.value, truth.mates),
-            *(f"{moving:.9f}", f"{waiting:.9f}", *best),
-            found.rule.divisor if found.rule.leader == truth.white else "",
-            _flag(found.agrees),
-        )
-
-
-def _flag(agrees: bool | None) -> int | str:
-    return "" if agrees is None else int(agrees)
-
-
-CSV: Final[Mapping[str, tuple[tuple[str, ...], Callable[[TableReport], Iterator[Row]]]]] = {
-    "distribution": (
-        ("material", "rules", "to_move", "value", "board", "canonical", "en_passant", "share"),
-        distribution_rows,
-    ),
-    "depths": (("material", "rules", "to_move", "value", "depth", "board"), depth_rows),
-    "records": (("material", "rules", "value", "depth", "ties", "fen", "line", "verified"), record_rows),
-    "accrued": (("material", "rules", "to_move", "holder", *ACCRUED_FIELDS), accrued_rows),
-    "endgames": (
-        (
-            *("material", "rules", "to_move", "positions", "over", "captures", "quiet"),
-            *("mode", "median", "best", "worst", "mode_share"),
-        ),
-        endgame_rows,
-    ),
-    "mating": (
-        (
-            *("material", "rules", "attacker", "verdict", "mates", "share_to_move", "share_waiting"),
-            *("best_to_move", "best_waiting", "divisor", "rule_agrees"),
-        ),
-        mating_rows,
-    ),
-}
-"""By name of a file: its head, and what gives the rows of a report."""
+def difference_document(found: Difference) -> dict[str, Any]:
+    """Return a difference for JSON."""
+    return {
+        "material": found.material.name,
+        **{
+            name: {
+                "positions": found.positions[side],
+                "differing": found.differing[side],
+                "pairs": [
+                    {"r": str(r), "wg": str(wg), "count": count}
+                    for (r, wg), count in found.sides[side].items()
+                ],
+            }
+            for side, name in enumerate(("white", "black"))
+        },
+        "examples": [
+            {
+                "r": str(example.r),
+                "wg": str(example.wg),
+                "to_move": "white" if example.white_to_move else "black",
+                "count": example.count,
+                "fen": example.fen,
+                "r_depth": example.r_depth,
+                "wg_depth": example.wg_depth,
+            }
+            for example in found.examples
+        ],
+    }

@@ -1,0 +1,1 @@
+"""What a report says as JSON documents and CSV files."""
