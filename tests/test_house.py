@@ -35,7 +35,7 @@ ABOVE = {
     "html": {"errors", "text"},
     "report": {
         *("errors", "score", "variant", "scoring", "material", "board", "index", "store", "probe"),
-        *("games", "text", "files", "html"),
+        *("games", "text", "files", "html", "tbgen"),
     },
     "cli": {
         *("errors", "score", "variant", "scoring", "material", "board", "index", "store", "probe"),

@@ -3,17 +3,19 @@
 import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import html5lib
 import pytest
 
-import tbgen.report.facts.table_report
 from tbgen.cli.main import main
-from tbgen.cli.report import Clock, Task
 from tbgen.material import Material
+from tbgen.probe.tablebase import Tablebase
 from tbgen.report.data.documents import document
+from tbgen.report.facts.table_report import report_table
 from tbgen.report.model import TableReport
 from tbgen.report.site.site import Site
 from tbgen.variant import Variant
@@ -79,13 +81,13 @@ def test_all_tables_that_are_there(
 def watch(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Note which tables are reported on."""
     asked = []
-    real = tbgen.report.facts.table_report.report_table
+    real = report_table
 
     def noting(directory: Path, material: Material, *rest: Any, **options: Any) -> TableReport:
         asked.append(material.name)
         return real(directory, material, *rest, **options)
 
-    monkeypatch.setattr(tbgen.report.facts.table_report, "report_table", noting)
+    monkeypatch.setattr("tbgen.report.making.report_table", noting)
     return asked
 
 
@@ -93,30 +95,27 @@ def test_json(capsys: pytest.CaptureFixture[str], directory: Path, tmp_path: Pat
     assert main(["report", "KvK", "--json", "--out", str(tmp_path)]) == 0
     output = capsys.readouterr()
     both = json.loads(output.out)
-    with tbgen.open_tablebase(directory) as tables:
-        report = tbgen.report.facts.table_report.report_table(
-            directory, "KvK", Variant.R_MOBILITY, lines=tables
-        )
+    with Tablebase(directory) as tables:
+        report = report_table(directory, "KvK", Variant.R_MOBILITY, lines=tables)
     assert both["tables"] == [json.loads(json.dumps(document(report)))]
     assert [entry["g"] for entry in both["records"]["r"]] == ["G1.5", "G2.5", "G3.5", "G4.5", "G5.5", "G8.5"]
     assert (tmp_path / "tables/KvK.r.html").exists()
 
 
-def test_progress_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 0.0
-    monkeypatch.setattr("time.monotonic", lambda: now)
-    shown: list[str] = []
-    monkeypatch.setattr("tbgen.cli.report.ProgressLine.show", lambda _, line: shown.append(line))
-    tasks = [Task(Material.parse(name), Variant.R_MOBILITY, 40_000_000) for name in ("KQvK", "KRvK")]
-    clock = Clock(tasks)
-    clock.show("counted 0%", 0)
-    now = 30.0
-    clock.finish_table()
-    clock.show("counted 50%", 0.5)
-    assert shown == [
-        "KQvK (1 of 2): counted 0%, about 8.0 s left",
-        "KRvK (2 of 2): counted 50%, about 10.0 s left",
-    ]
+@pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
+def test_a_site_needs_an_extra_and_its_data_do_not(package: str, tmp_path: Path) -> None:
+    script = f"import sys; sys.modules[{package!r}] = None; from tbgen.cli import entry_point; entry_point()"
+    command = [sys.executable, "-c", script, "report", "KvK"]
+    done = subprocess.run([*command, "--out", str(tmp_path / "site")], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(
+        rf"tbgen: a (page|plot) needs {package}, which is not installed: "
+        r"install it with: pip install 'tbgen\[report\]'\n",
+        done.stderr,
+    )
+    assert list(tmp_path.iterdir()) == []
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
+    assert [table["material"] for table in json.loads(done.stdout)["tables"]] == ["KvK"]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError()])

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.report.data.documents import document
-from tbgen.report.data.rows import CSV, overall_document
+from tbgen.report.data.documents import document, overall_document
+from tbgen.report.data.rows import CSV
 from tbgen.report.facts.records import overall_records
 from tbgen.report.facts.table_report import report_table
 from tbgen.report.model import TableReport

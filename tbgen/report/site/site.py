@@ -55,6 +55,8 @@ class Site:
         self._directory = directory
         self._version = version
         self.pages = (*PAGES, DIFFERENCES) if compares else PAGES
+        self.written: list[Path] = []
+        """The pages that are there."""
         self._environment = environment("tbgen.report.site")
         self._environment.filters |= {
             "positions": filters.positions,
@@ -186,6 +188,7 @@ class Site:
             **context,
         )
         self._write(f"{name}.html", html.encode())
+        self.written.append(self._directory / f"{name}.html")
 
     def _write_data(self, stem: str, files: Mapping[str, str]) -> list[tuple[str, str]]:
         """Write files of data by their endings, and return their names within the folder, and labels."""

@@ -1,0 +1,91 @@
+"""Reports as a Python user makes them."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tbgen.errors import MissingTableError, TbgenError, UsageError
+from tbgen.material import Material
+from tbgen.report import Progress, plan_report, read_report, report_document, write_report
+from tbgen.report.plan import Clock, Task
+from tbgen.variant import Variant
+
+
+@pytest.fixture(scope="module")
+def directory(three_men: Path, whole_game_tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """KvK for both rules, KBvK and KNvK for one, and no others."""
+    directory = tmp_path_factory.mktemp("few")
+    for name in ("KvK", "KBvK", "KNvK"):
+        shutil.copy(three_men / f"{name}.r.h5", directory)
+    shutil.copy(whole_game_tables / "KvK.wg.h5", directory)
+    return directory
+
+
+def test_what_there_is_to_report_on(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def names(**options: object) -> list[str]:
+        plan = plan_report(directory, **options)  # type: ignore[arg-type]
+        return [f"{task.material}.{task.variant}" for task in plan.tasks]
+
+    assert names() == ["KvK.r", "KBvK.r", "KNvK.r", "KvK.wg"]
+    assert names(men=2) == ["KvK.r", "KvK.wg"]
+    assert names(materials=["KvKN", Material.parse("KvK")], rules="r") == ["KvK.r", "KNvK.r"]
+    assert names(materials=["KNvK"], men=2, rules=Variant.R_MOBILITY) == ["KvK.r", "KNvK.r"]
+    plan = plan_report(directory)
+    assert [material.name for material in plan.compared] == ["KvK"]
+    assert [plan.other(task) for task in plan.tasks] == [Variant.WHOLE_GAME, None, None, Variant.R_MOBILITY]
+    with pytest.raises(UsageError, match="'KXvK' is not a material name"):
+        names(materials=["KXvK"])
+    with pytest.raises(UsageError, match="there are no rules 's'"):
+        names(rules="s")
+    with pytest.raises(MissingTableError, match=f"table KQvK is missing from {directory}"):
+        names(materials=["KvK", "KQvK"])
+    with pytest.raises(TbgenError, match="has no such table; make some with: tbgen build --men 3 --rules wg"):
+        plan_report(directory / "nothing", rules="wg")
+    monkeypatch.setenv("TBGEN_DIR", str(directory))
+    assert plan_report() == plan
+    with pytest.raises(MissingTableError, match="table KQvK is missing; build it with: tbgen build KQvK"):
+        plan_report(materials=["KQvK"])
+
+
+def test_a_site_says_what_the_report_says(directory: Path, tmp_path: Path) -> None:
+    told: list[Progress] = []
+    report = write_report(directory, [], tmp_path / "site", progress=told.append)
+    assert [(table.material.name, table.variant.value) for table in report.tables] == [
+        *(("KvK", "r"), ("KBvK", "r"), ("KNvK", "r"), ("KvK", "wg"))
+    ]
+    pages = {page.relative_to(tmp_path / "site").as_posix() for page in report.pages}
+    assert pages == {
+        *(f"{name}.html" for name in ("index", "records", "endgames", "mating", "differences")),
+        *(f"tables/{name}.html" for name in ("KvK.r", "KBvK.r", "KNvK.r", "KvK.wg")),
+    }
+    assert all(page.is_file() for page in report.pages)
+    assert {f"{progress.material} {progress.number}/{progress.count}" for progress in told} == {
+        *("KvK 1/4", "KBvK 2/4", "KNvK 3/4", "KvK 4/4", "KvK 1/1")
+    }
+    assert report.lines_left_out == 0
+    document = json.loads(json.dumps(report_document(report)))
+    assert [table["material"] for table in document["tables"]] == ["KvK", "KBvK", "KNvK", "KvK"]
+    assert json.loads((tmp_path / "site/tables/KBvK.r.json").read_text()) == document["tables"][1]
+    assert json.loads((tmp_path / "site/records.json").read_text()) == document["records"]
+    assert json.loads((tmp_path / "site/differences.json").read_text()) == document["differences"]
+    again = read_report(directory, threads=1)
+    assert again.pages == ()
+    assert report_document(again) == report_document(report)
+
+
+def test_progress_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    shown: list[str] = []
+    tasks = [Task(Material.parse(name), Variant.R_MOBILITY, 40_000_000) for name in ("KQvK", "KRvK")]
+    clock = Clock(tasks, lambda progress: shown.append(str(progress)))
+    clock.show("counted 0%", 0)
+    now = 30.0
+    clock.finish_table()
+    clock.show("counted 50%", 0.5)
+    assert shown == [
+        "KQvK (1 of 2): counted 0%, about 8.0 s left",
+        "KRvK (2 of 2): counted 50%, about 10.0 s left",
+    ]
