@@ -11,10 +11,14 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 import numba
+import numba.extending
+import numpy as np
 from llvmlite import binding
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 _PACKAGE: Final = Path(__file__).parent
 _SOURCES: Final = ("accelerate.py", "score.py", "index/*.py", "retro/**/*.py", "verify/**/*.py")
@@ -64,15 +68,44 @@ def mark_compiled(kernels: str) -> None:
     (CACHE / f"{kernels}-compiled").touch()
 
 
-def jit(kernel: Callable[..., Any] | None = None, **options: Any) -> Any:
+def _compiled(function: Kernel, **options: Any) -> Kernel:
+    compiled: Kernel = numba.njit(function, nogil=True, cache=True, **options)
+    return compiled
+
+
+def jit(function: Kernel) -> Kernel:
     """Decorate a kernel: compiled without Python objects, free of the interpreter lock, cached."""
-    return numba.njit(kernel, nogil=True, cache=True, **options)
+    return _compiled(function)
 
 
-kernel = jit(_nrt=False)
-"""Decorator of kernels that allocate nothing: numba need not count references to their arrays, and the atomic
-counting that it would do can take ten times as long as the work itself."""
+def kernel(function: Kernel) -> Kernel:
+    """Decorate a kernel that allocates nothing and that other kernels call.
 
-inlined = jit(_nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-"""Decorator of what only kernels call, and always as part of their own code: a real call would copy the
-descriptions of all arrays that are passed in tuples."""
+    numba need not count references to its arrays then, and the atomic counting that it would do can take ten
+    times as long as the work itself.
+    """
+    return _compiled(function, _nrt=False)
+
+
+def inlined(function: Kernel) -> Kernel:
+    """Decorate what only kernels call, and always as part of their own code.
+
+    A real call would copy the descriptions of all arrays that are passed in tuples.
+    """
+    return _compiled(function, _nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def intrinsic(generator: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate what writes the machine code of a call by itself (``numba.extending.intrinsic``)."""
+    made: Callable[..., Any] = numba.extending.intrinsic(generator)
+    return made
+
+
+def python_of(kernel: Kernel) -> Kernel:
+    """Return the Python function behind a kernel, for calls that are not worth compiling for."""
+    function: Kernel = cast(Any, kernel).py_func
+    return function
+
+
+int64: Final[Callable[[Any], int]] = cast(Any, np.int64)
+"""numpy's int64, which the hints of kernels call ``int``."""

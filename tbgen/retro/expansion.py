@@ -1,13 +1,14 @@
 """From the canonical slots of a stored table to all its slots."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tbgen.index.layout import Layout
 from tbgen.retro.kernels.canonical import expand_words
 from tbgen.retro.workspace import frame_of, like_men, mirrors_itself
 
 
-def expand(layout: Layout, phase: int, value: np.ndarray, depth: np.ndarray) -> None:
+def expand(layout: Layout, phase: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
     """Copy the values and depths of a phase's canonical slots (both (sides, phase size)) to all slots that
     stand for the same position."""
     like, mirrored = like_men(layout), mirrors_itself(layout, phase)

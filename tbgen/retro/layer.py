@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.accelerate import int64
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import BYTES_PER_SLOT, Source, StoredTable
 from tbgen.index.zeroing import block_slots, reached_by_promotion
@@ -21,6 +22,7 @@ from tbgen.material import Material
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.phase import count_moves
 from tbgen.retro.kernels.single_layer import solve_layer
+from tbgen.retro.kernels.sweep import Results
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 from tbgen.score import NONE, GScore
@@ -58,15 +60,16 @@ class LayerSolver:
         loader = PoolLoader(layout, sources, table)
         loader.prepare([phase])
         loader.recall(phase)
-        self._pool, self._phase_size = loader.pool, layout.phase_size
-        self._starts = loader.pool.targets.begin[phase].copy()
-        self._ws = ws = make_workspace(layout, Variant.R_MOBILITY)
-        place_pawns(ws.frame, layout, phase)
+        self._phase_size = layout.phase_size
+        pool = loader.pool
+        self._fresh = Results(pool.value, pool.depth, pool.targets.begin[phase].copy())
+        self._workspace = workspace = make_workspace(layout, Variant.R_MOBILITY)
+        place_pawns(workspace.frame, layout, phase)
         mirrored = mirrors_itself(layout, phase)
-        parts = list(pairwise(np.linspace(0, ws.frame.words, 4 * threads + 1).astype(int).tolist()))
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(lambda part: legal_words(ws.frame, ws.phase.legal, *part), parts))
-            list(pool.map(lambda part: count_moves(ws, loader.pool, mirrored, *part), parts))
+        parts = list(pairwise(np.linspace(0, workspace.frame.words, 4 * threads + 1).astype(int).tolist()))
+        with ThreadPoolExecutor(threads) as executor:
+            list(executor.map(lambda part: legal_words(workspace.frame, workspace.phase.legal, *part), parts))
+            list(executor.map(lambda part: count_moves(workspace, pool, mirrored, *part), parts))
 
     def solve(self, accrued: GScore) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         """Return codes of V(P, A) and depths D(P, A), shape (2, phase size) each.
@@ -76,7 +79,6 @@ class LayerSolver:
         """
         value = np.full((2, self._phase_size), NONE, np.uint8)
         depth = np.zeros((2, self._phase_size), np.uint16)
-        fresh = self._pool.value, self._pool.depth
-        attacker = 1 if accrued.white else 0
-        solve_layer(self._ws, attacker, np.int64(accrued.rank), *fresh, self._starts, value, depth)
+        attacking = 1 if accrued.white else 0
+        solve_layer(self._workspace, attacking, int64(accrued.rank), self._fresh, value, depth)
         return value, depth

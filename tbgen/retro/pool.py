@@ -1,7 +1,7 @@
-"""Supplying the pool: which blocks of the successor tables a group of phases needs, and getting them."""
+"""Filling the pool: which blocks of the sub-tables a group of phases needs, and getting them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from tbgen.score import NONE
 Map = Callable[[Callable[[Block], None], Iterable[Block]], Iterable[None]]
 
 
-def _placement_rows(layout: Layout) -> np.ndarray:
+def _placement_rows(layout: Layout) -> NDArray[np.int32]:
     rows = np.full(64**layout.pawns, -1, np.int32)
     for symmetry in (MIRROR_FILES, 0):
         for placement, row in layout.rows.items():
@@ -51,7 +51,7 @@ def make_directory(layout: Layout, block_at: Mapping[Material, int], blocks: int
     source = [[*target.source, *(0 for _ in range(5 - len(target.source)))] for target in found.values()]
     layouts = [layout_of(target.material) for target in found.values()]
     rows_of: dict[tuple[int, int], int] = {}
-    rows: list[np.ndarray] = [np.zeros(1, np.int32)]
+    rows: list[NDArray[np.int32]] = [np.zeros(1, np.int32)]
     rows_at, end = [], 1
     for target_layout in layouts:
         key = (target_layout.white_pawns, target_layout.black_pawns)
@@ -83,7 +83,7 @@ def make_directory(layout: Layout, block_at: Mapping[Material, int], blocks: int
 
 
 class PoolLoader:
-    """The pool of a table, and what it takes to fill it.
+    """Makes the pool of a table and fills it from the sub-tables.
 
     Tables with fewer men are small and stay in the pool. Tables with as many men, which promotions reach, do
     not fit all at once: only the phases that can be reached from those being solved are there.
@@ -122,11 +122,12 @@ class PoolLoader:
         was solved before."""
         assert self._table is not None
         size, configs = self._layout.phase_size, en_passant_configs(self._layout).tolist()
-        own = [array[: 2 * self._layout.size].reshape(2, -1) for array in (self.pool.value, self.pool.depth)]
+        value = self.pool.value[: 2 * self._layout.size].reshape(2, -1)
+        depth = self.pool.depth[: 2 * self._layout.size].reshape(2, -1)
         for reached in {phase, *reached_by_pawn_steps(self._layout, phase)}:
             part = slice(reached * size, (reached + 1) * size)
-            self._table.read_phase(reached, *(array[:, part] for array in own))
-            expand(self._layout, reached, *(array[:, part] for array in own))
+            self._table.read_phase(reached, value[:, part], depth[:, part])
+            expand(self._layout, reached, value[:, part], depth[:, part])
             for row, config in enumerate(configs):
                 if config[0] == reached:
                     at = self.pool.targets.ep_offset + row * size
@@ -155,9 +156,7 @@ class PoolLoader:
     def _fill(self, block: Block) -> None:
         material, phase = block
         layout, at = layout_of(material), self.pool.targets.begin[self._number[block], 0]
-        arrays: list[NDArray[Any]] = [
-            array[at : at + 2 * layout.phase_size].reshape(2, -1)
-            for array in (self.pool.value, self.pool.depth)
-        ]
-        self._sources[material].read_phase(phase, *arrays)
-        expand(layout, phase, *arrays)
+        value = self.pool.value[at : at + 2 * layout.phase_size].reshape(2, -1)
+        depth = self.pool.depth[at : at + 2 * layout.phase_size].reshape(2, -1)
+        self._sources[material].read_phase(phase, value, depth)
+        expand(layout, phase, value, depth)

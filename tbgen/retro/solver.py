@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 from queue import SimpleQueue
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,14 +29,14 @@ from tbgen.retro.kernels.phase import (
     settle_rank,
     solve_layers,
 )
-from tbgen.retro.kernels.runs import empty_log, weave
-from tbgen.retro.kernels.sweep import MAX_DEPTH
+from tbgen.retro.kernels.runs import Runs, empty_log, weave
+from tbgen.retro.kernels.sweep import MAX_DEPTH, Results
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 from tbgen.score import MAX_CODED_RANK, NONE
 from tbgen.variant import Variant
 
-Woven = tuple[Any, ...]
+Result = TypeVar("Result")
 Progress = Callable[[str, int, int], None]
 """Called with a stage, how much of it is done and how much there is."""
 
@@ -113,11 +113,11 @@ class _Solver:
         self.variant = variant
         self.max_runs = max_runs if variant.resets else 0
         self.keep_runs = self.max_runs != 0
-        self.runs = 0
+        self.kept = 0
         self.layout, self.loader, self.stages, self.progress = layout, loader, stages, progress
         self.pool = loader.pool
         self.configs = en_passant_configs(layout)
-        self.woven: dict[int, list[Woven]] = {}
+        self.runs_of: dict[int, list[Runs]] = {}
         self.canonical = np.empty((len(layout.placements), layout.phase_size // 64), np.uint64)
         self.threads = ThreadPoolExecutor(threads)
         self._lock = threading.Lock()
@@ -146,9 +146,9 @@ class _Solver:
             # After an interruption nobody wants to wait for the kernels that are still at work.
             self.threads.shutdown(wait=done == phases, cancel_futures=True)
 
-    def _check(self, ws: Workspace, rank: int) -> None:
+    def _check(self, workspace: Workspace, rank: int) -> None:
         """Count the layers of a phase whose first rank without a layer is ``rank``; check that all fits."""
-        if max(att.scratch.deepest[0] for att in (ws.white, ws.black)) > MAX_DEPTH:
+        if max(attacker.scratch.deepest[0] for attacker in (workspace.white, workspace.black)) > MAX_DEPTH:
             raise OverflowError(f"{self.layout.material}: depths beyond {MAX_DEPTH} plies have no room")
         if rank > MAX_CODED_RANK + 1:
             raise OverflowError(f"{self.layout.material}: scores of rank {rank - 1} have no code in a table")
@@ -156,102 +156,91 @@ class _Solver:
             with self._lock:
                 self.stages.layers = max(self.stages.layers, 2 * (rank - FIRST_LAYER))
 
-    def _begin(self, phase: int, ws: Workspace) -> tuple[NDArray[np.int64], bool]:
-        place_pawns(ws.frame, self.layout, phase)
+    def _begin(self, phase: int, workspace: Workspace) -> tuple[NDArray[np.int64], bool]:
+        place_pawns(workspace.frame, self.layout, phase)
         at = phase * self.layout.phase_size
         return np.array([at, self.layout.size + at]), mirrors_itself(self.layout, phase)
 
     def _solve(self, phase: int, idle: "SimpleQueue[Workspace]") -> None:
         """Solve one phase on one thread."""
-        ws = idle.get()
+        workspace = idle.get()
         try:
-            starts, mirrored = self._begin(phase, ws)
+            starts, mirrored = self._begin(phase, workspace)
             clock = time.perf_counter()
-            legal_words(ws.frame, ws.phase.legal, 0, ws.frame.words)
-            count_moves(ws, self.pool, mirrored, 0, ws.frame.words)
-            self.canonical[phase] = ws.phase.canonical
+            legal_words(workspace.frame, workspace.phase.legal, 0, workspace.frame.words)
+            count_moves(workspace, self.pool, mirrored, 0, workspace.frame.words)
+            self.canonical[phase] = workspace.phase.canonical
             clock = self.stages.add("moves", clock)
             rows = np.flatnonzero(self.configs[:, 0] == phase)
             rights = EnPassant(rows, self.configs[rows, 1].astype(np.int64))
-            *woven, rank = solve_layers(ws, self.pool, rights, starts, self.keep_runs)
-            self._keep(phase, woven)
+            by_white, by_black, rank = solve_layers(workspace, self.pool, rights, starts, self.keep_runs)
+            self._keep(phase, [by_white, by_black])
             self.stages.add("layers", clock)
-            self._check(ws, int(rank))
+            self._check(workspace, int(rank))
         finally:
-            idle.put(ws)
+            idle.put(workspace)
 
     def _solve_wide(self, phase: int, idle: "SimpleQueue[Workspace]") -> None:
         """Solve one phase on all threads, one attacker each in the layers.
 
         The same steps as ``solve_layers``, which does them for small phases in one compiled call.
         """
-        ws = idle.get()
-        starts, mirrored = self._begin(phase, ws)
+        workspace = idle.get()
+        starts, mirrored = self._begin(phase, workspace)
         pool, both, go = self.pool, (0, 1), self.threads.submit
         clock = time.perf_counter()
-        edges = np.linspace(0, ws.frame.words, 4 * self.width + 1).astype(int).tolist()
-        _results(go(legal_words, ws.frame, ws.phase.legal, *part) for part in pairwise(edges))
-        _results(go(count_moves, ws, pool, mirrored, *part) for part in pairwise(edges))
-        self.canonical[phase] = ws.phase.canonical
+        edges = np.linspace(0, workspace.frame.words, 4 * self.width + 1).astype(int).tolist()
+        _results(go(legal_words, workspace.frame, workspace.phase.legal, *part) for part in pairwise(edges))
+        fresh = Results(pool.value, pool.depth, starts)
+        _results(go(count_moves, workspace, pool, mirrored, *part) for part in pairwise(edges))
+        self.canonical[phase] = workspace.phase.canonical
         clock = self.stages.add("moves", clock)
-        events = _results(go(first_events, ws, a) for a in both)
+        events = _results(go(first_events, workspace, side) for side in both)
         # Memory that is never written to is never taken from the system.
         logs = [empty_log(self.layout.phase_size if self.keep_runs else 1) for _ in both]
         clock = self.stages.add("events", clock)
         rank = 0
         while True:
-            _results(go(run_outer, ws, pool, a, rank, events[a], starts) for a in both)
+            _results(go(run_outer, workspace, fresh, side, rank, events[side]) for side in both)
             clock = self.stages.add("outer sweeps", clock)
-            if not retire(ws.phase, ws.white, ws.black):
+            if not retire(workspace.phase, workspace.white, workspace.black):
                 break
             if rank >= FIRST_LAYER and self.variant.resets:
-                logs = _results(
-                    go(run_inner, ws, pool, a, rank, events[a], logs[a], starts, self.keep_runs) for a in both
-                )
+                layers = [
+                    go(run_inner, workspace, fresh, side, rank, events[side], logs[side], self.keep_runs)
+                    for side in both
+                ]
+                logs = _results(layers)
                 if not self._room_for(sum(int(log.length[0]) for log in logs)):
                     logs = [empty_log(1) for _ in both]
             clock = self.stages.add("inner sweeps", clock)
-            white_nodes, black_nodes = settle_rank(ws, pool, rank, starts)
+            nodes = settle_rank(workspace, fresh, rank)
             events = _results(
-                go(
-                    next_events,
-                    a,
-                    rank,
-                    ws.phase,
-                    events[a],
-                    white_nodes,
-                    black_nodes,
-                    pool.value,
-                    pool.depth,
-                    starts,
-                )
-                for a in both
+                go(next_events, side, rank, workspace.phase, events[side], nodes, fresh) for side in both
             )
             clock = self.stages.add("settling", clock)
             self.progress("layer" if self.variant.resets else "rank", rank, 0)
             rank += 1
-        black, white = _results(
-            go(weave, log, ws.frame.words, pool.value, pool.depth, starts) for log in logs
-        )
-        self._keep(phase, [white, black])
+        by_black, by_white = _results(go(weave, log, workspace.frame.words, fresh) for log in logs)
+        self._keep(phase, [by_white, by_black])
         self.stages.add("weaving", clock)
-        self._check(ws, rank)
-        idle.put(ws)
+        self._check(workspace, rank)
+        idle.put(workspace)
 
     def _room_for(self, more: int) -> bool:
         """Whether so many runs more may be kept; if not, all are given up."""
-        if self.max_runs is not None and self.runs + more > self.max_runs:
+        if self.max_runs is not None and self.kept + more > self.max_runs:
             self.keep_runs = False
-            self.woven.clear()
+            self.runs_of.clear()
         return self.keep_runs
 
-    def _keep(self, phase: int, woven: list[Woven]) -> None:
+    def _keep(self, phase: int, runs: list[Runs]) -> None:
         """Keep the runs of a phase, if the table has any."""
         with self._lock:
-            more = sum(len(runs[1]) for runs in woven)
+            more = sum(len(each.rank) for each in runs)
             if self._room_for(more):
-                self.runs += more
-                self.woven[phase] = woven
+                self.kept += more
+                self.runs_of[phase] = runs
 
     def table(self) -> Table:
         """Put the results together; canonical slots only."""
@@ -270,25 +259,21 @@ class _Solver:
         for row, (phase, _) in enumerate(self.configs):
             _blank(ep_value[row], ep_depth[row], others[phase])
         mask = np.zeros((2, 2, phases, layout.phase_size // 64 if self.keep_runs else 0), np.uint64)
-        runs: list[list[NDArray[Any]]] = [
-            [np.empty(0, np.uint8)],
-            [np.empty(0, np.uint8)],
-            [np.empty(0, np.uint16)],
-        ]
-        for holder, side, phase in product((0, 1), (0, 1), sorted(self.woven)):
-            found = self.woven[phase][holder]
-            mask[holder, side, phase] = found[0][side]
-            part = slice(found[4]) if side == 0 else slice(found[4], None)
-            for column, array in zip(runs, found[1:4], strict=True):
-                column.append(array[part])
-        rank, run_value, run_depth = (np.concatenate(column) for column in runs)
+        parts: list[tuple[Runs, slice]] = []
+        for holder, side, phase in product((0, 1), (0, 1), sorted(self.runs_of)):
+            runs = self.runs_of[phase][holder]
+            mask[holder, side, phase] = runs.mask[side]
+            parts.append((runs, slice(runs.white) if side == 0 else slice(runs.white, None)))
+        rank = np.concatenate([np.empty(0, np.uint8), *(runs.rank[part] for runs, part in parts)])
+        run_value = np.concatenate([np.empty(0, np.uint8), *(runs.value[part] for runs, part in parts)])
+        run_depth = np.concatenate([np.empty(0, np.uint16), *(runs.depth[part] for runs, part in parts)])
         return Table(
             layout.material, self.variant, value, depth, mask.reshape(2, 2, -1), rank, run_value, run_depth,
             self.configs, ep_value, ep_depth,
         )  # fmt: skip
 
 
-def _results(jobs: Iterable[Future[Any]]) -> list[Any]:
+def _results(jobs: Iterable[Future[Result]]) -> list[Result]:
     """Wait for jobs; all of them are under way before the first is waited for."""
     return [job.result() for job in list(jobs)]
 

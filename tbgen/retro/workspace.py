@@ -4,14 +4,14 @@ import numpy as np
 
 from tbgen.index.layout import Layout
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
-from tbgen.retro.kernels.frame import Frame
-from tbgen.retro.kernels.layers import Attacker, Phase
+from tbgen.retro.kernels.bits import Ints, Words
+from tbgen.retro.kernels.frame import Frame, Phase
+from tbgen.retro.kernels.layers import Attacker
 from tbgen.retro.kernels.mobility import SLICES
-from tbgen.retro.kernels.moves import MAX_ORIGINS
+from tbgen.retro.kernels.moves import MAX_ORIGINS, Origins
 from tbgen.retro.kernels.phase import Workspace
 from tbgen.retro.kernels.resets import room_for_exits
-from tbgen.retro.kernels.sweep import BATCH, Scratch, Sets
-from tbgen.variant import Variant
+from tbgen.retro.kernels.sweep import BATCH, Results, Scratch, Sets
 
 
 def frame_of(layout: Layout) -> Frame:
@@ -35,7 +35,7 @@ def place_pawns(frame: Frame, layout: Layout, phase: int) -> None:
         frame.pawns[colour] = sum(1 << square for square in squares)
 
 
-def like_men(layout: Layout) -> np.ndarray:
+def like_men(layout: Layout) -> Ints:
     """Return the ranges of like free men as int64 (n, 2)."""
     return np.array(layout.like_men, np.int64).reshape(-1, 2)
 
@@ -50,9 +50,9 @@ def mirrors_itself(layout: Layout, phase: int) -> bool:
     )
 
 
-def make_sets(words: int, waiting: np.ndarray) -> Sets:
+def make_sets(words: int, waiting: Words, changed: Words) -> Sets:
     """Return empty sets for one attacker."""
-    return Sets(np.zeros(words, np.uint64), waiting, np.zeros(words, np.uint64))
+    return Sets(np.zeros(words, np.uint64), waiting, np.zeros(words, np.uint64), changed)
 
 
 def make_scratch(words: int) -> Scratch:
@@ -65,9 +65,11 @@ def make_scratch(words: int) -> Scratch:
         np.empty((2, 2 * words), np.int32),
         np.empty((2, 2 * words), np.uint64),
         np.zeros((2, marks), np.uint64),
-        np.empty(BATCH + MAX_ORIGINS, np.int64),
-        np.empty(BATCH + MAX_ORIGINS, np.uint64),
-        np.empty(8, np.int64),
+        Origins(
+            np.empty(BATCH + MAX_ORIGINS, np.int64),
+            np.empty(BATCH + MAX_ORIGINS, np.uint64),
+            np.empty(8, np.int64),
+        ),
         np.zeros(1, np.int64),
     )
 
@@ -84,20 +86,23 @@ def make_phase(words: int, whole_game: bool) -> Phase:
     )
 
 
-def make_attacker(words: int, waiting: np.ndarray, whole_game: bool) -> Attacker:
-    """Return room for one attacker."""
+def make_attacker(side: int, words: int, waiting: Words, whole_game: bool) -> Attacker:
+    """Return room for the attacker ``side``, 0 White or 1 Black."""
     layered = 0 if whole_game else words
+    changed = np.zeros((2, words), np.uint64)
     return Attacker(
-        make_sets(words, waiting),
-        make_sets(layered, np.zeros((layered, 8), np.uint64)),
+        side,
+        make_sets(words, waiting, changed),
+        make_sets(layered, np.zeros((layered, 8), np.uint64), changed),
         make_scratch(words),
-        np.zeros(128 * layered, np.uint8),
-        np.zeros(128 * layered, np.uint16),
-        np.zeros((2, words), np.uint64),
+        Results(
+            np.zeros(128 * layered, np.uint8),
+            np.zeros(128 * layered, np.uint16),
+            np.array([0, 64 * words], np.int64),
+        ),
         np.zeros((2, layered), np.uint64),
         np.zeros((2, layered), np.uint64),
         np.zeros(1, np.int64),
-        np.array([0, 64 * words], np.int64),
     )
 
 
@@ -109,8 +114,8 @@ def make_workspace(layout: Layout, variant: Variant) -> Workspace:
     return Workspace(
         frame,
         phase,
-        make_attacker(frame.words, phase.quiet[1], whole_game),
-        make_attacker(frame.words, phase.quiet[0], whole_game),
+        make_attacker(0, frame.words, phase.quiet[1], whole_game),
+        make_attacker(1, frame.words, phase.quiet[0], whole_game),
         room_for_exits(2 * layout.phase_size),
         like_men(layout),
     )

@@ -6,6 +6,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.accelerate import python_of
 from tbgen.index.layout import PIECE_ORDER, Layout, layout_of
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.material import Material
@@ -87,12 +88,12 @@ def resets_of(layout: Layout, men: Men, sub_tables: SubTables) -> Resets:
     :raises KeyError: if a sub-table is missing.
     """
     numbers = {layout.material: 0}
-    count = reset_number.py_func(men, len(men.kinds), 0, 0)
+    count = python_of(reset_number)(men, len(men.kinds), 0, 0)
     table, swapped = np.zeros((2, count), np.int64)
     source = np.zeros((count, _MOST_MEN), np.int64)
     for change in _changes(men):
         material, swap, origin = _after(men, *change)
-        reset = reset_number.py_func(men, *change)
+        reset = python_of(reset_number)(men, *change)
         table[reset] = numbers.setdefault(material, len(numbers))
         swapped[reset] = swap
         source[reset, : len(origin)] = origin

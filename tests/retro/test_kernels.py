@@ -22,10 +22,11 @@ from tbgen.retro.kernels.canonical import canonical_words
 from tbgen.retro.kernels.events import event, event_key, event_node, is_settled, sort_events
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.mobility import rank_at
-from tbgen.retro.kernels.moves import MAX_ORIGINS, origins
+from tbgen.retro.kernels.moves import MAX_ORIGINS, Origins, origins
 from tbgen.retro.kernels.phase import Workspace, count_moves
 from tbgen.retro.kernels.resets import NO_EXIT
 from tbgen.retro.kernels.runs import Log, weave
+from tbgen.retro.kernels.sweep import Results
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import frame_of, like_men, make_workspace, mirrors_itself, place_pawns
 from tbgen.score import GScore
@@ -69,33 +70,30 @@ def count_of_slot(counts: np.ndarray, slot: int) -> int:
 
 
 @jit
-def count_origins(fr, target, mover, each_move, allowed):
+def count_origins(frame, target, mover, each_move, allowed):
     """How often each slot is listed as an origin of the set."""
-    out_word, out_bits = np.empty(MAX_ORIGINS, np.int64), np.empty(MAX_ORIGINS, np.uint64)
-    live = np.zeros(fr.words // 64 + 1, np.uint64)  # words with an allowed position
-    for word in range(fr.words):
+    out = Origins(np.empty(MAX_ORIGINS, np.int64), np.empty(MAX_ORIGINS, np.uint64), np.empty(8, np.int64))
+    live = np.zeros(frame.words // 64 + 1, np.uint64)  # words with an allowed position
+    for word in range(frame.words):
         if allowed[word]:
             live[word >> 6] |= BIT[word & 63]
-    squares = np.empty(fr.scalars, np.int64)
-    found = np.zeros(64 * fr.words, np.int64)
-    for word in range(fr.words):
+    found = np.zeros(64 * frame.words, np.int64)
+    for word in range(frame.words):
         if target[word]:
-            count = origins(
-                fr, word, target[word], mover, each_move, live, out_word, out_bits, np.int64(0), squares
-            )
+            count = origins(frame, word, target[word], mover, each_move, live, out, np.int64(0))
             for number in range(count):
-                bits = out_bits[number] & allowed[out_word[number]]
+                bits = out.bits[number] & allowed[out.word[number]]
                 while bits:
-                    found[64 * out_word[number] + lowest(bits)] += 1
+                    found[64 * out.word[number] + lowest(bits)] += 1
                     bits &= bits - ONE
     return found
 
 
 @jit
-def events_of(attacker, value, time, settled, node):
+def events_of(attacking, value, time, settled, node):
     found = np.empty(len(value), np.uint64)
     for number in range(len(value)):
-        found[number] = event(attacker, value[number], time[number], settled, node[number])
+        found[number] = event(attacking, value[number], time[number], settled, node[number])
     return found
 
 
@@ -202,10 +200,10 @@ def has(sets: np.ndarray, slot: int) -> bool:
 
 def phase_of(layout: Layout, phase: int) -> Workspace:
     """A workspace with the legal positions of a phase."""
-    ws = make_workspace(layout, Variant.R_MOBILITY)
-    place_pawns(ws.frame, layout, phase)
-    legal_words(ws.frame, ws.phase.legal, 0, ws.frame.words)
-    return ws
+    workspace = make_workspace(layout, Variant.R_MOBILITY)
+    place_pawns(workspace.frame, layout, phase)
+    legal_words(workspace.frame, workspace.phase.legal, 0, workspace.frame.words)
+    return workspace
 
 
 @pytest.fixture(scope="module")
@@ -248,40 +246,42 @@ def test_legality_ranks_and_exits(name: str, tables: Path, tablebase: Tablebase)
     look_up = by_probing(tablebase)
     legal = 0
     for phase in rng.sample(range(len(layout.placements)), min(8, len(layout.placements))):
-        ws = phase_of(layout, phase)
+        workspace = phase_of(layout, phase)
         loader.prepare([phase])
-        count_moves(ws, loader.pool, mirrors_itself(layout, phase), 0, ws.frame.words)
+        count_moves(workspace, loader.pool, mirrors_itself(layout, phase), 0, workspace.frame.words)
         for _ in range(900 // min(8, len(layout.placements))):
             slot, side = rng.randrange(layout.phase_size), rng.randrange(2)
             board = board_at(layout, phase * layout.phase_size + slot, side)
             possible = board is not None and not board.was_into_check()
-            assert has(ws.phase.legal[side], slot) == possible
+            assert has(workspace.phase.legal[side], slot) == possible
             if board is None or not possible:
                 continue
             legal += 1
             moves = list(board.legal_moves)
             rank = 2 * len(moves) + (not board.is_check())
-            assert rank_of_slot(ws.phase.slices[side], slot) == rank, board.fen()
+            assert rank_of_slot(workspace.phase.slices[side], slot) == rank, board.fen()
             quiet = sum(not board.is_zeroing(move) for move in moves)
-            assert count_of_slot(ws.phase.quiet[side], slot) == quiet, board.fen()
+            assert count_of_slot(workspace.phase.quiet[side], slot) == quiet, board.fen()
             reached = []
             for move in moves:
                 if board.is_zeroing(move):
                     after = board.copy()
                     after.push(move)
                     reached.append(look_up(after, None))
-            check_exit(ws, side * layout.phase_size + slot, reached, board)
+            check_exit(workspace, side * layout.phase_size + slot, reached, board)
     assert legal > 200
 
 
-def check_exit(ws: Workspace, node: int, reached: list[tuple[GScore, int]], board: chess.Board) -> None:
+def check_exit(
+    workspace: Workspace, node: int, reached: list[tuple[GScore, int]], board: chess.Board
+) -> None:
     """The best zeroing move of a position is in place, with the depths of all that are as good."""
     if not reached:
-        assert ws.exits.nearest[node] == NO_EXIT
+        assert workspace.exits.nearest[node] == NO_EXIT
         return
     value = (max if board.turn else min)(value for value, _ in reached)
     depths = [depth for other, depth in reached if other == value]
-    found = ws.exits.value[node], ws.exits.nearest[node], ws.exits.farthest[node]
+    found = workspace.exits.value[node], workspace.exits.nearest[node], workspace.exits.farthest[node]
     assert found == (value.code, min(depths), max(depths)), board.fen()
 
 
@@ -292,16 +292,16 @@ def test_origins(name: str, mover: int) -> None:
     layout = layout_of(Material.parse(name))
     rng = np.random.default_rng(mover)
     phase = int(rng.integers(len(layout.placements)))
-    ws = phase_of(layout, phase)
+    workspace = phase_of(layout, phase)
     first = phase * layout.phase_size
     # Sets of the solver hold a position in all its slots or in none.
     slots = np.arange(first, first + layout.phase_size)
     chosen = rng.random(layout.size) < 0.02
     member = chosen[canonical_slots(layout, *squares_of(layout, slots))]
-    target = packed(member) & ws.phase.legal[1 - mover]
-    allowed = packed(rng.random(layout.phase_size) < 0.7) & ws.phase.legal[mover]
-    moves = count_origins(ws.frame, target, mover, True, allowed)
-    some = count_origins(ws.frame, target, mover, False, allowed)
+    target = packed(member) & workspace.phase.legal[1 - mover]
+    allowed = packed(rng.random(layout.phase_size) < 0.7) & workspace.phase.legal[mover]
+    moves = count_origins(workspace.frame, target, mover, True, allowed)
+    some = count_origins(workspace.frame, target, mover, False, allowed)
     assert np.array_equal(some > 0, moves > 0)
     checked = 0
     for slot in rng.integers(layout.phase_size, size=1500).tolist():
@@ -355,7 +355,7 @@ def test_weave(length: int) -> None:
         rng.integers(0, 3, len(changes) + 9).astype(np.uint16),
         np.array([len(changes)]),
     )
-    mask, rank, run_value, run_depth, in_white = weave(log, size // 64, value, depth, starts)
+    mask, rank, run_value, run_depth, in_white = weave(log, size // 64, Results(value, depth, starts))
     expected = []
     for number, (first, node) in enumerate(changes):
         found = int(log.value[number]), int(log.depth[number])

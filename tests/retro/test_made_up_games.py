@@ -211,21 +211,21 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     pool.depth[: 2 * layout.size] = around[material][1].reshape(-1)
     configs = zeroing.en_passant_configs(layout)
     ((phase, square),) = configs.tolist()
-    ws = make_workspace(layout, Variant.R_MOBILITY)
-    place_pawns(ws.frame, layout, phase)
-    legal_words(ws.frame, ws.phase.legal, 0, ws.frame.words)
-    count_moves(ws, pool, mirrors_itself(layout, phase), 0, ws.frame.words)
+    workspace = make_workspace(layout, Variant.R_MOBILITY)
+    place_pawns(workspace.frame, layout, phase)
+    legal_words(workspace.frame, workspace.phase.legal, 0, workspace.frame.words)
+    count_moves(workspace, pool, mirrors_itself(layout, phase), 0, workspace.frame.words)
     size = layout.phase_size
     starts = np.array([phase * size, layout.size + phase * size])
     for start in starts:
         pool.value[start : start + size], pool.depth[start : start + size] = NONE, 0
     rights = EnPassant(np.array([0]), np.array([square], np.int64))
-    *woven, _ = solve_layers(ws, pool, rights, starts, True)
+    *woven, _ = solve_layers(workspace, pool, rights, starts, True)
 
     def fresh(array: np.ndarray) -> np.ndarray:
         return np.array([array[start : start + size] for start in starts])
 
-    legal = np.unpackbits(ws.phase.legal.view(np.uint8), axis=-1, bitorder="little").astype(bool)
+    legal = np.unpackbits(workspace.phase.legal.view(np.uint8), axis=-1, bitorder="little").astype(bool)
     at = pool.targets.ep_offset
     table = Table(
         material,

@@ -14,8 +14,9 @@ from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.layers import FIRST_LAYER, Attacker, next_events, retire
 from tbgen.retro.kernels.phase import Workspace, count_moves, first_events, run_outer, settle_rank
 from tbgen.retro.kernels.runs import Log, empty_log, log_changes
+from tbgen.retro.kernels.sweep import Results
 from tbgen.retro.kernels.targets import Pool
-from tbgen.retro.kernels.update import limits, update
+from tbgen.retro.kernels.update import Layer, limits, update
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 from tbgen.variant import Variant
@@ -23,18 +24,18 @@ from tests.support.made_up_tables import as_sources, made_up
 
 
 @jit
-def sweep_anew(ws, attacker, rank, events):  # type: ignore[no-untyped-def]
+def sweep_anew(workspace, attacking, rank, events):  # type: ignore[no-untyped-def]
     """The inner sweep; a function of its own because only compiled code may call kernels."""
-    layers.inner(ws.frame, attacker, rank, ws.phase, ws.white if attacker == 0 else ws.black, events)
+    attacker = workspace.white if attacking == 0 else workspace.black
+    layers.inner(workspace.frame, attacker, rank, workspace.phase, events)
 
 
 @jit
-def carry_on(ws, pool, attacker, rank, starts, room, steps):  # type: ignore[no-untyped-def]
+def carry_on(workspace, fresh, attacking, rank, room, steps):  # type: ignore[no-untyped-def]
     """The update, with limits of our own."""
-    att = ws.white if attacker == 0 else ws.black
-    return update(
-        ws.frame, attacker, rank, ws.phase, att, ws.exits, pool.value, pool.depth, starts, room, steps
-    )
+    attacker = workspace.white if attacking == 0 else workspace.black
+    layer = Layer(workspace.frame, attacker, workspace.phase, workspace.exits, fresh, 255 - rank)
+    return update(layer, rank, room, steps)
 
 
 @dataclass
@@ -44,54 +45,47 @@ class Solver:
     layout: Layout
     phase: int
     pool: Pool
-    ws: Workspace = field(init=False)
-    starts: np.ndarray = field(init=False)
+    workspace: Workspace = field(init=False)
+    fresh: Results = field(init=False)
     rank: int = 0
 
     def __post_init__(self) -> None:
         at = self.phase * self.layout.phase_size
-        self.starts = np.array([at, self.layout.size + at])
-        self.ws = ws = make_workspace(self.layout, Variant.R_MOBILITY)
-        place_pawns(ws.frame, self.layout, self.phase)
-        legal_words(ws.frame, ws.phase.legal, 0, ws.frame.words)
-        count_moves(ws, self.pool, mirrors_itself(self.layout, self.phase), 0, ws.frame.words)
-        self.events = [first_events(ws, attacker) for attacker in (0, 1)]
+        self.fresh = Results(self.pool.value, self.pool.depth, np.array([at, self.layout.size + at]))
+        self.workspace = workspace = make_workspace(self.layout, Variant.R_MOBILITY)
+        place_pawns(workspace.frame, self.layout, self.phase)
+        legal_words(workspace.frame, workspace.phase.legal, 0, workspace.frame.words)
+        count_moves(workspace, self.pool, mirrors_itself(self.layout, self.phase), 0, workspace.frame.words)
+        self.events = [first_events(workspace, attacker) for attacker in (0, 1)]
         self.logs: list[Log] = [empty_log(1 << 12) for _ in (0, 1)]
 
     def enter(self) -> bool:
         """Sweep from outside into the next layer; returns whether there is one."""
         for attacker in (0, 1):
-            run_outer(self.ws, self.pool, attacker, self.rank, self.events[attacker], self.starts)
-        return bool(retire(self.ws.phase, self.ws.white, self.ws.black))
+            run_outer(self.workspace, self.fresh, attacker, self.rank, self.events[attacker])
+        return bool(retire(self.workspace.phase, self.workspace.white, self.workspace.black))
 
     def leave(self) -> None:
         """Settle the rank of the layer."""
-        nodes = settle_rank(self.ws, self.pool, self.rank, self.starts)
+        nodes = settle_rank(self.workspace, self.fresh, self.rank)
         for attacker in (0, 1):
             self.events[attacker] = next_events(
-                attacker,
-                self.rank,
-                self.ws.phase,
-                self.events[attacker],
-                *nodes,
-                self.pool.value,
-                self.pool.depth,
-                self.starts,
+                attacker, self.rank, self.workspace.phase, self.events[attacker], nodes, self.fresh
             )
         self.rank += 1
 
     def attacker(self, number: int) -> Attacker:
-        return (self.ws.white, self.ws.black)[number]
+        return (self.workspace.white, self.workspace.black)[number]
 
     def update(self, attacker: int, room: int, steps: int) -> int:
-        return int(carry_on(self.ws, self.pool, attacker, self.rank, self.starts, room, steps))
+        return int(carry_on(self.workspace, self.fresh, attacker, self.rank, room, steps))
 
     def sweep(self, attacker: int) -> None:
-        sweep_anew(self.ws, attacker, self.rank, self.events[attacker])
+        sweep_anew(self.workspace, attacker, self.rank, self.events[attacker])
 
     def log(self, attacker: int) -> None:
         self.logs[attacker] = log_changes(
-            attacker, self.rank, self.ws.phase, self.attacker(attacker), self.logs[attacker]
+            self.attacker(attacker), self.rank, self.workspace.phase, self.logs[attacker]
         )
 
     def logged(self, attacker: int) -> list[list[int]]:
@@ -100,12 +94,12 @@ class Solver:
 
     def layer(self, number: int) -> np.ndarray:
         """Values and depths of the positions that are alive and assigned; elsewhere -1."""
-        att, phase = self.attacker(number), self.ws.phase
+        attacker, phase = self.attacker(number), self.workspace.phase
         assigned = np.empty_like(phase.legal)
-        assigned[number] = phase.legal[number] & ~att.inner_sets.wanted
-        assigned[1 - number] = att.inner_sets.caught
+        assigned[number] = phase.legal[number] & ~attacker.inner_sets.wanted
+        assigned[1 - number] = attacker.inner_sets.caught
         there = np.unpackbits((assigned & phase.alive).view(np.uint8), bitorder="little").astype(bool)
-        return np.where(there, np.array([att.value, att.depth], np.int64), -1)
+        return np.where(there, np.array(attacker.results[:2], np.int64), -1)
 
 
 def solvers(name: str, phase: int) -> list[Solver]:
@@ -147,7 +141,7 @@ def in_lockstep(name: str, phase: int, room: int | None = None, steps: int | Non
     while one.enter():
         assert other.enter()
         for attacker in (0, 1) if one.rank >= FIRST_LAYER else ():
-            real = limits(one.ws.phase)
+            real = limits(one.workspace.phase)
             before = one.layer(attacker)
             result = one.update(
                 attacker, real[0] if room is None else room, real[1] if steps is None else steps
@@ -170,7 +164,7 @@ def in_lockstep(name: str, phase: int, room: int | None = None, steps: int | Non
         other.leave()
     assert not other.enter()
     for array, again in ((one.pool.value, other.pool.value), (one.pool.depth, other.pool.depth)):
-        for start in one.starts:
+        for start in one.fresh.starts:
             part = slice(start, start + one.layout.phase_size)
             assert np.array_equal(array[part], again[part])
     return seen

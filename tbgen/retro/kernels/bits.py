@@ -1,13 +1,24 @@
 """Operations on one word: 64 positions that differ in the square of the bit man only."""
 
+from typing import Any, TypeAlias, cast
+
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined
+from tbgen.accelerate import inlined, intrinsic
 from tbgen.retro.geometry import BISHOP, KING, KNIGHT, ROOK
+
+Word: TypeAlias = np.uint64
+"""A machine word: a set of squares of the bit man."""
+Words: TypeAlias = NDArray[np.uint64]
+Ints: TypeAlias = NDArray[np.int64]
+Codes: TypeAlias = NDArray[np.uint8]
+"""Values, as the bytes of a table."""
+Plies: TypeAlias = NDArray[np.uint16]
+"""Depths."""
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -24,36 +35,36 @@ _T1, _T2, _T4 = (np.uint64(n) for n in (0x5500550055005500, 0x3333000033330000, 
 
 
 @intrinsic
-def popcount(typingctx, word):
+def popcount(typing_context: Any, word: Any) -> Any:
     """Number of set bits of a uint64, as int64."""
 
-    def codegen(context, builder, signature, args):
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.ctpop(args[0])
 
     return types.int64(types.uint64), codegen
 
 
 @intrinsic
-def lowest(typingctx, word):
+def lowest(typing_context: Any, word: Any) -> Any:
     """Number of the lowest set bit of a uint64 (64 for zero), as int64."""
 
-    def codegen(context, builder, signature, args):
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
 
     return types.int64(types.uint64), codegen
 
 
 @intrinsic
-def prefetch(typingctx, array, index):
+def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
     """Ask the memory for an element of a contiguous array (one index, whatever its dimensions) ahead of its
     use."""
 
-    def codegen(context, builder, signature, args):
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
         bits = ir.IntType(32)
         pointer = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
         kind = ir.FunctionType(ir.VoidType(), [pointer.type, bits, bits, bits])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        function = cast(Any, cgutils).get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
         builder.call(function, [pointer, bits(1), bits(2), bits(1)])
         return context.get_dummy_value()
 
@@ -61,7 +72,7 @@ def prefetch(typingctx, array, index):
 
 
 @inlined
-def image(word, symmetry):
+def image(word: Word, symmetry: int) -> Word:
     """The word with every bit moved to its square's image under ``symmetry`` (0..7)."""
     if symmetry & 1:
         word = ((word >> _S1) & _REV1) | ((word & _REV1) << _S1)
@@ -82,13 +93,13 @@ def image(word, symmetry):
 
 
 @inlined
-def shifted(word, amount):
+def shifted(word: Word, amount: int) -> Word:
     """The word shifted ``amount`` (-63..63) squares upwards."""
     return word << np.uint64(amount) if amount >= 0 else word >> np.uint64(-amount)
 
 
 @inlined
-def _fill_up(word, through, step, step2, step4):
+def _fill_up(word: Word, through: Word, step: Word, step2: Word, step4: Word) -> Word:
     """Squares one or more steps of ``step`` bits upwards from the set bits, all squares on the way (and the
     target) in ``through``."""
     fill = word
@@ -101,7 +112,7 @@ def _fill_up(word, through, step, step2, step4):
 
 
 @inlined
-def _fill_down(word, through, step, step2, step4):
+def _fill_down(word: Word, through: Word, step: Word, step2: Word, step4: Word) -> Word:
     """As ``_fill_up``, towards lower squares."""
     fill = word
     fill |= through & (fill >> step)
@@ -113,7 +124,7 @@ def _fill_down(word, through, step, step2, step4):
 
 
 @inlined
-def _rook_set(word, empty):
+def _rook_set(word: Word, empty: Word) -> Word:
     east, west = empty & _NOT_A, empty & _NOT_H
     return (
         _fill_up(word, empty, _S8, _S16, _S32)
@@ -124,7 +135,7 @@ def _rook_set(word, empty):
 
 
 @inlined
-def _bishop_set(word, empty):
+def _bishop_set(word: Word, empty: Word) -> Word:
     east, west = empty & _NOT_A, empty & _NOT_H
     return (
         _fill_up(word, east, _S9, _S18, _S36)
@@ -135,14 +146,14 @@ def _bishop_set(word, empty):
 
 
 @inlined
-def _king_set(word):
+def _king_set(word: Word) -> Word:
     sides = ((word << _S1) & _NOT_A) | ((word >> _S1) & _NOT_H)
     row = word | sides
     return (row << _S8) | (row >> _S8) | sides
 
 
 @inlined
-def _knight_set(word):
+def _knight_set(word: Word) -> Word:
     return (
         ((word << _S17) & _NOT_A)
         | ((word << _S10) & _NOT_AB)
@@ -156,7 +167,7 @@ def _knight_set(word):
 
 
 @inlined
-def reach(kind, word, empty):
+def reach(kind: int, word: Word, empty: Word) -> Word:
     """Squares that a man of ``kind`` reaches in one quiet move from any of the set bits, ``empty`` being the
     squares that no other man occupies. Read backwards: the squares it may have come from."""
     if kind == KING:

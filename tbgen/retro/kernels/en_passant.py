@@ -5,74 +5,100 @@ among its moves: exits (the en passant capture included) and quiet moves into th
 mobility there are no layers, and moves that do not lead to a score of smaller rank leave it its own.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from tbgen.accelerate import inlined, jit, kernel
+from tbgen.accelerate import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT, PAWN_ATTACKS
-from tbgen.retro.kernels.bits import ONE, ZERO, lowest
-from tbgen.retro.kernels.frame import decode, king_safe
-from tbgen.retro.kernels.mobility import rank_at
+from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Word, lowest
+from tbgen.retro.kernels.frame import Frame, Phase, decode, king_safe
+from tbgen.retro.kernels.layers import Attacker
+from tbgen.retro.kernels.mobility import SLICES, rank_at
 from tbgen.retro.kernels.moves import MAX_ORIGINS, quiet_targets
-from tbgen.retro.kernels.resets import NO_EXIT, NOTHING, NOWHERE, fold, settle_moves
-from tbgen.retro.kernels.targets import CAPTURED_PAWN, VARIABLE
+from tbgen.retro.kernels.resets import (
+    NO_EXIT,
+    NOTHING,
+    NOWHERE,
+    Exits,
+    Turn,
+    fold,
+    room_for_exits,
+    settle_moves,
+)
+from tbgen.retro.kernels.sweep import Results
+from tbgen.retro.kernels.targets import CAPTURED_PAWN, VARIABLE, Men, Pool
+
+
+class Right(NamedTuple):
+    """The positions of a phase with one en passant right."""
+
+    rank: Codes
+    """uint8 (phase size,): their rank; 0 where there is no such right."""
+    exits: Exits
+    """Their best exits."""
+
+
+@jit
+def room_for_right(size: int) -> Right:
+    """Return room for the positions of a phase of that size, not filled in."""
+    return Right(np.empty(size, np.uint8), room_for_exits(size))
 
 
 @inlined
-def side_with_right(square):
+def side_with_right(square: int) -> int:
     """The side to move where ``square`` may be captured on en passant."""
     return 1 if square < 32 else 0
 
 
 @kernel
-def _capture(fr, pool, ex, first, side, square, capturer, legal, occupied, squares, men, pawns, scratch):
+def _capture(frame: Frame, pool: Pool, exits: Exits, turn: Turn, square: int, capturer: int) -> Word:
     """Fold one pawn's en passant capture; return the positions where it is legal."""
+    side, pawns = turn.side, turn.men.pawns
     enemy = 1 - side
     victim = BIT[square - 8 if side == 0 else square + 8]
-    left = (occupied & ~BIT[capturer] & ~victim) | BIT[square]
-    pawns[enemy] = fr.pawns[enemy] & ~victim
-    pawns[side] = (fr.pawns[side] & ~BIT[capturer]) | BIT[square]
-    mask = legal & king_safe(fr, squares, side, left, pawns[enemy], NOWHERE, True)
+    left = (turn.occupied & ~BIT[capturer] & ~victim) | BIT[square]
+    pawns[enemy] = frame.pawns[enemy] & ~victim
+    pawns[side] = (frame.pawns[side] & ~BIT[capturer]) | BIT[square]
+    mask = turn.legal & king_safe(frame, turn.squares, side, left, pawns[enemy], NOWHERE, True)
     if mask:
-        settle_moves(pool, ex, first, side, mask, CAPTURED_PAWN, NOTHING, NOWHERE, men, pawns, scratch)
-    pawns[0], pawns[1] = fr.pawns[0], fr.pawns[1]
+        settle_moves(pool, exits, turn, mask, CAPTURED_PAWN, NOTHING, NOWHERE)
+    pawns[0], pawns[1] = frame.pawns[0], frame.pawns[1]
     return mask
 
 
 @jit
-def prepare(fr, pool, ex, phase, square, rank, ep_ex):
+def prepare(frame: Frame, pool: Pool, exits: Exits, phase: Phase, square: int, right: Right) -> None:
     """Find the positions of the phase with a legal en passant capture on ``square``.
 
-    ``rank`` uint8 (phase size,) receives their rank, 0 where there is no such right; ``ep_ex`` their best
-    exit.
+    ``exits`` are those without the right.
     """
     side = side_with_right(square)
     step = -8 if side == 0 else 8
     vacant = BIT[square] | BIT[square - step]
-    squares = np.empty(fr.scalars, np.int64)
-    men = np.zeros(6, np.int64)
-    scratch = np.empty(6, np.int64)
-    pawns = fr.pawns.copy()
+    squares = np.empty(frame.scalars, np.int64)
+    men = Men(np.zeros(6, np.int64), frame.pawns.copy(), np.empty(6, np.int64))
+    uncounted = np.empty(SLICES, np.uint64)
+    rank, best = right.rank, right.exits
     rank[:] = 0
-    for word in range(fr.words):
+    for word in range(frame.words):
         legal = phase.legal[side, word] & ~vacant
         if legal == ZERO:
             continue
-        occupied = decode(fr, word, squares)
+        occupied = decode(frame, word, squares)
         if occupied & vacant:
             continue
-        men[: fr.scalars] = squares
-        men[fr.scalars] = VARIABLE
+        men.squares[: frame.scalars] = squares
+        men.squares[frame.scalars] = VARIABLE
         first = word * 64
-        at = side * fr.words * 64 + first
-        ep_ex.value[first : first + 64] = ex.value[at : at + 64]
-        ep_ex.nearest[first : first + 64] = ex.nearest[at : at + 64]
-        ep_ex.farthest[first : first + 64] = ex.farthest[at : at + 64]
-        capturers = PAWN_ATTACKS[1 - side, square] & fr.pawns[side]
+        at = side * frame.words * 64 + first
+        best.value[first : first + 64] = exits.value[at : at + 64]
+        best.nearest[first : first + 64] = exits.nearest[at : at + 64]
+        best.farthest[first : first + 64] = exits.farthest[at : at + 64]
+        turn = Turn(side, first, legal, occupied, squares, men, uncounted)
+        capturers = PAWN_ATTACKS[1 - side, square] & frame.pawns[side]
         while capturers:
-            mask = _capture(
-                fr, pool, ep_ex, first, side, square, lowest(capturers), legal, occupied, squares, men, pawns,
-                scratch,
-            )  # fmt: skip
+            mask = _capture(frame, pool, best, turn, square, lowest(capturers))
             capturers &= capturers - ONE
             while mask:
                 bit = lowest(mask)
@@ -83,55 +109,67 @@ def prepare(fr, pool, ex, phase, square, rank, ep_ex):
 
 
 @kernel
-def _follow(fr, pool, phase, att, side, own, word, bit, starts, ex, at):
-    """Fold the state after a quiet move of ``side`` to a position, if legal, into entry ``at`` of ``ex``."""
-    other = 1 - side
-    if phase.legal[other, word] & BIT[bit] == ZERO:
+def _follow(
+    frame: Frame, phase: Phase, attacker: Attacker, fresh: Results, own: int, slot: int, exits: Exits, at: int
+) -> None:
+    """Fold the state after a quiet move of the attacker to a slot, if legal, into entry ``at`` of
+    ``exits``."""
+    side = attacker.side
+    other, word, bit = 1 - side, slot >> 6, BIT[slot & 63]
+    if phase.legal[other, word] & bit == ZERO:
         return
-    slot = word * 64 + bit
-    if phase.alive[other, word] & BIT[bit] == ZERO:
-        fold(ex, at, side, pool.value[starts[other] + slot], pool.depth[starts[other] + slot])
-    elif not phase.whole_game and att.inner_sets.caught[word] & BIT[bit]:
-        node = other * fr.words * 64 + slot
-        fold(ex, at, side, att.value[node], att.depth[node])
+    if phase.alive[other, word] & bit == ZERO:
+        place = fresh.starts[other] + slot
+        fold(exits, at, side, fresh.value[place], fresh.depth[place])
+    elif not phase.whole_game and attacker.inner_sets.caught[word] & bit:
+        node = other * frame.words * 64 + slot
+        fold(exits, at, side, attacker.results.value[node], attacker.results.depth[node])
     else:
-        fold(ex, at, side, own, np.uint16(0))
+        fold(exits, at, side, own, int64(0))
 
 
 @inlined
-def _keep_own(ex, at, own, rank):
+def _keep_own(exits: Exits, at: int, own: int, rank: int) -> None:
     """Replace an exit of no smaller rank than the position's own score by that score, which stays."""
-    value = np.int64(ex.value[at])
-    if ex.nearest[at] != NO_EXIT and min(value, 255 - value) >= rank:
-        ex.value[at] = own
+    value = int64(exits.value[at])
+    if exits.nearest[at] != NO_EXIT and min(value, 255 - value) >= rank:
+        exits.value[at] = own
 
 
 @jit
-def resolve(fr, pool, phase, att, square, low, high, rank, ep_ex, starts, start):
-    """Settle the positions with the right on ``square`` whose rank is ``low`` to ``high`` - 1.
+def resolve(
+    frame: Frame,
+    phase: Phase,
+    attacker: Attacker,
+    fresh: Results,
+    right: Right,
+    ranks: tuple[int, int],
+    start: int,
+) -> None:
+    """Settle the positions with a right whose rank is from the first of ``ranks`` to below the second.
 
-    ``att`` is the attacker with the side to move, its inner sweep of layer ``low`` done (or no position
-    alive). Values and depths go to the pool at ``start`` + slot.
+    ``attacker`` is the one with the side to move, its inner sweep of the first layer done (or no position
+    alive). Values and depths go to ``fresh`` at ``start`` + slot.
     """
-    side = side_with_right(square)
-    squares, targets = np.empty(fr.scalars, np.int64), np.empty(MAX_ORIGINS, np.int64)
-    for word in range(fr.words):
+    side, exits = attacker.side, right.exits
+    squares, targets = np.empty(frame.scalars, np.int64), np.empty(MAX_ORIGINS, np.int64)
+    for word in range(frame.words):
         first = word * 64
         for bit in range(64):
             at = first + bit
-            if not low <= rank[at] < high:
+            rank = right.rank[at]
+            if not ranks[0] <= rank < ranks[1]:
                 continue
-            own = np.uint8(255 - rank[at] if side == 0 else rank[at])
+            own = int64(255 - rank if side == 0 else rank)
             if phase.whole_game:
-                _keep_own(ep_ex, at, own, rank[at])
-            for number in range(quiet_targets(fr, word, bit, side, targets, squares)):
-                to = targets[number]
-                _follow(fr, pool, phase, att, side, own, to >> 6, to & 63, starts, ep_ex, at)
-            value = ep_ex.value[at]
-            pool.value[start + at] = value
+                _keep_own(exits, at, own, rank)
+            for number in range(quiet_targets(frame, word, bit, side, targets, squares)):
+                _follow(frame, phase, attacker, fresh, own, targets[number], exits, at)
+            value = exits.value[at]
+            fresh.value[start + at] = value
             if value == own:
-                pool.depth[start + at] = 0
+                fresh.depth[start + at] = 0
             elif (value < own) == (side == 0):
-                pool.depth[start + at] = ep_ex.nearest[at] + 1
+                fresh.depth[start + at] = exits.nearest[at] + 1
             else:
-                pool.depth[start + at] = ep_ex.farthest[at] + 1
+                fresh.depth[start + at] = exits.farthest[at] + 1

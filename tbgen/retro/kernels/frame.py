@@ -22,37 +22,53 @@ from tbgen.retro.geometry import (
     RAY_NUMBER,
     TRIANGLE_SQUARE,
 )
-from tbgen.retro.kernels.bits import ALL, ONE, ZERO, lowest, reach
+from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Ints, Word, Words, lowest, reach
 
 
 class Frame(NamedTuple):
     """Geometry of one phase, as the kernels read it."""
 
-    kinds: np.ndarray
+    kinds: Ints
     """int64 (free,): kind of each free man."""
-    colours: np.ndarray
+    colours: Ints
     """int64 (free,): 0 White, 1 Black."""
-    shifts: np.ndarray
+    shifts: Ints
     """int64 (free - 1,): place of each scalar's square in the word number."""
     scalars: int
     pawnless: bool
     words: int
     """Number of words of one side to move."""
-    pawns: np.ndarray
+    pawns: Words
     """uint64 (2,): squares of White's and Black's pawns in this phase."""
 
 
+class Phase(NamedTuple):
+    """What both attackers share, uint64 (2, words) by side to move."""
+
+    legal: Words
+    alive: Words
+    """Positions still in the layers."""
+    slices: Words
+    """uint64 (2, words, SLICES): ranks, see ``tbgen.retro.kernels.mobility``."""
+    canonical: Words
+    """uint64 (words,): canonical slots."""
+    quiet: Words
+    """uint64 (2, words, 8): bit-sliced numbers of quiet moves; the attackers count them down."""
+    whole_game: bool
+    """Whether nothing resets the accrued score: then there are no layers to solve, and no inner sweeps."""
+
+
 @inlined
-def decode(fr, word, squares):
+def decode(frame: Frame, word: int, squares: Ints) -> Word:
     """Write the scalars' squares to ``squares`` and return the squares that scalars and pawns occupy, or 0 if
     two of them stand on one square."""
-    squares[0] = word >> fr.shifts[0]
-    if fr.pawnless:
+    squares[0] = word >> frame.shifts[0]
+    if frame.pawnless:
         squares[0] = TRIANGLE_SQUARE[squares[0]]
-    occupied = fr.pawns[0] | fr.pawns[1]
-    for man in range(fr.scalars):
+    occupied = frame.pawns[0] | frame.pawns[1]
+    for man in range(frame.scalars):
         if man > 0:
-            squares[man] = (word >> fr.shifts[man]) & 63
+            squares[man] = (word >> frame.shifts[man]) & 63
         bit = BIT[squares[man]]
         if occupied & bit:
             return ZERO
@@ -61,7 +77,7 @@ def decode(fr, word, squares):
 
 
 @inlined
-def attacks_along(kind, square, target):
+def attacks_along(kind: int, square: int, target: int) -> bool:
     """Whether a man of ``kind`` on ``square`` attacks ``target`` on an empty board."""
     if kind == KING:
         return KING_ATTACKS[square] & BIT[target] != ZERO
@@ -72,7 +88,7 @@ def attacks_along(kind, square, target):
 
 
 @inlined
-def pawn_attacks(colour, pawns):
+def pawn_attacks(colour: int, pawns: Word) -> Word:
     """Squares attacked by all pawns of a colour."""
     attacked = ZERO
     while pawns:
@@ -82,7 +98,16 @@ def pawn_attacks(colour, pawns):
 
 
 @kernel
-def safe(fr, squares, square, by, occupied, pawns, captured, bit_there):
+def safe(
+    frame: Frame,
+    squares: Ints,
+    square: int,
+    by: int,
+    occupied: Word,
+    pawns: Word,
+    captured: int,
+    bit_there: bool,
+) -> Word:
     """Squares of the bit man for which ``square`` is not attacked by colour ``by``.
 
     ``occupied`` are the squares of scalars and pawns, ``pawns`` those of ``by``'s pawns; scalar ``captured``
@@ -91,8 +116,12 @@ def safe(fr, squares, square, by, occupied, pawns, captured, bit_there):
     if PAWN_ATTACKS[1 - by, square] & pawns:
         return ZERO
     result = ALL
-    for man in range(fr.scalars):
-        if fr.colours[man] == by and man != captured and attacks_along(fr.kinds[man], squares[man], square):
+    for man in range(frame.scalars):
+        if (
+            frame.colours[man] == by
+            and man != captured
+            and attacks_along(frame.kinds[man], squares[man], square)
+        ):
             between = BETWEEN[squares[man], square]
             if between & occupied == ZERO:
                 if not bit_there:
@@ -100,35 +129,43 @@ def safe(fr, squares, square, by, occupied, pawns, captured, bit_there):
                 result &= between
                 if result == ZERO:
                     return ZERO
-    bit_man = fr.scalars
-    if bit_there and fr.colours[bit_man] == by:
-        result &= ~reach(fr.kinds[bit_man], BIT[square], ~occupied)
+    bit_man = frame.scalars
+    if bit_there and frame.colours[bit_man] == by:
+        result &= ~reach(frame.kinds[bit_man], BIT[square], ~occupied)
     return result
 
 
 @kernel
-def king_safe(fr, squares, colour, occupied, enemy_pawns, captured, bit_there):
+def king_safe(
+    frame: Frame,
+    squares: Ints,
+    colour: int,
+    occupied: Word,
+    enemy_pawns: Word,
+    captured: int,
+    bit_there: bool,
+) -> Word:
     """Squares of the bit man for which ``colour``'s king is not attacked (arguments as for ``safe``).
 
     Where Black's king is the bit man itself, White has only its king and pawns to attack with.
     """
-    if fr.scalars == 1 and colour == 1:
+    if frame.scalars == 1 and colour == 1:
         return ~(KING_ATTACKS[squares[0]] | pawn_attacks(0, enemy_pawns))
-    return safe(fr, squares, squares[colour], 1 - colour, occupied, enemy_pawns, captured, bit_there)
+    return safe(frame, squares, squares[colour], 1 - colour, occupied, enemy_pawns, captured, bit_there)
 
 
 @jit
-def legal_words(fr, legal, start, stop):
+def legal_words(frame: Frame, legal: Words, start: int, stop: int) -> None:
     """Set ``legal[:, start:stop]`` (uint64 (2, words)): positions whose side not to move is not in check and
     whose men stand on different squares."""
-    squares = np.empty(fr.scalars, np.int64)
+    squares = np.empty(frame.scalars, np.int64)
     for word in range(start, stop):
         legal[0, word] = ZERO
         legal[1, word] = ZERO
-        occupied = decode(fr, word, squares)
+        occupied = decode(frame, word, squares)
         if occupied:
             for side in range(2):
                 calm = 1 - side
                 legal[side, word] = ~occupied & king_safe(
-                    fr, squares, calm, occupied, fr.pawns[side], -1, True
+                    frame, squares, calm, occupied, frame.pawns[side], -1, True
                 )

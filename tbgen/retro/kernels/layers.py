@@ -18,14 +18,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tbgen.accelerate import inlined, jit, kernel
+from tbgen.accelerate import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ONE, ZERO, lowest, popcount
+from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, Words, lowest, popcount
 from tbgen.retro.kernels.events import event, event_key, event_node, is_settled, sort_events
+from tbgen.retro.kernels.frame import Frame, Phase
 from tbgen.retro.kernels.mobility import of_rank
-from tbgen.retro.kernels.resets import NO_EXIT
+from tbgen.retro.kernels.resets import NO_EXIT, Exits
 from tbgen.retro.kernels.sweep import (
     READY,
+    Results,
     Scratch,
     Sets,
     sweep,
@@ -36,197 +38,184 @@ FIRST_LAYER = 2
 """Rank of the first layer: ranks 0 and 1, mate and stalemate, end the game."""
 
 
-class Phase(NamedTuple):
-    """What both attackers share, uint64 (2, words) by side to move."""
-
-    legal: np.ndarray
-    alive: np.ndarray
-    """Positions still in the layers."""
-    slices: np.ndarray
-    """uint64 (2, words, SLICES): ranks, see ``tbgen.retro.kernels.mobility``."""
-    canonical: np.ndarray
-    """uint64 (words,): canonical slots."""
-    quiet: np.ndarray
-    """uint64 (2, words, 8): bit-sliced numbers of quiet moves; the attackers count them down."""
-    whole_game: bool
-    """Whether nothing resets the accrued score: then there are no layers to solve, and no inner sweeps."""
-
-
 class Attacker(NamedTuple):
     """One attacker's sets and results."""
 
+    side: int
+    """0 White, 1 Black."""
     outer_sets: Sets
     """What the outer sweeps have assigned stays assigned."""
     inner_sets: Sets
-    """The inner sweep's copy. (This, ``value``, ``depth``, ``logged`` and ``seen`` are empty if the game has
-    no layers.)"""
+    """The inner sweep's copy. (This, ``results``, ``logged`` and ``seen`` are empty if the game has no
+    layers.)"""
     scratch: Scratch
-    value: np.ndarray
-    """uint8 (2 * phase size,): values of the inner sweep, White to move first."""
-    depth: np.ndarray
-    """uint16 (2 * phase size,)."""
-    changed: np.ndarray
-    """uint64 (2, words): positions whose value or depth the inner sweep has changed."""
-    logged: np.ndarray
+    results: Results
+    """Of the inner sweep: 2 * phase size values and depths, White to move first."""
+    logged: Words
     """uint64 (2, words): positions whose last logged state is not A itself."""
-    seen: np.ndarray
+    seen: Words
     """uint64 (2, words): positions alive in the layer that was entered last."""
-    last_key: np.ndarray
+    last_key: Ints
     """int64 (1,): last key that the last inner sweep has assigned."""
-    starts: np.ndarray
-    """int64 (2,): where the sides to move begin in ``value`` and ``depth``."""
 
 
 @inlined
-def _copy(target, source, start, stop):
+def _copy(target: Words, source: Words, start: int, stop: int) -> None:
     """Copy one array to another (an assignment of slices would allocate)."""
     for at in range(start, stop):
         target[at] = source[at]
 
 
 @kernel
-def begin(fr, attacker, phase, att, ex):
+def begin(frame: Frame, attacker: Attacker, phase: Phase, exits: Exits) -> None:
     """Set up the attacker's sets: nothing assigned, defenders with an exit not ready."""
-    att.logged[:] = ZERO
-    defender = 1 - attacker
-    first = defender * fr.words * 64
-    for word in range(fr.words):
-        att.outer_sets.wanted[word] = phase.legal[attacker, word]
-        bits = phase.legal[defender, word]
+    attacker.logged[:] = ZERO
+    defending = 1 - attacker.side
+    first = defending * frame.words * 64
+    for word in range(frame.words):
+        attacker.outer_sets.wanted[word] = phase.legal[attacker.side, word]
+        bits = phase.legal[defending, word]
         ready = bits
         while bits:
             bit = lowest(bits)
             bits &= bits - ONE
-            if ex.nearest[first + word * 64 + bit] != NO_EXIT:
+            if exits.nearest[first + word * 64 + bit] != NO_EXIT:
                 ready &= ~BIT[bit]
-        att.outer_sets.waiting[word, READY] = ready
+        attacker.outer_sets.waiting[word, READY] = ready
 
 
 @kernel
-def outer(fr, attacker, rank, phase, att, events, value, depth, starts):
-    """Assign what the attacker can force to its own scores of rank - 1; see the module's head."""
-    att.outer_sets.caught[:] = ZERO
+def outer(frame: Frame, attacker: Attacker, rank: int, phase: Phase, events: Words, fresh: Results) -> None:
+    """Assign what the attacker can force to its own scores of rank - 1; see the module's head.
+
+    Values and depths go to ``fresh``.
+    """
+    sets, scratch = attacker.outer_sets, attacker.scratch
+    sets.caught[:] = ZERO
     if rank > 0:
-        sweep(
-            fr, attacker, events, rank - 1, rank, att.outer_sets, phase.alive[1 - attacker], att.scratch,
-            value, depth, att.changed, starts,
-        )  # fmt: skip
+        alive = phase.alive[1 - attacker.side]
+        sweep(frame, attacker.side, events, rank - 1, rank, sets, alive, scratch, fresh)
 
 
 @kernel
-def retire(phase, white, black):
+def retire(phase: Phase, white: Attacker, black: Attacker) -> bool:
     """Take the positions decided by the outer sweeps out of the layers; return whether any is left."""
+    by_white, by_black = white.outer_sets, black.outer_sets
     left = ZERO
     for word in range(len(phase.canonical)):
         for side in range(2):
-            mover, other = (
-                (white.outer_sets, black.outer_sets) if side == 0 else (black.outer_sets, white.outer_sets)
-            )
+            mover, other = (by_white, by_black) if side == 0 else (by_black, by_white)
             alive = phase.alive[side, word] & mover.wanted[word] & ~other.caught[word]
             _keep(phase, mover, other, side, word, alive)
             left |= alive
-    return left != ZERO
+    return bool(left != ZERO)
 
 
 @inlined
-def _keep(phase, mover, other, side, word, alive):
+def _keep(phase: Phase, mover: Sets, other: Sets, side: int, word: int, alive: Word) -> None:
     phase.alive[side, word] = alive
     mover.wanted[word] &= alive
     other.waiting[word, READY] &= alive
 
 
 @inlined
-def assigned(attacker, side, word, phase, att):
+def assigned(attacker: Attacker, phase: Phase, side: int, word: int) -> Word:
     """Positions that the inner sweep has assigned, some that have left the layers among them."""
-    if side == attacker:
-        return phase.legal[side, word] & ~att.inner_sets.wanted[word]
-    return att.inner_sets.caught[word]
+    if side == attacker.side:
+        return phase.legal[side, word] & ~attacker.inner_sets.wanted[word]
+    return attacker.inner_sets.caught[word]
 
 
 @kernel
-def inner(fr, attacker, rank, phase, att, events):
+def inner(frame: Frame, attacker: Attacker, rank: int, phase: Phase, events: Words) -> None:
     """Solve the layer of the opponent's accrued score of this rank; see the module's head."""
-    _copy(att.inner_sets.wanted, att.outer_sets.wanted, 0, fr.words)
-    for word in range(fr.words):
-        if phase.alive[1 - attacker, word]:
+    sets, before = attacker.inner_sets, attacker.outer_sets
+    alive = phase.alive[1 - attacker.side]
+    _copy(sets.wanted, before.wanted, 0, frame.words)
+    for word in range(frame.words):
+        if alive[word]:
             for number in range(READY + 1):
-                att.inner_sets.waiting[word, number] = att.outer_sets.waiting[word, number]
+                sets.waiting[word, number] = before.waiting[word, number]
         else:
-            att.inner_sets.waiting[word, READY] = ZERO
-    att.inner_sets.caught[:] = ZERO
-    att.changed[:] = ZERO
-    att.last_key[0] = sweep(
-        fr, attacker, events, rank, 255 - rank, att.inner_sets, phase.alive[1 - attacker], att.scratch,
-        att.value, att.depth, att.changed, att.starts,
-    )  # fmt: skip
+            sets.waiting[word, READY] = ZERO
+    sets.caught[:] = ZERO
+    sets.changed[:] = ZERO
+    attacker.last_key[0] = sweep(
+        frame, attacker.side, events, rank, 255 - rank, sets, alive, attacker.scratch, attacker.results
+    )
 
 
 @jit
-def settle(attacker, rank, phase, att, value, depth, start):
-    """Give the positions of this rank with the attacker to move their fresh value and depth, at ``start`` +
-    slot, and take them out of the layers; return their nodes (int64).
+def settle(attacker: Attacker, rank: int, phase: Phase, fresh: Results) -> Ints:
+    """Give the positions of this rank with the attacker to move their fresh value and depth, in ``fresh``,
+    and take them out of the layers; return their nodes (int64).
 
     In whole-game mobility that is their own score: nothing of smaller rank can be forced, and nothing else
     can take its place.
     """
-    words = len(phase.canonical)
-    own = 255 - rank if attacker == 0 else rank
+    words, side, results = len(phase.canonical), attacker.side, attacker.results
+    value, depth, start = fresh.value, fresh.depth, fresh.starts[side]
+    own = 255 - rank if side == 0 else rank
     count = 0
     for word in range(words):
-        if phase.alive[attacker, word]:
-            count += popcount(phase.alive[attacker, word] & of_rank(phase.slices[attacker, word], rank))
+        if phase.alive[side, word]:
+            count += popcount(phase.alive[side, word] & of_rank(phase.slices[side, word], rank))
     nodes = np.empty(count, np.int64)
     count = 0
     for word in range(words):
-        if phase.alive[attacker, word] == ZERO:
+        if phase.alive[side, word] == ZERO:
             continue
-        bits = phase.alive[attacker, word] & of_rank(phase.slices[attacker, word], rank)
-        phase.alive[attacker, word] &= ~bits
+        bits = phase.alive[side, word] & of_rank(phase.slices[side, word], rank)
+        phase.alive[side, word] &= ~bits
         layered = rank >= FIRST_LAYER and not phase.whole_game
-        stays = att.inner_sets.wanted[word] if layered else ~ZERO
+        stays = attacker.inner_sets.wanted[word] if layered else ~ZERO
         while bits:
             bit = lowest(bits)
             bits &= bits - ONE
             slot = word * 64 + bit
-            nodes[count] = attacker * words * 64 + slot
+            node = side * words * 64 + slot
+            nodes[count] = node
             count += 1
             if stays & BIT[bit]:
                 value[start + slot] = own
                 depth[start + slot] = 0
             else:
-                value[start + slot] = att.value[attacker * words * 64 + slot]
-                depth[start + slot] = att.depth[attacker * words * 64 + slot]
+                value[start + slot] = results.value[node]
+                depth[start + slot] = results.depth[node]
     return nodes
 
 
 @kernel
-def trim(phase, white, black):
+def trim(phase: Phase, white: Attacker, black: Attacker) -> None:
     """Take the settled positions out of the attackers' sets too."""
+    by_white, by_black = white.outer_sets, black.outer_sets
     for word in range(len(phase.canonical)):
         for side in range(2):
-            mover, other = (
-                (white.outer_sets, black.outer_sets) if side == 0 else (black.outer_sets, white.outer_sets)
-            )
+            mover, other = (by_white, by_black) if side == 0 else (by_black, by_white)
             _keep(phase, mover, other, side, word, phase.alive[side, word])
 
 
 @jit
-def next_events(attacker, rank, phase, events, white_nodes, black_nodes, value, depth, starts):
-    """Return the events of the next layer: those left of ``events`` merged with the newly settled nodes."""
+def next_events(
+    attacking: int, rank: int, phase: Phase, events: Words, nodes: tuple[Ints, Ints], fresh: Results
+) -> Words:
+    """Return the events of the next layer: those left of ``events`` merged with the newly settled nodes.
+
+    ``nodes`` int64 are those with White and with Black to move; their values and depths are in ``fresh``.
+    """
     words = len(phase.canonical)
     # Without inner sweeps, no attacker looks for scores of the opponent.
     first, last = rank, NONE if phase.whole_game else 254 - rank
-    fresh = np.empty(len(white_nodes) + len(black_nodes), np.uint64)
+    added = np.empty(len(nodes[0]) + len(nodes[1]), np.uint64)
     count = 0
     for side in range(2):
-        nodes = white_nodes if side == 0 else black_nodes
-        for node in nodes:
-            at = starts[side] + node - side * words * 64
-            entry = event(attacker, np.int64(value[at]), np.int64(depth[at]), True, node)
+        for node in nodes[side]:
+            at = fresh.starts[side] + node - side * words * 64
+            entry = event(attacking, int64(fresh.value[at]), int64(fresh.depth[at]), True, node)
             if event_key(entry) < last:
-                fresh[count] = entry
+                added[count] = entry
                 count += 1
-    fresh = sort_events(fresh[:count])
+    added = sort_events(added[:count])
     merged = np.empty(len(events) + count, np.uint64)
     taken, length = 0, 0
     for entry in events:
@@ -238,11 +227,11 @@ def next_events(attacker, rank, phase, events, white_nodes, black_nodes, value, 
             side = 0 if node < words * 64 else 1
             if phase.alive[side, (node >> 6) - side * words] & BIT[node & 63] == ZERO:
                 continue
-        while taken < count and fresh[taken] < entry:
-            merged[length] = fresh[taken]
+        while taken < count and added[taken] < entry:
+            merged[length] = added[taken]
             taken += 1
             length += 1
         merged[length] = entry
         length += 1
-    merged[length : length + count - taken] = fresh[taken:]
+    merged[length : length + count - taken] = added[taken:]
     return merged[: length + count - taken]

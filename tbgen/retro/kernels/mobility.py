@@ -23,7 +23,8 @@ from tbgen.retro.geometry import (
     RAY_SHIFT,
     TRIANGLE_OF,
 )
-from tbgen.retro.kernels.bits import ZERO, image, shifted
+from tbgen.retro.kernels.bits import ZERO, Ints, Word, Words, image, shifted
+from tbgen.retro.kernels.frame import Frame
 from tbgen.retro.kernels.moves import king_word
 
 SLICES = 8
@@ -34,7 +35,7 @@ FOUR_MOVES = 3
 
 
 @inlined
-def add_moves(slices, first, mask):
+def add_moves(slices: Words, first: int, mask: Word) -> None:
     """Add ``2**first`` to the rank of every position in ``mask``."""
     while mask:
         carry = slices[first] & mask
@@ -44,7 +45,7 @@ def add_moves(slices, first, mask):
 
 
 @inlined
-def rank_at(slices, bit):
+def rank_at(slices: Words, bit: int) -> int:
     """The rank of one position of the word."""
     rank = 0
     for number in range(SLICES):
@@ -54,7 +55,7 @@ def rank_at(slices, bit):
 
 
 @inlined
-def of_rank(slices, rank):
+def of_rank(slices: Words, rank: int) -> Word:
     """The positions of the word that have a given rank (positions of no set included)."""
     result = ~ZERO
     for number in range(SLICES):
@@ -63,7 +64,7 @@ def of_rank(slices, rank):
 
 
 @inlined
-def _count_bit_man(kind, legal, targets, empty, slices):
+def _count_bit_man(kind: int, legal: Word, targets: Word, empty: Word, slices: Words) -> None:
     """Moves of the bit man from the squares in ``legal`` to those in ``targets``: both are stepped apart."""
     if kind == KNIGHT:
         for number in range(8):
@@ -83,24 +84,33 @@ def _count_bit_man(kind, legal, targets, empty, slices):
 
 
 @kernel
-def count_quiet(fr, word, mover, legal, reached, occupied, squares, slices):
+def count_quiet(
+    frame: Frame,
+    word: int,
+    mover: int,
+    legal: Word,
+    reached: Words,
+    occupied: Word,
+    squares: Ints,
+    slices: Words,
+) -> None:
     """Add ``mover``'s quiet moves from the positions ``legal`` of ``word`` (its own legal set) to ``slices``.
 
     ``reached`` is the whole legal set of the other side to move: a quiet move is legal if it leads there.
     ``occupied`` and ``squares`` are those of ``decode``.
     """
-    bit_man = fr.scalars
-    if fr.colours[bit_man] == mover:
-        _count_bit_man(fr.kinds[bit_man], legal, reached[word], ~occupied, slices)
-    for man in range(fr.scalars):
-        if fr.colours[man] != mover:
+    bit_man = frame.scalars
+    if frame.colours[bit_man] == mover:
+        _count_bit_man(frame.kinds[bit_man], legal, reached[word], ~occupied, slices)
+    for man in range(frame.scalars):
+        if frame.colours[man] != mover:
             continue
-        square, kind, shift = squares[man], fr.kinds[man], fr.shifts[man]
-        if man == 0 and fr.pawnless:
+        square, kind, shift = squares[man], frame.kinds[man], frame.shifts[man]
+        if man == 0 and frame.pawnless:
             coord = TRIANGLE_OF[square]
             for number in range(1, KING_FORWARD[coord, 0, 0] + 1):
                 symmetry = KING_FORWARD[coord, number, 1]
-                target = king_word(fr, squares, KING_FORWARD[coord, number, 0], symmetry)
+                target = king_word(frame, squares, KING_FORWARD[coord, number, 0], symmetry)
                 add_moves(slices, ONE_MOVE, legal & image(reached[target], INVERSES[symmetry]))
         elif kind == KING:
             for number in range(1, KING_LEAP[square, 0] + 1):

@@ -1,5 +1,7 @@
 """Quiet moves on whole words, backwards: where the positions of a word may have come from."""
 
+from typing import NamedTuple
+
 from tbgen.accelerate import inlined
 from tbgen.retro.geometry import (
     BIT,
@@ -19,63 +21,83 @@ from tbgen.retro.geometry import (
     RAY_SHIFT,
     TRIANGLE_OF,
 )
-from tbgen.retro.kernels.bits import ONE, ZERO, image, lowest, reach, shifted
-from tbgen.retro.kernels.frame import decode
+from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, Words, image, lowest, reach, shifted
+from tbgen.retro.kernels.frame import Frame, decode
 
 MAX_ORIGINS = 192
 """Most entries of ``origins``: 16 for White's king and 56 for each other man, at most."""
 
 
+class Origins(NamedTuple):
+    """Room for what ``origins`` finds."""
+
+    word: Ints
+    """int64 (room,): words of positions that the mover may have come from."""
+    bits: Words
+    """uint64 (room,): sets of positions in these words."""
+    squares: Ints
+    """int64 (8,): scratch for the squares of the word in hand."""
+
+
 @inlined
-def king_word(fr, squares, coord, symmetry):
+def king_word(frame: Frame, squares: Ints, coord: int, symmetry: int) -> int:
     """Number of the word with White's king at triangle coordinate ``coord``, the other scalars carried
     along."""
-    word = coord << fr.shifts[0]
-    for man in range(1, fr.scalars):
-        word |= IMAGES[symmetry, squares[man]] << fr.shifts[man]
+    word = coord << frame.shifts[0]
+    for man in range(1, frame.scalars):
+        word |= IMAGES[symmetry, squares[man]] << frame.shifts[man]
     return word
 
 
 @inlined
-def _offer(word, bits, live, out_word, out_bits, count):
+def _offer(found: Origins, word: int, bits: Word, live: Words, count: int) -> int:
     """Append ``bits`` unless empty or the word is not ``live``; return the new count."""
     if bits and live[word >> 6] & BIT[word & 63]:
-        out_word[count] = word
-        out_bits[count] = bits
+        found.word[count] = word
+        found.bits[count] = bits
         count += 1
     return count
 
 
 @inlined
-def origins(fr, word, bits, mover, each_move, live, out_word, out_bits, count, squares):
+def origins(
+    frame: Frame,
+    word: int,
+    bits: Word,
+    mover: int,
+    each_move: bool,
+    live: Words,
+    found: Origins,
+    count: int,
+) -> int:
     """List positions from which ``mover`` reaches ``bits`` of ``word`` quietly, illegal ones among them;
     return the number of entries.
 
-    ``out_word`` int64 and ``out_bits`` uint64 receive words and sets of positions from place ``count`` on, at
-    most ``MAX_ORIGINS``; with ``each_move`` a position stands in as many entries as it has moves into
-    ``bits``, else in one or more. Words without their bit in ``live`` (uint64 (words / 64)) are left out.
-    ``squares`` is scratch, int64 (scalars,).
+    They are written to ``found`` from place ``count`` on, at most ``MAX_ORIGINS``; with ``each_move`` a
+    position stands in as many entries as it has moves into ``bits``, else in one or more. Words without their
+    bit in ``live`` (uint64 (words / 64)) are left out.
     """
-    occupied = decode(fr, word, squares)
-    for man in range(fr.scalars):
-        if fr.colours[man] != mover:
+    squares = found.squares
+    occupied = decode(frame, word, squares)
+    for man in range(frame.scalars):
+        if frame.colours[man] != mover:
             continue
-        square, kind, shift = squares[man], fr.kinds[man], fr.shifts[man]
-        if man == 0 and fr.pawnless:
+        square, kind, shift = squares[man], frame.kinds[man], frame.shifts[man]
+        if man == 0 and frame.pawnless:
             coord = TRIANGLE_OF[square]
             for number in range(1, KING_BACKWARD[coord, 0, 0] + 1):
                 symmetry = KING_BACKWARD[coord, number, 1]
-                source = king_word(fr, squares, KING_BACKWARD[coord, number, 0], symmetry)
+                source = king_word(frame, squares, KING_BACKWARD[coord, number, 0], symmetry)
                 if live[source >> 6] & BIT[source & 63]:
-                    count = _offer(source, image(bits, symmetry), live, out_word, out_bits, count)
+                    count = _offer(found, source, image(bits, symmetry), live, count)
         elif kind == KING:
             for number in range(1, KING_LEAP[square, 0] + 1):
                 source = word + ((KING_LEAP[square, number] - square) << shift)
-                count = _offer(source, bits, live, out_word, out_bits, count)
+                count = _offer(found, source, bits, live, count)
         elif kind == KNIGHT:
             for number in range(1, KNIGHT_LEAP[square, 0] + 1):
                 source = word + ((KNIGHT_LEAP[square, number] - square) << shift)
-                count = _offer(source, bits, live, out_word, out_bits, count)
+                count = _offer(found, source, bits, live, count)
         else:
             for ray in range(FIRST_RAY[kind], LAST_RAY[kind]):
                 free = bits
@@ -85,43 +107,43 @@ def origins(fr, word, bits, mover, each_move, live, out_word, out_bits, count, s
                     if occupied & BIT[origin] or free == ZERO:
                         break
                     source = word + ((origin - square) << shift)
-                    count = _offer(source, free, live, out_word, out_bits, count)
-    kind = fr.kinds[fr.scalars]
-    if fr.colours[fr.scalars] == mover and live[word >> 6] & BIT[word & 63]:
+                    count = _offer(found, source, free, live, count)
+    kind = frame.kinds[frame.scalars]
+    if frame.colours[frame.scalars] == mover and live[word >> 6] & BIT[word & 63]:
         if not each_move:
-            count = _offer(word, reach(kind, bits, ~occupied), live, out_word, out_bits, count)
+            count = _offer(found, word, reach(kind, bits, ~occupied), live, count)
         elif kind == KNIGHT:
             for number in range(8):
                 step = shifted(bits, KNIGHT_SHIFT[number]) & KNIGHT_LANDING[number]
-                count = _offer(word, step, live, out_word, out_bits, count)
+                count = _offer(found, word, step, live, count)
         else:
             for ray in range(FIRST_RAY[kind], LAST_RAY[kind] if kind != KING else 8):
-                step = bits
+                through = bits
                 for _ in range(7 if kind != KING else 1):
-                    step = shifted(step, RAY_SHIFT[ray]) & RAY_LANDING[ray] & ~occupied
-                    if step == ZERO:
+                    through = shifted(through, RAY_SHIFT[ray]) & RAY_LANDING[ray] & ~occupied
+                    if through == ZERO:
                         break
-                    count = _offer(word, step, live, out_word, out_bits, count)
+                    count = _offer(found, word, through, live, count)
     return count
 
 
 @inlined
-def quiet_targets(fr, word, bit, mover, out, squares):
+def quiet_targets(frame: Frame, word: int, bit: int, mover: int, out: Ints, squares: Ints) -> int:
     """List the slots that ``mover`` reaches from a position by quiet moves, legal or not; return how many.
 
     ``out`` int64 (MAX_ORIGINS,) receives the slots, ``squares`` is scratch, int64 (scalars,).
     """
     count = 0
-    empty = ~decode(fr, word, squares)
-    for man in range(fr.scalars):
-        if fr.colours[man] != mover:
+    empty = ~decode(frame, word, squares)
+    for man in range(frame.scalars):
+        if frame.colours[man] != mover:
             continue
-        square, kind, shift = squares[man], fr.kinds[man], fr.shifts[man]
-        if man == 0 and fr.pawnless:
+        square, kind, shift = squares[man], frame.kinds[man], frame.shifts[man]
+        if man == 0 and frame.pawnless:
             coord = TRIANGLE_OF[square]
             for number in range(1, KING_FORWARD[coord, 0, 0] + 1):
                 symmetry = KING_FORWARD[coord, number, 1]
-                target = king_word(fr, squares, KING_FORWARD[coord, number, 0], symmetry)
+                target = king_word(frame, squares, KING_FORWARD[coord, number, 0], symmetry)
                 out[count] = target << 6 | IMAGES[symmetry, bit]
                 count += 1
         elif kind in (KING, KNIGHT):
@@ -137,8 +159,8 @@ def quiet_targets(fr, word, bit, mover, out, squares):
                         break
                     out[count] = (word + ((target - square) << shift)) << 6 | bit
                     count += 1
-    if fr.colours[fr.scalars] == mover:
-        targets = reach(fr.kinds[fr.scalars], BIT[bit], empty)
+    if frame.colours[frame.scalars] == mover:
+        targets = reach(frame.kinds[frame.scalars], BIT[bit], empty)
         while targets:
             out[count] = word << 6 | lowest(targets)
             targets &= targets - ONE

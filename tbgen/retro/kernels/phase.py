@@ -2,17 +2,15 @@
 
 from typing import NamedTuple
 
-import numpy as np
-
-from tbgen.accelerate import jit
+from tbgen.accelerate import int64, jit
+from tbgen.retro.kernels.bits import Ints, Words
 from tbgen.retro.kernels.canonical import canonical_words
-from tbgen.retro.kernels.en_passant import prepare, resolve, side_with_right
+from tbgen.retro.kernels.en_passant import prepare, resolve, room_for_right, side_with_right
 from tbgen.retro.kernels.events import exit_events
-from tbgen.retro.kernels.frame import Frame
+from tbgen.retro.kernels.frame import Frame, Phase
 from tbgen.retro.kernels.layers import (
     FIRST_LAYER,
     Attacker,
-    Phase,
     begin,
     inner,
     next_events,
@@ -21,9 +19,11 @@ from tbgen.retro.kernels.layers import (
     settle,
     trim,
 )
-from tbgen.retro.kernels.resets import Exits, rank_and_exits, room_for_exits
-from tbgen.retro.kernels.runs import empty_log, log_changes, weave
-from tbgen.retro.kernels.update import limits, update
+from tbgen.retro.kernels.resets import Exits, rank_and_exits
+from tbgen.retro.kernels.runs import Log, Runs, empty_log, log_changes, weave
+from tbgen.retro.kernels.sweep import Results
+from tbgen.retro.kernels.targets import Pool
+from tbgen.retro.kernels.update import Layer, limits, update
 
 
 class Workspace(NamedTuple):
@@ -34,115 +34,111 @@ class Workspace(NamedTuple):
     white: Attacker
     black: Attacker
     exits: Exits
-    like: np.ndarray
+    like: Ints
     """int64 (n, 2): ranges of like men."""
 
 
 class EnPassant(NamedTuple):
     """The en passant configurations of one phase."""
 
-    rows: np.ndarray
+    rows: Ints
     """int64 (n,): their rows among all of the table."""
-    squares: np.ndarray
+    squares: Ints
     """int64 (n,): en passant squares."""
 
 
 @jit
-def count_moves(ws, pool, mirrored, start, stop):
+def count_moves(workspace: Workspace, pool: Pool, mirrored: bool, start: int, stop: int) -> None:
     """Ranks and exits of the words ``start`` to ``stop`` - 1, after ``legal_words`` has seen all words, and
     which of their slots are canonical."""
-    rank_and_exits(ws.frame, pool, ws.exits, ws.phase.legal, ws.phase.slices, ws.phase.quiet, start, stop)
-    canonical_words(ws.frame, ws.like, mirrored, ws.phase.canonical, start, stop)
-    ws.phase.alive[:, start:stop] = ws.phase.legal[:, start:stop]
+    frame, phase = workspace.frame, workspace.phase
+    rank_and_exits(frame, pool, workspace.exits, phase, start, stop)
+    canonical_words(frame, workspace.like, mirrored, phase.canonical, start, stop)
+    phase.alive[:, start:stop] = phase.legal[:, start:stop]
 
 
 @jit
-def first_events(ws, attacker):
-    """Set up one attacker and return its events."""
-    att = ws.white if attacker == 0 else ws.black
-    begin(ws.frame, attacker, ws.phase, att, ws.exits)
-    return exit_events(attacker, ws.frame.words * 64, ws.exits)
+def first_events(workspace: Workspace, attacking: int) -> Words:
+    """Set up the attacker ``attacking`` (0 White, 1 Black) and return its events."""
+    attacker = workspace.white if attacking == 0 else workspace.black
+    begin(workspace.frame, attacker, workspace.phase, workspace.exits)
+    return exit_events(attacking, workspace.frame.words * 64, workspace.exits)
 
 
 @jit
-def run_outer(ws, pool, attacker, rank, events, starts):
-    """The outer sweep of one attacker."""
-    att = ws.white if attacker == 0 else ws.black
-    outer(ws.frame, attacker, rank, ws.phase, att, events, pool.value, pool.depth, starts)
+def run_outer(workspace: Workspace, fresh: Results, attacking: int, rank: int, events: Words) -> None:
+    """The outer sweep of one attacker; values and depths go to ``fresh``."""
+    attacker = workspace.white if attacking == 0 else workspace.black
+    outer(workspace.frame, attacker, rank, workspace.phase, events, fresh)
 
 
 @jit
-def run_inner(ws, pool, attacker, rank, events, log, starts, keep):
+def run_inner(
+    workspace: Workspace, fresh: Results, attacking: int, rank: int, events: Words, log: Log, keep: bool
+) -> Log:
     """The inner sweep of one attacker, if it can bring anything new, and its changes logged if ``keep``;
     returns the log."""
-    att = ws.white if attacker == 0 else ws.black
-    room, steps = limits(ws.phase)
-    updated = update(
-        ws.frame, attacker, rank, ws.phase, att, ws.exits, pool.value, pool.depth, starts, room, steps
-    )
+    frame, phase = workspace.frame, workspace.phase
+    attacker = workspace.white if attacking == 0 else workspace.black
+    room, steps = limits(phase)
+    updated = update(Layer(frame, attacker, phase, workspace.exits, fresh, 255 - rank), rank, room, steps)
     if updated == 0:
         return log
     if updated < 0:
-        inner(ws.frame, attacker, rank, ws.phase, att, events)
-    return log_changes(attacker, rank, ws.phase, att, log) if keep else log
+        inner(frame, attacker, rank, phase, events)
+    return log_changes(attacker, rank, phase, log) if keep else log
 
 
 @jit
-def settle_rank(ws, pool, rank, starts):
+def settle_rank(workspace: Workspace, fresh: Results, rank: int) -> tuple[Ints, Ints]:
     """Settle the positions of a rank; return their nodes, White to move and Black to move."""
-    nodes = [
-        settle(
-            attacker, rank, ws.phase, ws.white if attacker == 0 else ws.black, pool.value, pool.depth,
-            starts[attacker],
-        )
-        for attacker in range(2)
-    ]  # fmt: skip
-    trim(ws.phase, ws.white, ws.black)
-    return nodes[0], nodes[1]
+    white = settle(workspace.white, rank, workspace.phase, fresh)
+    black = settle(workspace.black, rank, workspace.phase, fresh)
+    trim(workspace.phase, workspace.white, workspace.black)
+    return white, black
 
 
 @jit
-def solve_layers(ws, pool, ep, starts, keep):
+def solve_layers(
+    workspace: Workspace, pool: Pool, en_passant: EnPassant, starts: Ints, keep: bool
+) -> tuple[Runs, Runs, int]:
     """Solve a phase after ``count_moves``, both attackers in turn, its en passant positions included.
 
-    Fresh values and depths go to the pool at ``starts[side]`` + slot. Returns (woven, woven, rank): the runs
-    of White's and of Black's accrued scores as ``weave`` gives them, none unless ``keep``, and the first rank
-    without a layer.
+    Fresh values and depths go to the pool at ``starts[side]`` (int64 (2,)) + slot. Returns (runs, runs,
+    rank): the runs of White's and of Black's accrued scores, none unless ``keep``, and the first rank without
+    a layer.
     """
-    fr, phase = ws.frame, ws.phase
-    nodes = fr.words * 64
-    events = [first_events(ws, attacker) for attacker in range(2)]
-    logs = [empty_log(nodes if keep else np.int64(1)) for _ in range(2)]
-    rights = len(ep.rows)
-    ep_rank = np.zeros((rights, nodes), np.uint8)
+    frame, phase = workspace.frame, workspace.phase
+    fresh = Results(pool.value, pool.depth, starts)
+    nodes = frame.words * 64
+    events = [first_events(workspace, attacking) for attacking in range(2)]
+    logs = [empty_log(nodes if keep else int64(1)) for _ in range(2)]
+    count = len(en_passant.rows)
     # numba cannot tell the type of an empty list, so there is one entry more.
-    ep_exits = [room_for_exits(nodes) for _ in range(rights + 1)]
-    for number in range(rights):
-        prepare(fr, pool, ws.exits, phase, ep.squares[number], ep_rank[number], ep_exits[number])
-    rank = np.int64(0)
+    rights = [room_for_right(nodes) for _ in range(count + 1)]
+    for number in range(count):
+        prepare(frame, pool, workspace.exits, phase, en_passant.squares[number], rights[number])
+    rank = int64(0)
     while True:
-        for attacker in range(2):
-            run_outer(ws, pool, attacker, rank, events[attacker], starts)
-        left = retire(phase, ws.white, ws.black)
+        for attacking in range(2):
+            run_outer(workspace, fresh, attacking, rank, events[attacking])
+        left = retire(phase, workspace.white, workspace.black)
         if left and rank >= FIRST_LAYER and not phase.whole_game:
-            for attacker in range(2):
-                logs[attacker] = run_inner(
-                    ws, pool, attacker, rank, events[attacker], logs[attacker], starts, keep
+            for attacking in range(2):
+                logs[attacking] = run_inner(
+                    workspace, fresh, attacking, rank, events[attacking], logs[attacking], keep
                 )
-        for number in range(rights):
-            square = ep.squares[number]
-            resolve(
-                fr, pool, phase, ws.white if side_with_right(square) == 0 else ws.black, square, max(rank, 1),
-                rank + 1 if left else 256, ep_rank[number], ep_exits[number], starts,
-                pool.targets.ep_offset + ep.rows[number] * nodes,
-            )  # fmt: skip
+        for number in range(count):
+            square = en_passant.squares[number]
+            attacker = workspace.white if side_with_right(square) == 0 else workspace.black
+            at = pool.targets.ep_offset + en_passant.rows[number] * nodes
+            ranks = (max(rank, 1), rank + 1 if left else 256)
+            resolve(frame, phase, attacker, fresh, rights[number], ranks, at)
         if not left:
             break
-        white, black = settle_rank(ws, pool, rank, starts)
-        for attacker in range(2):
-            events[attacker] = next_events(
-                attacker, rank, phase, events[attacker], white, black, pool.value, pool.depth, starts
-            )
+        settled = settle_rank(workspace, fresh, rank)
+        for attacking in range(2):
+            events[attacking] = next_events(attacking, rank, phase, events[attacking], settled, fresh)
         rank += 1
-    by_black, by_white = [weave(log, fr.words, pool.value, pool.depth, starts) for log in logs]
+    by_black, by_white = [weave(log, frame.words, fresh) for log in logs]
     return by_white, by_black, rank

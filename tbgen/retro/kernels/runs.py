@@ -6,33 +6,51 @@ From one layer to the next of the same holder few states change, so only the cha
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tbgen.accelerate import inlined, jit
 from tbgen.index.table import FRESH, LAST_RUN
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ONE, ZERO, lowest
-from tbgen.retro.kernels.layers import assigned
+from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Word, Words, lowest
+from tbgen.retro.kernels.frame import Phase
+from tbgen.retro.kernels.layers import Attacker, assigned
 from tbgen.retro.kernels.mobility import of_rank
+from tbgen.retro.kernels.sweep import Results
 from tbgen.score import NONE
 
 
 class Log(NamedTuple):
     """Changes of V(P, A) from one layer to the next of the same holder of A, in the order of the layers."""
 
-    node: np.ndarray
+    node: NDArray[np.int32]
     """int32: slot, plus the phase size if Black is to move."""
-    rank: np.ndarray
+    rank: Codes
     """uint8: rank of A."""
-    value: np.ndarray
+    value: Codes
     """uint8: code of V(P, A), or NONE for A itself."""
-    depth: np.ndarray
+    depth: Plies
     """uint16: D(P, A)."""
-    length: np.ndarray
+    length: Ints
     """int64 (1,): entries in use."""
 
 
+class Runs(NamedTuple):
+    """The runs of one holder of A in one phase, by (side, slot, rank)."""
+
+    mask: Words
+    """uint64 (2, words): positions that have runs."""
+    rank: Codes
+    """uint8 (runs,): rank of A, plus ``LAST_RUN`` if it is the position's last."""
+    value: Codes
+    """uint8 (runs,): code of V(P, A), NONE for A itself, ``FRESH`` for the fresh value."""
+    depth: Plies
+    """uint16 (runs,): D(P, A)."""
+    white: int
+    """How many of them have White to move."""
+
+
 @jit
-def empty_log(room):
+def empty_log(room: int) -> Log:
     """Return a log without entries."""
     return Log(
         np.empty(room, np.int32),
@@ -44,31 +62,31 @@ def empty_log(room):
 
 
 @inlined
-def _open_states(attacker, side, word, rank, phase):
+def _open_states(attacker: Attacker, phase: Phase, side: int, word: int, rank: int) -> Word:
     """Canonical positions that have a state of their own in the layer: A is not their own score."""
     bits = phase.alive[side, word] & phase.canonical[word]
-    if side == attacker and bits:
+    if side == attacker.side and bits:
         bits &= ~of_rank(phase.slices[side, word], rank)
     return bits
 
 
 @jit
-def log_changes(attacker, rank, phase, att, log):
+def log_changes(attacker: Attacker, rank: int, phase: Phase, log: Log) -> Log:
     """Log the states whose (value, depth) differ from those of the layer before (there: A itself, at first).
 
     Returns the log, which may have been moved to make room.
     """
-    words = len(phase.canonical)
+    words, changed = len(phase.canonical), attacker.inner_sets.changed
     for side in range(2):
         for word in range(words):
             alive = phase.alive[side, word]
             if alive == ZERO:
                 continue
-            states = _open_states(attacker, side, word, rank, phase)
-            now = assigned(attacker, side, word, phase, att) & states
-            before = att.logged[side, word]
-            att.logged[side, word] = now
-            bits = (now & (att.changed[side, word] | ~before)) | (before & ~now & states)
+            states = _open_states(attacker, phase, side, word, rank)
+            now = assigned(attacker, phase, side, word) & states
+            before = attacker.logged[side, word]
+            attacker.logged[side, word] = now
+            bits = (now & (changed[side, word] | ~before)) | (before & ~now & states)
             if bits == ZERO:
                 continue
             first = (side * words + word) * 64
@@ -81,8 +99,8 @@ def log_changes(attacker, rank, phase, att, log):
                 log.node[length] = first + bit
                 log.rank[length] = rank
                 if now & BIT[bit]:
-                    log.value[length] = att.value[first + bit]
-                    log.depth[length] = att.depth[first + bit]
+                    log.value[length] = attacker.results.value[first + bit]
+                    log.depth[length] = attacker.results.depth[first + bit]
                 else:
                     log.value[length] = NONE
                     log.depth[length] = 0
@@ -92,7 +110,7 @@ def log_changes(attacker, rank, phase, att, log):
 
 
 @jit
-def _longer(log):
+def _longer(log: Log) -> Log:
     """The log with twice the room."""
     size, length = len(log.node), log.length[0]
     longer = Log(
@@ -110,7 +128,7 @@ def _longer(log):
 
 
 @jit
-def _by_word(log, words):
+def _by_word(log: Log, words: int) -> tuple[Ints, NDArray[np.int32]]:
     """Return where each word's entries begin, int64 (2 * words + 1,), and the entries' numbers in the order
     of words, layers and bits (int32)."""
     length = log.length[0]
@@ -128,11 +146,10 @@ def _by_word(log, words):
 
 
 @jit
-def weave(log, words, value, depth, starts):
+def weave(log: Log, words: int, fresh: Results) -> Runs:
     """Sort a log, which is in the order of its layers, into runs by (side, slot, rank).
 
-    Returns (mask uint64 (2, words), rank uint8 with ``LAST_RUN``, value uint8 with ``FRESH``, depth uint16,
-    how many runs have White to move). ``value`` and ``depth`` at ``starts[side]`` + slot are the fresh ones.
+    ``words`` is the number of words of one side to move, ``fresh`` holds the fresh values and depths.
     """
     length = log.length[0]
     begin, order = _by_word(log, words)
@@ -146,7 +163,7 @@ def weave(log, words, value, depth, starts):
         if len(entries) == 0:
             continue
         side = 0 if word < words else 1
-        first = starts[side] + (word - side * words) * 64
+        first = fresh.starts[side] + (word - side * words) * 64
         place[:] = 0
         bits = ZERO
         for number in entries:
@@ -164,10 +181,10 @@ def weave(log, words, value, depth, starts):
             run_rank[at] = log.rank[number]
             run_value[at] = log.value[number]
             run_depth[at] = log.depth[number]
-            if run_value[at] == value[first + bit] and run_depth[at] == depth[first + bit]:
+            if run_value[at] == fresh.value[first + bit] and run_depth[at] == fresh.depth[first + bit]:
                 run_value[at] = FRESH
                 run_depth[at] = 0
         while bits:
             run_rank[place[lowest(bits)] - 1] += LAST_RUN
             bits &= bits - ONE
-    return mask, run_rank, run_value, run_depth, begin[words]
+    return Runs(mask, run_rank, run_value, run_depth, begin[words])

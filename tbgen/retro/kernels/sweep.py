@@ -17,12 +17,14 @@ time.
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, kernel
+from tbgen.accelerate import inlined, int64, kernel
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ONE, ZERO, lowest, prefetch
+from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Word, Words, lowest, prefetch
 from tbgen.retro.kernels.events import KEY_SHIFT, TIME_MASK, TIME_SHIFT, event_key, event_node, is_settled
-from tbgen.retro.kernels.moves import origins
+from tbgen.retro.kernels.frame import Frame
+from tbgen.retro.kernels.moves import Origins, origins
 
 READY = 7
 """Slice of ``Sets.waiting`` after those of the counters."""
@@ -37,47 +39,55 @@ BATCH = 384
 class Sets(NamedTuple):
     """The sets of one attacker as they stand when a sweep begins or ends."""
 
-    wanted: np.ndarray
+    wanted: Words
     """uint64 (words,), attacker to move: positions that may still be assigned in this layer."""
-    waiting: np.ndarray
+    waiting: Words
     """uint64 (words, 8), defender to move, one cache line per word: the bit-sliced numbers of quiet moves to
     positions that are not assigned, and (``READY``) the positions that may still be assigned in this layer
     and have no exit that the sweep has not reached."""
-    caught: np.ndarray
+    caught: Words
     """uint64 (words,), defender to move: positions assigned in this sweep."""
+    changed: Words
+    """uint64 (2, words), White to move first: positions whose value or depth a sweep has changed."""
+
+
+class Results(NamedTuple):
+    """Where values and depths are written: the position of a slot has them at ``starts[side] + slot``."""
+
+    value: Codes
+    depth: Plies
+    starts: Ints
+    """int64 (2,)."""
 
 
 class Scratch(NamedTuple):
     """Working memory of one attacker's sweeps."""
 
-    found: np.ndarray
+    found: Words
     """uint64 (2, words): candidates of the ply; row 0 attacker to move, row 1 defender; empty between
     plies."""
-    marks: np.ndarray
+    marks: Words
     """uint64 (2, words / 64): words of ``found`` that may not be empty."""
-    tops: np.ndarray
+    tops: Words
     """uint64 (2, words / 4096): words of ``marks`` that are not empty."""
-    front_word: np.ndarray
+    front_word: NDArray[np.int32]
     """int32 (2, 2 * words): words assigned in the last ply."""
-    front_bits: np.ndarray
+    front_bits: Words
     """uint64 (2, 2 * words)."""
-    live: np.ndarray
+    live: Words
     """uint64 (2, words / 64): words with a position that is still wanted (row 0) or waiting (row 1) when the
     sweep begins."""
-    origin_word: np.ndarray
-    """int64 (MAX_ORIGINS,)."""
-    origin_bits: np.ndarray
-    """uint64 (MAX_ORIGINS,)."""
-    squares: np.ndarray
-    """int64 (8,)."""
-    deepest: np.ndarray
+    origins: Origins
+    """Room for a batch of words."""
+    deepest: Ints
     """int64 (1,): greatest depth ever assigned; more than ``MAX_DEPTH`` if depths do not fit."""
 
 
 @inlined
-def _record(value, depth, first, bits, code, ply):
+def _record(results: Results, first: int, bits: Word, code: int, ply: int) -> Word:
     """Write one value and depth to all positions in ``bits`` of the word that starts at ``first``; return
     those that had another value or depth before."""
+    value, depth = results.value, results.depth
     changed = ZERO
     while bits:
         bit = lowest(bits)
@@ -91,26 +101,26 @@ def _record(value, depth, first, bits, code, ply):
 
 
 @inlined
-def _prefetch_event(entry, attacker, nodes, sets):
+def _prefetch_event(entry: Word, attacking: int, nodes: int, sets: Sets) -> None:
     node = event_node(entry)
     side = 0 if node < nodes else 1
     word = (node - side * nodes) >> 6
-    if side == attacker:
+    if side == attacking:
         prefetch(sets.wanted, word)
     else:
         prefetch(sets.waiting, word * (READY + 1))
 
 
 @inlined
-def _prefetch_record(value, depth, start, word):
-    first = start + np.int64(word) * 64
-    prefetch(value, first)
-    prefetch(depth, first)
-    prefetch(depth, first + 32)
+def _prefetch_record(results: Results, side: int, word: int) -> None:
+    first = results.starts[side] + int64(word) * 64
+    prefetch(results.value, first)
+    prefetch(results.depth, first)
+    prefetch(results.depth, first + 32)
 
 
 @inlined
-def _find(scratch, row, word, bits):
+def _find(scratch: Scratch, row: int, word: int, bits: Word) -> None:
     """Add candidates of the ply."""
     scratch.found[row, word] |= bits
     mark = word >> 6
@@ -120,22 +130,23 @@ def _find(scratch, row, word, bits):
 
 
 @kernel
-def _reach_back(fr, attacker, sets, scratch, front):
+def _reach_back(frame: Frame, attacking: int, sets: Sets, scratch: Scratch, front: int) -> None:
     """Find the wanted positions with a move to the ``front`` positions caught last."""
-    live, words, masks = scratch.live[0], scratch.origin_word, scratch.origin_bits
-    number = np.int64(0)
+    live, found = scratch.live[0], scratch.origins
+    words, masks = found.word, found.bits
+    number = int64(0)
     while number < front:
-        entries = np.int64(0)
+        entries = int64(0)
         while number < front and entries < BATCH:
             before = entries
             entries = origins(
-                fr, scratch.front_word[1, number], scratch.front_bits[1, number], attacker, False, live,
-                words, masks, entries, scratch.squares,
+                frame, scratch.front_word[1, number], scratch.front_bits[1, number], attacking, False, live,
+                found, entries,
             )  # fmt: skip
             for entry in range(before, entries):
                 prefetch(sets.wanted, words[entry])
             number += 1
-        count = np.int64(0)
+        count = int64(0)
         for entry in range(entries):
             word = words[entry]
             bits = masks[entry] & sets.wanted[word]
@@ -147,7 +158,7 @@ def _reach_back(fr, attacker, sets, scratch, front):
 
 
 @inlined
-def _count_down(waiting, word, bits):
+def _count_down(waiting: Words, word: int, bits: Word) -> Word:
     """Take one move from every position in ``bits``; return those that are ready and have none left.
 
     Positions that are not ready may have had none left before: their counters mean nothing.
@@ -163,18 +174,19 @@ def _count_down(waiting, word, bits):
 
 
 @kernel
-def _take_moves(fr, defender, sets, scratch, front):
+def _take_moves(frame: Frame, defending: int, sets: Sets, scratch: Scratch, front: int) -> None:
     """Count down the moves to the ``front`` positions assigned last; find the ready positions without a move
     left."""
-    live, words, masks = scratch.live[1], scratch.origin_word, scratch.origin_bits
-    number = np.int64(0)
+    live, found = scratch.live[1], scratch.origins
+    words, masks = found.word, found.bits
+    number = int64(0)
     while number < front:
-        entries = np.int64(0)
+        entries = int64(0)
         while number < front and entries < BATCH:
             before = entries
             entries = origins(
-                fr, scratch.front_word[0, number], scratch.front_bits[0, number], defender, True, live,
-                words, masks, entries, scratch.squares,
+                frame, scratch.front_word[0, number], scratch.front_bits[0, number], defending, True, live,
+                found, entries,
             )  # fmt: skip
             for entry in range(before, entries):
                 prefetch(sets.waiting, words[entry] * (READY + 1))
@@ -187,7 +199,7 @@ def _take_moves(fr, defender, sets, scratch, front):
 
 
 @inlined
-def _is_out(waiting, word, bit):
+def _is_out(waiting: Words, word: int, bit: Word) -> bool:
     """Whether the position has no move left."""
     left = ZERO
     for number in range(READY):
@@ -196,7 +208,7 @@ def _is_out(waiting, word, bit):
 
 
 @inlined
-def _gather(scratch, row, count):
+def _gather(scratch: Scratch, row: int, count: int) -> int:
     """Move the candidates of a row to the front lists from place ``count`` on; return the new count."""
     for top in range(scratch.tops.shape[1]):
         tops = scratch.tops[row, top]
@@ -219,7 +231,7 @@ def _gather(scratch, row, count):
 
 
 @kernel
-def mark_live(sets, alive, live):
+def mark_live(sets: Sets, alive: Words, live: Words) -> None:
     """Set ``live``; see ``Scratch``."""
     live[:] = ZERO
     for word in range(len(alive)):
@@ -230,46 +242,56 @@ def mark_live(sets, alive, live):
 
 
 @kernel
-def sweep(fr, attacker, events, low, high, sets, alive, scratch, value, depth, changed, starts):
+def sweep(
+    frame: Frame,
+    attacking: int,
+    events: Words,
+    low: int,
+    high: int,
+    sets: Sets,
+    alive: Words,
+    scratch: Scratch,
+    results: Results,
+) -> int:
     """Assign all positions that the attacker can force to values with keys in ``low <= key < high``.
 
-    ``alive`` uint64 (words,): positions with the defender to move that are still in the layers. ``value``
-    uint8 and ``depth`` uint16 receive the results at ``starts[side] + slot``; ``changed`` uint64 (2, words)
-    tells where they differ from what was there. Returns the last key that was assigned to a
-    position, 0 if none.
+    ``attacking`` is the attacker, 0 White or 1 Black. ``events`` uint64 (n,) are sorted; ``alive`` uint64
+    (words,) are the positions with the defender to move that are still in the layers. Values and depths go to
+    ``results``, and ``sets.changed`` tells where they differ from what was there. Returns the last key that
+    was assigned to a position, 0 if none.
     """
     front_word, front_bits = scratch.front_word, scratch.front_bits
-    nodes = fr.words * 64
-    defender = 1 - attacker
-    at = np.searchsorted(events, np.uint64(low) << KEY_SHIFT)
-    key, ply, last = np.int64(0), np.int64(0), np.int64(0)
-    front_wanted, front_caught = np.int64(0), np.int64(0)
+    nodes = frame.words * 64
+    defending = 1 - attacking
+    at = int64(np.searchsorted(events, np.uint64(low) << KEY_SHIFT))
+    key, ply, last = int64(0), int64(0), int64(0)
+    front_wanted, front_caught = int64(0), int64(0)
     mark_live(sets, alive, scratch.live)
     while True:
         if front_wanted + front_caught > 0:
             ply += 1
         elif at < len(events) and event_key(events[at]) < high:
             key = event_key(events[at])
-            ply = np.int64(events[at] >> TIME_SHIFT & TIME_MASK)
+            ply = int64(events[at] >> TIME_SHIFT & TIME_MASK)
         else:
             return last
-        code = key if attacker == 0 else 255 - key
+        code = key if attacking == 0 else 255 - key
         scratch.deepest[0] = max(scratch.deepest[0], ply)
         if ply > MAX_DEPTH:
             return last
-        _reach_back(fr, attacker, sets, scratch, front_caught)
-        _take_moves(fr, defender, sets, scratch, front_wanted)
+        _reach_back(frame, attacking, sets, scratch, front_caught)
+        _take_moves(frame, defending, sets, scratch, front_wanted)
         front_caught = 0
         now = np.uint64(key) << np.uint64(16) | np.uint64(ply)
         while at < len(events) and events[at] >> TIME_SHIFT == now:
-            _prefetch_event(events[min(at + 12, len(events) - 1)], attacker, nodes, sets)
+            _prefetch_event(events[min(at + 12, len(events) - 1)], attacking, nodes, sets)
             entry = events[at]
             at += 1
             node = event_node(entry)
             side = 0 if node < nodes else 1
             word = (node - side * nodes) >> 6
             bit = BIT[node & 63]
-            if side == attacker:
+            if side == attacking:
                 if not is_settled(entry):
                     bit &= sets.wanted[word]
                 if bit:
@@ -287,17 +309,19 @@ def sweep(fr, attacker, events, low, high, sets, alive, scratch, value, depth, c
                     _find(scratch, 1, word, bit)
         settled = front_caught
         front_caught = _gather(scratch, 1, front_caught)
-        front_wanted = _gather(scratch, 0, np.int64(0))
+        front_wanted = _gather(scratch, 0, int64(0))
         if front_wanted + front_caught > settled:
             last = key
         for number in range(settled, front_caught):
-            _prefetch_record(value, depth, starts[defender], front_word[1, min(number + 8, front_caught - 1)])
+            _prefetch_record(results, defending, front_word[1, min(number + 8, front_caught - 1)])
             word, bits = front_word[1, number], front_bits[1, number]
             sets.waiting[word, READY] &= ~bits
             sets.caught[word] |= bits
-            changed[defender, word] |= _record(value, depth, starts[defender] + word * 64, bits, code, ply)
+            first = results.starts[defending] + word * 64
+            sets.changed[defending, word] |= _record(results, first, bits, code, ply)
         for number in range(front_wanted):
-            _prefetch_record(value, depth, starts[attacker], front_word[0, min(number + 8, front_wanted - 1)])
+            _prefetch_record(results, attacking, front_word[0, min(number + 8, front_wanted - 1)])
             word, bits = front_word[0, number], front_bits[0, number]
             sets.wanted[word] &= ~bits
-            changed[attacker, word] |= _record(value, depth, starts[attacker] + word * 64, bits, code, ply)
+            first = results.starts[attacking] + word * 64
+            sets.changed[attacking, word] |= _record(results, first, bits, code, ply)

@@ -8,13 +8,14 @@ block that stands for a legal position has its value, canonical or not.
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, kernel
+from tbgen.accelerate import inlined, int64, kernel
 from tbgen.index import zeroing
 from tbgen.retro.geometry import IMAGES, SYMMETRY_OF, TRIANGLE_OF
-from tbgen.retro.kernels.bits import ONE, image, lowest
+from tbgen.retro.kernels.bits import ONE, Codes, Ints, Plies, Words, image, lowest
 
-CAPTURED_PAWN = np.int64(zeroing.CAPTURED_PAWN)
+CAPTURED_PAWN = int64(zeroing.CAPTURED_PAWN)
 """As numpy's type, since numba compiles a kernel anew for every plain constant."""
 VARIABLE = -1
 """Square of the one man after a move whose square is the bit of the word."""
@@ -23,58 +24,72 @@ VARIABLE = -1
 class Targets(NamedTuple):
     """The pool's directory; every array's first axis is the target's number."""
 
-    number: np.ndarray
+    number: Ints
     """int64 (2, 7, 5): target of a move by (side, captured man, promotion: 0 none, else kind)."""
-    swapped: np.ndarray
+    swapped: Ints
     """int64: 1 where colours are swapped in the target."""
-    free: np.ndarray
+    free: Ints
     """int64: number of free men."""
-    source: np.ndarray
+    source: Ints
     """int64 (targets, 5): which man after the move each free man of the target is."""
-    pawns: np.ndarray
+    pawns: Ints
     """int64: number of pawns."""
-    phase_size: np.ndarray
-    block_at: np.ndarray
+    phase_size: Ints
+    """int64: number of slots of a phase."""
+    block_at: Ints
     """int64: where the target's blocks, one per phase, start in ``begin``."""
-    begin: np.ndarray
+    begin: Ints
     """int64 (blocks, 2): start of a block in the pool by the side to move there; -1 where the block
     is not in the pool."""
-    rows_at: np.ndarray
+    rows_at: Ints
     """int64: start of the target's pawn placements in ``rows``."""
-    rows: np.ndarray
+    rows: NDArray[np.int32]
     """int32: twice the phase, plus one if mirrored, of pawn squares read as digits in base 64."""
-    ep_row: np.ndarray
+    ep_row: NDArray[np.int32]
     """int32 (phases, 16): en passant configuration by phase and file of the capturable pawn, Black's files
     from 8; -1 where there is none."""
     ep_offset: int
+    """Where the en passant positions start in the pool."""
 
 
 class Pool(NamedTuple):
     """Values and depths of all targets, with their directory."""
 
-    value: np.ndarray
+    value: Codes
     """uint8 codes."""
-    depth: np.ndarray
+    depth: Plies
     """uint16 plies."""
     targets: Targets
 
 
+class Men(NamedTuple):
+    """The position after a move, of all places of the bit man at once."""
+
+    squares: Ints
+    """int64 (6,): squares of the men, at most one of them ``VARIABLE``; the last is that of a promoted
+    man."""
+    pawns: Words
+    """uint64 (2,): squares of White's and Black's pawns."""
+    scratch: Ints
+    """int64 (6,)."""
+
+
 @inlined
-def pawn_row(tg, target, pawns):
+def pawn_row(targets: Targets, target: int, pawns: Words) -> int:
     """Twice the phase, plus one if mirrored, of the pawns ``pawns`` (uint64 (2,)) in a target with pawns."""
     key = 0
     for colour in range(2):
         own = pawns[colour]
-        if tg.swapped[target]:
+        if targets.swapped[target]:
             own = image(pawns[1 - colour], 2)
         while own:
             key = key * 64 + lowest(own)
             own &= own - ONE
-    return tg.rows[tg.rows_at[target] + key]
+    return targets.rows[targets.rows_at[target] + key]
 
 
 @inlined
-def _slot(squares, free, symmetry, pawnless):
+def _slot(squares: Ints, free: int, symmetry: int, pawnless: bool) -> int:
     """Slot within a phase; a man on a negative square counts as 0."""
     slot = 0
     for man in range(free):
@@ -88,34 +103,34 @@ def _slot(squares, free, symmetry, pawnless):
 
 
 @kernel
-def slots_after(tg, target, side, men, pawns, scratch):
+def slots_after(targets: Targets, target: int, side: int, men: Men) -> tuple[int, int, int, bool]:
     """Return (base, step, symmetry, lead) for the slots in the pool of the positions after a move of
     ``side``.
 
-    ``men`` (int64 (6,)) are the squares after the move, at most one of them ``VARIABLE``; the position with
-    that man on ``b`` has slot ``base + (IMAGES[symmetry, b] << step)``; step is -1 if no man is variable.
-    ``lead`` is set if the variable man is the king that fixes the symmetry: then the slot must be asked for
-    each of its squares in turn.
+    The position with the man that is ``VARIABLE`` on ``b`` has slot ``base + (IMAGES[symmetry, b] << step)``;
+    step is -1 if no man is variable. ``lead`` is set if the variable man is the king that fixes the symmetry:
+    then the slot must be asked for each of its squares in turn.
     """
-    pawnless = tg.pawns[target] == 0
-    free = tg.free[target]
-    flip = 56 if tg.swapped[target] else 0
+    scratch = men.scratch
+    pawnless = targets.pawns[target] == 0
+    free = targets.free[target]
+    flip = 56 if targets.swapped[target] else 0
     step = -1
     for man in range(free):
-        square = men[tg.source[target, man]]
+        square = men.squares[targets.source[target, man]]
         if square == VARIABLE:
             step = 6 * (free - 1 - man)
             scratch[man] = VARIABLE
         else:
             scratch[man] = square ^ flip
-    block = tg.block_at[target]
+    block = targets.block_at[target]
     if pawnless:
         symmetry = 0 if scratch[0] == VARIABLE else SYMMETRY_OF[scratch[0]]
     else:
-        row = pawn_row(tg, target, pawns)
+        row = pawn_row(targets, target, men.pawns)
         block += row >> 1
         symmetry = row & 1
-    base = tg.begin[block, (1 - side) ^ tg.swapped[target]]
+    base = targets.begin[block, (1 - side) ^ targets.swapped[target]]
     if pawnless and scratch[0] == VARIABLE:
         return base, step, 0, True
     base += _slot(scratch, free, symmetry, pawnless)

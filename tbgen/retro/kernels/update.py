@@ -8,75 +8,109 @@ Reps): a position whose moves say less than its level gets the lower one, a posi
 first taken back altogether, so that no cycle of moves can support itself.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from tbgen.accelerate import inlined, jit, kernel
+from tbgen.accelerate import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ONE, ZERO, lowest, popcount
-from tbgen.retro.kernels.layers import FIRST_LAYER, assigned
+from tbgen.retro.kernels.bits import ONE, ZERO, Ints, lowest, popcount
+from tbgen.retro.kernels.frame import Frame, Phase
+from tbgen.retro.kernels.layers import FIRST_LAYER, Attacker, assigned
 from tbgen.retro.kernels.moves import origins, quiet_targets
-from tbgen.retro.kernels.resets import NO_EXIT
-from tbgen.retro.kernels.sweep import mark_live
+from tbgen.retro.kernels.resets import NO_EXIT, Exits
+from tbgen.retro.kernels.sweep import Results, mark_live
 
-_NEVER = np.int64(1 << 24)
+_NEVER = int64(1 << 24)
 """Level of what is not assigned."""
 _ROOM_SHARE = 16
 _STEPS_SHARE = 100
 """What part of the positions alive may have left or be looked at before a new sweep is less work (measured: a
 step costs some twenty to thirty times as much as a position in a sweep)."""
-_NODE_BITS = np.int64(38)
-_NODES = np.int64((1 << 38) - 1)
+_NODE_BITS = int64(38)
+_NODES = int64((1 << 38) - 1)
+
+
+class Layer(NamedTuple):
+    """What the levels of a layer follow from."""
+
+    frame: Frame
+    attacker: Attacker
+    phase: Phase
+    exits: Exits
+    fresh: Results
+    """Values of the positions that have left the layers."""
+    high: int
+    """Key of the accrued score: from it on, positions are not assigned."""
+
+
+class Changes(NamedTuple):
+    """Positions with the level that they have had; the first entry of a position counts."""
+
+    node: Ints
+    """int64 (room,)."""
+    level: Ints
+    """int64 (room,)."""
 
 
 @inlined
-def _level(attacker, high, value, depth):
+def _level(attacking: int, high: int, value: int, depth: int) -> int:
     """The level of a value and depth; ``_NEVER`` from key ``high`` on."""
-    key = np.int64(value) if attacker == 0 else 255 - np.int64(value)
-    return key << 16 | np.int64(depth) if key < high else _NEVER
+    key = int64(value) if attacking == 0 else 255 - int64(value)
+    return key << 16 | int64(depth) if key < high else _NEVER
 
 
 @inlined
-def _plus_one(level):
+def _plus_one(level: int) -> int:
     """The level one ply further from the goal."""
     return level + 1 if level < _NEVER else _NEVER
 
 
 @inlined
-def _own_level(attacker, high, phase, att, side, word, bit):
-    """The last level of a position, alive or not."""
-    if assigned(attacker, side, word, phase, att) & BIT[bit]:
-        at = (side * len(phase.canonical) + word) * 64 + bit
-        return _level(attacker, high, att.value[at], att.depth[at])
+def _own_level(layer: Layer, high: int, side: int, word: int, bit: int) -> int:
+    """The last level of a position, alive or not; ``_NEVER`` from key ``high`` on."""
+    attacker = layer.attacker
+    if assigned(attacker, layer.phase, side, word) & BIT[bit]:
+        at = (side * layer.frame.words + word) * 64 + bit
+        return _level(attacker.side, high, attacker.results.value[at], attacker.results.depth[at])
     return _NEVER
 
 
 @inlined
-def _level_now(attacker, high, phase, att, side, word, bit, value, depth, starts):
+def _level_now(layer: Layer, side: int, word: int, bit: int) -> int:
     """The level of a legal position as its predecessors see it."""
-    if phase.alive[side, word] & BIT[bit]:
-        return _own_level(attacker, high, phase, att, side, word, bit)
-    at = starts[side] + word * 64 + bit
-    return _level(attacker, high, value[at], depth[at])
+    if layer.phase.alive[side, word] & BIT[bit]:
+        return _own_level(layer, layer.high, side, word, bit)
+    return _fresh_level(layer, side, word, bit)
+
+
+@inlined
+def _fresh_level(layer: Layer, side: int, word: int, bit: int) -> int:
+    """The level of a position that has left the layers."""
+    fresh = layer.fresh
+    at = fresh.starts[side] + word * 64 + bit
+    return _level(layer.attacker.side, layer.high, fresh.value[at], fresh.depth[at])
 
 
 @kernel
-def _by_moves(fr, attacker, high, phase, att, ex, node, value, depth, starts, targets):
+def _by_moves(layer: Layer, node: int) -> int:
     """The level that a position's moves give it."""
-    words = len(phase.canonical)
-    side = 0 if node < words * 64 else 1
+    frame, exits, scratch = layer.frame, layer.exits, layer.attacker.scratch
+    attacking, targets = layer.attacker.side, scratch.origins.word
+    side = 0 if node < frame.words * 64 else 1
     other = 1 - side
-    slot = node - side * words * 64
-    best = _NEVER if side == attacker else np.int64(-1)
-    if ex.nearest[node] != NO_EXIT:
-        ply = ex.nearest[node] if side == attacker else ex.farthest[node]
-        best = _level(attacker, high, ex.value[node], np.int64(ply) + 1)
-    count = quiet_targets(fr, slot >> 6, slot & 63, side, targets, att.scratch.squares)
+    slot = node - side * frame.words * 64
+    best = _NEVER if side == attacking else int64(-1)
+    if exits.nearest[node] != NO_EXIT:
+        ply = exits.nearest[node] if side == attacking else exits.farthest[node]
+        best = _level(attacking, layer.high, exits.value[node], int64(ply) + 1)
+    count = quiet_targets(frame, slot >> 6, slot & 63, side, targets, scratch.origins.squares)
     for number in range(count):
         word, bit = targets[number] >> 6, targets[number] & 63
-        if phase.legal[other, word] & BIT[bit] == ZERO:
+        if layer.phase.legal[other, word] & BIT[bit] == ZERO:
             continue
-        level = _plus_one(_level_now(attacker, high, phase, att, other, word, bit, value, depth, starts))
-        if side == attacker:
+        level = _plus_one(_level_now(layer, other, word, bit))
+        if side == attacking:
             best = min(best, level)
         else:
             best = max(best, level)
@@ -86,7 +120,7 @@ def _by_moves(fr, attacker, high, phase, att, ex, node, value, depth, starts, ta
 
 
 @inlined
-def _push(heap, count, level, node):
+def _push(heap: Ints, count: int, level: int, node: int) -> int:
     """Add an entry to a heap of ``count`` entries; return the new count. A full heap stays as it is."""
     if count >= len(heap):
         return len(heap) + 1
@@ -100,7 +134,7 @@ def _push(heap, count, level, node):
 
 
 @inlined
-def _sink(heap, count):
+def _sink(heap: Ints, count: int) -> None:
     """Take away the top of a heap of ``count`` entries."""
     entry = heap[count - 1]
     count -= 1
@@ -119,27 +153,25 @@ def _sink(heap, count):
 
 
 @kernel
-def _tell(fr, attacker, high, phase, att, node, old, new, heap, count):
-    """Put on the heap whatever may change since a position's level went from ``old`` to ``new``."""
-    words = len(phase.canonical)
+def _tell(layer: Layer, node: int, old: int, new: int, heap: Ints, count: int) -> int:
+    """Put on the heap whatever may change since a position's level went from ``old`` to ``new``; return the
+    heap's new count."""
+    frame, scratch, attacking = layer.frame, layer.attacker.scratch, layer.attacker.side
+    words, found = frame.words, scratch.origins
     side = 0 if node < words * 64 else 1
     mover = 1 - side
     slot = node - side * words * 64
-    row = 0 if mover == attacker else 1
-    scratch = att.scratch
-    entries = origins(
-        fr, slot >> 6, BIT[slot & 63], mover, False, scratch.live[row], scratch.origin_word,
-        scratch.origin_bits, np.int64(0), scratch.squares,
-    )  # fmt: skip
+    live = scratch.live[0 if mover == attacking else 1]
+    entries = origins(frame, slot >> 6, BIT[slot & 63], mover, False, live, found, int64(0))
     for entry in range(entries):
-        word = scratch.origin_word[entry]
-        bits = scratch.origin_bits[entry] & phase.alive[mover, word]
+        word = found.word[entry]
+        bits = found.bits[entry] & layer.phase.alive[mover, word]
         while bits:
             bit = lowest(bits)
             bits &= bits - ONE
-            level = _own_level(attacker, high, phase, att, mover, word, bit)
+            level = _own_level(layer, layer.high, mover, word, bit)
             least = level
-            if mover == attacker:
+            if mover == attacking:
                 if new < old:
                     least = new + 1
                     affected = least < level
@@ -156,128 +188,126 @@ def _tell(fr, attacker, high, phase, att, node, old, new, heap, count):
 
 
 @inlined
-def _set_level(attacker, phase, att, node, level):
-    words = len(phase.canonical)
-    side = 0 if node < words * 64 else 1
+def _set_level(attacker: Attacker, words: int, node: int, level: int) -> None:
+    """Set the level of a position of the phase, which has ``words`` words of one side to move."""
+    sets, results, side = attacker.inner_sets, attacker.results, 0 if node < words * 64 else 1
     word = (node >> 6) - side * words
     bit = BIT[node & 63]
     if level < _NEVER:
         key = level >> 16
-        att.value[node] = key if attacker == 0 else 255 - key
-        att.depth[node] = level & 0xFFFF
-        att.scratch.deepest[0] = max(att.scratch.deepest[0], level & 0xFFFF)
-        att.last_key[0] = max(att.last_key[0], key)
-        if side == attacker:
-            att.inner_sets.wanted[word] &= ~bit
+        results.value[node] = key if attacker.side == 0 else 255 - key
+        results.depth[node] = level & 0xFFFF
+        attacker.scratch.deepest[0] = max(attacker.scratch.deepest[0], level & 0xFFFF)
+        attacker.last_key[0] = max(attacker.last_key[0], key)
+        if side == attacker.side:
+            sets.wanted[word] &= ~bit
         else:
-            att.inner_sets.caught[word] |= bit
-    elif side == attacker:
-        att.inner_sets.wanted[word] |= bit
+            sets.caught[word] |= bit
+    elif side == attacker.side:
+        sets.wanted[word] |= bit
     else:
-        att.inner_sets.caught[word] &= ~bit
+        sets.caught[word] &= ~bit
 
 
 @kernel
-def _departed(attacker, high, phase, att, value, depth, starts, seeds, levels):
-    """List the positions that have left the layers since the last one with another level than they had there
-    (``levels``). Returns their number, more than there is room for if there are too many."""
+def _departed(layer: Layer, gone: Changes) -> int:
+    """List the positions that have left the layers since the last one with another level than they had there.
+    Returns their number, more than there is room for if there are too many."""
+    attacker, phase = layer.attacker, layer.phase
+    words = layer.frame.words
     count = 0
     for side in range(2):
-        for word in range(len(phase.canonical)):
-            gone = att.seen[side, word] & ~phase.alive[side, word]
-            while gone:
-                bit = lowest(gone)
-                gone &= gone - ONE
-                old = _own_level(attacker, high, phase, att, side, word, bit)
-                at = starts[side] + word * 64 + bit
-                if old != _level(attacker, high, value[at], depth[at]):
-                    if count == len(seeds):
+        for word in range(words):
+            bits = attacker.seen[side, word] & ~phase.alive[side, word]
+            while bits:
+                bit = lowest(bits)
+                bits &= bits - ONE
+                old = _own_level(layer, layer.high, side, word, bit)
+                if old != _fresh_level(layer, side, word, bit):
+                    if count == len(gone.node):
                         return count + 1
-                    seeds[count] = (side * len(phase.canonical) + word) * 64 + bit
-                    levels[count] = old
+                    gone.node[count] = (side * words + word) * 64 + bit
+                    gone.level[count] = old
                     count += 1
     return count
 
 
 @kernel
-def _settle_down(
-    fr, attacker, high, phase, att, ex, value, depth, starts, heap, count, old_node, old_level, steps
-):
-    """Work the heap off; returns how many changes were noted in ``old_node`` and ``old_level`` (whatever its
-    key), or -1 - that number if there was not enough room or more than ``steps`` steps were needed."""
-    targets = att.scratch.origin_word
-    words = len(phase.canonical)
+def _settle_down(layer: Layer, heap: Ints, count: int, before: Changes, steps: int) -> int:
+    """Work the heap off; returns how many changes were noted in ``before`` (levels whatever their key), or
+    -1 - that number if there was not enough room or more than ``steps`` steps were needed."""
+    words = layer.frame.words
     changes = 0
     while count > 0:
         steps -= 1
-        if count > len(heap) or steps < 0 or changes + 1 > len(old_node):
+        if count > len(heap) or steps < 0 or changes + 1 > len(before.node):
             return -1 - changes
         level, node = heap[0] >> _NODE_BITS, heap[0] & _NODES
         _sink(heap, count)
         count -= 1
         side = 0 if node < words * 64 else 1
         word = (node >> 6) - side * words
-        old = _own_level(attacker, high, phase, att, side, word, node & 63)
-        new = _by_moves(fr, attacker, high, phase, att, ex, node, value, depth, starts, targets)
+        old = _own_level(layer, layer.high, side, word, node & 63)
+        new = _by_moves(layer, node)
         if new == old:
             continue
         if min(new, old) > level:
             count = _push(heap, count, min(new, old), node)
             continue
-        old_node[changes] = node
-        old_level[changes] = _own_level(attacker, np.int64(256), phase, att, side, word, node & 63)
+        before.node[changes] = node
+        before.level[changes] = _own_level(layer, int64(256), side, word, node & 63)
         changes += 1
         if new > old:
             if new < _NEVER:
                 count = _push(heap, count, new, node)
             new = _NEVER
-        _set_level(attacker, phase, att, node, new)
-        count = _tell(fr, attacker, high, phase, att, node, old, new, heap, count)
+        _set_level(layer.attacker, words, node, new)
+        count = _tell(layer, node, old, new, heap, count)
     return changes
 
 
 @kernel
-def _drop_accrued(attacker, high, phase, att):
+def _drop_accrued(layer: Layer) -> None:
     """Positions whose level has become that of A itself are not assigned any more."""
-    words = len(phase.canonical)
-    code = high if attacker == 0 else 255 - high
+    attacker, phase, words = layer.attacker, layer.phase, layer.frame.words
+    code = layer.high if attacker.side == 0 else 255 - layer.high
     for side in range(2):
         for word in range(words):
-            bits = assigned(attacker, side, word, phase, att)
+            bits = assigned(attacker, phase, side, word)
             if bits == ZERO or phase.alive[side, word] == ZERO:
                 continue
             first = (side * words + word) * 64
             now = ZERO
             for bit in range(64):
-                if att.value[first + bit] == code:
+                if attacker.results.value[first + bit] == code:
                     now |= BIT[bit]
-            if side == attacker:
-                att.inner_sets.wanted[word] |= now & bits
+            if side == attacker.side:
+                attacker.inner_sets.wanted[word] |= now & bits
             else:
-                att.inner_sets.caught[word] &= ~now
+                attacker.inner_sets.caught[word] &= ~now
 
 
 @kernel
-def _note_changes(attacker, high, phase, att, old_node, old_level, changes):
+def _note_changes(layer: Layer, before: Changes, changes: int) -> None:
     """Set ``changed`` where the level is another one than before."""
-    words = len(phase.canonical)
+    words, changed = layer.frame.words, layer.attacker.inner_sets.changed
     for number in range(changes - 1, -1, -1):
-        node = old_node[number]
+        node = before.node[number]
         side = 0 if node < words * 64 else 1
         word = (node >> 6) - side * words
         # Backwards: what a position's first entry says counts.
-        old = old_level[number] if old_level[number] >> 16 < high else _NEVER
-        if _own_level(attacker, high, phase, att, side, word, node & 63) != old:
-            att.changed[side, word] |= BIT[node & 63]
+        old = before.level[number] if before.level[number] >> 16 < layer.high else _NEVER
+        if _own_level(layer, layer.high, side, word, node & 63) != old:
+            changed[side, word] |= BIT[node & 63]
         else:
-            att.changed[side, word] &= ~BIT[node & 63]
+            changed[side, word] &= ~BIT[node & 63]
 
 
 @kernel
-def limits(phase):
+def limits(phase: Phase) -> tuple[int, int]:
     """Return how many positions may have left or change, and how many may be looked at, before a new sweep is
     less work than an update."""
-    alive = np.int64(0)
+    alive = int64(0)
     for side in range(2):
         for word in range(len(phase.canonical)):
             alive += popcount(phase.alive[side, word])
@@ -285,66 +315,50 @@ def limits(phase):
 
 
 @jit
-def update(fr, attacker, rank, phase, att, ex, value, depth, starts, room, steps):
+def update(layer: Layer, rank: int, room: int, steps: int) -> int:
     """Bring the last inner sweep to the layer of this rank, if ``limits`` (``room`` and ``steps``) allow it.
 
     Returns -1 less the number of changes made and taken back if not (everything is as before then), 0 if
-    nothing has changed, else 1: value, depth, ``changed`` and the sets are those of an inner sweep.
+    nothing has changed, else 1: values, depths, ``changed`` and the sets are those of an inner sweep.
     """
-    high = 255 - rank
-    seeds, levels = np.empty(room, np.int64), np.empty(room, np.int64)
-    found = _departed(attacker, high, phase, att, value, depth, starts, seeds, levels)
-    dropped = att.last_key[0] >= high
+    attacker, phase, words = layer.attacker, layer.phase, layer.frame.words
+    gone = Changes(np.empty(room, np.int64), np.empty(room, np.int64))
+    found = _departed(layer, gone)
+    dropped = attacker.last_key[0] >= layer.high
     if rank == FIRST_LAYER or found > room:
-        _see(phase, att)
+        _see(phase, attacker)
         return -1
     if found == 0 and not dropped:
-        _see(phase, att)
+        _see(phase, attacker)
         return 0
-    mark_live(att.outer_sets, phase.alive[1 - attacker], att.scratch.live)
-    heap, count = np.empty(room, np.int64), np.int64(0)
+    mark_live(attacker.outer_sets, phase.alive[1 - attacker.side], attacker.scratch.live)
+    heap, count = np.empty(room, np.int64), int64(0)
     for number in range(found):
-        node = seeds[number]
-        side = 0 if node < fr.words * 64 else 1
-        at = starts[side] + node - side * fr.words * 64
-        new = _level(attacker, high, value[at], depth[at])
-        count = _tell(fr, attacker, high, phase, att, node, levels[number], new, heap, count)
+        node = gone.node[number]
+        side = 0 if node < words * 64 else 1
+        new = _fresh_level(layer, side, (node >> 6) - side * words, node & 63)
+        count = _tell(layer, node, gone.level[number], new, heap, count)
         if count > room:
-            _see(phase, att)
+            _see(phase, attacker)
             return -1
-    old_node, old_level = np.empty(room, np.int64), np.empty(room, np.int64)
-    changes = _settle_down(
-        fr,
-        attacker,
-        high,
-        phase,
-        att,
-        ex,
-        value,
-        depth,
-        starts,
-        heap,
-        count,
-        old_node,
-        old_level,
-        steps,
-    )
-    _see(phase, att)
+    before = Changes(np.empty(room, np.int64), np.empty(room, np.int64))
+    changes = _settle_down(layer, heap, count, before, steps)
+    _see(phase, attacker)
     if changes < 0:
         for number in range(-2 - changes, -1, -1):
-            _set_level(attacker, phase, att, old_node[number], old_level[number])
+            _set_level(attacker, words, before.node[number], before.level[number])
         return changes
-    att.changed[:] = ZERO
-    _note_changes(attacker, high, phase, att, old_node, old_level, changes)
+    attacker.inner_sets.changed[:] = ZERO
+    _note_changes(layer, before, changes)
     if dropped:
-        _drop_accrued(attacker, high, phase, att)
-        att.last_key[0] = high - 1
+        _drop_accrued(layer)
+        attacker.last_key[0] = layer.high - 1
     return 1
 
 
 @inlined
-def _see(phase, att):
+def _see(phase: Phase, attacker: Attacker) -> None:
     """Remember which positions are alive."""
     for side in range(2):
         for word in range(len(phase.canonical)):
-            att.seen[side, word] = phase.alive[side, word]
+            attacker.seen[side, word] = phase.alive[side, word]
