@@ -12,6 +12,7 @@ from tbgen.retro.kernels.moves import MAX_ORIGINS, Origins
 from tbgen.retro.kernels.phase import Workspace
 from tbgen.retro.kernels.resets import room_for_exits
 from tbgen.retro.kernels.sweep import BATCH, Results, Scratch, Sets
+from tbgen.variant import Variant
 
 
 def frame_of(layout: Layout) -> Frame:
@@ -74,7 +75,7 @@ def make_scratch(words: int) -> Scratch:
     )
 
 
-def make_phase(words: int, whole_game: bool) -> Phase:
+def make_phase(words: int, score_resets: bool) -> Phase:
     """Return room for one phase."""
     return Phase(
         np.zeros((2, words), np.uint64),
@@ -82,13 +83,13 @@ def make_phase(words: int, whole_game: bool) -> Phase:
         np.zeros((2, words, SLICES), np.uint64),
         np.zeros(words, np.uint64),
         np.zeros((2, words, 8), np.uint64),
-        whole_game,
+        score_resets,
     )
 
 
-def make_attacker(side: int, words: int, waiting: Words, whole_game: bool) -> Attacker:
+def make_attacker(side: int, words: int, waiting: Words, score_resets: bool) -> Attacker:
     """Return room for the attacker ``side``, 0 White or 1 Black."""
-    layered = 0 if whole_game else words
+    layered = words if score_resets else 0
     changed = np.zeros((2, words), np.uint64)
     return Attacker(
         side,
@@ -108,14 +109,13 @@ def make_attacker(side: int, words: int, waiting: Words, whole_game: bool) -> At
 
 def make_workspace(layout: Layout, variant: Variant) -> Workspace:
     """Return room to solve any phase of a layout in a variant."""
-    whole_game = not variant.resets
     frame = frame_of(layout)
-    phase = make_phase(frame.words, whole_game)
+    phase = make_phase(frame.words, variant.resets)
     return Workspace(
         frame,
         phase,
-        make_attacker(0, frame.words, phase.quiet[1], whole_game),
-        make_attacker(1, frame.words, phase.quiet[0], whole_game),
+        make_attacker(0, frame.words, phase.quiet[1], variant.resets),
+        make_attacker(1, frame.words, phase.quiet[0], variant.resets),
         room_for_exits(2 * layout.phase_size),
         like_men(layout),
     )

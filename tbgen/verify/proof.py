@@ -18,19 +18,19 @@ from tbgen.score import NONE, GScore
 from tbgen.verify.consistency import inconsistency
 from tbgen.verify.en_passant import rows_of_rights
 from tbgen.verify.game import SubTables, men_of, new_scratch, resets_of
-from tbgen.verify.kernels.best import Game
-from tbgen.verify.kernels.keys import MIDDLE, WHITE_WORTH
-from tbgen.verify.kernels.layers import begin, copy_images, enter_claims, enter_layer
+from tbgen.verify.kernels.best import Game, Range
+from tbgen.verify.kernels.keys import MIDDLE, WHITE_WORTH, Accrued
+from tbgen.verify.kernels.layers import Claims, begin, copy_images, enter_claims, enter_layer
 from tbgen.verify.kernels.runs import Runs, survey_runs
-from tbgen.verify.kernels.states import prove, prove_en_passant
+from tbgen.verify.kernels.states import Positions, prove, prove_en_passant
 from tbgen.verify.kernels.survey import NO_RANK, survey, survey_en_passant
 from tbgen.verify.report import VerifyResult, describe
-from tbgen.verify.threads import ProofThreads, Range
+from tbgen.verify.threads import ProofThreads
 
 Layer = Callable[[GScore], tuple[NDArray[np.uint8], NDArray[np.uint16]]]
 """Codes and depths of one accrued score in one phase, shape (2, phase size) each."""
 
-Claims = Callable[[int], Layer]
+LayersOfPhase = Callable[[int], Layer]
 """Makes what makes the layers of a phase."""
 
 Progress = Callable[[str, float], None]
@@ -52,7 +52,7 @@ def verify_table(
     threads: int = 2,
     limit: int = 10,
     progress: Progress | None = None,
-    claims: Claims | None = None,
+    layers: LayersOfPhase | None = None,
 ) -> VerifyResult:
     """Prove a table from its sub-tables, which must have been proved before.
 
@@ -61,7 +61,7 @@ def verify_table(
     :param sample: prove the states of that many random positions only; legality is checked everywhere.
     :param seed: of the random choice.
     :param limit: describe that many wrong states at most; all are counted.
-    :param claims: makes the layers of a phase, of a table without accrued scores; what it says is proved
+    :param layers: makes the layers of a phase, of a table without accrued scores; what it says is proved
         like what is stored.
     :raises KeyError: if a sub-table is missing.
     :raises DamagedTableError: if the arrays of the table do not fit together.
@@ -71,7 +71,7 @@ def verify_table(
     if problem is not None:
         raise DamagedTableError(f"table {table.material}: {problem}")
     with ProofThreads(threads) as pool:
-        proof = Proof(table, sub_tables, pool, progress or _silent, claims)
+        proof = Proof(table, sub_tables, pool, progress or _silent, layers)
         states = proof.run(sample, np.random.default_rng(seed))
     return VerifyResult(
         table.material,
@@ -93,11 +93,11 @@ class Proof:
         sub_tables: SubTables,
         threads: ProofThreads,
         progress: Progress,
-        claims: Claims | None = None,
+        layers: LayersOfPhase | None = None,
     ) -> None:
-        if table.variant.resets and not table.accrued and claims is None:
+        if table.variant.resets and not table.accrued and layers is None:
             raise ValueError(f"{table.material} has no accrued scores, and nobody makes any")
-        self.claims = claims
+        self.layers = layers
         layout = table.layout
         men = men_of(layout)
         self.table, self.layout, self.threads, self.progress = table, layout, threads, progress
@@ -109,7 +109,7 @@ class Proof:
             rows_of_rights(layout, table.ep_config),
             table.ep_value,
             table.ep_depth,
-            not table.variant.resets,
+            table.variant.resets,
             0,
             np.empty((2, 0), np.int32),
         )
@@ -140,7 +140,7 @@ class Proof:
         """Find the positions before slot ``stop`` and their ranks."""
         ranges = self.threads.ranges(stop)
         self.progress("positions", 0)
-        self.threads.inspect(survey, ((self.game, self.rank, *part) for part in ranges))
+        self.threads.inspect(survey, ((self.game, self.rank, part) for part in ranges))
         self.threads.inspect(survey_en_passant, [(self.game, self.table.ep_config, self.ep_rank)])
 
     def survey_runs(self, stop: int) -> None:
@@ -149,12 +149,9 @@ class Proof:
         for holder in range(2):
             for side in range(2):
                 runs, entries = self._runs(holder, side), self._entries(holder, side, ranges)
+                parts = zip(ranges, entries, strict=True)
                 self.threads.inspect(
-                    survey_runs,
-                    (
-                        (self.game, self.rank, holder, side, *part, runs, entry)
-                        for part, entry in zip(ranges, entries, strict=True)
-                    ),
+                    survey_runs, ((self.game, self.rank, part, runs, entry) for part, entry in parts)
                 )
 
     def _choose(self, sample: int, random: np.random.Generator) -> None:
@@ -171,30 +168,31 @@ class Proof:
         base, stop = first * self.layout.phase_size, last * self.layout.phase_size
         self.game = self.game._replace(base=base, key=np.zeros((2, stop - base), np.int32))
         ranges = self.threads.ranges(stop - base)
-        images = self.threads.each(self._begin, ranges)
+        images = self.threads.each(self._begin, ((part,) for part in ranges))
         if not self.table.variant.resets:
             self.progress("states", first / len(self.layout.placements))
-            return self._prove_layer(ranges, _FIRST_RANK, MIDDLE)
+            return self._prove_layer(ranges, Accrued(_FIRST_RANK, MIDDLE))
         lengths = [len(originals) for _, originals in images]
         top, states = self._top_rank(base, stop), 0
-        layer = self.claims(first) if self.claims is not None and self._made else None
-        for step in range(_FIRST_RANK, top + 2):
+        layer = self.layers(first) if self.layers is not None and self._made else None
+        for rank in range(_FIRST_RANK, top + 2):
             # Beyond the greatest rank of a value no state keeps an inherited score, and all keys are alike.
-            for level in (WHITE_WORTH - step, step) if step <= top else (MIDDLE,):
+            for level in (WHITE_WORTH - rank, rank) if rank <= top else (MIDDLE,):
+                accrued = Accrued(rank, level)
                 if layer is None:
-                    self._enter(ranges, step, level)
+                    self._enter(ranges, accrued)
                 else:
-                    self.enter_claims(ranges, step, level, layer)
+                    self.enter_claims(ranges, accrued, layer)
                 copies = zip(images, lengths, strict=True)
-                lengths = self.threads.each(copy_images, ((self.game, step, *pair, n) for pair, n in copies))
-                states += self._prove_layer(ranges, step, level)
-            self.progress("states", (first + (last - first) * (step - 1) / top) / len(self.layout.placements))
+                lengths = self.threads.each(copy_images, ((self.game, rank, *pair, n) for pair, n in copies))
+                states += self._prove_layer(ranges, accrued)
+            self.progress("states", (first + (last - first) * (rank - 1) / top) / len(self.layout.placements))
         return states
 
-    def _begin(self, start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def _begin(self, part: Range) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Set the first keys of a range; return its slots that are not canonical, and the canonical ones."""
-        images, originals = np.empty((2, 2 * (stop - start)), np.int32)
-        count = begin(self.game, start, stop, new_scratch(), images, originals)
+        images, originals = np.empty((2, 2 * (part[1] - part[0])), np.int32)
+        count = begin(self.game, part, new_scratch(), images, originals)
         return images[:count].copy(), originals[:count].copy()
 
     def _top_rank(self, base: int, stop: int) -> int:
@@ -203,40 +201,42 @@ class Proof:
         every = np.concatenate(codes).astype(np.int64)
         return int(np.minimum(every, 255 - every)[every != NONE].max(initial=_FIRST_RANK - 1))
 
-    def _enter(self, ranges: list[Range], step: int, level: int) -> None:
-        """Bring the keys of the canonical positions of the window to a level of rank ``step``."""
-        holder = int(level <= MIDDLE)
+    def _enter(self, ranges: list[Range], accrued: Accrued) -> None:
+        """Bring the keys of the canonical positions of the window to the layer of an accrued score."""
+        holder = int(accrued.level <= MIDDLE)
         moved = [(self.game.base + start, self.game.base + stop) for start, stop in ranges]
         for side in range(2):
-            runs, entries = self._runs(holder, side), self._entries(holder, side, moved)
+            runs = self._runs(holder, side)
+            parts = zip(ranges, self._entries(holder, side, moved), strict=True)
             self.threads.each(
-                enter_layer,
-                (
-                    (self.game, self.rank, step, level, side, *part, runs, entry)
-                    for part, entry in zip(ranges, entries, strict=True)
-                ),
+                enter_layer, ((self.game, self.rank, accrued, part, runs, entry) for part, entry in parts)
             )
 
-    def enter_claims(self, ranges: list[Range], step: int, level: int, layer: Layer) -> None:
+    def enter_claims(self, ranges: list[Range], accrued: Accrued, layer: Layer) -> None:
         """The same where the layers are made on the way."""
-        empty = np.full(self.game.key.shape, NONE, np.uint8), np.zeros(self.game.key.shape, np.uint16)
-        arrays = layer(GScore(step, level > MIDDLE)) if level != MIDDLE else empty
+        if accrued.level == MIDDLE:
+            shape = self.game.key.shape
+            claims = Claims(np.full(shape, NONE, np.uint8), np.zeros(shape, np.uint16))
+        else:
+            claims = Claims(*layer(GScore(accrued.rank, accrued.level > MIDDLE)))
         for side in range(2):
             self.threads.inspect(
-                enter_claims,
-                ((self.game, self.rank, step, level, side, *part, *arrays) for part in ranges),
+                enter_claims, ((self.game, self.rank, accrued, side, part, claims) for part in ranges)
             )
 
-    def _prove_layer(self, ranges: list[Range], step: int, level: int) -> int:
-        """Prove the states of the level that has been entered and return their number."""
-        layer = (self.game, self.rank, step, level, self.chosen)
-        rights = (self.game, self.table.ep_config, self.ep_rank, step, level, self.ep_chosen)
-        states = self.threads.inspect(prove, ((*layer, *part) for part in ranges))
-        return states + self.threads.inspect(prove_en_passant, [rights])
+    def _prove_layer(self, ranges: list[Range], accrued: Accrued) -> int:
+        """Prove the states of the layer that has been entered and return their number."""
+        positions = Positions(self.rank, self.chosen)
+        with_right = Positions(self.ep_rank, self.ep_chosen)
+        states = self.threads.inspect(prove, ((self.game, positions, accrued, part) for part in ranges))
+        return states + self.threads.inspect(
+            prove_en_passant, [(self.game, self.table.ep_config, with_right, accrued)]
+        )
 
     def _runs(self, holder: int, side: int) -> Runs:
         table = self.table
-        return Runs(table.run_mask[holder, side], table.run_rank, table.run_value, table.run_depth)
+        mask = table.run_mask[holder, side]
+        return Runs(holder, side, mask, table.run_rank, table.run_value, table.run_depth)
 
     def _entries(self, holder: int, side: int, ranges: list[Range]) -> list[int]:
         """Return the number of the first run of each range of slots."""

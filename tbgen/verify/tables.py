@@ -19,7 +19,7 @@ from tbgen.verify.consistency import inconsistency
 from tbgen.verify.report import VerifyResult
 
 if TYPE_CHECKING:
-    from tbgen.verify.proof import Claims, Layer
+    from tbgen.verify.proof import Layer, LayersOfPhase
 
 Fresh = tuple[NDArray[np.uint8], NDArray[np.uint16]]
 
@@ -93,7 +93,7 @@ def verify(
                         threads=threads,
                         limit=limit,
                         progress=reporter.progress,
-                        claims=_claims(file, table, proved, threads),
+                        layers=_layers(file, table, proved, threads),
                     )
                 proof = TableProof(material, result=result)
                 if result.ok:
@@ -129,7 +129,7 @@ def _read(file: TableFile, threads: int) -> Table:
     return table
 
 
-def _claims(file: TableFile, table: Table, proved: Mapping[Material, Fresh], threads: int) -> "Claims":
+def _layers(file: TableFile, table: Table, proved: Mapping[Material, Fresh], threads: int) -> "LayersOfPhase":
     """Make the layers of a table without accrued scores; whatever they say still has to be proved."""
 
     def layers_of_phase(phase: int) -> "Layer":

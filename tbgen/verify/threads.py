@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.verify.game import new_scratch
-from tbgen.verify.kernels.findings import COLUMNS
+from tbgen.verify.kernels.best import Range
+from tbgen.verify.kernels.findings import COLUMNS, Findings
 
 Result = TypeVar("Result")
-Range = tuple[int, int]
 Task = tuple[Any, ...]
 """Arguments of a kernel."""
 
@@ -55,16 +55,17 @@ class ProofThreads:
         """Run a kernel on all tasks and return its results."""
         return list(self._pool.map(lambda task: kernel(*task), tasks))
 
-    def inspect(self, kernel: Callable[..., tuple[int, int]], tasks: Iterable[Task]) -> int:
+    def inspect(self, kernel: Callable[..., int], tasks: Iterable[Task]) -> int:
         """Run a kernel whose last arguments are working space and room for findings.
 
         Return the sum of what it counts besides findings.
         """
 
         def inspect(*task: Any) -> tuple[int, int, NDArray[np.int64]]:
-            found = np.empty((_ROWS, COLUMNS), np.int64)
-            counted, wrong = kernel(*task, new_scratch(), found)
-            return counted, wrong, found[:wrong].copy()
+            findings = Findings(np.empty((_ROWS, COLUMNS), np.int64), np.zeros(1, np.int64))
+            counted = kernel(*task, new_scratch(), findings)
+            wrong = int(findings.total[0])
+            return counted, wrong, findings.rows[:wrong].copy()
 
         results = self.each(inspect, tasks)
         for _, wrong, rows in results:

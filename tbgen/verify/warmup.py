@@ -10,6 +10,7 @@ from tbgen.index.table import Table
 from tbgen.material import Material
 from tbgen.score import NONE
 from tbgen.variant import Variant
+from tbgen.verify.kernels.keys import Accrued
 from tbgen.verify.proof import Proof
 from tbgen.verify.threads import ProofThreads
 
@@ -25,7 +26,7 @@ def compile_kernels() -> None:
         proof.survey_runs(0)
         proof.prove(0, 0)
         no_layer = np.empty((2, 0), np.uint8), np.empty((2, 0), np.uint16)
-        proof.enter_claims([(0, 0)], 2, 2, lambda accrued: no_layer)
+        proof.enter_claims([(0, 0)], Accrued(2, 2), lambda accrued: no_layer)
     mark_compiled(FAMILY)
 
 

@@ -57,7 +57,7 @@ def verify_bare(directory: Path, name: str, tamper: Tamper | None = None) -> Ver
 
             return layer
 
-        return verify_table(table, fresh, claims=claims)
+        return verify_table(table, fresh, layers=claims)
 
 
 @pytest.mark.parametrize("name", ["KNvK", "KBvK", "KPvK"])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tbgen.accelerate import jit
+from tbgen.accelerate import kernel
 from tbgen.index.layout import Layout, layout_of
 from tbgen.material import Material
 from tbgen.score import NONE, GScore
@@ -21,7 +21,7 @@ from tbgen.verify.report import position
 GENERATED = ["KvK", "KRvKB", "KNNvK", "KPvKP", "KRPvKR", "KBBvKP", "KQQvKQ", "KPPvKP", "KNNNvK"]
 
 
-@jit(_nrt=False)
+@kernel
 def _moves_of(men, slot, side, scratch):  # type: ignore[no-untyped-def]
     """Rank of a position with its targets in ``scratch``; -1 if it is not legal, -2 if men clash."""
     occupied = place(men, slot, scratch.squares)
@@ -33,7 +33,7 @@ def _moves_of(men, slot, side, scratch):  # type: ignore[no-untyped-def]
     return 2 * legal_moves(men, scratch.targets) + (0 if check else 1)
 
 
-@jit(_nrt=False)
+@kernel
 def _takes(men, slot, side, square, scratch):  # type: ignore[no-untyped-def]
     """Men, as bits, that may legally capture en passant on ``square``."""
     occupied = place(men, slot, scratch.squares)
@@ -44,7 +44,7 @@ def _takes(men, slot, side, square, scratch):  # type: ignore[no-untyped-def]
     return takers
 
 
-@jit(_nrt=False)
+@kernel
 def _reset(men, resets, value, depth, side, man, target, kind, slot, scratch):  # type: ignore[no-untyped-def]
     """Fresh value and depth after a capture or pawn move of a man, packed."""
     place(men, slot, scratch.squares)

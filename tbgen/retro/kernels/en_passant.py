@@ -121,7 +121,7 @@ def _follow(
     if phase.alive[other, word] & bit == ZERO:
         place = fresh.starts[other] + slot
         fold(exits, at, side, fresh.value[place], fresh.depth[place])
-    elif not phase.whole_game and attacker.inner_sets.caught[word] & bit:
+    elif phase.score_resets and attacker.inner_sets.caught[word] & bit:
         node = other * frame.words * 64 + slot
         fold(exits, at, side, attacker.results.value[node], attacker.results.depth[node])
     else:
@@ -161,7 +161,7 @@ def resolve(
             if not ranks[0] <= rank < ranks[1]:
                 continue
             own = int64(255 - rank if side == 0 else rank)
-            if phase.whole_game:
+            if not phase.score_resets:
                 _keep_own(exits, at, own, rank)
             for number in range(quiet_targets(frame, word, bit, side, targets, squares)):
                 _follow(frame, phase, attacker, fresh, own, targets[number], exits, at)

@@ -54,8 +54,9 @@ class Phase(NamedTuple):
     """uint64 (words,): canonical slots."""
     quiet: Words
     """uint64 (2, words, 8): bit-sliced numbers of quiet moves; the attackers count them down."""
-    whole_game: bool
-    """Whether nothing resets the accrued score: then there are no layers to solve, and no inner sweeps."""
+    score_resets: bool
+    """Whether captures and pawn moves reset the accrued score: else there are no layers to solve, and no
+    inner sweeps."""
 
 
 @inlined

@@ -167,7 +167,7 @@ def settle(attacker: Attacker, rank: int, phase: Phase, fresh: Results) -> Ints:
             continue
         bits = phase.alive[side, word] & of_rank(phase.slices[side, word], rank)
         phase.alive[side, word] &= ~bits
-        layered = rank >= FIRST_LAYER and not phase.whole_game
+        layered = rank >= FIRST_LAYER and phase.score_resets
         stays = attacker.inner_sets.wanted[word] if layered else ~ZERO
         while bits:
             bit = lowest(bits)
@@ -205,7 +205,7 @@ def next_events(
     """
     words = len(phase.canonical)
     # Without inner sweeps, no attacker looks for scores of the opponent.
-    first, last = rank, NONE if phase.whole_game else 254 - rank
+    first, last = rank, 254 - rank if phase.score_resets else NONE
     added = np.empty(len(nodes[0]) + len(nodes[1]), np.uint64)
     count = 0
     for side in range(2):

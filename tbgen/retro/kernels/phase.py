@@ -123,7 +123,7 @@ def solve_layers(
         for attacking in range(2):
             run_outer(workspace, fresh, attacking, rank, events[attacking])
         left = retire(phase, workspace.white, workspace.black)
-        if left and rank >= FIRST_LAYER and not phase.whole_game:
+        if left and rank >= FIRST_LAYER and phase.score_resets:
             for attacking in range(2):
                 logs[attacking] = run_inner(
                     workspace, fresh, attacking, rank, events[attacking], logs[attacking], keep

@@ -1,14 +1,14 @@
 """The best that the side to move can reach from one position in one ply, whatever kind of move it takes."""
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined
+from tbgen.accelerate import inlined, int64
 from tbgen.index.symmetry import IMAGE, INTO_TRIANGLE, TRIANGLE_COORD
 from tbgen.verify.geometry import PAWN
-from tbgen.verify.kernels.bitboards import ONE, ZERO, bit, first_bit
+from tbgen.verify.kernels.bitboards import ONE, ZERO, Board, bit, first_bit
 from tbgen.verify.kernels.keys import kept, key_of
 from tbgen.verify.kernels.moves import Men, allows_en_passant, legal_targets, takes_en_passant
 from tbgen.verify.kernels.resets import (
@@ -22,6 +22,9 @@ from tbgen.verify.kernels.resets import (
 _IMAGE = np.array(IMAGE, np.int64)
 _SYMMETRY = np.array([symmetries[0] for symmetries in INTO_TRIANGLE], np.int64)
 _COORD = np.array([TRIANGLE_COORD[IMAGE[s[0]][q]] for q, s in enumerate(INTO_TRIANGLE)], np.int64)
+
+Range: TypeAlias = tuple[int, int]
+"""First slot and the one behind the last."""
 
 NO_MOVE = -(1 << 30)
 """Less than any signed key."""
@@ -42,8 +45,8 @@ class Game(NamedTuple):
     ep_value: NDArray[np.uint8]
     """Shape (configurations, phase_size)."""
     ep_depth: NDArray[np.uint16]
-    whole_game: bool
-    """Whether nothing resets the accrued score."""
+    score_resets: bool
+    """Whether captures and pawn moves reset the accrued score: not in whole-game mobility."""
     base: int
     """First slot of the window of whole phases that is being proved."""
     key: NDArray[np.int32]
@@ -63,7 +66,7 @@ class Scratch(NamedTuple):
 
 
 @inlined
-def canonical_slot_of(game, scratch):
+def canonical_slot_of(game: Game, scratch: Scratch) -> int:
     """Canonical slot of the position on ``scratch.squares``."""
     for man in range(game.men.kinds.size):
         scratch.after[man] = scratch.squares[man]
@@ -71,7 +74,7 @@ def canonical_slot_of(game, scratch):
 
 
 @inlined
-def best_key(game, index, side, occupied, level, scratch):
+def best_key(game: Game, index: int, side: int, occupied: Board, level: int, scratch: Scratch) -> int:
     """Greatest key (for Black to move: least key, negated) over all legal moves but en passant captures.
 
     The position is the one on ``scratch.squares``; ``index`` is its slot, canonical or not, in the window.
@@ -95,7 +98,7 @@ def best_key(game, index, side, occupied, level, scratch):
                 rest = index - (origin << shift)
                 while quiet:
                     key = game.key[1 - side, rest + (first_bit(quiet) << shift)]
-                    best = max(best, sign * _seen(game, np.int64(key), level))
+                    best = max(best, sign * _seen(game, int64(key), level))
                     quiet &= quiet - ONE
         while board:
             best = max(best, _best_reset(game, side, man, first_bit(board), occupied, level, scratch))
@@ -104,13 +107,13 @@ def best_key(game, index, side, occupied, level, scratch):
 
 
 @inlined
-def _seen(game, key, level):
+def _seen(game: Game, key: int, level: int) -> int:
     """The key of a result where ``level`` is what the position before the move has accrued."""
-    return kept(key, level) if game.whole_game else key
+    return key if game.score_resets else kept(key, level)
 
 
 @inlined
-def _best_of_lead(game, side, quiet, level, scratch):
+def _best_of_lead(game: Game, side: int, quiet: Board, level: int, scratch: Scratch) -> int:
     """The same over quiet moves of the king whose square fixes the symmetry."""
     men, squares = game.men, scratch.squares
     best = NO_MOVE
@@ -121,12 +124,14 @@ def _best_of_lead(game, side, quiet, level, scratch):
         image = _IMAGE[_SYMMETRY[target]]
         for man in range(1, men.free):
             slot = slot << 6 | image[squares[man]]
-        best = max(best, (1 - 2 * side) * _seen(game, np.int64(game.key[1 - side, slot]), level))
+        best = max(best, (1 - 2 * side) * _seen(game, int64(game.key[1 - side, slot]), level))
     return best
 
 
 @inlined
-def _best_reset(game, side, man, target, occupied, level, scratch):
+def _best_reset(
+    game: Game, side: int, man: int, target: int, occupied: Board, level: int, scratch: Scratch
+) -> int:
     """The same over the zeroing moves of a man to a square: a capture, a pawn move, or all promotions."""
     men, squares = game.men, scratch.squares
     origin = squares[man]
@@ -150,13 +155,16 @@ def _best_reset(game, side, man, target, occupied, level, scratch):
 
 
 @inlined
-def _reset_key(game, side, reset, level, scratch):
+def _reset_key(game: Game, side: int, reset: int, level: int, scratch: Scratch) -> int:
+    """Signed key of the position on ``scratch.squares``, which a reset of ``side`` has led to."""
     fresh = fresh_after(game.resets, game.value, game.depth, reset, scratch.squares, side, scratch.after)
     return (1 - 2 * side) * _seen(game, key_of(fresh & 255, fresh >> 8, level), level)
 
 
 @inlined
-def _en_passant_key(game, side, origin, target, occupied, level, scratch):
+def _en_passant_key(
+    game: Game, side: int, origin: int, target: int, occupied: Board, level: int, scratch: Scratch
+) -> int:
     """Signed key of a double step that may be taken en passant, ``NO_MOVE`` if it may not."""
     men, squares = game.men, scratch.squares
     if not allows_en_passant(men, squares, occupied ^ bit(origin) ^ bit(target), side, origin, target):
@@ -166,12 +174,12 @@ def _en_passant_key(game, side, origin, target, occupied, level, scratch):
     mirrored = slot >> shift - 6 & 63 != squares[0]
     row = game.ep_row[slot >> shift, (target & 7 ^ 7 * mirrored) + 8 * side]
     slot &= (1 << shift) - 1
-    code, depth = np.int64(game.ep_value[row, slot]), np.int64(game.ep_depth[row, slot])
+    code, depth = int64(game.ep_value[row, slot]), int64(game.ep_depth[row, slot])
     return (1 - 2 * side) * _seen(game, key_of(code, depth, level), level)
 
 
 @inlined
-def best_en_passant(game, side, square, occupied, level, scratch):
+def best_en_passant(game: Game, side: int, square: int, occupied: Board, level: int, scratch: Scratch) -> int:
     """The same over the en passant captures on ``square``; ``NO_MOVE`` if none is legal."""
     men, squares = game.men, scratch.squares
     best = NO_MOVE

@@ -1,6 +1,9 @@
 """What a proof can find wrong, as the kernels note it: one int64 row per wrong state."""
 
-from typing import Final
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tbgen.accelerate import inlined
 
@@ -15,10 +18,30 @@ is the slot, or that of the flattened en passant arrays; the level is ``MIDDLE``
 score and its rank is greater than all values'."""
 
 
+class Findings(NamedTuple):
+    """What one call of a kernel has found wrong."""
+
+    rows: NDArray[np.int64]
+    """Shape (room, ``COLUMNS``)."""
+    total: NDArray[np.int64]
+    """Shape (1,): how many there are; those beyond the room are counted only."""
+
+
 @inlined
-def note(found, number, problem, en_passant, side, place, level, stored, right):
-    """Write one finding into row ``number`` of ``found``, if there is such a row."""
-    if number < found.shape[0]:
-        row = found[number]
+def note(
+    findings: Findings,
+    problem: int,
+    en_passant: bool,
+    side: int,
+    place: int,
+    level: int,
+    stored: int,
+    right: int,
+) -> None:
+    """Add one finding; the arguments are the columns of its row."""
+    number = findings.total[0]
+    findings.total[0] = number + 1
+    if number < findings.rows.shape[0]:
+        row = findings.rows[number]
         row[0], row[1], row[2], row[3] = problem, en_passant, side, place
         row[4], row[5], row[6] = level, stored, right

@@ -6,7 +6,7 @@ an accrued score, puts the worth above 16 bits for the depth, and White always p
 equal values better than the accrued score the sooner one, among those worse the later one.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from tbgen.accelerate import inlined
 from tbgen.score import NONE
@@ -20,35 +20,44 @@ _MOST_DEPTH: Final = 0xFF00
 """Greater depths, which only a damaged table has, count as this one: the next plies must not spill over."""
 
 
+class Accrued(NamedTuple):
+    """An accrued score, whose layer is in hand."""
+
+    rank: int
+    level: int
+    """Its worth; ``MIDDLE`` for any score whose rank exceeds all values'."""
+
+
 @inlined
-def worth_of(code):
+def worth_of(code: int) -> int:
     """Worth of a value code."""
     return WHITE_WORTH - code if code <= NONE else 255 - code
 
 
 @inlined
-def code_rank(code):
+def code_rank(code: int) -> int:
     """Rank of the score with a code."""
     return min(code, 255 - code)
 
 
 @inlined
-def inherits(own, code, step, level, side):
-    """Whether a table keeps a position's state with an inherited score of rank ``step``, worth ``level``.
+def inherits(own: int, code: int, accrued: Accrued, side: int) -> bool:
+    """Whether a table keeps a position's state with an inherited score.
 
     ``own`` is the position's rank, ``code`` that of its value.
     """
-    return own >= step and code_rank(code) >= step and level_of(own, side) != level
+    rank = accrued.rank
+    return own >= rank and code_rank(code) >= rank and level_of(own, side) != accrued.level
 
 
 @inlined
-def level_of(rank, side):
+def level_of(rank: int, side: int) -> int:
     """Worth of the own score of a position with that rank and side to move."""
     return rank if side == 0 else WHITE_WORTH - rank
 
 
 @inlined
-def key_of(code, depth, level):
+def key_of(code: int, depth: int, level: int) -> int:
     """Key of a value code and a depth in plies."""
     worth = worth_of(code)
     depth = min(depth, _MOST_DEPTH)
@@ -56,7 +65,7 @@ def key_of(code, depth, level):
 
 
 @inlined
-def key_before(best, level):
+def key_before(best: int, level: int) -> int:
     """Key of the state whose best successor has the key ``best``: a ply longer, but 0 at the level itself."""
     worth = best >> 16
     if worth > level:
@@ -67,7 +76,7 @@ def key_before(best, level):
 
 
 @inlined
-def kept(key, level):
+def kept(key: int, level: int) -> int:
     """Key of a result seen from an accrued score that nothing resets: only a smaller rank takes its place.
 
     ``key`` may be the one at any other level: where the result takes the place, it is the same at all.

@@ -5,7 +5,7 @@ then the pawns of its placement; what the men are stands in :class:`Men`. Sides 
 1 Black, so ``squares[side]`` is a side's king.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,14 @@ from numpy.typing import NDArray
 from tbgen.accelerate import inlined
 from tbgen.index.symmetry import TRIANGLE
 from tbgen.verify.geometry import BEHIND, BETWEEN, BISHOP, PAWN, QUEEN, REACH
-from tbgen.verify.kernels.bitboards import FULL, ONE, ZERO, bit, count_bits
+from tbgen.verify.kernels.bitboards import FULL, ONE, ZERO, Board, bit, count_bits
 
 _TRIANGLE = np.array(TRIANGLE, np.int64)
 _LAST_ROWS = np.uint64(0xFF000000000000FF)
+
+
+Squares: TypeAlias = NDArray[np.int64]
+"""Shape (8,) or more: squares of men."""
 
 
 class Men(NamedTuple):
@@ -36,7 +40,7 @@ class Men(NamedTuple):
 
 
 @inlined
-def place(men, slot, squares):
+def place(men: Men, slot: int, squares: Squares) -> Board:
     """Put the men of a slot of the table on ``squares``; return the occupied squares, 0 if two men clash."""
     for man in range(men.free - 1, 0, -1):
         squares[man] = slot & 63
@@ -54,7 +58,7 @@ def place(men, slot, squares):
 
 
 @inlined
-def attacked(men, squares, occupied, square, colour):
+def attacked(men: Men, squares: Squares, occupied: Board, square: int, colour: int) -> bool:
     """Whether a man of a colour that stands on an occupied square attacks ``square``."""
     target = bit(square)
     for man in range(men.kinds.size):
@@ -66,7 +70,9 @@ def attacked(men, squares, occupied, square, colour):
 
 
 @inlined
-def legal_targets(men, squares, occupied, side, targets):
+def legal_targets(
+    men: Men, squares: Squares, occupied: Board, side: int, targets: NDArray[np.uint64]
+) -> bool:
     """Put every legal target square of every man into ``targets`` (uint64 (men,)), en passant captures apart.
 
     Men of the other side get an empty board. Return whether the side to move is in check.
@@ -120,7 +126,7 @@ def legal_targets(men, squares, occupied, side, targets):
 
 
 @inlined
-def _steps(square, occupied, side):
+def _steps(square: int, occupied: Board, side: int) -> Board:
     """Squares that a pawn may step to, kings' safety apart."""
     ahead = 8 - 16 * side
     single = bit(square + ahead) & ~occupied
@@ -130,7 +136,7 @@ def _steps(square, occupied, side):
 
 
 @inlined
-def legal_moves(men, targets):
+def legal_moves(men: Men, targets: NDArray[np.uint64]) -> int:
     """Number of moves to ``targets``: four for every promotion."""
     moves = 0
     for man in range(men.kinds.size):
@@ -141,7 +147,7 @@ def legal_moves(men, targets):
 
 
 @inlined
-def takes_en_passant(men, squares, occupied, side, pawn, target):
+def takes_en_passant(men: Men, squares: Squares, occupied: Board, side: int, pawn: int, target: int) -> bool:
     """Whether man ``pawn`` is a pawn of ``side`` that may legally capture en passant on ``target``."""
     if men.kinds[pawn] != PAWN or men.colours[pawn] != side:
         return False
@@ -153,7 +159,9 @@ def takes_en_passant(men, squares, occupied, side, pawn, target):
 
 
 @inlined
-def allows_en_passant(men, squares, occupied, side, origin, target):
+def allows_en_passant(
+    men: Men, squares: Squares, occupied: Board, side: int, origin: int, target: int
+) -> bool:
     """Whether the pawn of ``side`` that has moved from ``origin`` to ``target`` may be taken en passant.
 
     ``squares`` and ``occupied`` describe the position after the move.

@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined
+from tbgen.accelerate import inlined, int64
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES, TRIANGLE_COORD
 from tbgen.score import NONE
 from tbgen.verify.geometry import KNIGHT
+from tbgen.verify.kernels.moves import Men, Squares
 
 _IMAGE = np.array(IMAGE, np.int64)
 _COORD = np.array([TRIANGLE_COORD.get(square, -1) for square in range(64)], np.int64)
@@ -52,14 +53,14 @@ class Resets(NamedTuple):
 
 
 @inlined
-def reset_number(men, captured, pawn, kind):
+def reset_number(men: Men, captured: int, pawn: int, kind: int) -> int:
     """Number of the reset in which ``captured`` goes (-1: none) and ``pawn`` becomes a ``kind`` (0: none)."""
     promotion = 1 + pawn * PROMOTIONS + kind - 1 if kind else 0
     return (captured + 1) * (1 + men.kinds.size * PROMOTIONS) + promotion
 
 
 @inlined
-def _image_slot(resets, table, squares, symmetry):
+def _image_slot(resets: Resets, table: int, squares: Squares, symmetry: int) -> int:
     """Slot within its phase of the free men under a symmetry, like men in ascending order.
 
     ``squares`` (int64 (16,)) holds the men of the table; its second half is overwritten.
@@ -79,7 +80,7 @@ def _image_slot(resets, table, squares, symmetry):
 
 
 @inlined
-def canonical_slot(resets, table, squares):
+def canonical_slot(resets: Resets, table: int, squares: Squares) -> int:
     """Canonical slot in a table of the men on ``squares`` (int64 (16,), free men first)."""
     base = phase = 0
     if resets.pawns[table]:
@@ -97,7 +98,7 @@ def canonical_slot(resets, table, squares):
 
 
 @inlined
-def _phase(resets, table, squares):
+def _phase(resets: Resets, table: int, squares: Squares) -> int:
     """Entry of ``Resets.phases`` for the pawns among ``squares``."""
     free = resets.free[table]
     key = 0
@@ -107,7 +108,15 @@ def _phase(resets, table, squares):
 
 
 @inlined
-def fresh_after(resets, value, depth, reset, squares, side, scratch):
+def fresh_after(
+    resets: Resets,
+    value: NDArray[np.uint8],
+    depth: NDArray[np.uint16],
+    reset: int,
+    squares: Squares,
+    side: int,
+    scratch: Squares,
+) -> int:
     """Code of W, plus 256 times D, of the position after a reset of ``side``.
 
     ``squares`` are those after the move, in the order of the men before it; ``value`` and ``depth`` (2, size)
@@ -120,10 +129,10 @@ def fresh_after(resets, value, depth, reset, squares, side, scratch):
     slot = canonical_slot(resets, table, scratch)
     to_move = 1 - side ^ swapped
     if table == 0:
-        code, plies = np.int64(value[to_move, slot]), np.int64(depth[to_move, slot])
+        code, plies = int64(value[to_move, slot]), int64(depth[to_move, slot])
     else:
         slot += resets.start[table] + to_move * resets.size[table]
-        code, plies = np.int64(resets.value[slot]), np.int64(resets.depth[slot])
+        code, plies = int64(resets.value[slot]), int64(resets.depth[slot])
     if swapped and code != NONE:
         code = 255 - code
     return code + 256 * plies

@@ -5,11 +5,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, kernel
+from tbgen.accelerate import inlined, int64, kernel
 from tbgen.index.table import FRESH, LAST_RUN
 from tbgen.score import NONE
+from tbgen.verify.kernels.best import Game, Range, Scratch
 from tbgen.verify.kernels.bitboards import ONE
-from tbgen.verify.kernels.findings import BETWEEN, REPEATED, STRAY, note
+from tbgen.verify.kernels.findings import BETWEEN, REPEATED, STRAY, Findings, note
 from tbgen.verify.kernels.keys import code_rank, key_of, level_of, worth_of
 from tbgen.verify.kernels.survey import NO_RANK
 
@@ -17,6 +18,10 @@ from tbgen.verify.kernels.survey import NO_RANK
 class Runs(NamedTuple):
     """The runs of one holder and one side to move, as the kernels read them."""
 
+    holder: int
+    """0 where White holds the accrued score."""
+    side: int
+    """Side to move."""
     mask: NDArray[np.uint64]
     """Shape (size // 64,): bit i % 64 of word i // 64 is set if slot i has runs."""
     rank: NDArray[np.uint8]
@@ -26,7 +31,7 @@ class Runs(NamedTuple):
 
 
 @inlined
-def next_slot(runs, entry):
+def next_slot(runs: Runs, entry: int) -> int:
     """First run of the slot after the one whose first run is ``entry``."""
     while runs.rank[entry] < LAST_RUN:
         entry += 1
@@ -34,58 +39,67 @@ def next_slot(runs, entry):
 
 
 @inlined
-def run_rank(runs, run):
+def run_rank(runs: Runs, run: int) -> int:
     """Rank of the accrued score that a run starts with."""
-    return np.int64(runs.rank[run]) & (LAST_RUN - 1)
+    return int64(runs.rank[run]) & (LAST_RUN - 1)
 
 
 @inlined
-def last_run(runs, first, stop, step):
-    """The run among ``first..stop`` that an accrued score of rank ``step`` belongs to, -1 if none."""
+def last_run(runs: Runs, first: int, stop: int, rank: int) -> int:
+    """The run among ``first..stop`` that an accrued score of a rank belongs to, -1 if none."""
     for run in range(stop - 1, first - 1, -1):
-        if run_rank(runs, run) <= step:
+        if run_rank(runs, run) <= rank:
             return run
     return -1
 
 
 @kernel
-def survey_runs(game, rank, holder, side, start, stop, runs, entry, scratch, found):
-    """Check the runs of slots ``start..stop``, of which ``entry`` is the first, but not against moves.
+def survey_runs(
+    game: Game,
+    rank: NDArray[np.uint8],
+    part: Range,
+    runs: Runs,
+    entry: int,
+    scratch: Scratch,
+    findings: Findings,
+) -> int:
+    """Check the runs of a range of slots, of which ``entry`` is the first, but not against moves.
 
-    ``rank`` is uint8 (2, size), ``holder`` is 0 where White holds the accrued score. Return the number of
-    runs and of findings.
+    ``rank`` is uint8 (2, size). Return the number of runs.
     """
-    before, findings = entry, 0
-    for slot in range(start, stop):
+    before = entry
+    for slot in range(part[0], part[1]):
         if not runs.mask[slot >> 6] >> np.uint64(slot & 63) & ONE:
             continue
         stop_run = next_slot(runs, entry)
         for run in range(entry, stop_run):
-            problem = _problem(game, rank, holder, side, slot, runs, run, run == entry, run == stop_run - 1)
+            problem = _problem(game, rank, runs, slot, run, run == entry, run == stop_run - 1)
             if problem >= 0:
-                level = level_of(run_rank(runs, run), 1 - holder)
-                key = key_of(np.int64(runs.value[run]), np.int64(runs.depth[run]), level)
-                note(found, findings, problem, False, side, slot, level, key, 0)
-                findings += 1
+                level = level_of(run_rank(runs, run), 1 - runs.holder)
+                key = key_of(int64(runs.value[run]), int64(runs.depth[run]), level)
+                note(findings, problem, False, runs.side, slot, level, key, 0)
         entry = stop_run
-    return entry - before, findings
+    return entry - before
 
 
 @inlined
-def _problem(game, rank, holder, side, slot, runs, run, first, last):
+def _problem(
+    game: Game, rank: NDArray[np.uint8], runs: Runs, slot: int, run: int, first: bool, last: bool
+) -> int:
     """What is wrong with a run, -1 if nothing."""
-    step, value, depth = run_rank(runs, run), np.int64(runs.value[run]), np.int64(runs.depth[run])
-    own, code = np.int64(rank[side, slot]), np.int64(game.value[side, slot])
+    holder, side = runs.holder, runs.side
+    step, value, depth = run_rank(runs, run), int64(runs.value[run]), int64(runs.depth[run])
+    own, code = int64(rank[side, slot]), int64(game.value[side, slot])
     limit = _last_rank(own, code, holder, side)
     if step < 2 or step > limit or (not first and run_rank(runs, run - 1) >= step):
         return STRAY
     if value in (NONE, FRESH) and depth != 0:
         return REPEATED
-    earlier = NONE if first else np.int64(runs.value[run - 1])
-    earlier_depth = 0 if first else np.int64(runs.depth[run - 1])
+    earlier = NONE if first else int64(runs.value[run - 1])
+    earlier_depth = 0 if first else int64(runs.depth[run - 1])
     if (value, depth) == (earlier, earlier_depth) or (value, depth) == (
         code,
-        np.int64(game.depth[side, slot]),
+        int64(game.depth[side, slot]),
     ):
         return REPEATED
     if value not in (NONE, FRESH):
@@ -100,7 +114,7 @@ def _problem(game, rank, holder, side, slot, runs, run, first, last):
 
 
 @inlined
-def _last_rank(own, code, holder, side):
+def _last_rank(own: int, code: int, holder: int, side: int) -> int:
     """Rank of the last score that a position with this rank and value can have inherited; 1 if none."""
     if own == NO_RANK:
         return 1

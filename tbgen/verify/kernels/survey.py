@@ -1,12 +1,13 @@
 """Which slots hold positions, and the rank of each: all about a table that needs no values of moves."""
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, kernel
+from tbgen.accelerate import inlined, int64, kernel
 from tbgen.score import NONE
-from tbgen.verify.kernels.best import canonical_slot_of
+from tbgen.verify.kernels.best import Game, Range, Scratch, canonical_slot_of
 from tbgen.verify.kernels.bitboards import ZERO, bit
-from tbgen.verify.kernels.findings import ENDED, MISSING, NOWHERE, note
+from tbgen.verify.kernels.findings import ENDED, MISSING, NOWHERE, Findings, note
 from tbgen.verify.kernels.keys import key_of, level_of
 from tbgen.verify.kernels.moves import attacked, legal_moves, legal_targets, place, takes_en_passant
 
@@ -15,15 +16,15 @@ NO_RANK = 255
 
 
 @kernel
-def survey(game, rank, start, stop, scratch, found):
-    """Put the rank of every canonical legal position among the slots ``start..stop`` into ``rank``.
+def survey(game: Game, rank: NDArray[np.uint8], part: Range, scratch: Scratch, findings: Findings) -> int:
+    """Put the rank of every canonical legal position among a range of slots into ``rank``.
 
     ``rank`` is uint8 (2, size). A position without a value, a value without a position and a wrong value of
-    an ended game are noted in ``found``. Return the number of positions and of findings.
+    an ended game are findings. Return the number of positions.
     """
     men = game.men
-    positions = findings = 0
-    for slot in range(start, stop):
+    positions = 0
+    for slot in range(part[0], part[1]):
         occupied = place(men, slot, scratch.squares)
         canonical = occupied != ZERO and canonical_slot_of(game, scratch) == slot
         for side in range(2):
@@ -33,52 +34,51 @@ def survey(game, rank, start, stop, scratch, found):
                 own = 2 * legal_moves(men, scratch.targets) + (0 if check else 1)
             rank[side, slot] = own
             positions += own != NO_RANK
-            code, depth = np.int64(game.value[side, slot]), np.int64(game.depth[side, slot])
-            findings += _compare(found, findings, False, side, slot, own, code, depth)
-    return positions, findings
+            code, depth = int64(game.value[side, slot]), int64(game.depth[side, slot])
+            _compare(findings, False, side, slot, own, code, depth)
+    return positions
 
 
 @kernel
-def survey_en_passant(game, config, ep_rank, scratch, found):
-    """The same for positions with an en passant right: ``config`` is int32 (configurations, 2), ``ep_rank``
+def survey_en_passant(
+    game: Game, config: NDArray[np.int32], rank: NDArray[np.uint8], scratch: Scratch, findings: Findings
+) -> int:
+    """The same for positions with an en passant right: ``config`` is int32 (configurations, 2), ``rank``
     uint8 of the shape of ``Game.ep_value``."""
     men = game.men
-    positions = findings = 0
+    positions = 0
     for row in range(config.shape[0]):
         for index in range(men.phase_size):
-            phase, square = np.int64(config[row, 0]), np.int64(config[row, 1])
+            phase, square = int64(config[row, 0]), int64(config[row, 1])
             own = _en_passant_rank(game, phase, square, index, scratch)
-            ep_rank[row, index] = own
+            rank[row, index] = own
             positions += own != NO_RANK
-            code, depth = np.int64(game.ep_value[row, index]), np.int64(game.ep_depth[row, index])
+            code, depth = int64(game.ep_value[row, index]), int64(game.ep_depth[row, index])
             place_number = row * men.phase_size + index
             side = 1 if square < 32 else 0
-            findings += _compare(found, findings, True, side, place_number, own, code, depth)
-    return positions, findings
+            _compare(findings, True, side, place_number, own, code, depth)
+    return positions
 
 
 @inlined
-def _compare(found, findings, en_passant, side, place_number, rank, code, depth):
-    """Note what is wrong with a stored value, what moves lead to apart; return 1 if anything, else 0."""
+def _compare(
+    findings: Findings, en_passant: bool, side: int, place_number: int, rank: int, code: int, depth: int
+) -> None:
+    """Note what is wrong with a stored value, what moves lead to apart."""
     if rank == NO_RANK:
-        if code == NONE and depth == 0:
-            return 0
-        note(found, findings, NOWHERE, en_passant, side, place_number, 0, key_of(code, depth, 0), 0)
-        return 1
-    if code == NONE:
-        note(found, findings, MISSING, en_passant, side, place_number, 0, 0, 0)
-        return 1
-    if rank < 2:
+        if code != NONE or depth != 0:
+            note(findings, NOWHERE, en_passant, side, place_number, 0, key_of(code, depth, 0), 0)
+    elif code == NONE:
+        note(findings, MISSING, en_passant, side, place_number, 0, 0, 0)
+    elif rank < 2:
         level = level_of(rank, side)
         stored, right = key_of(code, depth, level), level << 16
         if stored != right:
-            note(found, findings, ENDED, en_passant, side, place_number, level, stored, right)
-            return 1
-    return 0
+            note(findings, ENDED, en_passant, side, place_number, level, stored, right)
 
 
 @inlined
-def _en_passant_rank(game, phase, square, index, scratch):
+def _en_passant_rank(game: Game, phase: int, square: int, index: int, scratch: Scratch) -> int:
     """Rank of a position with the right to capture on ``square``, ``NO_RANK`` if it is not one."""
     men, squares = game.men, scratch.squares
     side = 1 if square < 32 else 0
