@@ -21,7 +21,15 @@ from llvmlite import binding
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 _PACKAGE: Final = Path(__file__).parent
-_SOURCES: Final = ("accelerate.py", "score.py", "index/*.py", "retro/**/*.py", "verify/**/*.py")
+_SOURCES: Final = (
+    *("accelerate.py", "errors.py", "material.py", "score.py", "variant.py"),
+    *("index/*.py", "retro/**/*.py", "verify/**/*.py"),
+)
+
+
+def sources() -> list[Path]:
+    """Return the modules that hold kernels, call them, or define constants that are compiled into them."""
+    return [source for pattern in _SOURCES for source in sorted(_PACKAGE.glob(pattern))]
 
 
 def _digest() -> str:
@@ -29,9 +37,8 @@ def _digest() -> str:
     digest = hashlib.sha256()
     for fact in (sys.version, numba.__version__, binding.get_host_cpu_name(), str(_PACKAGE)):
         digest.update(fact.encode() + b"\0")
-    for pattern in _SOURCES:
-        for source in sorted(_PACKAGE.glob(pattern)):
-            digest.update(str(source.relative_to(_PACKAGE)).encode() + source.read_bytes())
+    for source in sources():
+        digest.update(str(source.relative_to(_PACKAGE)).encode() + source.read_bytes())
     return digest.hexdigest()[:16]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import tbgen
+from tbgen import accelerate
 
 PACKAGE = Path(tbgen.__file__).parent
 
@@ -73,16 +74,51 @@ def test_every_part_has_its_place() -> None:
     assert parts == set(ABOVE)
 
 
-def test_kernels_alone_have_no_type_hints() -> None:
-    """mypy looks away from kernels, so what it would have said about the other functions is checked here."""
-    for path in [*PACKAGE.glob("retro/**/*.py"), *PACKAGE.glob("verify/**/*.py")]:
+KERNELS = [path for part in ("retro", "verify") for path in (PACKAGE / part / "kernels").glob("*.py")]
+MOST_PARAMETERS = 9
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: f"{path.parts[-3]}/{path.stem}")
+def test_folders_of_kernels_hold_jitted_functions_alone(path: Path) -> None:
+    """What makes arrays or orchestrates in plain Python lies beside them, so that it is clear what may not
+    allocate, what numba has to compile and what an edit compiles anew."""
+    tree = ast.parse(path.read_text())
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    inside = {id(node) for outer in functions for node in ast.walk(outer) if node is not outer}
+    for node in functions:
+        assert is_compiled(node) or id(node) in inside, node.name
+        assert len(node.args.args) <= MOST_PARAMETERS, node.name
+
+
+def test_kernels_lie_in_their_folders() -> None:
+    for path in set(PACKAGE.rglob("*.py")) - {*KERNELS, PACKAGE / "accelerate.py"}:
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.FunctionDef) and not is_compiled(node):
-                arguments = [a for a in node.args.args + node.args.kwonlyargs if a.arg not in ("self", "cls")]
-                assert node.returns is not None, f"{path.name}: {node.name}"
-                assert all(a.annotation for a in arguments), f"{path.name}: {node.name}"
+            assert not (isinstance(node, ast.FunctionDef) and is_compiled(node)), f"{path}: {node.name}"
 
 
 def is_compiled(node: ast.FunctionDef) -> bool:
-    names = {ast.unparse(decorator).split("(")[0] for decorator in node.decorator_list}
-    return bool(names & {"jit", "kernel", "inlined", "intrinsic"}) or node.name == "codegen"
+    names = {ast.unparse(decorator) for decorator in node.decorator_list}
+    return bool(names & {"jit", "kernel", "inlined", "intrinsic"})
+
+
+def test_the_cache_of_kernels_notices_every_edit() -> None:
+    """Whatever the kernels import may be compiled into them, so it has to be part of the cache's name."""
+    waiting, found = list(KERNELS), set()
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            waiting += imported(path)
+    assert len(found) > len(KERNELS) + 5
+    assert found <= set(accelerate.sources())
+
+
+def imported(path: Path) -> set[Path]:
+    """The modules of the package that a module imports."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names.update((node.module, *(f"{node.module}.{alias.name}" for alias in node.names)))
+    files = {Path(PACKAGE.parent, *name.split(".")) for name in names if name.split(".")[0] == "tbgen"}
+    modules = {file.with_suffix(".py") for file in files} | {file / "__init__.py" for file in files}
+    return {module for module in modules if module.exists()} - {PACKAGE / "__init__.py"}

@@ -59,6 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prove tables.
 
+    :raises MissingTableError: if one of them or of their sub-tables is missing, before any is proved.
     :raises TbgenError: if any of them is not proved, after all have been tried.
     """
     from tbgen.verify.tables import verify  # needs numba, and --help does not
@@ -69,9 +70,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not materials:
         raise NoTablesError(directory, arguments.dir, variant)
     reporter = _Reporter()
-    verdicts = []
+    proofs = []
     try:
-        for verdict in verify(
+        for proof in verify(
             materials,
             directory,
             reporter,
@@ -81,15 +82,17 @@ def run(arguments: argparse.Namespace) -> int:
             limit=arguments.findings,
             variant=variant,
         ):
-            verdicts.append(verdict)
+            proofs.append(proof)
             reporter.line.clear()
             if not arguments.json:
-                print(_text(verdict), flush=True)
+                print(_text(proof), flush=True)
+    except MissingTableError as error:
+        raise MissingTableError(error.material, arguments.dir, variant) from None
     finally:
         reporter.line.clear()
     if arguments.json:
-        print(json.dumps(_document(directory, variant, verdicts), indent=2))
-    _raise_failure(verdicts, arguments.dir, variant)
+        print(json.dumps(_document(directory, variant, proofs), indent=2))
+    _raise_failure(proofs, arguments.dir, variant)
     return 0
 
 
@@ -123,13 +126,13 @@ class _Reporter:
         self.line.show(f"{self._table}: {step} {share:.0%}, {gone} gone")
 
 
-def _text(verdict: TableProof) -> str:
-    name = f"{verdict.material.name:10}"
-    if verdict.error is not None:
-        return f"{name} {verdict.error}"
-    if verdict.waits_for is not None:
-        return f"{name} not proved, since its sub-table {verdict.waits_for} is not"
-    result = verdict.result
+def _text(proof: TableProof) -> str:
+    name = f"{proof.material.name:10}"
+    if proof.error is not None:
+        return f"{name} {proof.error}"
+    if proof.waits_for is not None:
+        return f"{name} not proved, since its sub-table {proof.waits_for} is not"
+    result = proof.result
     assert result is not None
     if not result.ok:
         return "\n    ".join([f"{name} wrong: {counted(result.wrong, 'state')}", *map(str, result.findings)])
@@ -142,19 +145,19 @@ def _text(verdict: TableProof) -> str:
     return f"{name} {said}, {counted(result.states, 'state')}, {result.seconds:.2f} s"
 
 
-def _document(directory: Path, variant: Variant, verdicts: list[TableProof]) -> dict[str, Any]:
-    tables = [_table(verdict) for verdict in verdicts]
+def _document(directory: Path, variant: Variant, proofs: list[TableProof]) -> dict[str, Any]:
+    tables = [_table(proof) for proof in proofs]
     return {"directory": str(directory), "rules": variant, "tables": tables}
 
 
-def _table(verdict: TableProof) -> dict[str, Any]:
-    table: dict[str, Any] = {"material": verdict.material.name, "proved": verdict.proved}
-    if verdict.error is not None:
-        table["error"] = str(verdict.error)
-    if verdict.waits_for is not None:
-        table["waits_for"] = verdict.waits_for.name
-    if verdict.result is not None:
-        result = verdict.result
+def _table(proof: TableProof) -> dict[str, Any]:
+    table: dict[str, Any] = {"material": proof.material.name, "proved": proof.proved}
+    if proof.error is not None:
+        table["error"] = str(proof.error)
+    if proof.waits_for is not None:
+        table["waits_for"] = proof.waits_for.name
+    if proof.result is not None:
+        result = proof.result
         table |= {
             "sample": result.sample,
             "positions": result.positions,
@@ -186,15 +189,15 @@ def _outcome(outcome: Outcome | None) -> dict[str, Any] | None:
     )
 
 
-def _raise_failure(verdicts: list[TableProof], given: Path | None, variant: Variant) -> None:
+def _raise_failure(proofs: list[TableProof], given: Path | None, variant: Variant) -> None:
     """Raise what is worst: a wrong table, else one that cannot be read, else a missing one."""
-    failed = [verdict for verdict in verdicts if not verdict.proved]
+    failed = [proof for proof in proofs if not proof.proved]
     if not failed:
         return
-    wrong = [verdict.material.name for verdict in failed if verdict.result is not None]
+    wrong = [proof.material.name for proof in failed if proof.result is not None]
     if wrong:
         are = "is" if len(wrong) == 1 else "are"
-        raise TbgenError(f"{len(wrong)} of {counted(len(verdicts), 'table')} {are} wrong: {', '.join(wrong)}")
-    errors = [verdict.error for verdict in failed if verdict.error is not None]
+        raise TbgenError(f"{len(wrong)} of {counted(len(proofs), 'table')} {are} wrong: {', '.join(wrong)}")
+    errors = [proof.error for proof in failed if proof.error is not None]
     error = min(errors, key=lambda error: isinstance(error, MissingTableError))
     raise MissingTableError(error.material, given, variant) if isinstance(error, MissingTableError) else error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.errors import TbgenError
+from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.source import ArraySource
 from tbgen.index.table import LAST_RUN, Table
 from tbgen.material import Material, closure
@@ -70,8 +70,14 @@ def verify(
 
     A table rests on its sub-tables of the same ``variant``: it is not proved where one of them is not. The
     other arguments after the star are those of :func:`tbgen.verify.proof.verify_table`.
+
+    :raises MissingTableError: before anything is proved, if one of all these tables is missing.
     """
+    materials = list(materials)
     order = closure(materials)
+    for material in (*materials, *order):
+        if not table_path(directory, material.name, variant).exists():
+            raise MissingTableError(material.name, directory, variant)
     last_use = {needed: number for number, material in enumerate(order) for needed in material.successors()}
     proved: dict[Material, Fresh] = {}
     failed: set[Material] = set()

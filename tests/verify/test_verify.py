@@ -336,6 +336,30 @@ def test_command_names_a_missing_table(directory: Path, capsys: pytest.CaptureFi
     assert "build it with: tbgen build KRvK" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("asked", "taken", "missing"),
+    [("KRvKB", "KRvKB", "KRvKB"), ("KRvKB", "KBvK", "KBvK"), (None, "KvK", "KvK")],
+)
+def test_nothing_is_proved_if_a_table_is_missing(
+    asked: str | None,
+    taken: str,
+    missing: str,
+    tables: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Asked for or a sub-table, the sentence comes at once; nothing is proved before."""
+    for name in {"KvK", "KRvK", "KBvK", "KRvKB"} - {taken}:
+        path = table_path(tables, name, Variant.R_MOBILITY)
+        (tmp_path / path.name).symlink_to(path)
+    assert main(["verify", *([asked] if asked else []), "--dir", str(tmp_path)]) == 3
+    assert capsys.readouterr() == (
+        "",
+        f"tbgen: table {missing} is missing from {tmp_path}; "
+        f"build it with: tbgen build {missing} --dir {tmp_path}\n",
+    )
+
+
 @pytest.mark.parametrize("option", [["--sample", "0"], ["--threads", "0"], ["--findings", "-1"], ["KvX"]])
 def test_command_refuses_nonsense(option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", *option]) == 2
