@@ -7,7 +7,7 @@ from tbgen.errors import UsageError, quote
 
 __all__ = ["counted", "duration", "number", "parse_size", "part_of", "plies", "share", "size_text"]
 
-_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?) ?([KMGT])(i?B)?", re.IGNORECASE | re.ASCII)
+_SIZE: Final = re.compile(r"(-?\d+(?:\.\d+)?) ?(?:([KMGT])(i?B)?)?", re.IGNORECASE | re.ASCII)
 
 _NEAR: Final = 0.0005
 """Shares nearer than this to nothing or all would be rounded to it."""
@@ -79,9 +79,13 @@ def parse_size(text: str) -> int:
 
     :raises UsageError: if it is no size.
     """
-    match = _SIZE.fullmatch(text.strip())
-    if match is None or not float(match[1]):
-        raise UsageError(f"{quote(text)} is not a size such as 12G, 8GiB or 4096M")
+    match, example = _SIZE.fullmatch(text.strip()), "give one such as 12G, 8GiB or 4096M"
+    if match is None:
+        raise UsageError(f"{quote(text)} is not a size: {example}")
+    if float(match[1]) <= 0:
+        raise UsageError(f"{quote(text)} is too small a size: {example}")
+    if match[2] is None:
+        raise UsageError(f"{quote(text)} is a size without a unit: {example}")
     base = 1000 if (match[3] or "").upper() == "B" else 1024
     return int(float(match[1]) * base ** ("KMGT".index(match[2].upper()) + 1))
 

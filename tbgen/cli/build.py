@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tbgen.cli.journal import Journal
-from tbgen.cli.options import add_directory, add_json, add_rules
+from tbgen.cli.options import add_directory, add_json, add_rules, size_in_bytes, whole_number
 from tbgen.errors import UsageError, needs_extra
 from tbgen.generator import Accrued, Built, Estimate, build, check_memory, estimate, missing
 from tbgen.generator.memory import keep_memory_for
-from tbgen.material import Material, all_materials
+from tbgen.material import MAX_MEN, Material, all_materials
 from tbgen.store.format import default_directory
-from tbgen.text import counted, duration, parse_size, size_text
+from tbgen.text import counted, duration, size_text
 
 _DESCRIPTION = """\
 Build the tables of the named materials, or of all with up to N men, and before them whatever sub-tables
@@ -36,11 +36,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description, parser.epilog = _DESCRIPTION, _EPILOG
     parser.add_argument("materials", nargs="*", metavar="MATERIAL", help="material such as KBvK")
-    parser.add_argument("--men", type=int, metavar="N", help="all materials of 2 to N men")
+    parser.add_argument(
+        "--men", type=whole_number(2, MAX_MEN), metavar="N", help="all materials of 2 to N men"
+    )
     parser.add_argument(
         "--force", action="store_true", help="build the named materials anew even if their tables are there"
     )
-    parser.add_argument("--threads", type=int, metavar="N", help="threads (default: all cores)")
+    parser.add_argument("--threads", type=whole_number(1), metavar="N", help="threads (default: all cores)")
     parser.add_argument(
         "--accrued",
         choices=[choice.value for choice in Accrued],
@@ -59,9 +61,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--memory",
+        type=size_in_bytes,
         metavar="SIZE",
-        help="build nothing if a table would need more memory than this, such as 12G, 8GiB or 4096M "
-        "(default: what the machine has; with --scheduler, what its workers offer)",
+        help="build nothing if the process would need more memory than this, such as 12G, 8GiB or 4096M "
+        "(default: what the machine has; with --scheduler, what its workers offer); within it, memory is "
+        "kept from table to table, which saves some time",
     )
     add_json(parser, "one JSON document about the tables built (or to build)")
     add_directory(parser)
@@ -70,10 +74,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Build, or say what a build would take."""
     materials = _materials(arguments)
-    if arguments.threads is not None and arguments.threads < 1:
-        raise UsageError(f"--threads {arguments.threads} is too few: give at least 1")
     threads = arguments.threads or os.cpu_count() or 1
-    memory = None if arguments.memory is None else parse_size(arguments.memory)
+    memory: int | None = arguments.memory
     directory = default_directory() if arguments.dir is None else arguments.dir
     forced = materials if arguments.force else []
     accrued, variant = _accrued(arguments), arguments.variant

@@ -2,28 +2,21 @@
 
 import argparse
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
 from tbgen.cli.manifest import print_manifest
-from tbgen.cli.options import add_directory, add_json, add_rules, directory_of
+from tbgen.cli.options import add_directory, add_json, add_rules, as_given, directory_of
 from tbgen.cli.streams import say
-from tbgen.errors import MissingTableError, TbgenError
 from tbgen.material import Material, all_materials
-from tbgen.score import GScore
-from tbgen.store.format import layers_beside, table_path, tables_in
+from tbgen.store.format import tables_in
 from tbgen.store.info import TableInfo
-from tbgen.store.reader import TableFile
+from tbgen.store.inventory import EXPECTED_MEN, Entry, inventory
 from tbgen.text import counted, size_text
 from tbgen.variant import Variant
-
-_OVERVIEW_MEN = 4
-"""Men up to which all tables are expected."""
 
 _MOST_NAMED = 24
 """Missing tables of one larger number of men that are named; more are counted."""
@@ -51,28 +44,6 @@ examples:
   tbgen info --manifest --dir mine > mine.txt; tbgen info --manifest --dir yours | diff mine.txt -
 """
 
-Counts = list[dict[GScore, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What is known about one material."""
-
-    material: Material
-    info: TableInfo | None = None
-    counts: Counts | None = None
-    """Positions per value, White and Black to move; None in the overview."""
-    error: TbgenError | None = None
-    """Why there is no ``info``."""
-    layers: int = 0
-    """Layers kept beside the table."""
-    layer_bytes: int = 0
-
-    @property
-    def missing(self) -> bool:
-        """Whether the table has not been built."""
-        return isinstance(self.error, MissingTableError)
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
@@ -87,14 +58,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Describe the tables; the worst of what is wrong with them is the exit code."""
     directory, variant = directory_of(arguments), arguments.variant
-    named = [Material.parse(name) for name in arguments.materials]
+    named = [Material.parse(name) for name in arguments.materials] or None
     if arguments.manifest:
-        materials = sorted({*named}) or tables_in(directory, variant)
-        return print_manifest(materials, directory, arguments.dir, arguments.json, variant)
-    entries = [
-        _entry(material, arguments.dir, directory, variant, bool(named))
-        for material in named or _overview(directory, variant)
-    ]
+        return print_manifest(directory, variant, named, arguments.dir, arguments.json)
+    entries = inventory(directory, variant, named, counts=named is not None)
     # That tables are missing is what an overview says, not a failure.
     errors = [entry.error for entry in entries if entry.error and (named or not entry.missing)]
     if arguments.json:
@@ -103,35 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
         for text in _details(entries) if named else _list(directory, variant, entries):
             print(text)
         for error in errors:
-            say(f"tbgen: {error}")
+            say(f"tbgen: {as_given(error, arguments.dir)}")
     return max((error.exit_code for error in errors), default=0)
-
-
-def _overview(directory: Path, variant: Variant) -> list[Material]:
-    found = tables_in(directory, variant)
-    men = max([_OVERVIEW_MEN, *(material.men for material in found)])
-    return sorted({*all_materials(men), *found})
-
-
-def _entry(
-    material: Material, given: Path | None, directory: Path, variant: Variant, detailed: bool
-) -> Entry:
-    path = table_path(directory, material.name, variant)
-    try:
-        with TableFile(path, material=material) as file:
-            sizes = list(_sizes(layers_beside(path)))
-            counts = file.counts() if detailed else None
-            return Entry(material, file.info, counts, layers=len(sizes), layer_bytes=sum(sizes))
-    except MissingTableError:
-        return Entry(material, error=MissingTableError(material.name, given, variant))
-    except TbgenError as error:
-        return Entry(material, error=error)
-
-
-def _sizes(paths: Iterable[Path]) -> Iterator[int]:
-    for path in paths:
-        with suppress(FileNotFoundError):  # removed a moment ago
-            yield path.stat().st_size
 
 
 def _layers_text(number: int, size: int) -> str:
@@ -174,7 +114,7 @@ def _missing(materials: Sequence[Material]) -> Iterator[str]:
     """Yield names of tables that are missing, and how many more of each number of men there are."""
     for men, group in groupby(materials, lambda material: material.men):
         names = [material.name for material in group]
-        if men <= _OVERVIEW_MEN or len(names) <= _MOST_NAMED:
+        if men <= EXPECTED_MEN or len(names) <= _MOST_NAMED:
             yield from names
         else:
             of = sum(material.men == men for material in all_materials(men))

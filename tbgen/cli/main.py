@@ -38,7 +38,7 @@ examples:
 """
 
 _SCORE: Final = re.compile("-[Gg]")
-_TAKING_SCORES: Final = ("--accrued", "--cutoff", "--komi")
+_TAKING_MINUS: Final = ("--accrued", "--cutoff", "--komi", "--memory")
 _TAKING_FENS: Final = (["probe"], ["adjudicate"])
 _COUNTER: Final = re.compile("[0-9]+")
 """The last word before the seventh field of a FEN."""
@@ -116,11 +116,11 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _with_scores_attached(arguments: Sequence[str]) -> list[str]:
-    """Attach Black's scores to the word before them, which argparse would take for options: that of
-    ``--accrued -G5.5``, and the seventh field of a FEN without quotes."""
+    """Attach what begins with a minus to the word before it, or argparse would take it for an option: Black's
+    score in ``--accrued -G5.5``, a size that is refused, and the seventh field of a FEN without quotes."""
     attached: list[str] = []
     for word in arguments:
-        if attached and attached[-1] in _TAKING_SCORES and word.startswith("-") and not word.startswith("--"):
+        if attached and attached[-1] in _TAKING_MINUS and word.startswith("-") and not word.startswith("--"):
             attached[-1] += f"={word}"
         elif _SCORE.match(word) and attached[:1] in _TAKING_FENS and _COUNTER.fullmatch(attached[-1]):
             attached[-1] += f" {word}"

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.errors import MissingTableError, NoTablesError, TbgenError, UsageError, quote
 from tbgen.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Scheme, Scoring
 from tbgen.store.format import default_directory
+from tbgen.text import parse_size
 from tbgen.variant import Variant
 
 if TYPE_CHECKING:
     from tbgen.games.settings import GameOptions
 
 _MOST_JOBS: Final = 512
+_WHOLE: Final = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 
 
 def add_directory(parser: argparse.ArgumentParser) -> None:
@@ -34,6 +38,16 @@ def directory_of(arguments: argparse.Namespace) -> Path:
     if directory.exists() and not directory.is_dir():
         raise TbgenError(f"{directory} is not a directory; choose another with --dir")
     return directory
+
+
+def as_given(error: TbgenError, given: Path | None) -> TbgenError:
+    """Return an error about missing tables with the directory as the user gave it, others as they are."""
+    match error:
+        case MissingTableError():
+            return MissingTableError(error.material, given, error.rules)
+        case NoTablesError():
+            return NoTablesError(error.directory, given, error.rules)
+    return error
 
 
 def add_json(parser: argparse.ArgumentParser, what: str) -> None:
@@ -148,6 +162,30 @@ def add_requirements(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="fail also where no table can hold the final position of a stopped game",
     )
+
+
+def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
+    """Return the ``type`` of an option that takes whole numbers in a range."""
+    expected = f"at least {least}" if most is None else f"one from {least} to {most}"
+
+    def read(text: str) -> int:
+        if not _WHOLE.fullmatch(text.strip()):
+            raise argparse.ArgumentTypeError(f"{quote(text)} is not a whole number: give {expected}")
+        number = int(text)
+        if number < least or (most is not None and number > most):
+            size = "small" if number < least else "large"
+            raise argparse.ArgumentTypeError(f"{number} is too {size}: give {expected}")
+        return number
+
+    return read
+
+
+def size_in_bytes(text: str) -> int:
+    """Read a size, as the ``type`` of an option."""
+    try:
+        return parse_size(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def add_jobs(parser: argparse.ArgumentParser) -> None:

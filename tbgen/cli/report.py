@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tbgen.cli.options import add_directory, add_json, add_variant, directory_of, processors
+from tbgen.cli.options import add_directory, add_json, add_variant, directory_of, processors, whole_number
 from tbgen.cli.progress import ProgressLine
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="directory of the site, made if need be")
     parser.add_argument(
         "--threads",
-        type=int,
+        type=whole_number(1),
         metavar="N",
         help=f"threads (default: one per processor, at most {_MOST_THREADS})",
     )
@@ -61,8 +61,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the site, or print its data."""
     if arguments.out is None and not arguments.json:
         raise UsageError("say where the site goes: --out DIR; or print its data: --json")
-    if arguments.threads is not None and arguments.threads < 1:
-        raise UsageError(f"--threads {arguments.threads} is too few: give at least 1")
     if arguments.men is not None and not 2 <= arguments.men <= MAX_MEN:
         raise UsageError(f"--men {arguments.men}: expected a number from 2 to {MAX_MEN}")
     directory_of(arguments)

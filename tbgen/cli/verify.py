@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tbgen.cli.options import add_directory, add_json, add_rules, directory_of
+from tbgen.cli.options import add_directory, add_json, add_rules, as_given, directory_of, whole_number
 from tbgen.cli.progress import ProgressLine
-from tbgen.errors import MissingTableError, NoTablesError, TbgenError, UsageError
+from tbgen.errors import MissingTableError, NoTablesError, TbgenError
 from tbgen.material import Material
 from tbgen.store.format import tables_in
 from tbgen.text import counted, duration
@@ -40,16 +40,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("materials", nargs="*", metavar="MATERIAL", help="material such as KBvK")
     parser.add_argument(
         "--sample",
-        type=int,
+        type=whole_number(1),
         metavar="N",
         help="prove only N random positions of each table; which slots hold positions is checked everywhere",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random choice (default: 0)")
     parser.add_argument(
-        "--findings", type=int, default=10, metavar="N", help="wrong states to print per table (default: 10)"
+        "--seed", type=whole_number(0), default=0, metavar="N", help="of the random choice (default: 0)"
     )
     parser.add_argument(
-        "--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="threads (default: all cores)"
+        "--findings",
+        type=whole_number(0),
+        default=10,
+        metavar="N",
+        help="wrong states to print per table (default: 10)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=whole_number(1),
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="threads (default: all cores)",
     )
     add_rules(parser)
     add_json(parser, "one JSON document about the tables")
@@ -64,7 +74,6 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from tbgen.verify.tables import verify  # needs numba, and --help does not
 
-    _check_numbers(arguments)
     directory, variant = directory_of(arguments), arguments.variant
     materials = [Material.parse(name) for name in arguments.materials] or tables_in(directory, variant)
     if not materials:
@@ -92,15 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
         reporter.line.clear()
     if arguments.json:
         print(json.dumps(_document(directory, variant, proofs), indent=2))
-    _raise_failure(proofs, arguments.dir, variant)
+    _raise_failure(proofs, arguments.dir)
     return 0
-
-
-def _check_numbers(arguments: argparse.Namespace) -> None:
-    for option, least in (("threads", 1), ("findings", 0), ("sample", 1), ("seed", 0)):
-        number = getattr(arguments, option)
-        if number is not None and number < least:
-            raise UsageError(f"--{option} {number} is too small: give at least {least}")
 
 
 class _Reporter:
@@ -189,7 +191,7 @@ def _outcome(outcome: Outcome | None) -> dict[str, Any] | None:
     )
 
 
-def _raise_failure(proofs: list[TableProof], given: Path | None, variant: Variant) -> None:
+def _raise_failure(proofs: list[TableProof], given: Path | None) -> None:
     """Raise what is worst: a wrong table, else one that cannot be read, else a missing one."""
     failed = [proof for proof in proofs if not proof.proved]
     if not failed:
@@ -199,5 +201,4 @@ def _raise_failure(proofs: list[TableProof], given: Path | None, variant: Varian
         are = "is" if len(wrong) == 1 else "are"
         raise TbgenError(f"{len(wrong)} of {counted(len(proofs), 'table')} {are} wrong: {', '.join(wrong)}")
     errors = [proof.error for proof in failed if proof.error is not None]
-    error = min(errors, key=lambda error: isinstance(error, MissingTableError))
-    raise MissingTableError(error.material, given, variant) if isinstance(error, MissingTableError) else error
+    raise as_given(min(errors, key=lambda error: isinstance(error, MissingTableError)), given)

@@ -140,3 +140,16 @@ def test_the_manifest_of_what_is_not_there(capsys: pytest.CaptureFixture[str], t
     document = json.loads(capsys.readouterr().out)
     assert (document["missing"], list(document["damaged"])) == (["KvK"], ["KBvK"])
     assert (document["tables"], document["digest"]) == ([], None)
+
+
+def test_the_manifest_of_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Two of them would look alike, so it is an error, and nothing is printed."""
+    for directory in (tmp_path, tmp_path / "absent"):
+        for options in ([], ["--json"]):
+            assert main(["info", "--manifest", *options, "--dir", str(directory)]) == 3
+            output = capsys.readouterr()
+            assert output.out == ""
+            assert output.err == (
+                f"tbgen: there are no tables in {directory}: build some, as with: "
+                f"tbgen build KBvK --dir {directory}\n"
+            )

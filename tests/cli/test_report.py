@@ -152,7 +152,7 @@ def test_an_interrupted_report_lacks_pages_only(
         (["--out", "x", "--men", "9"], 2, "--men 9: expected a number from 2 to 5"),
         (["--out", "x", "--men", "two"], 2, "argument --men: invalid int value: 'two'"),
         (["--out", "x", "--rules", "s"], 2, "argument --rules: invalid choice: 's'"),
-        (["--out", "x", "--threads", "0"], 2, "--threads 0 is too few"),
+        (["--out", "x", "--threads", "0"], 2, "--threads: 0 is too small: give at least 1"),
         (["KXvK", "--out", "x"], 2, "'KXvK' is not a material name"),
         (["KvK", "KQvK", "--out", "x"], 3, "table KQvK is missing; build it with: tbgen build KQvK"),
         (["--out", "x", "--dir", "nothing"], 1, "nothing has no such table; make some with: tbgen build"),

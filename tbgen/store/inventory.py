@@ -1,0 +1,73 @@
+"""What a directory has of tables, and of layers beside them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tbgen.errors import MissingTableError, TbgenError
+from tbgen.material import Material, all_materials
+from tbgen.score import GScore
+from tbgen.store.format import layers_beside, table_path, tables_in
+from tbgen.store.info import TableInfo
+from tbgen.store.reader import TableFile
+from tbgen.variant import Variant
+
+EXPECTED_MEN: Final = 4
+"""Men up to which all tables are expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is known about one material."""
+
+    material: Material
+    info: TableInfo | None = None
+    counts: tuple[Mapping[GScore, int], ...] | None = None
+    """Positions up to symmetry per value, White and Black to move; None unless they were to be counted."""
+    error: TbgenError | None = None
+    """Why there is no ``info``."""
+    layers: int = 0
+    """Layers kept beside the table."""
+    layer_bytes: int = 0
+
+    @property
+    def missing(self) -> bool:
+        """Whether the table has not been built."""
+        return isinstance(self.error, MissingTableError)
+
+
+def inventory(
+    directory: Path, variant: Variant, materials: Iterable[Material] | None = None, *, counts: bool = False
+) -> list[Entry]:
+    """Return what a directory has of some tables.
+
+    :param materials: which tables; by default those of up to four men, and those of five once there is one.
+    :param counts: whether to count the positions of every value, which reads the tables.
+    """
+    wanted = _expected(directory, variant) if materials is None else materials
+    return [_entry(material, directory, variant, counts) for material in wanted]
+
+
+def _expected(directory: Path, variant: Variant) -> list[Material]:
+    found = tables_in(directory, variant)
+    men = max([EXPECTED_MEN, *(material.men for material in found)])
+    return sorted({*all_materials(men), *found})
+
+
+def _entry(material: Material, directory: Path, variant: Variant, counted: bool) -> Entry:
+    path = table_path(directory, material.name, variant)
+    try:
+        with TableFile(path, material=material) as file:
+            sizes = list(_sizes(layers_beside(path)))
+            counts = tuple(file.counts()) if counted else None
+            return Entry(material, file.info, counts, layers=len(sizes), layer_bytes=sum(sizes))
+    except TbgenError as error:
+        return Entry(material, error=error)
+
+
+def _sizes(paths: Iterable[Path]) -> Iterator[int]:
+    for path in paths:
+        with suppress(FileNotFoundError):  # removed a moment ago
+            yield path.stat().st_size
