@@ -57,7 +57,7 @@ def test_published_figures(five: Path) -> None:
     assert "agrees" in run.stdout
     with TableFile(table_path(five, NAME, Variant.R_MOBILITY)) as file:
         assert sum(file.info.positions) == 21_590_981
-        assert file.info.accrued == 1
+        assert file.info.stores_accrued == 1
 
 
 def test_a_sample_is_proved(five: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from tbgen.cli.journal import Journal
 from tbgen.cli.options import add_directory, add_json, add_rules, size_in_bytes, whole_number
 from tbgen.errors import UsageError, needs_extra
-from tbgen.generator import Accrued, Built, Estimate, build, check_memory, estimate, missing
+from tbgen.generator import AccruedStorage, Built, Estimate, build, check_memory, estimate, missing
 from tbgen.generator.memory import keep_memory_for
 from tbgen.material import MAX_MEN, Material, all_materials
 from tbgen.store.format import default_directory
@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=whole_number(1), metavar="N", help="threads (default: all cores)")
     parser.add_argument(
         "--accrued",
-        choices=[choice.value for choice in Accrued],
+        choices=[choice.value for choice in AccruedStorage],
         help="whether tables store the values of accrued scores: all, none, or auto (default), which leaves "
         "them out of those tables of five men where they would take more room than the fresh values; what is "
         "left out is worked out on demand; tables that are there stay as they are",
@@ -78,10 +78,10 @@ def run(arguments: argparse.Namespace) -> int:
     memory: int | None = arguments.memory
     directory = default_directory() if arguments.dir is None else arguments.dir
     forced = materials if arguments.force else []
-    accrued, variant = _accrued(arguments), arguments.variant
+    storage, variant = _storage(arguments), arguments.variant
     if arguments.estimate:
         todo = missing(materials, directory, variant, force=forced)
-        estimates = [estimate(material, variant, threads, accrued) for material in todo]
+        estimates = [estimate(material, variant, threads, storage) for material in todo]
         _print_estimates(estimates, arguments.json)
         if memory is not None:
             check_memory(estimates, memory)
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
                 journal,
                 force=arguments.force,
                 threads=threads,
-                accrued=accrued,
+                storage=storage,
                 memory=memory,
                 variant=variant,
             )
@@ -108,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments.scheduler,
                 force=arguments.force,
                 threads=arguments.threads,
-                accrued=accrued,
+                storage=storage,
                 memory=memory,
                 variant=variant,
             )
@@ -125,20 +125,20 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _accrued(arguments: argparse.Namespace) -> Accrued:
+def _storage(arguments: argparse.Namespace) -> AccruedStorage:
     """Return what tables are to store.
 
     :raises UsageError: if the question is asked of tables for which there is nothing to choose.
     """
     if arguments.accrued is None:
-        return Accrued.AUTO
+        return AccruedStorage.AUTO
     if not arguments.variant.resets:
         raise UsageError(
             f"--accrued {arguments.accrued} means nothing with --rules {arguments.variant}: in "
             "whole-game mobility the values of accrued scores follow from the fresh ones, and no table "
             "stores them"
         )
-    return Accrued(arguments.accrued)
+    return AccruedStorage(arguments.accrued)
 
 
 def _build_on_cluster() -> Callable[..., list[Built]]:
@@ -188,6 +188,6 @@ def _document(built: Built) -> dict[str, Any]:
         "stages": dict(built.stages),
         "peak_memory": built.process_peak,
         "bytes": info.bytes,
-        "accrued": bool(info.accrued),
+        "accrued": info.stores_accrued,
         "digest": info.digest,
     }

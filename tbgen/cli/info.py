@@ -94,7 +94,7 @@ def _list(directory: Path, variant: Variant, entries: Sequence[Entry]) -> Iterat
         )
     for info, entry in found:
         beside = _layers_text(entry.layers, entry.layer_bytes)
-        accrued = "stored" if info.accrued else "left out" if variant.resets else "-"
+        accrued = "stored" if info.stores_accrued else "left out" if variant.resets else "-"
         yield (
             f"{info.material:10} {sum(info.positions) + info.ep_positions:14,} {info.max_depth:3} plies"
             f"  {accrued:8} {size_text(info.bytes):>10} {info.build_seconds:8.1f} s"
@@ -131,11 +131,11 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
         passing = f", {info.ep_positions:,} en passant" if info.ep_positions else ""
         yield f"positions      {white:,} White to move, {black:,} Black to move{passing}"
         if info.variant.resets:
-            runs = f"{info.runs:,}" if info.accrued else "left out, worked out on demand"
+            runs = f"{info.runs:,}" if info.stores_accrued else "left out, worked out on demand"
             yield f"accrued runs   {runs}"
         if entry.layers:
             yield f"kept beside    {_layers_text(entry.layers, entry.layer_bytes)}"
-        included = ", accrued scores included" if info.accrued else ""
+        included = ", accrued scores included" if info.stores_accrued else ""
         yield f"longest depth  {counted(info.max_depth, 'ply', 'plies')}{included}"
         yield f"built          in {info.build_seconds:.1f} s by tbgen {info.tbgen_version}"
         yield f"format         version {info.format_version}, rules {info.variant}"
@@ -168,7 +168,7 @@ def _table(info: TableInfo, entry: Entry) -> dict[str, Any]:
             "black": info.positions[1],
             "en_passant": info.ep_positions,
         },
-        "accrued": bool(info.accrued),
+        "accrued": info.stores_accrued,
         "runs": info.runs,
         "max_depth": info.max_depth,
         "bytes": info.bytes,

@@ -56,7 +56,7 @@ class Journal:
         if not self._quiet:
             self._print_row(built)
         left = f"; {self._left()}" if self._finished < self._count else ""
-        without = "" if info.accrued or not info.variant.resets else " without accrued scores"
+        without = "" if info.stores_accrued or not info.variant.resets else " without accrued scores"
         self._line.log(
             f"{info.material}: {self._finished} of {self._count}, done in {duration(built.seconds)}, "
             f"{size_text(info.bytes)}{without}, process peak {size_text(built.process_peak)}{left}"

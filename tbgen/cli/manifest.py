@@ -50,7 +50,7 @@ def _document(tables: list[TableDigests]) -> dict[str, Any]:
                 "material": table.material.name,
                 "rules": table.variant,
                 "fresh": table.info.manifest.fresh,
-                "accrued": bool(table.info.accrued),
+                "accrued": table.info.stores_accrued,
                 "digest": table.info.digest,
             }
             for table in tables

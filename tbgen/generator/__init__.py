@@ -1,7 +1,7 @@
 """Building tables in a directory: what is needed, what it will cost, one build at a time."""
 
-from tbgen.generator.accrued import Accrued
+from tbgen.generator.accrued_storage import AccruedStorage
 from tbgen.generator.estimate import Estimate, check_memory, estimate
 from tbgen.generator.runner import Built, Reporter, build, missing
 
-__all__ = ["Accrued", "Built", "Estimate", "Reporter", "build", "check_memory", "estimate", "missing"]
+__all__ = ["AccruedStorage", "Built", "Estimate", "Reporter", "build", "check_memory", "estimate", "missing"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tbgen.errors import TbgenError
-from tbgen.generator.accrued import Accrued
+from tbgen.generator.accrued_storage import AccruedStorage
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import BYTES_PER_SLOT
 from tbgen.index.zeroing import en_passant_configs, is_wide, most_promoted_slots
@@ -44,24 +44,29 @@ class Estimate:
 
 @cache
 def estimate(
-    material: Material, variant: Variant, threads: int = 2, accrued: Accrued = Accrued.AUTO
+    material: Material,
+    variant: Variant,
+    threads: int = 2,
+    storage: AccruedStorage = AccruedStorage.AUTO,
 ) -> Estimate:
     """Estimate one table of a variant from its size and kind, and whether accrued scores are to be stored;
     rates measured with ``scripts/bench_build.py`` on two cores."""
     layout, kind = layout_of(material), _kind(material, variant)
     slots, pawns = 2 * layout.size, min(material.pawns, 2)
     seconds = 0.02 + slots * 1e-9 * kind.nanoseconds[pawns] * 2 / min(threads, 2)
-    disk = 30_000 + int(slots * _bytes_per_slot(material, kind, accrued) / layout.orders)
+    disk = 30_000 + int(slots * _bytes_per_slot(material, kind, storage) / layout.orders)
     return Estimate(material, seconds, _memory(layout, kind, threads), disk)
 
 
-def _bytes_per_slot(material: Material, kind: "_Kind", accrued: Accrued) -> float:
+def _bytes_per_slot(material: Material, kind: "_Kind", storage: AccruedStorage) -> float:
     pawns = min(material.pawns, 2)
     stored, left_out, auto = kind.bytes_stored[pawns], kind.bytes_left_out[pawns], kind.bytes_auto[pawns]
     if material.men < 5:
-        return left_out if accrued is Accrued.NONE else stored
+        return left_out if storage is AccruedStorage.NONE else stored
     # Measured on fewer men, the other two rates may contradict this one: to store more never takes less.
-    return {Accrued.ALL: max(stored, auto), Accrued.NONE: min(left_out, auto)}.get(accrued, auto)
+    return {AccruedStorage.ALL: max(stored, auto), AccruedStorage.NONE: min(left_out, auto)}.get(
+        storage, auto
+    )
 
 
 def _memory(layout: Layout, kind: "_Kind", threads: int) -> int:

@@ -9,7 +9,7 @@ from typing import Protocol
 from tbgen import __version__
 from tbgen.errors import MissingTableError
 from tbgen.files import remove_leftovers
-from tbgen.generator.accrued import Accrued
+from tbgen.generator.accrued_storage import AccruedStorage
 from tbgen.generator.estimate import check_disk, estimate, pace
 from tbgen.generator.lock import build_lock
 from tbgen.generator.memory import make_room, process_peak
@@ -74,7 +74,7 @@ def build(
     variant: Variant,
     force: bool = False,
     threads: int = 2,
-    accrued: Accrued = Accrued.AUTO,
+    storage: AccruedStorage = AccruedStorage.AUTO,
     memory: int | None = None,
 ) -> list[Built]:
     """Build tables and whatever sub-tables they need; finished ones are skipped.
@@ -83,7 +83,7 @@ def build(
 
     :param variant: what the tables and their sub-tables are for.
     :param force: build the named materials anew even if their tables are there.
-    :param accrued: whether to store the values of accrued scores; those of whole-game mobility need none.
+    :param storage: whether to store the values of accrued scores; those of whole-game mobility need none.
     :param memory: bytes that the process may take, which between tables keeps what it has had within them;
         None for what its largest table needs, if the machine has as much.
     :raises TbgenError: if there is too little memory or room on the disk, or something cannot be read or
@@ -99,7 +99,7 @@ def build(
         todo = missing(wanted, directory, variant, force=wanted if force else ())
         if not todo:
             return []
-        needs = [estimate(material, variant, threads, accrued) for material in todo]
+        needs = [estimate(material, variant, threads, storage) for material in todo]
         make_room(needs, memory)
         check_disk(needs, directory)
         _compile(reporter)
@@ -114,7 +114,7 @@ def build(
                 check_disk([needs[number]], directory)  # others use it too
                 make_room([needs[number]], memory)
                 reporter.begin(material, number + 1, len(todo), seconds_left())
-                results.append(_build_one(material, directory, sources, reporter, variant, threads, accrued))
+                results.append(_build_one(material, directory, sources, reporter, variant, threads, storage))
                 reporter.done(results[-1], seconds_left())
     return results
 
@@ -131,16 +131,16 @@ def build_table(
     reporter: Reporter,
     variant: Variant,
     threads: int,
-    accrued: Accrued = Accrued.AUTO,
+    storage: AccruedStorage = AccruedStorage.AUTO,
 ) -> Built:
     """Build one table whose sub-tables lie in the directory; the caller sees to locks and to room.
 
     :raises TbgenError: if something cannot be read or written.
     """
     _compile(reporter)
-    make_room([estimate(material, variant, threads, accrued)])
+    make_room([estimate(material, variant, threads, storage)])
     with Sources(directory, variant) as sources:
-        return _build_one(material, directory, sources, reporter, variant, threads, accrued)
+        return _build_one(material, directory, sources, reporter, variant, threads, storage)
 
 
 def _is_there(material: Material, directory: Path, variant: Variant) -> bool:
@@ -169,7 +169,7 @@ def _build_one(
     reporter: Reporter,
     variant: Variant,
     threads: int,
-    accrued: Accrued,
+    storage: AccruedStorage,
 ) -> Built:
     from tbgen.retro.solver import Stages, solve
 
@@ -184,7 +184,7 @@ def _build_one(
         threads=threads,
         progress=reporter.progress,
         stages=stages,
-        max_runs=accrued.max_runs(material),
+        max_runs=storage.max_runs(material),
     )
     clock = time.perf_counter()
     reporter.progress("writing", None, 0)

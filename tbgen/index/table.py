@@ -62,7 +62,7 @@ class Table:
         return layout_of(self.material)
 
     @property
-    def accrued(self) -> bool:
+    def stores_accrued(self) -> bool:
         """Whether the values of accrued scores are part of the table."""
         return bool(self.run_mask.size)
 
@@ -95,7 +95,7 @@ class Table:
             "phase_size": layout.phase_size,
             "positions": self.positions,
             "ep_positions": self.ep_positions,
-            "accrued": int(self.accrued),
+            "accrued": int(self.stores_accrued),
             "runs": self.run_rank.size,
             "max_depth": self.max_depth,
         }
@@ -109,7 +109,7 @@ class Table:
         expected: list[tuple[NDArray[Any], tuple[int, ...]]] = [
             (self.value, (2, size)),
             (self.depth, (2, size)),
-            (self.run_mask, (2, 2, size // 64 if self.accrued else 0)),
+            (self.run_mask, (2, 2, size // 64 if self.stores_accrued else 0)),
             (self.run_value, self.run_rank.shape),
             (self.run_depth, self.run_rank.shape),
             (self.ep_config, (n_ep, 2)),
@@ -119,7 +119,7 @@ class Table:
         runs = int(np.count_nonzero(self.run_rank & LAST_RUN))
         if runs != int(np.bitwise_count(self.run_mask).sum(dtype=np.int64)):
             raise ValueError(f"table {self.material}: the runs of {runs} slots do not fit the mask")
-        if self.accrued and not self.variant.resets:
+        if self.stores_accrued and not self.variant.resets:
             raise ValueError(f"table {self.material}: there are accrued scores in a table for whole games")
         for array, shape in expected:
             if array.shape != shape:

@@ -78,7 +78,7 @@ class Values:
             inherited = accrued != score and code != NONE and rank_of(accrued) <= rank_of(of_code(code))
             if inherited and self._resets:
                 held = (accrued ^ swapped) & 255
-                if table.info.accrued:
+                if table.info.stores_accrued:
                     code, depth = table.accrued(position.side, position.slot, held)
                 else:
                     code, depth = self._layers.get(
@@ -126,7 +126,7 @@ class Values:
         if not self._resets:
             return False
         try:
-            return not self._table(material).info.accrued
+            return not self._table(material).info.stores_accrued
         except TbgenError:
             return False
 

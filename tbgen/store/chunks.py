@@ -118,7 +118,7 @@ class ChunkedArray:
             out[at - start : at - start + len(part)] = part
             at += len(part)
 
-    def line(self) -> str:
+    def manifest_line(self) -> str:
         """Return the line of the manifest that the data give (docs/format.md).
 
         :raises DamagedChunkError: if a chunk does not decode.

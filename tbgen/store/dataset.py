@@ -55,7 +55,7 @@ class Dataset:
             for start in range(0, row.size, step):
                 yield (*lead, start), row[start : start + step]
 
-    def line(self) -> str:
+    def manifest_line(self) -> str:
         """Return the line of the manifest that stands for the dataset (docs/format.md)."""
         state = hashlib.sha256()
         for row in self.rows:
@@ -99,7 +99,7 @@ def table_datasets(table: Table) -> list[Dataset]:
         size=layout.size,
         phase_size=layout.phase_size,
         pawns=layout.pawns,
-        accrued=table.accrued,
+        stores_accrued=table.stores_accrued,
         runs=table.run_rank.size,
         configurations=len(table.ep_config),
     )

@@ -29,8 +29,8 @@ class TableInfo:
     """Legal positions up to symmetry, White and Black to move, without en passant rights."""
     ep_positions: int
     """Positions with an en passant right up to symmetry."""
-    accrued: int
-    """1 if the values of accrued scores are stored, 0 if they were left out."""
+    stores_accrued: bool
+    """Whether the values of accrued scores are stored, or were left out."""
     runs: int
     """Runs of accrued values."""
     max_depth: int
@@ -55,12 +55,19 @@ class TableInfo:
         values = TABLE.decode(stored)
         for name in ("format", "complete"):  # the same in all tables that can be read
             del values[name]
-        variant, manifest = Variant(values.pop("rules")), Manifest(values.pop("manifest"))
-        return cls(path=path, variant=variant, manifest=manifest, bytes=size, **values)
+        return cls(
+            path=path,
+            bytes=size,
+            variant=Variant(values.pop("rules")),
+            stores_accrued=bool(values.pop("accrued")),
+            manifest=Manifest(values.pop("manifest")),
+            **values,
+        )
 
     def facts(self) -> dict[str, Any]:
         """Return what the manifest repeats, by name of attribute."""
-        return {name: getattr(self, "variant" if name == "rules" else name) for name in TABLE.facts}
+        renamed = {"rules": self.variant, "accrued": int(self.stores_accrued)}
+        return {name: renamed[name] if name in renamed else getattr(self, name) for name in TABLE.facts}
 
     def sizes(self, configurations: int) -> dict[str, int]:
         """Return what the axes of the datasets stand for, given the number of en passant configurations."""
@@ -68,7 +75,7 @@ class TableInfo:
             size=self.size,
             phase_size=self.phase_size,
             pawns=len(self.pawns.split()),
-            accrued=bool(self.accrued),
+            stores_accrued=self.stores_accrued,
             runs=self.runs,
             configurations=configurations,
         )

@@ -117,7 +117,7 @@ class LayerFile:
         :raises DamagedTableError: if anything differs.
         """
         try:
-            lines = [self._value.line(), self._depth.line()]
+            lines = [self._value.manifest_line(), self._depth.manifest_line()]
         except DamagedChunkError as error:
             raise self._damaged() from error
         if self._manifest.lines[-len(lines) :] != lines:

@@ -142,7 +142,7 @@ class TableFile:
         :raises DamagedTableError: naming the first dataset or fact that differs.
         """
         with ThreadPoolExecutor(threads) as pool:
-            lines = self._guard(lambda: list(pool.map(ChunkedArray.line, self._arrays.values())))
+            lines = self._guard(lambda: list(pool.map(ChunkedArray.manifest_line, self._arrays.values())))
         found = manifest_of(TABLE, self.info.facts(), lines)
         if found.text != self.info.manifest.text:
             raise self.damaged(f"its {found.difference(self.info.manifest)} does not match its digest")

@@ -242,17 +242,17 @@ LAYER: Final = Schema(
 
 
 def table_sizes(
-    *, size: int, phase_size: int, pawns: int, accrued: bool, runs: int, configurations: int
+    *, size: int, phase_size: int, pawns: int, stores_accrued: bool, runs: int, configurations: int
 ) -> dict[str, int]:
     """Return what the names of axes stand for in a table.
 
     :param size: slots per side to move.
     :param phase_size: slots per side to move and pawn placement.
     :param pawns: pawns of both sides.
-    :param accrued: whether the values of accrued scores are stored.
+    :param stores_accrued: whether the values of accrued scores are stored.
     :param configurations: possible en passant captures.
     """
-    masked = size if accrued else 0
+    masked = size if stores_accrued else 0
     return {
         "size": size,
         "phase_size": phase_size,

@@ -88,7 +88,7 @@ def _write(
     path: Path, schema: Schema, stored: Sequence[Dataset], attributes: Mapping[str, Any], threads: int
 ) -> None:
     with ThreadPoolExecutor(threads) as pool:
-        lines = pool.map(Dataset.line, stored)
+        lines = pool.map(Dataset.manifest_line, stored)
         # Only libver="latest" marks a file as being written, so that no reader takes half a file for a whole.
         with h5py.File(path, "w", libver="latest", locking=False) as file:
             _set_attributes(file, {"format": schema.format, "format_version": schema.version, **attributes})

@@ -95,7 +95,7 @@ class Proof:
         progress: Progress,
         layers: LayersOfPhase | None = None,
     ) -> None:
-        if table.variant.resets and not table.accrued and layers is None:
+        if table.variant.resets and not table.stores_accrued and layers is None:
             raise ValueError(f"{table.material} has no accrued scores, and nobody makes any")
         self.layers = layers
         layout = table.layout
@@ -123,7 +123,7 @@ class Proof:
         self.survey(self.layout.size)
         if self.threads.wrong:
             return 0
-        if self.table.accrued:
+        if self.table.stores_accrued:
             self.survey_runs(self.layout.size)
         if sample is not None:
             self._choose(sample, random)
@@ -134,7 +134,7 @@ class Proof:
     @property
     def _made(self) -> bool:
         """Whether layers are made on the way."""
-        return self.table.variant.resets and not self.table.accrued
+        return self.table.variant.resets and not self.table.stores_accrued
 
     def survey(self, stop: int) -> None:
         """Find the positions before slot ``stop`` and their ranks."""

@@ -130,7 +130,7 @@ def _read(file: TableFile, threads: int) -> Table:
     for name, fact in found.items():
         if stated[name] != fact:
             raise file.damaged(f"it says that its {name} is {stated[name]}, but it is {fact}")
-    if table.accrued:
+    if table.stores_accrued:
         _check_starts(file, table)
     return table
 

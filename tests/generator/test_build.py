@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tbgen.errors import DamagedTableError, TbgenError
-from tbgen.generator import Accrued, build, missing
+from tbgen.generator import AccruedStorage, build, missing
 from tbgen.generator.lock import LOCK_NAME
 from tbgen.material import Material
 from tbgen.store.format import table_path, tables_in
@@ -74,14 +74,14 @@ def test_two_builds_give_the_same_digest(name: str, own: Path) -> None:
 def test_accrued_scores_left_out(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All else stays as it is."""
     with TableFile(table_path(own, "KBvK", Variant.R_MOBILITY)) as file:
-        assert (file.info.accrued, file.info.runs) == (1, 56_507)
+        assert (file.info.stores_accrued, file.info.runs) == (1, 56_507)
         value, depth = file.read_fresh()
     words = ["build", "KBvK", "--force", "--accrued", "none", "--json", "--dir", str(own)]
     (document,) = json.loads(logged_answer(capsys, *words))["built"]
     assert document["accrued"] is False
     with TableFile(table_path(own, "KBvK", Variant.R_MOBILITY)) as file:
         file.check()
-        assert (file.info.accrued, file.info.runs) == (0, 0)
+        assert (file.info.stores_accrued, file.info.runs) == (0, 0)
         assert np.array_equal((value, depth), file.read_fresh())
     (table,) = json.loads(logged_answer(capsys, "info", "KBvK", "--json", "--dir", str(own)))["tables"]
     assert (table["accrued"], table["runs"]) == (False, 0)
@@ -98,16 +98,16 @@ def test_accrued_scores_that_are_too_many(own: Path, monkeypatch: pytest.MonkeyP
     with TableFile(table_path(own, "KBvK", Variant.R_MOBILITY)) as file:
         runs, fresh = file.info.runs, file.info.manifest.fresh
     for most, stored in ((runs - 1, 0), (2 * runs, 1)):
-        monkeypatch.setattr(Accrued, "max_runs", lambda *_, most=most: most)
+        monkeypatch.setattr(AccruedStorage, "max_runs", lambda *_, most=most: most)
         (built,) = build([KBVK], own, Diary(), variant=Variant.R_MOBILITY, force=True)
-        assert built.info.accrued == stored
+        assert built.info.stores_accrued == stored
         assert built.info.manifest.fresh == fresh
 
 
 def test_which_tables_store_accrued_scores() -> None:
     large, small = Material.parse("KBNvKR"), Material.parse("KBNvK")
-    assert [choice.max_runs(small) for choice in Accrued] == [None, 0, None]
-    assert [choice.max_runs(large) for choice in Accrued] == [None, 0, 10 * 64**4]
+    assert [choice.max_runs(small) for choice in AccruedStorage] == [None, 0, None]
+    assert [choice.max_runs(large) for choice in AccruedStorage] == [None, 0, 10 * 64**4]
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 
 from tbgen.cli.main import main
 from tbgen.errors import TbgenError
-from tbgen.generator import Accrued, Built, build, estimate, memory
+from tbgen.generator import AccruedStorage, Built, build, estimate, memory
 from tbgen.generator.lock import LOCK_NAME
 from tbgen.generator.runner import build_table
 from tbgen.material import Material, all_materials
@@ -143,7 +143,7 @@ def test_estimates_know_whether_accrued_scores_are_stored(
     for material in all_materials(5):
         stored, auto, left_out = (
             estimate(material, Variant.R_MOBILITY, 2, choice).disk
-            for choice in (Accrued.ALL, Accrued.AUTO, Accrued.NONE)
+            for choice in (AccruedStorage.ALL, AccruedStorage.AUTO, AccruedStorage.NONE)
         )
         assert stored >= auto >= left_out
         assert stored > left_out

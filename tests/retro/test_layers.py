@@ -92,9 +92,9 @@ def test_a_table_without_accrued_scores(bare: Path, three_men: Path) -> None:
         TableFile(table_path(bare, "KNvK", Variant.R_MOBILITY)) as file,
         TableFile(table_path(three_men, "KNvK", Variant.R_MOBILITY)) as full,
     ):
-        assert (file.info.accrued, file.info.runs, full.info.accrued) == (0, 0, 1)
+        assert (file.info.stores_accrued, file.info.runs, full.info.stores_accrued) == (0, 0, 1)
         table, other = file.read(), full.read()
-    assert not table.accrued
+    assert not table.stores_accrued
     assert np.array_equal(table.value, other.value)
     assert np.array_equal(table.depth, other.depth)
 

@@ -120,7 +120,7 @@ def test_tables_with_too_many_runs_have_none(name: str, wide: bool) -> None:
     runs = len(full.run_rank)
     for most in (0, 1, runs // 3, runs - 1):
         table = solver.solve(material, sources, Variant.R_MOBILITY, wide=wide, max_runs=most)
-        assert not table.accrued
+        assert not table.stores_accrued
         assert table.run_mask.shape == (2, 2, 0)
         assert len(table.run_rank) == len(table.run_value) == len(table.run_depth) == 0
         assert np.array_equal(table.value, full.value)

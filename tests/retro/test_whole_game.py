@@ -66,7 +66,7 @@ def test_every_value_is_that_of_the_reference(name: str, whole_game_tables: Path
     table, right = read(whole_game_tables, name), whole_game_table(name)
     assert np.array_equal(table.value, right.value)
     assert np.array_equal(table.depth, right.depth)
-    assert (table.variant, table.accrued, table.run_rank.size) == (Variant.WHOLE_GAME, False, 0)
+    assert (table.variant, table.stores_accrued, table.run_rank.size) == (Variant.WHOLE_GAME, False, 0)
 
 
 @pytest.mark.parametrize("name", ["KvK", "KBvK", "KNvK", "KPvK"])

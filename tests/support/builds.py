@@ -4,7 +4,7 @@ import re
 import shutil
 from pathlib import Path
 
-from tbgen.generator import Accrued, Built, build
+from tbgen.generator import AccruedStorage, Built, build
 from tbgen.material import Material
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
@@ -64,7 +64,7 @@ def without_accrued(full: Path, name: str, directory: Path) -> Path:
     for path in full.glob("*.r.h5"):
         if Material.parse(path.name.removesuffix(".r.h5")) in material.successors():
             shutil.copy(path, directory)
-    build([material], directory, Silent(), variant=Variant.R_MOBILITY, accrued=Accrued.NONE)
+    build([material], directory, Silent(), variant=Variant.R_MOBILITY, storage=AccruedStorage.NONE)
     return directory
 
 

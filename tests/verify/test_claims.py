@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tbgen.cli.main import main
-from tbgen.generator import Accrued, build
+from tbgen.generator import AccruedStorage, build
 from tbgen.index.layout import layout_of
 from tbgen.material import Material
 from tbgen.retro.layer import LayerSolver
@@ -28,7 +28,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tables of three men without accrued scores."""
     directory = tmp_path_factory.mktemp("bare")
     wanted = [Material.parse(name) for name in ("KNvK", "KBvK", "KPvK")]
-    build(wanted, directory, Silent(), variant=Variant.R_MOBILITY, accrued=Accrued.NONE)
+    build(wanted, directory, Silent(), variant=Variant.R_MOBILITY, storage=AccruedStorage.NONE)
     return directory
 
 
@@ -39,7 +39,7 @@ def verify_bare(directory: Path, name: str, tamper: Tamper | None = None) -> Ver
         Sources(directory, Variant.R_MOBILITY) as sources,
     ):
         table = file.read()
-        assert not table.accrued
+        assert not table.stores_accrued
         around = {sub: sources.get(sub) for sub in material.successors()}
         fresh = {}
         for sub in material.successors():

@@ -18,7 +18,7 @@ from distributed import Client, Future, KilledWorker
 from tbgen import __version__
 from tbgen.errors import TbgenError
 from tbgen.files import remove_leftovers
-from tbgen.generator.accrued import Accrued
+from tbgen.generator.accrued_storage import AccruedStorage
 from tbgen.generator.cluster.task import MEMORY, first_line, make_table
 from tbgen.generator.cluster.workers import (
     Worker,
@@ -52,7 +52,7 @@ def build_on_cluster(
     variant: Variant,
     force: bool = False,
     threads: int | None = None,
-    accrued: Accrued = Accrued.AUTO,
+    storage: AccruedStorage = AccruedStorage.AUTO,
     memory: int | None = None,
     patience: float = 30.0,
 ) -> list[Built]:
@@ -62,7 +62,7 @@ def build_on_cluster(
     :param scheduler: its address, such as ``tcp://host:8786``.
     :param variant: what the tables and their sub-tables are for.
     :param threads: of each table; None for the worker's processors shared among the tables it does at once.
-    :param accrued: whether to store the values of accrued scores.
+    :param storage: whether to store the values of accrued scores.
     :param memory: bytes that a table may need; None for all that a worker offers.
     :param patience: seconds to wait for a worker, before the build and whenever none can go on with it.
     :raises TbgenError: if the cluster cannot do the build, or a table cannot be built; tables finished before
@@ -79,7 +79,7 @@ def build_on_cluster(
             return []
         with shared_probe(directory) as probe:
             share = survey(client, probe, patience)
-            needs = {material: estimate(material, variant, threads or share, accrued) for material in todo}
+            needs = {material: estimate(material, variant, threads or share, storage) for material in todo}
             check_workers(workers(client, scheduler), needs.values())
             if memory is not None:
                 check_memory(needs.values(), memory)
@@ -90,7 +90,7 @@ def build_on_cluster(
                 version=__version__,
                 probe=str(probe),
                 threads=threads,
-                accrued=accrued.value,
+                storage=storage.value,
                 variant=variant,
             )
             built = _Run(client, scheduler, directory, reporter, patience, needs, task).run()

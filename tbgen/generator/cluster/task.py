@@ -12,7 +12,7 @@ from distributed import Worker, get_worker
 from tbgen import __version__
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.files import temporary_path
-from tbgen.generator.accrued import Accrued
+from tbgen.generator.accrued_storage import AccruedStorage
 from tbgen.generator.memory import keep_memory_for
 from tbgen.generator.runner import Built, build_table
 from tbgen.material import Material
@@ -57,11 +57,11 @@ def make_table(
     probe: str,
     topic: str,
     threads: int | None,
-    accrued: str,
+    storage: str,
     variant: Variant,
 ) -> Built:
     """Build one table in the shared directory, as a task of Dask; ``threads`` None for this worker's share,
-    ``accrued`` the value of an :class:`Accrued`, ``variant`` that of the table and its sub-tables.
+    ``storage`` the value of an :class:`AccruedStorage`, ``variant`` that of the table and its sub-tables.
 
     What happens on the way is told under ``topic``, in dictionaries of the kinds begin, note and progress.
 
@@ -79,7 +79,7 @@ def make_table(
             _await(directory_here, sub_table, variant)
         share = threads or _threads(get_worker())
         keep_memory_for([material], variant, share)
-        return build_table(material, directory_here, relay, variant, share, Accrued(accrued))
+        return build_table(material, directory_here, relay, variant, share, AccruedStorage(storage))
     except TbgenError:
         raise
     except MemoryError as error:

@@ -80,7 +80,7 @@ class TableCounts:
     @property
     def has_accrued(self) -> bool:
         """Whether values of accrued scores are known: they are stored, or the variant needs none."""
-        return bool(self.info.accrued) or not self.info.variant.resets
+        return self.info.stores_accrued or not self.info.variant.resets
 
     def on_board(self) -> Counts:
         """Return ``counts`` with every image of a position counted."""

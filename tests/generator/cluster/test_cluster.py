@@ -209,7 +209,7 @@ def test_workers_keep_memory_for_large_tables(tmp_path: Path, monkeypatch: pytes
             probe=str(table_path(tmp_path, "KvK", Variant.R_MOBILITY)),
             topic="",
             threads=1,
-            accrued="auto",
+            storage="auto",
             variant=Variant.R_MOBILITY,
         )
     assert done == ["KBvK", "kept", "KQQQvK"]

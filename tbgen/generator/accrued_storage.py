@@ -9,7 +9,7 @@ from tbgen.material import Material
 _MOST_RUNS: Final = 200_000_000
 
 
-class Accrued(Enum):
+class AccruedStorage(Enum):
     """Whether a table stores the values of accrued scores, or leaves them to be worked out on demand."""
 
     ALL = "all"
@@ -20,9 +20,9 @@ class Accrued(Enum):
 
     def max_runs(self, material: Material) -> int | None:
         """Return how many runs a table may have to be stored with them; None for any number."""
-        if self is Accrued.NONE:
+        if self is AccruedStorage.NONE:
             return 0
-        if self is Accrued.ALL or material.men < 5:
+        if self is AccruedStorage.ALL or material.men < 5:
             return None
         layout = layout_of(material)
         return min(layout.size // layout.orders, _MOST_RUNS)
