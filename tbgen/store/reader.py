@@ -171,9 +171,15 @@ class TableFile:
         :raises DamagedTableError: if a chunk does not decode.
         """
         for side in (0, 1):
-            start = phase * value.shape[1]
-            self._guard(partial(self._value.read_part, side, start, value[side]))
-            self._guard(partial(self._depth.read_part, side, start, depth[side]))
+            self.read_slots(side, phase * value.shape[1], value[side], depth[side])
+
+    def read_slots(self, side: int, start: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Copy the fresh values and depths of one side's slots from ``start`` on to arrays of shape (n,).
+
+        :raises DamagedTableError: if a chunk does not decode.
+        """
+        self._guard(partial(self._value.read_part, side, start, value))
+        self._guard(partial(self._depth.read_part, side, start, depth))
 
     def read_en_passant(self, row: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
         """Copy the values and depths of one en passant configuration to arrays of one phase's size.

@@ -1,0 +1,72 @@
+"""Slots of a table and the squares of its men, many at once."""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.index.layout import Layout
+from tbgen.index.symmetry import IMAGE, MIRROR_FILES, TRIANGLE
+
+_IMAGES: Final = np.array(IMAGE, np.uint8)
+_TRIANGLE: Final = np.array(TRIANGLE, np.uint8)
+_OUTSIDE: Final = -1
+_COORDINATES: Final = np.full(64, _OUTSIDE, np.int64)
+_COORDINATES[_TRIANGLE] = np.arange(len(TRIANGLE))
+
+
+def squares_of(layout: Layout, slots: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Return the squares of the men in slots of shape (n,): shape (n, men), free men in the order of the
+    layout, then the pawns, White's first.
+
+    >>> from tbgen.index.layout import layout_of
+    >>> from tbgen.material import Material
+    >>> layout = layout_of(Material.parse("KBvK"))
+    >>> squares_of(layout, np.array([layout.slot([0, 10, 29])]))
+    array([[ 0, 10, 29]], dtype=uint8)
+    """
+    squares = np.empty((len(slots), layout.free + layout.pawns), np.uint8)
+    phase, rest = np.divmod(slots, layout.phase_size) if layout.pawns else (None, slots)
+    for man in range(layout.free - 1, 0, -1):
+        squares[:, man] = rest & 63
+        rest = rest >> 6
+    squares[:, 0] = rest if layout.pawns else _TRIANGLE[rest]
+    if layout.pawns:
+        squares[:, layout.free :] = np.array(layout.placements, np.uint8)[phase]
+    return squares
+
+
+def slots_of(layout: Layout, squares: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the canonical slots of positions given as :func:`squares_of` returns them; like men may stand in
+    any order. Squares that no man can have, as a pawn's on the last rank, give -1.
+    """
+    best = np.full(len(squares), np.iinfo(np.int64).max)
+    for symmetry in (0, MIRROR_FILES) if layout.pawns else range(len(IMAGE)):
+        image = _IMAGES[symmetry][squares]
+        for start, stop in layout.like_men:
+            image[:, start:stop] = np.sort(image[:, start:stop], axis=1)
+        if layout.pawns:
+            first = _rows(layout, image[:, layout.free :]) << 6
+            first = np.where(first < 0, _OUTSIDE, first | image[:, 0])
+        else:
+            first = _COORDINATES[image[:, 0]]
+        slots = first
+        for man in range(1, layout.free):
+            slots = slots << 6 | image[:, man]
+        np.minimum(best, slots, out=best, where=first != _OUTSIDE)
+    best[best == np.iinfo(np.int64).max] = -1
+    return best
+
+
+def _rows(layout: Layout, pawns: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the phases of pawn placements; negative if they are not the canonical ones of their mirror
+    pair."""
+    ordered = np.hstack(
+        [np.sort(pawns[:, : layout.white_pawns], axis=1), np.sort(pawns[:, layout.white_pawns :], axis=1)]
+    )
+    weights = 64 ** np.arange(layout.pawns)
+    known = np.array(layout.placements, np.int64) @ weights
+    order = np.argsort(known)
+    keys = ordered.astype(np.int64) @ weights
+    found = order[np.searchsorted(known, keys, sorter=order).clip(max=len(known) - 1)]
+    return np.where(known[found] == keys, found, _OUTSIDE)

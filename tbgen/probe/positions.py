@@ -1,0 +1,229 @@
+"""All positions of a table as numpy arrays, for research and training."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Self, TypeAlias
+
+import chess
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.errors import UsageError
+from tbgen.index.arrays import slots_of, squares_of
+from tbgen.index.boards import board_of
+from tbgen.index.layout import Layout, layout_of
+from tbgen.index.position import locate, validate
+from tbgen.index.table import free_men, pawns
+from tbgen.material import Material
+from tbgen.score import NONE, GScore
+from tbgen.store.reader import TableFile
+
+BLOCK_SLOTS: Final = 1 << 20
+"""Slots that are decoded together; 3 MiB of values and depths."""
+
+_NOTHING: Final = tuple(np.empty(0, dtype) for dtype in (np.uint8, np.int64, np.uint8, np.uint16))
+
+ValueChoice: TypeAlias = GScore | str | Iterable[GScore | str] | None
+"""One value, several, or None for all."""
+
+DepthChoice: TypeAlias = int | range | None
+"""One depth in plies, a range of them, or None for all."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Positions:
+    """Positions of one table, in the order of the table: arrays of shape (n,), as its length says.
+
+    The colours are those of the table: White has the men that the material names first.
+    """
+
+    layout: Layout
+    side: NDArray[np.uint8]
+    """Side to move: 0 White, 1 Black."""
+    slot: NDArray[np.int64]
+    """Place in the table; positions that symmetries of the board turn into each other have one."""
+    value: NDArray[np.uint8]
+    """Table codes of the fresh values: the rank of White's scores, 255 minus the rank of Black's. The smaller
+    the code, the better for White; ``GScore.from_code(code)`` gives the score."""
+    depth: NDArray[np.uint16]
+    """Depths in plies."""
+
+    def __len__(self) -> int:
+        return len(self.slot)
+
+    def __getitem__(self, chosen: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Self:
+        """Return a part of the positions, chosen as from an array."""
+        side, slot, value, depth = (array[chosen] for array in self.arrays())
+        return type(self)(self.layout, side, slot, value, depth)
+
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """Return side, slot, value and depth."""
+        return self.side, self.slot, self.value, self.depth
+
+    @property
+    def men(self) -> str:
+        """The men in the order of :meth:`squares`, such as ``KkB``: White's in upper case."""
+        return f"{free_men(self.layout)}{pawns(self.layout)}".replace(" ", "")
+
+    def squares(self) -> NDArray[np.uint8]:
+        """Return the squares of the men, a1 = 0 to h8 = 63, shape (n, men)."""
+        return squares_of(self.layout, self.slot)
+
+    def board(self, number: int) -> chess.Board:
+        """Return one of the positions as a board."""
+        return board_of(self.layout, int(self.side[number]), int(self.slot[number]))
+
+    def boards(self) -> Iterator[chess.Board]:
+        """Yield all of them as boards, some twenty thousand a second."""
+        return (self.board(number) for number in range(len(self)))
+
+
+class PositionTable:
+    """The positions of one table with their fresh values and depths; those with an en passant right, of which
+    there are few, are not among them. Get it from :meth:`tbgen.Tablebase.table`.
+
+    All methods that choose positions take the same arguments:
+
+    :param value: a G-score, its text, or several of them; the colours are those of the table.
+    :param depth: plies, or a ``range`` of them.
+    :param side: side to move, ``chess.WHITE`` or ``chess.BLACK``.
+    """
+
+    def __init__(self, file: TableFile) -> None:
+        self._file = file
+        self.material = Material.parse(file.info.material)
+        self.layout = layout_of(self.material)
+
+    def __repr__(self) -> str:
+        return f"<positions of {self.material}>"
+
+    def count(
+        self, *, value: ValueChoice = None, depth: DepthChoice = None, side: chess.Color | None = None
+    ) -> int:
+        """Return the number of positions."""
+        return sum(len(block) for block in self.blocks(value=value, depth=depth, side=side))
+
+    def positions(
+        self, *, value: ValueChoice = None, depth: DepthChoice = None, side: chess.Color | None = None
+    ) -> Positions:
+        """Return all positions at once; with five men these can be some hundred millions of 12 bytes.
+
+        :raises DamagedTableError: if the file cannot be read.
+        """
+        return self._joined(list(self.blocks(value=value, depth=depth, side=side)))
+
+    def blocks(
+        self, *, value: ValueChoice = None, depth: DepthChoice = None, side: chess.Color | None = None
+    ) -> Iterator[Positions]:
+        """Yield the positions block by block, White to move first; blocks without any are left out.
+
+        :raises DamagedTableError: if the file cannot be read.
+        """
+        chosen = _Choice(value, depth)
+        for mover, start in self._starts(side):
+            if len(block := self._block(mover, start, chosen)):
+                yield block
+
+    def sample(
+        self,
+        count: int,
+        seed: int,
+        *,
+        value: ValueChoice = None,
+        depth: DepthChoice = None,
+        side: chess.Color | None = None,
+    ) -> Positions:
+        """Return so many different positions, every such set with the same chance, in the order of the table.
+
+        The same seed gives the same sample.
+
+        :raises UsageError: if there are fewer.
+        :raises DamagedTableError: if the file cannot be read.
+        """
+        chosen, generator = _Choice(value, depth), np.random.default_rng(seed)
+        starts = list(self._starts(side))
+        there = [len(self._block(*start, chosen)) for start in starts]
+        if count > sum(there):
+            raise UsageError(f"{self.material} has {sum(there):,} such positions, and not {count:,}")
+        shares = generator.multivariate_hypergeometric(there, count, method="marginals")
+        found = []
+        for start, among, share in zip(starts, there, shares.tolist(), strict=True):
+            if share:
+                places = np.sort(generator.choice(among, share, replace=False, shuffle=False))
+                found.append(self._block(*start, chosen)[places])
+        return self._joined(found)
+
+    def board(self, side: int, slot: int) -> chess.Board:
+        """Return the position of a slot; side 0 is White to move.
+
+        >>> import tbgen
+        >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
+        ...     print(tables.table("KBvK").board(1, 2653).fen())
+        8/8/8/8/8/1B6/8/KK6 b - - 0 1
+        """
+        return board_of(self.layout, side, slot)
+
+    def slot(self, board: chess.Board) -> tuple[int, int]:
+        """Return side and slot of a board; colours are swapped if the table has them the other way round.
+
+        :raises UsageError: if the table does not hold the position.
+        """
+        validate(board)
+        position = locate(board)
+        if position.shape.material != self.material or position.ep_square >= 0:
+            what = position.shape.material if position.ep_square < 0 else "one with an en passant right"
+            raise UsageError(f"the position is {what}, and these are the others of {self.material}")
+        return position.side, position.slot
+
+    def slots(self, squares: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Return the slots of positions given as :meth:`Positions.squares` does, or of images of them.
+
+        Where a man has a square that he cannot have, it is -1; other illegal positions have empty slots.
+        """
+        return slots_of(self.layout, squares)
+
+    def _starts(self, side: chess.Color | None) -> Iterator[tuple[int, int]]:
+        for mover in (0, 1) if side is None else (0 if side else 1,):
+            for start in range(0, self.layout.size, BLOCK_SLOTS):
+                yield mover, start
+
+    def _block(self, side: int, start: int, chosen: "_Choice") -> Positions:
+        size = min(BLOCK_SLOTS, self.layout.size - start)
+        value, depth = np.empty(size, np.uint8), np.empty(size, np.uint16)
+        self._file.read_slots(side, start, value, depth)
+        found = np.flatnonzero(chosen.mask(value, depth))
+        return Positions(
+            self.layout, np.full(len(found), side, np.uint8), start + found, value[found], depth[found]
+        )
+
+    def _joined(self, blocks: list[Positions]) -> Positions:
+        parts = zip(_NOTHING, *(block.arrays() for block in blocks), strict=True)
+        side, slot, value, depth = (np.concatenate(arrays) for arrays in parts)
+        return Positions(self.layout, side, slot, value, depth)
+
+
+class _Choice:
+    """Which values and depths are wanted.
+
+    :raises UsageError: if a text is no G-score.
+    :raises TypeError: if something else is given.
+    """
+
+    def __init__(self, value: ValueChoice, depth: DepthChoice) -> None:
+        self._codes = np.zeros(256, np.bool_)
+        if value is None:
+            self._codes[:] = True
+        else:
+            for score in [value] if isinstance(value, GScore | str) else value:
+                self._codes[(GScore.parse(score) if isinstance(score, str) else score).code] = True
+        self._codes[NONE] = False
+        if depth is not None and not isinstance(depth, int | range):
+            raise TypeError(f"the depth cannot be {type(depth).__name__}: expected plies, or a range of them")
+        self._depths = range(depth, depth + 1) if isinstance(depth, int) else depth
+
+    def mask(self, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> NDArray[np.bool_]:
+        """Tell which positions of a block are wanted."""
+        wanted = self._codes[value]
+        if self._depths is not None:
+            wanted &= np.isin(depth, np.array(self._depths, np.int64))
+        return wanted
