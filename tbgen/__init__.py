@@ -1,15 +1,75 @@
 """Endgame tablebases of reset-mobility (r-mobility) chess: build, probe and prove them.
 
->>> import tbgen
->>> print(tbgen.GScore.parse("mG5.5"))
--G5.5
+A game without mate is still decided in r-mobility: by who has left the opponent the fewest legal moves since
+the last capture or pawn move. G0.0 is mate, G0.5 stalemate, G1.0 one move out of check, G1.5 one move, and so
+on; a minus stands for Black's scores. Scores compare from White's side:
+
+>>> import chess, tbgen
+>>> tbgen.GScore("G1.5") > tbgen.GScore("G3.5") > tbgen.GScore("-G3.5") > tbgen.GScore("-G0.0")
+True
+>>> tbgen.points("G1.5")
+Points(white=0.5625, black=0.4375)
+
+Tables are built on the command line, as with ``tbgen build KBvK KPvK``; several directories may hold them.
+A position is a FEN or a board. Its value is what best play of both sides comes to, its depth how many plies
+that takes:
+
+>>> tables = tbgen.open_tablebase("data")
+>>> board = chess.Board("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
+>>> result = tables.probe(board)
+>>> print(result.value, result.depth, result.points.white)
+G1.5 4 0.5625
+>>> [(move.san, str(move.value), move.depth) for move in tables.moves(board)]
+[('Kh5', 'G1.5', 3), ('Kh4', 'G1.5', 1), ('Kh6', 'G1.5', 1)]
+>>> [ply.san for ply in tables.line(board)]
+['Kh5', 'Kf4', 'Kh6', 'Kg4']
+>>> board.push(tables.best_move(board))
+
+What has accrued counts, so the same position can have other values. A board tells it by the moves that it
+remembers, a FEN by a seventh field; or it is given. ``tbgen.FRESH`` starts anew, as a bare FEN does:
+
+>>> kings = "8/8/8/2K3k1/8/8/8/8 w - - 3 60 -G5.5"
+>>> for accrued in (None, "G3.5", tbgen.FRESH):
+...     result = tables.probe(kings, accrued)
+...     print(result.value, "from", result.accrued)
+-G5.5 from -G5.5
+G3.5 from G3.5
+-G8.5 from -G8.5
+>>> tables.probe(board).accrued, tables.probe(board.fen()).accrued
+(GScore('G3.5'), GScore('-G18.5'))
+
+Of many positions, ``probe_many`` and ``moves_many`` are faster, and yield errors in the place of results. An
+``Arbiter`` referees a game, with any number of men, and ``adjudicate`` says what a stopped one is worth:
+
+>>> game = tbgen.Arbiter(board)
+>>> game.push_san("Kf4")
+>>> outcome = tbgen.adjudicate(game, tables)
+>>> print(game.accrued, outcome.value, outcome.basis)
+G2.5 G1.5 tablebase
+
+The same tables know classical chess, and can stand in for those of ``chess.gaviota``:
+
+>>> tables.view("classical").probe_wdl(board), tables.view("lasker").probe(board).points.white
+(0, 0.5)
+
+For research and training all positions of a table are there as arrays, chosen by value, depth and side:
+
+>>> longest = tables.table("KBvK").positions(value="G0.5", depth=17)
+>>> len(longest), longest.men, longest.squares()[0].tolist(), longest.board(0).fen()
+(36, 'KkB', [2, 6, 4], '8/8/8/8/8/8/8/2K1B1k1 w - - 0 1')
+>>> tables.close()
+
+All errors raised on purpose are of the class ``TbgenError``: one sentence that says what to do. Missing
+tables raise a ``MissingTableError``, where ``tables.get`` returns None. Documentation: README.md and docs/.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tbgen.board.history import FRESH
     from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, UsageError
+    from tbgen.games.referee import Arbiter, adjudicate
     from tbgen.material import Material
     from tbgen.probe.states import ProbeResult
     from tbgen.probe.tablebase import Tablebase, open_tablebase
@@ -19,6 +79,8 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "FRESH",
+    "Arbiter",
     "DamagedTableError",
     "GScore",
     "Material",
@@ -29,11 +91,14 @@ __all__ = [
     "TbgenError",
     "UsageError",
     "__version__",
+    "adjudicate",
     "open_tablebase",
     "points",
 ]
 
 _HOME = {
+    "FRESH": "tbgen.board.history",
+    "Arbiter": "tbgen.games.referee",
     "DamagedTableError": "tbgen.errors",
     "GScore": "tbgen.score",
     "Material": "tbgen.material",
@@ -43,6 +108,7 @@ _HOME = {
     "Tablebase": "tbgen.probe.tablebase",
     "TbgenError": "tbgen.errors",
     "UsageError": "tbgen.errors",
+    "adjudicate": "tbgen.games.referee",
     "open_tablebase": "tbgen.probe.tablebase",
     "points": "tbgen.scoring",
 }

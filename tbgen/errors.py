@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from typing import ClassVar
@@ -16,6 +16,7 @@ __all__ = [
     "MissingLayerError",
     "MissingTableError",
     "NoTablesError",
+    "PositionError",
     "TbgenError",
     "UnprovenError",
     "UsageError",
@@ -45,12 +46,20 @@ class UsageError(TbgenError, ValueError):
     code: ClassVar[str] = "bad_input"
 
 
+class PositionError(UsageError, KeyError):
+    """A position that tables do not hold, where users of python-chess expect a KeyError."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class MissingTableError(TbgenError, KeyError):
     """A table that is needed has not been built.
 
     :param material: canonical name of the missing table, such as ``KBvK``.
-    :param directory: where it was looked for; None stands for the default directory.
+    :param directory: where it was looked for first; None stands for the default directory.
     :param rules: the rules the table was to be built for.
+    :param others: where else it was looked for.
 
     >>> print(MissingTableError("KBvK", "/srv/tables"))
     table KBvK is missing from /srv/tables; build it with: tbgen build KBvK --dir /srv/tables
@@ -59,11 +68,18 @@ class MissingTableError(TbgenError, KeyError):
     exit_code: ClassVar[int] = 3
     code: ClassVar[str] = "missing_table"
 
-    def __init__(self, material: str, directory: str | PathLike[str] | None = None, rules: str = "r") -> None:
-        super().__init__(material, directory, rules)
+    def __init__(
+        self,
+        material: str,
+        directory: str | PathLike[str] | None = None,
+        rules: str = "r",
+        others: Sequence[str | PathLike[str]] = (),
+    ) -> None:
+        super().__init__(material, directory, rules, others)
         self.material = material
         self.directory = directory
         self.rules = rules
+        self.others = others
 
     @property
     def command(self) -> str:
@@ -76,7 +92,8 @@ class MissingTableError(TbgenError, KeyError):
         return shlex.join(words)
 
     def __str__(self) -> str:
-        place = "" if self.directory is None else f" from {self.directory}"
+        places = [] if self.directory is None else [self.directory, *self.others]
+        place = f" from {' and '.join(map(str, places))}" if places else ""
         return f"table {self.material} is missing{place}; build it with: {self.command}"
 
 

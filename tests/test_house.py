@@ -27,7 +27,7 @@ ABOVE = {
         *("errors", "files", "score", "variant", "material", "accelerate"),
         *("index", "store", "retro", "tbgen"),
     },
-    "probe": {"errors", "score", "variant", "material", "board", "index", "retro", "store"},
+    "probe": {"errors", "score", "variant", "scoring", "material", "board", "index", "retro", "store"},
     "verify": {"errors", "score", "variant", "material", "accelerate", "index", "retro", "store"},
     "games": {
         *("errors", "text", "files", "html", "score", "variant", "scoring"),

@@ -9,6 +9,7 @@ import chess
 
 from tbgen.errors import UsageError, quote
 from tbgen.score import GScore
+from tbgen.variant import Variant
 
 _EXPECTED: Final = (
     "expected pieces, side to move, castling, en passant square, two move counters and, optionally, "
@@ -43,6 +44,11 @@ class Fen:
         """
         board = self.board
         return self.seventh if board.halfmove_clock and not board.has_legal_en_passant() else None
+
+    def accrued_in(self, variant: Variant) -> GScore | None:
+        """The accrued score that the FEN tells of: :attr:`accrued` in r-mobility; in whole-game mobility the
+        seventh field as it is, for nothing resets it there."""
+        return self.accrued if variant.resets else self.seventh
 
 
 def parse_fen(text: str) -> Fen:

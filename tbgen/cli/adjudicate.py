@@ -25,7 +25,7 @@ from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.referee import Arbiter, Basis, FiftyMoveRule, GameOptions, Outcome, adjudicate, replay
 from tbgen.games.settings import unknown_scoring
 from tbgen.probe.line import LinePly
-from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.probe.tablebase import Tablebase
 from tbgen.scoring import Scheme
 from tbgen.text import plies
 
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Adjudicate a position, or the games of files."""
     options = game_options_of(arguments)
     directory_of(arguments)
-    with open_tablebase(arguments.dir, rules=options.variant) as tables:
+    with Tablebase(arguments.dir, rules=options.variant) as tables:
         request = Request(tables, options, arguments)
         text = " ".join(arguments.game)
         if _FEN.match(text) and not Path(arguments.game[0]).exists():

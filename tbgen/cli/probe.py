@@ -19,7 +19,7 @@ from tbgen.probe.batch import BATCH, MOVES_BATCH
 from tbgen.probe.line import LinePly
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
-from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
 from tbgen.scoring import Scoring
 from tbgen.text import plies
@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     text = " ".join(arguments.fen)
     wanted = Wanted(not arguments.no_moves, arguments.line, scoring_of(arguments))
     directory_of(arguments)
-    with open_tablebase(arguments.dir, rules=arguments.variant) as tables:
+    with Tablebase(arguments.dir, rules=arguments.variant) as tables:
         if text == "-":
             return _batch(tables, accrued, wanted)
         (report,) = _reports(tables, [text], accrued, wanted)

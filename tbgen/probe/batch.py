@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Final
+from typing import Final, TypeAlias
 
 import chess
 
+from tbgen.board.history import Fresh
 from tbgen.errors import TbgenError
 from tbgen.probe.moves import RankedMove, order, ranked_moves, reached_by
-from tbgen.probe.states import ProbeResult, State, result_of, state_of
+from tbgen.probe.states import AnyPosition, AnyScore, ProbeResult, State, result_of, state_of
 from tbgen.probe.values import Values
 from tbgen.score import GScore
 from tbgen.variant import Variant
@@ -19,28 +20,34 @@ BATCH: Final = 65536
 MOVES_BATCH: Final = 2048
 """Positions whose moves are looked up together."""
 
-Question = tuple[chess.Board, GScore | str | None]
+Question: TypeAlias = tuple[AnyPosition, AnyScore]
+
+Answerable: TypeAlias = tuple[chess.Board, State]
+"""The board and the state that a question is about."""
 
 
 def questions(
-    boards: Iterable[chess.Board], accrued: Iterable[GScore | str | None] | None
+    positions: Iterable[AnyPosition], accrued: Iterable[AnyScore] | Fresh | None
 ) -> Iterator[Question]:
-    """Pair boards with their accrued scores, lazily; ValueError at the end if their numbers differ.
+    """Pair positions with their accrued scores, lazily; ValueError at the end if their numbers differ.
 
-    :raises TypeError: if one score is given in the place of many.
+    :raises TypeError: if one position or one score is given in the place of many.
     """
-    if accrued is None:
-        return ((board, None) for board in boards)
+    if isinstance(positions, str | chess.Board):
+        raise TypeError("one position in the place of many: give an iterable of them")
+    if accrued is None or isinstance(accrued, Fresh):
+        return ((position, accrued) for position in positions)
     if isinstance(accrued, str | GScore):
         raise TypeError("one accrued score for many positions: give an iterable with one for each")
-    return zip(boards, accrued, strict=True)
+    return zip(positions, accrued, strict=True)
 
 
 def probe_many(
     values: Values, asked: Iterator[Question], size: int = BATCH
 ) -> Iterator[ProbeResult | TbgenError]:
     """Yield results or errors in the order of the questions, ``size`` of them read ahead."""
-    while states := [_state_or_error(*question, values.variant) for question in islice(asked, size)]:
+    while batch := [_asked(*question, values.variant) for question in islice(asked, size)]:
+        states = [about if isinstance(about, TbgenError) else about[1] for about in batch]
         for state, found in zip(states, values.of_many(states), strict=True):
             if isinstance(state, TbgenError):
                 yield state
@@ -58,25 +65,28 @@ def moves_many(
 
 def _moves_of_batch(values: Values, batch: list[Question]) -> Iterator[list[RankedMove] | TbgenError]:
     variant = values.variant
-    states = [_state_or_error(*question, variant) for question in batch]
+    about = [_asked(*question, variant) for question in batch]
     reached = [
-        [] if isinstance(state, TbgenError) or state[0].terminal else reached_by(board, state[1], variant)
-        for (board, _), state in zip(batch, states, strict=True)
+        []
+        if isinstance(asked, TbgenError) or asked[1][0].terminal
+        else reached_by(asked[0], asked[1][1], variant)
+        for asked in about
     ]
     found = iter(values.of_many([(r.position, r.accrued) for after in reached for r in after]))
-    for (board, _), state, after in zip(batch, states, reached, strict=True):
+    for asked, after in zip(about, reached, strict=True):
         valued = list(islice(found, len(after)))
         known = [value for value in valued if not isinstance(value, TbgenError)]
-        if isinstance(state, TbgenError):
-            yield state
+        if isinstance(asked, TbgenError):
+            yield asked
         elif len(known) < len(valued):
             yield next(value for value in valued if isinstance(value, TbgenError))
         else:
-            yield ranked_moves(board, order(board, state[1], after, known))
+            board, (_, held) = asked
+            yield ranked_moves(board, order(board, held, after, known))
 
 
-def _state_or_error(board: chess.Board, accrued: GScore | str | None, variant: Variant) -> State | TbgenError:
+def _asked(given: AnyPosition, accrued: AnyScore, variant: Variant) -> Answerable | TbgenError:
     try:
-        return state_of(board, accrued, variant)
+        return state_of(given, accrued, variant)
     except TbgenError as error:
         return error.with_traceback(None)

@@ -3,7 +3,8 @@
 import logging
 import os
 from collections import OrderedDict, defaultdict
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Final, Protocol
@@ -45,13 +46,14 @@ class _LayerInMemory:
 
 
 class Layers:
-    """The layers of a directory's tables: those kept beside the tables, others made and kept there.
+    """The layers of tables: those kept beside the tables, others made and kept there.
 
+    :param path_of: where the table of a material lies.
     :param make: whether to make others; it takes half a minute and much memory.
     """
 
-    def __init__(self, directory: Path, cache: ChunkCache, *, make: bool = True) -> None:
-        self._directory, self._cache, self._may_make = directory, cache, make
+    def __init__(self, path_of: Callable[[Material], Path], cache: ChunkCache, *, make: bool = True) -> None:
+        self._path_of, self._cache, self._may_make = path_of, cache, make
         self._open: OrderedDict[_Key, _Layer] = OrderedDict()
         self._lock = Lock()
         self._making: defaultdict[_Key, Lock] = defaultdict(Lock)
@@ -119,8 +121,11 @@ class Layers:
                 f"on a larger one, or use a table built with --accrued all"
             )
         threads = os.cpu_count() or 1
-        with Sources(self._directory, table.info.variant) as sources:
-            around = {successor: sources.get(successor) for successor in material.successors()}
+        with ExitStack() as stack:
+            around = {}
+            for successor in material.successors():
+                sources = Sources(self._path_of(successor).parent, table.info.variant)
+                around[successor] = stack.enter_context(sources).get(successor)
             _logger.warning(
                 "%s was built without accrued scores: making the layer of %s%s, to be kept in %s",
                 material,

@@ -42,8 +42,9 @@ def best_line(values: Values, board: chess.Board, position: Position, accrued: i
     while depth:
         best = successors(values, board, accrued)[0]
         if (best.value, best.depth) != (value, depth - 1):
+            places = " and ".join(map(str, values.directories))
             raise DamagedTableError(
-                f"the tables in {values.directory} contradict each other; find which with: tbgen verify"
+                f"the tables in {places} contradict each other; find which with: tbgen verify"
             )
         san = board.san_and_push(best.reached.move)
         accrued, depth = best.reached.accrued, best.depth

@@ -8,6 +8,7 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.history import FRESH
 from tbgen.errors import UsageError
 from tbgen.index.arrays import slots_of, squares_of
 from tbgen.index.boards import board_of
@@ -15,6 +16,7 @@ from tbgen.index.layout import Layout, layout_of
 from tbgen.index.position import locate, validate
 from tbgen.index.table import free_men, pawns
 from tbgen.material import Material
+from tbgen.probe.states import AnyPosition, read
 from tbgen.score import NONE, GScore
 from tbgen.store.reader import TableFile
 
@@ -97,6 +99,11 @@ class PositionTable:
     def __repr__(self) -> str:
         return f"<positions of {self.material}>"
 
+    @property
+    def positions_of_sides(self) -> tuple[int, int]:
+        """How many positions there are with White, and with Black to move."""
+        return self._file.info.positions
+
     def count(
         self, *, value: ValueChoice = None, depth: DepthChoice = None, side: chess.Color | None = None
     ) -> int:
@@ -159,21 +166,22 @@ class PositionTable:
         >>> import tbgen
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
         ...     print(tables.table("KBvK").board(1, 2653).fen())
-        8/8/8/8/8/1B6/8/KK6 b - - 0 1
+        8/8/1k6/8/5B2/8/8/K7 b - - 0 1
         """
         return board_of(self.layout, side, slot)
 
-    def slot(self, board: chess.Board) -> tuple[int, int]:
-        """Return side and slot of a board; colours are swapped if the table has them the other way round.
+    def slot(self, position: AnyPosition) -> tuple[int, int]:
+        """Return side and slot of a position; colours are swapped if the table has them the other way round.
 
         :raises UsageError: if the table does not hold the position.
         """
+        board, _ = read(position, FRESH, self._file.info.variant)
         validate(board)
-        position = locate(board)
-        if position.shape.material != self.material or position.ep_square >= 0:
-            what = position.shape.material if position.ep_square < 0 else "one with an en passant right"
+        located = locate(board)
+        if located.shape.material != self.material or located.ep_square >= 0:
+            what = located.shape.material if located.ep_square < 0 else "one with an en passant right"
             raise UsageError(f"the position is {what}, and these are the others of {self.material}")
-        return position.side, position.slot
+        return located.side, located.slot
 
     def slots(self, squares: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Return the slots of positions given as :meth:`Positions.squares` does, or of images of them.

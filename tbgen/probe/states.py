@@ -1,15 +1,25 @@
 """From a board and an accrued score to the state that is looked up, and from its value to the answer."""
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import chess
 
+from tbgen.board.fen import parse_fen
+from tbgen.board.history import FRESH, Fresh, accrued_score
 from tbgen.errors import UsageError
 from tbgen.index.position import Position, locate, validate
 from tbgen.material import Material
 from tbgen.probe.signed import fold, of_gscore, to_gscore
 from tbgen.score import GScore
+from tbgen.scoring import Points, points
 from tbgen.variant import Variant
+
+AnyPosition: TypeAlias = chess.Board | str
+"""A board, or a FEN of six or seven fields."""
+
+AnyScore: TypeAlias = GScore | str | Fresh | None
+"""An accrued score or its text; FRESH for that of the position alone; None for what FEN or board tell."""
 
 State = tuple[Position, int]
 """A position and its accrued score, folded, as in :mod:`tbgen.probe.signed`."""
@@ -27,44 +37,73 @@ class ProbeResult:
     position_score: GScore
     """The position's own score."""
     accrued: GScore
-    """The accrued score with the position's own folded in."""
+    """The accrued score that was taken, with the position's own folded in."""
+
+    @property
+    def points(self) -> Points:
+        """The points that the value gives each side by TCEC's exponential scoring, exact;
+        :func:`tbgen.points` knows the others."""
+        return points(self.value)
 
 
-def state_of(board: chess.Board, accrued: GScore | str | None, variant: Variant) -> State:
-    """Return the state that a caller asks for.
+def read(
+    given: AnyPosition, accrued: AnyScore, variant: Variant
+) -> tuple[chess.Board, GScore | Fresh | None]:
+    """Return the position that a caller gives as a board, and the accrued score as far as the arguments tell:
+    the given one, else that of a FEN's seventh field.
 
-    :raises UsageError: if tables hold no such position, or the accrued score means nothing.
-    :raises TypeError: if the arguments are no board, and no G-score or text.
+    :raises UsageError: if a text is no FEN or no G-score.
+    :raises TypeError: if the arguments are of another kind.
     """
-    given = score_of(board, accrued)
-    validate(board)
-    return locate_state(board, given, variant)
-
-
-def score_of(board: chess.Board, accrued: GScore | str | None) -> GScore | None:
-    """Return the accrued score that a caller gives, after a look at what kind of arguments they are."""
-    if not isinstance(board, chess.Board):
-        raise TypeError(f"the position is a {type(board).__name__}: expected a chess.Board")
+    told = None
+    if isinstance(given, chess.Board):
+        board = given
+    elif isinstance(given, str):
+        fen = parse_fen(given)
+        board, told = fen.board, fen.accrued_in(variant)
+    else:
+        raise TypeError(f"the position is a {type(given).__name__}: expected a chess.Board or a FEN")
+    if accrued is None:
+        return board, told
+    if isinstance(accrued, GScore | Fresh):
+        return board, accrued
     if isinstance(accrued, str):
-        return GScore.parse(accrued)
-    if accrued is None or isinstance(accrued, GScore):
-        return accrued
+        return board, GScore(accrued)
     raise TypeError(
-        f"the accrued score is a {type(accrued).__name__}: expected a G-score, text such as 'G3.5', or None"
+        f"the accrued score is a {type(accrued).__name__}: expected a G-score, text such as 'G3.5', "
+        "tbgen.FRESH, or None"
     )
 
 
-def locate_state(board: chess.Board, given: GScore | None, variant: Variant) -> State:
-    """Return the place of a valid board, and the given accrued score with the board's own folded in.
+def state_of(given: AnyPosition, accrued: AnyScore, variant: Variant) -> tuple[chess.Board, State]:
+    """Return the board and the state that a caller asks for.
 
-    In r-mobility an en passant right tells that the score has just been reset.
+    :raises UsageError: if tables hold no such position, or its accrued score or history means nothing.
+    :raises TypeError: if the arguments are no board and no text, or no G-score and no text.
+    """
+    board, told = read(given, accrued, variant)
+    validate(board)
+    return board, locate_state(board, told, variant)
+
+
+def locate_state(board: chess.Board, told: GScore | Fresh | None, variant: Variant) -> State:
+    """Return the place of a valid board, and the accrued score with the board's own folded in.
+
+    It is the one that is told, else that of the moves which the board remembers, else the board's own. In
+    r-mobility an en passant right tells that the score has just been reset.
+
+    :raises UsageError: if the accrued score or the history of the board means nothing.
     """
     position = locate(board)
-    if given is None or position.terminal or (position.ep_square >= 0 and variant.resets):
+    if position.terminal or (position.ep_square >= 0 and variant.resets):
         return position, position.score
-    if given.rank < 2:
-        raise UsageError(f"the accrued score {given} ends the game, and here it goes on")
-    return position, fold(of_gscore(given), position.score)
+    if told is None and board.move_stack:
+        told = accrued_score(board, variant)
+    if told is None or told is FRESH:
+        return position, position.score
+    if told.rank < 2:
+        raise UsageError(f"the accrued score {told} ends the game, and here it goes on")
+    return position, fold(of_gscore(told), position.score)
 
 
 def result_of(state: State, value: int, depth: int) -> ProbeResult:

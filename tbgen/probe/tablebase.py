@@ -1,66 +1,107 @@
-"""A directory of tables, open for probing."""
+"""Directories of tables, open for probing."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Literal, Self, overload
 
 import chess
 
+from tbgen.board.history import Fresh
 from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.index.position import validate
+from tbgen.material import Material
 from tbgen.probe.batch import moves_many, probe_many, questions
 from tbgen.probe.line import LinePly, best_line
 from tbgen.probe.moves import RankedMove, ranked_moves, successors
-from tbgen.probe.states import ProbeResult, locate_state, result_of, score_of, state_of
+from tbgen.probe.positions import PositionTable
+from tbgen.probe.states import AnyPosition, AnyScore, ProbeResult, locate_state, read, result_of, state_of
 from tbgen.probe.values import Values
-from tbgen.score import GScore
+from tbgen.probe.views import ClassicalTables, View, ViewTables
+from tbgen.store.format import tables_in
 from tbgen.variant import Variant
 
 MAX_OPEN_FILES: Final = 64
 CACHE_BYTES: Final = 64 << 20
+"""Decoded chunks that a tablebase keeps."""
 
 
 class Tablebase:
-    """Values, moves and lines of positions from the tables of one directory; safe for threads.
+    """Values, moves and lines of positions from the tables of some directories; safe for threads.
 
-    Get it from :func:`open_tablebase`. An accrued score is a G-score or its text, and counts whatever the
-    halfmove clock of the board says; the position's own score is folded in. It is ignored in mate and
-    stalemate and, in r-mobility, where an en passant capture is legal (such a position is the first after a
-    reset).
+    Get it from :func:`open_tablebase`. A copy by pickle, as for the processes of a pool, opens the same
+    directories anew.
 
+    A position is a board, or a FEN of six or seven fields. The accrued score that counts is the one that is
+    given, as a G-score or as text; else the seventh field of a FEN, unless its halfmove clock is 0; else what
+    the moves that a board remembers have brought (``board.move_stack``). Without any of these, and with
+    ``tbgen.FRESH``, it is the position's own. Whatever counts, the position's own score is folded in, and the
+    answer says which one it was. In mate and stalemate and, in r-mobility, where an en passant capture is
+    legal (such a position is the first after a reset) it is the position's own.
+
+    :param directories: where tables lie, searched in this order; none of them, or None, for that of
+        ``$TBGEN_DIR``, else ``data``.
     :param rules: the variant that the tables are for: ``r``, or ``wg`` for whole-game mobility.
+    :param max_open_files: most table files to keep open.
+    :param cache_bytes: most bytes of decoded chunks to keep.
     :param make_layers: whether to make the layer that a question needs of a table that was built without
         accrued scores; without, the answer is a :class:`~tbgen.errors.MissingLayerError`.
     """
 
     def __init__(
         self,
-        directory: str | PathLike[str] | None = None,
-        *,
+        *directories: str | PathLike[str] | None,
         rules: Variant | str = "r",
         max_open_files: int = MAX_OPEN_FILES,
         cache_bytes: int = CACHE_BYTES,
         make_layers: bool = True,
     ) -> None:
+        given = [directory for directory in directories if directory is not None]
         self._values = Values(
-            directory,
+            given,
             variant=Variant.parse(rules),
             max_open=max_open_files,
             cache_bytes=cache_bytes,
             make_layers=make_layers,
         )
+        self._again: Final = partial(
+            type(self),
+            *given,
+            rules=rules,
+            max_open_files=max_open_files,
+            cache_bytes=cache_bytes,
+            make_layers=make_layers,
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._again, ()
+
+    def __repr__(self) -> str:
+        return f"<tablebase of {' and '.join(map(str, self.directories))}, rules {self.rules}>"
+
+    @property
+    def directories(self) -> tuple[Path, ...]:
+        """Where the tables lie, in the order in which they are searched."""
+        return self._values.directories
 
     @property
     def directory(self) -> Path:
-        """Where the tables lie."""
-        return self._values.directory
+        """The first of the directories."""
+        return self.directories[0]
 
     @property
     def rules(self) -> Variant:
         """The variant that the tables are built for."""
         return self._values.variant
+
+    @property
+    def materials(self) -> list[Material]:
+        """The materials that have a table now, in build order."""
+        return sorted(
+            {material for directory in self.directories for material in tables_in(directory, self.rules)}
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -74,38 +115,38 @@ class Tablebase:
         """Close all files, each as soon as no other thread reads it."""
         self._values.close()
 
-    def probe(self, board: chess.Board, accrued: GScore | str | None = None) -> ProbeResult:
+    def probe(self, position: AnyPosition, accrued: AnyScore = None) -> ProbeResult:
         """Return value and depth of a position.
 
-        >>> import chess, tbgen
+        >>> import tbgen
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
-        ...     print(tables.probe(chess.Board("8/8/8/2K3k1/8/8/8/8 w - - 0 1")).value)
+        ...     print(tables.probe("8/8/8/2K3k1/8/8/8/8 w - - 0 1").value)
         -G8.5
 
         :raises UsageError: if tables hold no such position, or the accrued score means nothing.
-        :raises TypeError: if the arguments are no board, and no G-score or text.
+        :raises TypeError: if the arguments are no board or text, and no G-score or text.
         :raises MissingTableError: if the table has not been built.
         :raises DamagedTableError: if its file cannot be used.
         """
-        state = state_of(board, accrued, self._values.variant)
+        _, state = state_of(position, accrued, self._values.variant)
         return result_of(state, *self._values.of(*state))
 
-    def get(self, board: chess.Board, accrued: GScore | str | None = None) -> ProbeResult | None:
+    def get(self, position: AnyPosition, accrued: AnyScore = None) -> ProbeResult | None:
         """Return what :meth:`probe` does, or None where there is no value to have.
 
         These are positions that no table can hold (too many men, castling rights, nothing legal) and those
         whose table has not been built.
 
-        :raises UsageError: if the accrued score means nothing.
-        :raises TypeError: if the arguments are no board, and no G-score or text.
+        :raises UsageError: if a text is no FEN, or the accrued score means nothing.
+        :raises TypeError: if the arguments are no board or text, and no G-score or text.
         :raises DamagedTableError: if the table's file cannot be used.
         """
-        given = score_of(board, accrued)
+        board, told = read(position, accrued, self._values.variant)
         try:
             validate(board)
         except UsageError:
             return None
-        state = locate_state(board, given, self._values.variant)
+        state = locate_state(board, told, self._values.variant)
         try:
             return result_of(state, *self._values.of(*state))
         except MissingTableError as error:
@@ -113,57 +154,116 @@ class Tablebase:
                 raise  # the table is there, but not what a layer of it rests on
             return None
 
-    def moves(self, board: chess.Board, accrued: GScore | str | None = None) -> list[RankedMove]:
+    def moves(self, position: AnyPosition, accrued: AnyScore = None) -> list[RankedMove]:
         """Return all legal moves, best first, with value and depth of the states they lead to.
 
         Raises as :meth:`probe` does, also for a missing table that only some of the moves lead to.
         """
-        position, held = state_of(board, accrued, self._values.variant)
-        return ranked_moves(board, successors(self._values, board, held)) if not position.terminal else []
+        board, (located, held) = state_of(position, accrued, self._values.variant)
+        return ranked_moves(board, successors(self._values, board, held)) if not located.terminal else []
 
-    def line(self, board: chess.Board, accrued: GScore | str | None = None) -> list[LinePly]:
+    def best_move(self, position: AnyPosition, accrued: AnyScore = None) -> chess.Move | None:
+        """Return the first of :meth:`moves`, None in mate and stalemate.
+
+        >>> import chess, tbgen
+        >>> board = chess.Board("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
+        >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
+        ...     board.push(tables.best_move(board))
+        """
+        moves = self.moves(position, accrued)
+        return moves[0].move if moves else None
+
+    def line(self, position: AnyPosition, accrued: AnyScore = None) -> list[LinePly]:
         """Return best play of both sides up to the ply at which the accrued score is the value.
 
         Raises as :meth:`probe` does.
         """
-        position, held = state_of(board, accrued, self._values.variant)
-        return best_line(self._values, board, position, held)
+        board, (located, held) = state_of(position, accrued, self._values.variant)
+        return best_line(self._values, board, located, held)
 
     def probe_many(
-        self, boards: Iterable[chess.Board], accrued: Iterable[GScore | str | None] | None = None
+        self, positions: Iterable[AnyPosition], accrued: Iterable[AnyScore] | Fresh | None = None
     ) -> Iterator[ProbeResult | TbgenError]:
-        """Yield what :meth:`probe` returns for each board, in order; faster, above all where chunks are cold.
+        """Yield what :meth:`probe` returns for each position, in order; faster, above all where chunks are
+        cold.
 
-        The error that :meth:`probe` would raise about a board is yielded in the place of its result, and the
-        others go on. Boards are read ahead by thousands, so the iterables may be endless, but must not wait
-        for the answers.
+        The error that :meth:`probe` would raise about a position is yielded in the place of its result, and
+        the others go on. Positions are read ahead by thousands, so the iterables may be endless, but must not
+        wait for the answers.
 
-        :param accrued: as many accrued scores as boards, each as in :meth:`probe`; None for none.
+        :param accrued: as many accrued scores as positions, each as in :meth:`probe`; None for what each
+            position tells, ``tbgen.FRESH`` for none.
 
         >>> import chess, tbgen
-        >>> boards = [chess.Board("8/8/8/2K3k1/8/8/8/8 w - - 0 1"), chess.Board()]
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
-        ...     for result in tables.probe_many(boards):
+        ...     for result in tables.probe_many(["8/8/8/2K3k1/8/8/8/8 w - - 0 1", chess.Board()]):
         ...         print(result if isinstance(result, tbgen.TbgenError) else result.value)
         -G8.5
         the position has 32 men; tables have at most 5, kings included
 
-        :raises TypeError: if an argument is no board, and no G-score or text.
-        :raises ValueError: if there are more boards or more accrued scores.
+        :raises TypeError: if an argument is no board or text, and no G-score or text.
+        :raises ValueError: if there are more positions or more accrued scores.
         """
-        return probe_many(self._values, questions(boards, accrued))
+        return probe_many(self._values, questions(positions, accrued))
 
     def moves_many(
-        self, boards: Iterable[chess.Board], accrued: Iterable[GScore | str | None] | None = None
+        self, positions: Iterable[AnyPosition], accrued: Iterable[AnyScore] | Fresh | None = None
     ) -> Iterator[list[RankedMove] | TbgenError]:
-        """Yield what :meth:`moves` returns for each board, or the error, as :meth:`probe_many` does."""
-        return moves_many(self._values, questions(boards, accrued))
+        """Yield what :meth:`moves` returns for each position, or the error, as :meth:`probe_many` does."""
+        return moves_many(self._values, questions(positions, accrued))
+
+    @overload
+    def view(self, name: Literal["classical"]) -> ClassicalTables: ...
+
+    @overload
+    def view(self, name: str) -> ViewTables: ...
+
+    def view(self, name: str) -> ViewTables:
+        """Return the tables as classical chess or one of its kin has them: ``classical``, ``stalemate-wins``
+        or ``lasker``. They are open for as long as this tablebase is.
+
+        >>> import chess, tbgen
+        >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
+        ...     print(tables.view("classical").probe_dtm(chess.Board("8/8/8/8/8/8/8/K2kr3 w - - 0 1")))
+        -10
+
+        :raises UsageError: if there is no such view.
+        """
+        view = View.parse(name)
+        return (ClassicalTables if view is View.CLASSICAL else ViewTables)(self, self._values, view)
+
+    def table(self, material: Material | str) -> PositionTable:
+        """Return all positions of one table, for research and training.
+
+        >>> import tbgen
+        >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
+        ...     stalemates = tables.table("KBvK").positions(value="G0.5", depth=range(10, 20))
+        ...     print(len(stalemates), stalemates.board(0).fen())
+        315 8/8/8/8/8/8/8/2K1Bk2 w - - 0 1
+
+        :raises UsageError: if the text names no material.
+        :raises MissingTableError: if the table has not been built.
+        :raises DamagedTableError: if its file cannot be used.
+        """
+        named = material if isinstance(material, Material) else Material.parse(material)
+        return PositionTable(self._values.table(named))
 
 
-def open_tablebase(directory: str | PathLike[str] | None = None, *, rules: Variant | str = "r") -> Tablebase:
-    """Open a directory of tables: the given one, else ``$TBGEN_DIR``, else ``data``.
+def open_tablebase(
+    *directories: str | PathLike[str] | None, rules: Variant | str = "r", cache_bytes: int = CACHE_BYTES
+) -> Tablebase:
+    """Open directories of tables: the given ones, else that of ``$TBGEN_DIR``, else ``data``.
 
     The tables are those for ``rules``: ``r``, or ``wg`` for whole-game mobility. Files are opened when they
     are needed. Use it as a context manager.
+
+    :param directories: where tables lie; the first one that has a table counts.
+    :param cache_bytes: most bytes of decoded chunks to keep.
+
+    :raises UsageError: if a given directory is none, or there are no such rules.
+    :raises TypeError: if a directory is no path.
     """
-    return Tablebase(directory, rules=rules)
+    for directory in directories:
+        if directory is not None and not Path(directory).is_dir():
+            raise UsageError(f"there is no directory {directory}: give those where tables lie")
+    return Tablebase(*directories, rules=rules, cache_bytes=cache_bytes)

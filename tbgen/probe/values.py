@@ -1,4 +1,4 @@
-"""Values of states from the tables of one directory."""
+"""Values of states from the tables of some directories."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -27,25 +27,26 @@ class Values:
     """Looks values up; opens files when they are needed, and keeps the ``max_open`` last used; safe for
     threads.
 
-    :param given: the directory as the user gave it, None for the default one.
+    :param given: the directories as the user gave them, none for the default one; the first one that has a
+        table counts.
     """
 
     def __init__(
         self,
-        given: str | PathLike[str] | None,
+        given: Sequence[str | PathLike[str]],
         *,
         variant: Variant,
         max_open: int,
         cache_bytes: int,
         make_layers: bool,
     ) -> None:
-        self.directory = default_directory() if given is None else Path(given)
+        self.directories: Final = tuple(map(Path, given)) or (default_directory(),)
         self.variant: Final = variant
         self._resets: Final = variant.resets
         self._given = given
         self._max_open = max_open
         self._cache = ChunkCache(cache_bytes)
-        self._layers = Layers(self.directory, self._cache, make=make_layers)
+        self._layers = Layers(self.path_of, self._cache, make=make_layers)
         self._files: OrderedDict[Material, TableFile] = OrderedDict()
         self._lock = Lock()
         self._closed = False
@@ -68,7 +69,7 @@ class Values:
         if position.terminal:
             return score, 0
         shape = position.shape
-        table = self._table(shape.material)
+        table = self.table(shape.material)
         swapped = -1 if shape.swapped else 0  # x ^ -1 is ~x, the same score with the colours swapped
         if position.ep_square >= 0:
             phase, within = divmod(position.slot, shape.layout.phase_size)
@@ -126,11 +127,22 @@ class Values:
         if not self._resets:
             return False
         try:
-            return not self._table(material).info.stores_accrued
+            return not self.table(material).info.stores_accrued
         except TbgenError:
             return False
 
-    def _table(self, material: Material) -> TableFile:
+    def path_of(self, material: Material) -> Path:
+        """Return where the table of a material lies, or else where it would have to."""
+        paths = [table_path(directory, material.name, self.variant) for directory in self.directories]
+        return next((path for path in paths if len(paths) > 1 and path.exists()), paths[0])
+
+    def table(self, material: Material) -> TableFile:
+        """Return an open table, for as long as the caller keeps it.
+
+        :raises MissingTableError: if it has not been built.
+        :raises DamagedTableError: if its file cannot be used.
+        :raises ValueError: if the tablebase is closed.
+        """
         with self._lock:
             if self._closed:
                 raise ValueError("the tablebase is closed")
@@ -138,12 +150,12 @@ class Values:
             if file is not None:
                 self._files.move_to_end(material)
                 return file
-            path = table_path(self.directory, material.name, self.variant)
             try:
-                file = TableFile(path, material=material, cache=self._cache)
+                file = TableFile(self.path_of(material), material=material, cache=self._cache)
             except MissingTableError as error:
                 error.__context__ = None
-                raise MissingTableError(material.name, self._given, self.variant) from None
+                first, *others = self._given or (None,)
+                raise MissingTableError(material.name, first, self.variant, others) from None
             self._files[material] = file
             # A dropped file closes with its last reference: another thread may be reading it.
             while len(self._files) > self._max_open:

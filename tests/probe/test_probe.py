@@ -256,13 +256,13 @@ def test_folding(tables: Tablebase) -> None:
             tables.probe(board, bad)
 
 
-@pytest.mark.parametrize("method", ["probe", "get", "moves", "line"])
+@pytest.mark.parametrize("method", ["probe", "get", "moves", "line", "best_move"])
 def test_arguments_of_another_kind(method: str, tables: Tablebase) -> None:
     ask = getattr(tables, method)
     with pytest.raises(TypeError, match="the accrued score is a float: expected a G-score, text such"):
         ask(chess.Board("8/8/8/3K1k2/8/8/8/8 w - - 0 1"), 3.5)
-    with pytest.raises(TypeError, match=r"the position is a str: expected a chess\.Board"):
-        ask("8/8/8/3K1k2/8/8/8/8 w - - 0 1")
+    with pytest.raises(TypeError, match=r"the position is a bytes: expected a chess\.Board or a FEN"):
+        ask(b"8/8/8/3K1k2/8/8/8/8 w - - 0 1")
 
 
 def test_mate_and_stalemate_are_what_they_are(tables: Tablebase) -> None:

@@ -1,0 +1,137 @@
+"""All positions of a table as arrays: complete, chosen, sampled, and back to boards."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+
+from tbgen.errors import MissingTableError, UsageError
+from tbgen.material import Material
+from tbgen.probe import positions
+from tbgen.probe.positions import Positions
+from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.score import GScore
+from tests.support.random_boards import en_passant_board, random_board
+
+NAMES = ["KvK", "KBvK", "KPvK", "KQvKR", "KNNvK"]
+
+
+@pytest.fixture(scope="module")
+def tablebase(tables: Path) -> Iterator[Tablebase]:
+    """All tables of up to four men."""
+    with open_tablebase(tables) as tablebase:
+        yield tablebase
+
+
+def same(one: Positions, other: Positions) -> bool:
+    return all(map(np.array_equal, one.arrays(), other.arrays()))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_positions(name: str, tablebase: Tablebase) -> None:
+    """As many as the table says, each once, with the values that probing gives, and back."""
+    table = tablebase.table(name)
+    found = table.positions()
+    assert [array.dtype for array in found.arrays()] == [np.uint8, np.int64, np.uint8, np.uint16]
+    assert tuple(np.bincount(found.side)) == table.positions_of_sides
+    assert (
+        len(found) == len(np.unique(found.side * np.int64(table.layout.size) + found.slot)) == table.count()
+    )
+    squares = found.squares()
+    assert (table.slots(squares) == found.slot).all()
+    assert (table.slots(squares ^ 7) == found.slot).all()  # mirrored
+    letters = found.men
+    for number in random.Random(name).sample(range(len(found)), 100):
+        board = found.board(number)
+        result = tablebase.probe(board)
+        assert (result.value.code, result.depth) == (found.value[number], found.depth[number])
+        assert table.slot(board) == (found.side[number], found.slot[number])
+        assert table.material.symmetric or table.slot(board) == table.slot(board.mirror())
+        assert table.slot(board.fen()) == table.slot(board)
+        assert table.board(*table.slot(board)) == board
+        men = [chess.Piece.from_symbol(letter) for letter in letters]
+        assert [board.piece_at(square) for square in squares[number]] == men
+    part = found[5:8]
+    assert [board.fen() for board in part.boards()] == [found.board(number).fen() for number in (5, 6, 7)]
+    assert same(found[found.depth > 3], table.positions(depth=range(4, 1000)))
+
+
+@pytest.mark.parametrize(("name", "block"), [("KvK", 64), ("KBvK", 4096), ("KQvKR", 1 << 20)])
+def test_choices(name: str, block: int, tablebase: Tablebase, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By value, depth and side, whatever the size of blocks."""
+    table = tablebase.table(name)
+    everything = table.positions()
+    monkeypatch.setattr(positions, "BLOCK_SLOTS", block)
+    score = GScore("G1.5")
+    for value, codes in (
+        ("G0.5", [1]),
+        (score, [3]),
+        (["-G1.5", GScore("G0.5")], [252, 1]),
+        ([], []),
+        (None, range(256)),
+    ):
+        for depth, depths in ((None, range(1000)), (3, [3]), (range(2, 9, 3), [2, 5, 8]), (range(0), [])):
+            for side, sides in ((None, [0, 1]), (chess.WHITE, [0]), (chess.BLACK, [1])):
+                expected = everything[
+                    np.isin(everything.value, list(codes))
+                    & np.isin(everything.depth, list(depths))
+                    & np.isin(everything.side, sides)
+                ]
+                found = table.positions(value=value, depth=depth, side=side)
+                assert same(found, expected)
+                assert table.count(value=value, depth=depth, side=side) == len(expected)
+                assert sum(map(len, table.blocks(value=value, depth=depth, side=side))) == len(expected)
+
+
+def test_samples(tablebase: Tablebase, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Different positions, the same for the same seed, each of them as likely as any other."""
+    monkeypatch.setattr(positions, "BLOCK_SLOTS", 256)
+    table = tablebase.table("KvK")
+    everything = table.positions(side=chess.BLACK)
+    drawn = np.zeros(table.layout.size, np.int64)
+    for seed in range(400):
+        sample = table.sample(100, seed, side=chess.BLACK)
+        assert len(sample) == 100
+        assert (np.diff(sample.slot) > 0).all()
+        drawn[sample.slot] += 1
+    assert same(table.sample(100, 7), table.sample(100, 7))
+    assert not same(table.sample(100, 7), table.sample(100, 8))
+    assert set(np.flatnonzero(drawn)) <= set(everything.slot)
+    # Each is drawn 400 * 100 / 462 = 87 times, with a standard deviation of 8.2.
+    assert abs(drawn[everything.slot] - 400 * 100 / len(everything)).max() < 5 * 8.2
+    every = table.sample(len(everything), 1, side=chess.BLACK)
+    assert same(every, everything)
+    assert len(table.sample(0, 1)) == len(table.sample(0, 1, value="G0.0")) == 0
+    with pytest.raises(UsageError, match="KvK has 462 such positions, and not 463"):
+        table.sample(463, 1, side=chess.BLACK)
+
+
+def test_what_is_refused(tablebase: Tablebase, tmp_path: Path) -> None:
+    table = tablebase.table(Material.parse("KPvKP"))
+    assert repr(table) == "<positions of KPvKP>"
+    with pytest.raises(UsageError, match="not a G-score"):
+        table.count(value="mate")
+    with pytest.raises(TypeError, match="the depth cannot be float: expected plies, or a range of them"):
+        table.count(depth=3.5)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="one with an en passant right, and these are the others of KPvKP"):
+        table.slot(en_passant_board(random.Random(0)))
+    with pytest.raises(UsageError, match="the position is KvK, and these are the others of KPvKP"):
+        table.slot(random_board(random.Random(0), Material.parse("KvK")))
+    with pytest.raises(UsageError, match="32 men"):
+        table.slot(chess.Board())
+    with open_tablebase(tmp_path) as empty, pytest.raises(MissingTableError):
+        empty.table("KvK")
+    with pytest.raises(UsageError, match="not a material name"):
+        tablebase.table("nonsense")
+
+
+def test_a_table_stays_open(tables: Path) -> None:
+    """As long as somebody has it."""
+    with open_tablebase(tables) as tablebase:
+        table = tablebase.table("KvK")
+    assert table.count() == 924
+    with pytest.raises(ValueError, match="closed"):
+        tablebase.table("KvK")

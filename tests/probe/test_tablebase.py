@@ -1,0 +1,215 @@
+"""The tablebase as a Python user meets it: FENs and boards, histories, directories, pools, conveniences."""
+
+import multiprocessing
+import pickle
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import chess
+import pytest
+
+import tbgen
+from tbgen.errors import MissingTableError, TbgenError, UsageError
+from tbgen.material import Material
+from tbgen.probe.states import ProbeResult
+from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.score import GScore
+from tbgen.store.format import table_path
+from tbgen.variant import Variant
+from tests.support.random_boards import en_passant_board, random_board
+
+KINGS = "8/8/8/2K3k1/8/8/8/8 w - -"
+KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
+
+
+@pytest.fixture(scope="module")
+def tablebase(tables: Path) -> Iterator[Tablebase]:
+    """All tables of up to four men."""
+    with open_tablebase(tables) as tablebase:
+        yield tablebase
+
+
+def test_fens_are_as_good_as_boards(tablebase: Tablebase) -> None:
+    rng = random.Random("fens")
+    for name in ("KvK", "KRvKB", "KPvKP", "KNNvK"):
+        for _ in range(20):
+            board = random_board(rng, Material.parse(name))
+            fen = board.fen()
+            assert tablebase.probe(fen) == tablebase.probe(board) == tablebase.get(fen)
+            assert tablebase.moves(fen) == tablebase.moves(board)
+            assert tablebase.line(fen) == tablebase.line(board)
+            assert tablebase.best_move(fen) == tablebase.best_move(board)
+            assert list(tablebase.probe_many([fen, board])) == [tablebase.probe(board)] * 2
+            assert list(tablebase.moves_many([fen, board])) == [tablebase.moves(board)] * 2
+
+
+@pytest.mark.parametrize(
+    ("fen", "given", "accrued"),
+    [
+        (f"{KINGS} 3 60", None, "-G8.5"),
+        (f"{KINGS} 3 60 -G5.5", None, "-G5.5"),
+        (f"{KINGS} 3 60 -G5.5", "G3.5", "G3.5"),
+        (f"{KINGS} 3 60 -G5.5", GScore("G9"), "-G8.5"),
+        (f"{KINGS} 3 60 -G5.5", tbgen.FRESH, "-G8.5"),
+        (f"{KINGS} 0 60 -G5.5", None, "-G8.5"),  # a capture or a pawn's move came just before
+    ],
+)
+def test_what_the_seventh_field_tells(
+    fen: str, given: GScore | str | None, accrued: str, tablebase: Tablebase
+) -> None:
+    """It counts as on the command line, and what is given wins."""
+    result = tablebase.probe(fen, given)
+    assert str(result.accrued) == accrued
+    assert result == tablebase.probe(chess.Board(fen.rpartition(" -G")[0] or fen), accrued)
+    (many,) = tablebase.probe_many([fen], [given])
+    assert many == result
+    if given is tbgen.FRESH:
+        assert list(tablebase.probe_many([fen], tbgen.FRESH)) == [result]
+        assert list(tablebase.moves_many([fen], tbgen.FRESH)) == [tablebase.moves(fen, tbgen.FRESH)]
+
+
+def test_the_seventh_field_in_whole_games(whole_game_tables: Path) -> None:
+    with open_tablebase(whole_game_tables, rules="wg") as tables:
+        assert tables.rules is Variant.WHOLE_GAME
+        for clock in (0, 3):
+            assert str(tables.probe(f"{KINGS} {clock} 60 -G5.5").accrued) == "-G5.5"
+
+
+@pytest.mark.parametrize("rules", ["r", "wg"])
+def test_histories_count(rules: str, whole_game_tables: Path) -> None:
+    """Random play, refereed by hand: the accrued score of a board is that of its moves so far."""
+    rng = random.Random(rules)
+    resets = kept = 0
+    with open_tablebase(whole_game_tables, rules=rules) as tables:
+        for number in range(150):
+            board = en_passant_board(rng) if number % 10 == 0 else random_board(rng, Material.parse("KRPvK"))
+            board.clear_stack()
+            if tables.get(board) is None or board.is_game_over():
+                continue
+            accrued = GScore.of_board(board)
+            for _ in range(rng.randrange(1, 25)):
+                moves = list(board.legal_moves)
+                if not moves:
+                    break
+                move = rng.choice(moves)
+                zeroing = board.is_zeroing(move)
+                board.push(move)
+                own = GScore.of_board(board)
+                reset = zeroing and rules == "r"
+                accrued = own if reset or own.rank < accrued.rank else accrued
+                resets += reset
+            result = tables.probe(board)
+            expected = GScore.of_board(board) if not board.legal_moves else accrued
+            assert result.accrued == expected, board.move_stack
+            assert result == tables.get(board)
+            bare = board.copy(stack=False)
+            given = None if not board.legal_moves else accrued
+            assert result == tables.probe(bare, given)
+            assert tables.moves(board) == tables.moves(bare, given)
+            assert tables.line(board) == tables.line(bare, given)
+            assert list(tables.probe_many([board, board], [None, tbgen.FRESH])) == [
+                result,
+                tables.probe(bare),
+            ]
+            assert tables.probe(board, tbgen.FRESH) == tables.probe(bare)
+            assert tables.probe(board, "G1.0" if given else None) == tables.probe(
+                bare, "G1.0" if given else None
+            )
+            kept += accrued != GScore.of_board(board)
+    assert kept > 30
+    assert (resets > 30) == (rules == "r")
+
+
+def test_a_history_that_is_no_play(tablebase: Tablebase) -> None:
+    board = chess.Board(KBK)
+    board.push(chess.Move.null())
+    board.push_san("Bh3")
+    for ask in (tablebase.probe, tablebase.get, tablebase.moves, tablebase.line):
+        with pytest.raises(UsageError, match=r"clear it with board\.clear_stack\(\)"):
+            ask(board)
+        assert ask(board, tbgen.FRESH) == ask(board.copy(stack=False))
+    (result,) = tablebase.probe_many([board])
+    assert isinstance(result, UsageError)
+
+
+def test_the_best_move(tablebase: Tablebase) -> None:
+    board = chess.Board(KBK)
+    while (move := tablebase.best_move(board)) and not board.is_repetition(2):
+        assert move == tablebase.moves(board)[0].move
+        board.push(move)
+    assert str(tablebase.probe(board).accrued) == "G1.5"
+    assert tablebase.best_move("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1") is None
+
+
+def test_the_points_of_a_result(tablebase: Tablebase) -> None:
+    result = tablebase.probe(f"{KINGS} 0 1")
+    assert (str(result.value), result.points) == ("-G8.5", tbgen.points("-G8.5"))
+    assert result.points.black == 0.5 + 2.0**-18
+
+
+def test_several_directories(reference_dir: Path, tmp_path: Path) -> None:
+    """The first one that has a table counts, and what is missing is missing from all of them."""
+    r = Variant.R_MOBILITY
+    one, other = tmp_path / "one", tmp_path / "other"
+    for directory, names in ((one, ["KvK"]), (other, ["KBvK", "KNvK"])):
+        directory.mkdir()
+        for name in names:
+            shutil.copy(table_path(reference_dir, name, r), directory)
+    shutil.copy(table_path(reference_dir, "KNvK", r), table_path(other, "KvK", r))  # never looked at
+    with open_tablebase(one, str(other)) as tables, open_tablebase(reference_dir) as together:
+        assert tables.directories == (one, other)
+        assert tables.directory == one
+        assert repr(tables) == f"<tablebase of {one} and {other}, rules r>"
+        assert tables.materials == [Material.parse(name) for name in ("KvK", "KBvK", "KNvK")]
+        near = "8/8/8/3K4/8/8/6k1/6B1 b - - 0 1"  # a capture leads to the other directory
+        for fen in (KBK, f"{KINGS} 0 1", near, near.replace("B", "N")):
+            assert tables.moves(fen, "G3.0") == together.moves(fen, "G3.0")
+            assert tables.line(fen) == together.line(fen)
+        with pytest.raises(MissingTableError) as caught:
+            tables.probe("8/8/8/3K4/8/8/6k1/4Q3 b - - 0 1")
+        assert str(caught.value) == (
+            f"table KQvK is missing from {one} and {other}; build it with: tbgen build KQvK --dir {one}"
+        )
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+        assert tables.get("8/8/8/3K4/8/8/6k1/4Q3 b - - 0 1") is None
+
+
+def test_what_is_no_directory(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.touch()
+    for given in (path, tmp_path / "nothing", str(path)):
+        for directories in ((given,), (tmp_path, given)):
+            with pytest.raises(UsageError) as caught:
+                open_tablebase(*directories)
+            assert str(caught.value) == f"there is no directory {given}: give those where tables lie"
+    with pytest.raises(TypeError):
+        open_tablebase(3.5)  # type: ignore[arg-type]
+
+
+def test_the_room_of_the_cache(reference_dir: Path) -> None:
+    with open_tablebase(reference_dir, cache_bytes=0) as small, open_tablebase(reference_dir) as large:
+        for fen in (KBK, f"{KINGS} 0 1"):
+            assert small.moves(fen) == large.moves(fen)
+            assert small._values._cache.size == 0 < large._values._cache.size
+
+
+def results_of(question: tuple[Tablebase, list[str]]) -> list[ProbeResult | TbgenError]:
+    """What a process of a pool does."""
+    tables, fens = question
+    with tables:
+        return list(tables.probe_many(fens))
+
+
+def test_a_pool_of_processes(tables: Path) -> None:
+    rng = random.Random("pool")
+    fens = [random_board(rng, Material.parse("KRvKB")).fen() for _ in range(40)]
+    fens.append(chess.STARTING_FEN)
+    for rules in ("r", "wg"):
+        with Tablebase(tables, rules=rules, cache_bytes=1 << 20, make_layers=False) as tablebase:
+            expected = [str(result) for result in tablebase.probe_many(fens)]
+            with multiprocessing.get_context("spawn").Pool(2) as pool:
+                found = pool.map(results_of, [(tablebase, fens)] * 2)
+            assert [[str(result) for result in results] for results in found] == [expected] * 2
+            assert repr(pickle.loads(pickle.dumps(tablebase))) == repr(tablebase)

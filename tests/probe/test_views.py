@@ -1,0 +1,188 @@
+"""Views: all positions of three men against an independent solver, and python-chess's conventions."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import chess
+import chess.gaviota
+import numpy as np
+import pytest
+
+from tbgen.errors import MissingTableError, PositionError, TbgenError, UsageError
+from tbgen.index.position import locate
+from tbgen.index.symmetry import IMAGE, MIRROR_FILES
+from tbgen.material import Material
+from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.probe.views import ClassicalTables, View
+from tbgen.score import GScore
+from tests.support.random_boards import random_board
+from tests.support.view_solver import solve_view
+
+THREE_MEN = ["KvK", "KQvK", "KRvK", "KBvK", "KNvK", "KPvK"]
+GOALS = {View.CLASSICAL: (1.0, 0.5), View.STALEMATE_WINS: (1.0, 1.0), View.LASKER: (1.0, 0.75)}
+
+
+@pytest.fixture(scope="module")
+def tables(three_men: Path) -> Iterator[Tablebase]:
+    """All tables of up to three men."""
+    with open_tablebase(three_men) as tables:
+        yield tables
+
+
+@pytest.fixture(scope="module")
+def classical(tables: Tablebase) -> ClassicalTables:
+    """Three men, as classical chess has it."""
+    return tables.view("classical")
+
+
+@pytest.mark.parametrize("view", View)
+@pytest.mark.parametrize("name", THREE_MEN)
+def test_every_position_of_three_men(name: str, view: View, tables: Tablebase) -> None:
+    """Every image of every position of the table, and these are all legal positions of the board."""
+    expected = solve_view(name, *GOALS[view])
+    found = tables.table(name).positions()
+    squares = found.squares()
+    points = np.full(256, np.nan)
+    for code in np.unique(found.value).tolist():
+        points[code] = view.points(GScore.from_code(code)).white
+    depths = np.where(np.isin(points[found.value], [0, 1]), found.depth, 0)
+    seen = np.zeros(len(expected.legal), np.bool_)
+    for image in (np.array(IMAGE[s]) for s in (range(8) if name[1] != "P" else (0, MIRROR_FILES))):
+        places = np.ravel_multi_index((found.side, *image[squares].T), (2,) + (64,) * squares.shape[1])
+        assert (expected.points[places] == points[found.value]).all()
+        if view is View.CLASSICAL:
+            assert (expected.plies[places] == depths).all()
+        seen[places] = True
+    assert (seen == expected.legal).all()
+
+
+@pytest.mark.parametrize("view", View)
+@pytest.mark.parametrize("name", THREE_MEN)
+def test_what_a_view_says(name: str, view: View, tables: Tablebase) -> None:
+    """Boards of either colouring and their moves, against the solver."""
+    rng = random.Random(name)
+    seen = tables.view(view.value)
+
+    def expected(board: chess.Board) -> tuple[float, int | None]:
+        material, swapped = Material.of_board(board)
+        position = locate(board)
+        squares = tables.table(material).board(position.side, position.slot)
+        place = place_of(squares, material)
+        solved = solve_view(material.name, *GOALS[view])
+        points = float(solved.points[place])
+        depth = int(solved.plies[place]) if view is View.CLASSICAL else None
+        return 1 - points if swapped else points, depth
+
+    boards = [random_board(rng, Material.parse(name)) for _ in range(60)]
+    results = list(seen.probe_many(boards))
+    for board, result in zip(boards, results, strict=True):
+        assert not isinstance(result, TbgenError)
+        assert result == seen.probe(board) == seen.get(board.fen())
+        assert (result.points.white, result.depth) == expected(board)
+        assert (result.view, result.material.name, sum(result.points)) == (view, name, 1)
+        assert (result.winner is None) == (result.points.white == 0.5)
+        moves = seen.moves(board)
+        assert {move.move for move in moves} == set(board.legal_moves)
+        for move in moves:
+            after = board.copy()
+            after.push_san(move.san)
+            assert (move.points.white, move.depth) == expected(after)
+        if moves:
+            best = [move.points[not board.turn] for move in moves]
+            assert best == sorted(best, reverse=True)
+            assert moves[0].points == result.points
+            if result.depth:
+                assert moves[0].depth == result.depth - 1
+                assert moves[0].winner == result.winner
+
+
+def place_of(board: chess.Board, material: Material) -> int:
+    """The number of a position in the arrays of the solver."""
+    men = [board.king(chess.WHITE), board.king(chess.BLACK)]
+    men += list(chess.scan_forward(board.occupied & ~board.kings))
+    return int(np.ravel_multi_index((int(not board.turn), *men), (2,) + (64,) * material.men))  # type: ignore[arg-type]
+
+
+def test_the_conventions_of_python_chess(tables: Tablebase, classical: ClassicalTables) -> None:
+    """The examples of chess.gaviota, its methods, and mates that play finds in as many plies."""
+    assert classical.probe_dtm(chess.Board("8/8/8/8/8/8/8/K2kr3 w - - 0 1")) == -10
+    assert classical.probe_wdl(chess.Board("8/4k3/8/B7/8/8/8/4K3 w - - 0 1")) == 0
+    for method in ("probe_dtm", "get_dtm", "probe_wdl", "get_wdl", "close", "__enter__", "__exit__"):
+        assert hasattr(chess.gaviota.PythonTablebase, method)
+        assert hasattr(classical, method)
+    rng, mates = random.Random("gaviota"), 0
+    for _ in range(150):
+        board = random_board(rng, Material.parse(rng.choice(["KQvK", "KRvK", "KPvK"])))
+        dtm, wdl = classical.probe_dtm(board), classical.probe_wdl(board)
+        assert type(dtm) is type(wdl) is int
+        assert (classical.get_dtm(board), classical.get_wdl(board)) == (dtm, wdl)
+        assert wdl == (dtm > 0) - (dtm < 0) or (board.is_checkmate() and (dtm, wdl) == (0, -1))
+        side, left = board.turn, dtm
+        while left:
+            move = classical.moves(board)[0].move
+            board.push(move)
+            after = classical.probe_dtm(board)
+            assert (after > 0) != (left > 0)
+            assert abs(after) == abs(left) - 1
+            left = after
+        if dtm:
+            assert board.is_checkmate()
+            assert (board.turn == side) == (dtm < 0)
+            mates += 1
+    assert mates > 50
+
+
+def test_positions_that_tables_do_not_hold(tables: Tablebase, classical: ClassicalTables) -> None:
+    """A KeyError and a default, as in python-chess; in other methods the errors of the tablebase."""
+    for board in (chess.Board(), chess.Board("4k3/8/8/8/8/8/8/4K2R w K - 0 1")):
+        for probe, get in (
+            (classical.probe_dtm, classical.get_dtm),
+            (classical.probe_wdl, classical.get_wdl),
+        ):
+            with pytest.raises(KeyError) as caught:
+                probe(board)
+            assert isinstance(caught.value, PositionError)
+            assert str(caught.value).startswith("the position has ")
+            assert get(board) is None
+            assert get(board, 7) == 7
+        with pytest.raises(UsageError):
+            classical.probe(board)
+        assert classical.get(board) is None
+    with pytest.raises(UsageError, match="there is no view 'suicide': expected one of classical, "):
+        tables.view("suicide")
+    with pytest.raises(TypeError, match=r"the position is a float: expected a chess\.Board or a FEN"):
+        classical.probe(1.5)  # type: ignore[arg-type]
+
+
+def test_missing_tables(tmp_path: Path) -> None:
+    board = chess.Board("8/8/8/8/8/8/8/K2kr3 w - - 0 1")
+    with open_tablebase(tmp_path) as tables, tables.view("classical") as classical:
+        with pytest.raises(KeyError) as caught:
+            classical.probe_dtm(board)
+        assert isinstance(caught.value, MissingTableError)
+        assert (classical.get_dtm(board), classical.get_wdl(board, 5)) == (None, 5)
+        assert tables.view("lasker").get(board) is None
+    with pytest.raises(ValueError, match="closed"):
+        tables.probe(board)
+
+
+def test_a_history_counts_for_nothing(tables: Tablebase) -> None:
+    board = chess.Board("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
+    fresh = tables.view("lasker").probe(board)
+    board.push_san("Kh5")
+    board.push_san("Kf4")
+    after = tables.view("lasker").probe(board)
+    assert after == tables.view("lasker").probe(board.fen())
+    assert after.points == fresh.points
+
+
+def test_whole_game_tables_say_the_same(whole_game_tables: Path) -> None:
+    """Mates and stalemates that can be forced are the same in both games."""
+    rng = random.Random("whole games")
+    with open_tablebase(whole_game_tables) as one, open_tablebase(whole_game_tables, rules="wg") as other:
+        for name in ("KQvKR", "KPvKP", "KBNvK", "KRvKN", "KNvKP"):
+            boards = [random_board(rng, Material.parse(name)) for _ in range(100)]
+            for view in View:
+                found = [list(tables.view(view.value).probe_many(boards)) for tables in (one, other)]
+                assert found[0] == found[1]
