@@ -18,7 +18,7 @@ from tbgen.text import counted, duration
 from tbgen.variant import Variant
 
 if TYPE_CHECKING:
-    from tbgen.verify.report import Finding, Outcome
+    from tbgen.verify.report import Entry, Finding
     from tbgen.verify.tables import TableProof
 
 _DESCRIPTION = """\
@@ -175,18 +175,18 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "fen": finding.fen,
         "accrued": None if finding.accrued is None else str(finding.accrued),
         "problem": finding.problem,
-        "stored": _outcome(finding.stored),
-        "recomputed": _outcome(finding.right),
+        "stored": _entry(finding.stored),
+        "recomputed": _entry(finding.right),
     }
 
 
-def _outcome(outcome: Outcome | None) -> dict[str, Any] | None:
+def _entry(entry: Entry | None) -> dict[str, Any] | None:
     return (
         None
-        if outcome is None
+        if entry is None
         else {
-            "value": None if outcome.value is None else str(outcome.value),
-            "depth": outcome.depth,
+            "value": None if entry.value is None else str(entry.value),
+            "depth": entry.depth,
         }
     )
 

@@ -27,10 +27,10 @@ from tbgen.verify.kernels.survey import NO_RANK, survey, survey_en_passant
 from tbgen.verify.report import VerifyResult, describe
 from tbgen.verify.threads import ProofThreads
 
-Layer = Callable[[GScore], tuple[NDArray[np.uint8], NDArray[np.uint16]]]
+SolveLayer = Callable[[GScore], tuple[NDArray[np.uint8], NDArray[np.uint16]]]
 """Codes and depths of one accrued score in one phase, shape (2, phase size) each."""
 
-LayersOfPhase = Callable[[int], Layer]
+LayersOfPhase = Callable[[int], SolveLayer]
 """Makes what makes the layers of a phase."""
 
 Progress = Callable[[str, float], None]
@@ -212,7 +212,7 @@ class Proof:
                 enter_layer, ((self.game, self.rank, accrued, part, runs, entry) for part, entry in parts)
             )
 
-    def enter_claims(self, ranges: list[Range], accrued: Accrued, layer: Layer) -> None:
+    def enter_claims(self, ranges: list[Range], accrued: Accrued, layer: SolveLayer) -> None:
         """The same where the layers are made on the way."""
         if accrued.level == MIDDLE:
             shape = self.game.key.shape

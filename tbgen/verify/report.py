@@ -34,8 +34,8 @@ Place = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """A value and the plies to it."""
+class Entry:
+    """What a table says of a state: a value and the plies to it."""
 
     value: GScore | None
     """None if a depth stands where there is no value."""
@@ -54,9 +54,9 @@ class Finding:
     """The position; if men stand on one square, the slot and the side to move in words."""
     accrued: GScore | None
     """The accrued score of the state; None if it is fresh."""
-    stored: Outcome | None
+    stored: Entry | None
     """What the table says; None if it has no value."""
-    right: Outcome | None
+    right: Entry | None
     """What follows from the entries that the moves lead to, where that is known."""
     problem: str
 
@@ -175,8 +175,8 @@ def _finding(table: Table, layout: Layout, row: NDArray[np.int64]) -> Finding:
     return Finding(
         fen,
         None if fresh else _score(level),
-        None if problem == problems.MISSING else _outcome(stored, level),
-        _outcome(right, level) if problem in (problems.ENDED, problems.WRONG) else None,
+        None if problem == problems.MISSING else _entry(stored, level),
+        _entry(right, level) if problem in (problems.ENDED, problems.WRONG) else None,
         _PROBLEMS[problem],
     )
 
@@ -185,10 +185,10 @@ def _score(worth: int) -> GScore:
     return GScore(min(worth, WHITE_WORTH - worth), worth > MIDDLE)
 
 
-def _outcome(key: int, level: int) -> Outcome:
+def _entry(key: int, level: int) -> Entry:
     worth, depth = _read_key(key, level)
     score = _score(worth)
-    return Outcome(score if score.rank <= MAX_CODED_RANK else None, depth)
+    return Entry(score if score.rank <= MAX_CODED_RANK else None, depth)
 
 
 def _read_key(key: int, level: int) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from tbgen.verify.consistency import inconsistency
 from tbgen.verify.report import VerifyResult
 
 if TYPE_CHECKING:
-    from tbgen.verify.proof import Layer, LayersOfPhase
+    from tbgen.verify.proof import LayersOfPhase, SolveLayer
 
 Fresh = tuple[NDArray[np.uint8], NDArray[np.uint16]]
 
@@ -138,7 +138,7 @@ def _read(file: TableFile, threads: int) -> Table:
 def _layers(file: TableFile, table: Table, proved: Mapping[Material, Fresh], threads: int) -> "LayersOfPhase":
     """Make the layers of a table without accrued scores; whatever they say still has to be proved."""
 
-    def layers_of_phase(phase: int) -> "Layer":
+    def layers_of_phase(phase: int) -> "SolveLayer":
         from tbgen.retro.layer import LayerSolver
 
         sources = {material: ArraySource(*proved[material]) for material in table.material.successors()}

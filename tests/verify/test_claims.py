@@ -16,7 +16,7 @@ from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.sources import Sources
 from tbgen.variant import Variant
-from tbgen.verify.proof import Layer, verify_table
+from tbgen.verify.proof import SolveLayer, verify_table
 from tbgen.verify.report import VerifyResult
 from tests.support.builds import Silent
 
@@ -46,7 +46,7 @@ def verify_bare(directory: Path, name: str, tamper: Tamper | None = None) -> Ver
             with TableFile(table_path(directory, sub.name, Variant.R_MOBILITY)) as other:
                 fresh[sub] = other.read_fresh()
 
-        def claims(phase: int) -> Layer:
+        def claims(phase: int) -> SolveLayer:
             solver = LayerSolver(file, layout_of(material), phase, around)
 
             def layer(accrued: GScore) -> tuple[np.ndarray, np.ndarray]:
