@@ -7,6 +7,8 @@ from typing import Final
 
 from tbgen.errors import UsageError
 
+NORMALISED: Final = 800 / math.log(10)
+"""Normalised Elo points for each standard deviation by which the mean of a game exceeds 1/2."""
 _ROUNDING: Final = 1e-9
 """What is smaller is no difference: all games of both had equally many points."""
 _TWO_SIDED_95: Final = 1.959964
@@ -23,13 +25,20 @@ class Elo:
     """Half the width of the 95 % interval, in Elo points; infinite if an end of it has no Elo."""
     superiority: float
     """Likelihood of superiority (LOS): the probability that the player is the stronger one."""
+    normalised: float
+    """Normalised Elo: by how many standard deviations of a game the mean exceeds 1/2, times 800 / ln 10.
+
+    It tells how many games it takes to see the difference, whatever the share of draws. Infinite where all
+    games had equally many points, but for 0 where these were a half."""
+    normalised_margin: float
+    """The same of the 95 % interval; infinite if the points do not spread."""
 
     def __str__(self) -> str:
         margin = f"{self.margin:.1f}" if math.isfinite(self.margin) else "unbounded"
         return f"{self.difference:+.1f} +- {margin}"
 
 
-def elo(points: Sequence[float]) -> Elo:
+def elo(points: Sequence[float], *, pairs: bool = False) -> Elo:
     """Return the difference that the points of single games, from 0 to 1, tell.
 
     With mean m and standard error s of the points the difference is that at which m is expected, the
@@ -37,8 +46,18 @@ def elo(points: Sequence[float]) -> Elo:
     for that of the variance, and so prints margins that are too small and a LOS that is too sure. A single
     game has an unbounded margin and a LOS of one half.
 
+    The two games of a pair, with the same opening and colours reversed, are not independent: taken together
+    they have the smaller, true margin.
+
+    :param points: of games; or of pairs of games, the means of both.
+    :param pairs: whether they are of pairs, which matters to the normalised difference alone: it is one per
+        game all the same.
+
     >>> print(elo([1] * 40 + [0] * 31 + [0.5] * 29))
     +31.4 +- 58.1
+    >>> one = elo([0, 0.5, 0.5, 0.5, 0.5, 0.75, 0.75, 1], pairs=True)
+    >>> print(one, f"{one.normalised:+.1f} +- {one.normalised_margin:.1f}")
+    +43.7 +- 140.9 +56.4 +- 170.2
 
     :raises UsageError: if there are no games.
     """
@@ -47,12 +66,13 @@ def elo(points: Sequence[float]) -> Elo:
     count = len(points)
     mean = math.fsum(points) / count
     if count == 1:  # which says nothing about the spread
-        return Elo(_difference(mean), math.inf, 0.5)
+        return Elo(_difference(mean), math.inf, 0.5, *_normalised(mean - 0.5, 0.0, 1))
     variance = math.fsum((share - mean) ** 2 for share in points) / count
     error = math.sqrt(variance / count)
     low, high = mean - _TWO_SIDED_95 * error, mean + _TWO_SIDED_95 * error
     margin = (_difference(high) - _difference(low)) / 2 if low > 0 and high < 1 else math.inf
-    return Elo(_difference(mean), margin, _superiority(mean - 0.5, error))
+    normalised = _normalised(mean - 0.5, error, 2 * count if pairs else count)
+    return Elo(_difference(mean), margin, _superiority(mean - 0.5, error), *normalised)
 
 
 def _difference(expected: float) -> float:
@@ -66,3 +86,11 @@ def _superiority(lead: float, error: float) -> float:
     if error < _ROUNDING:
         return 0.5 if abs(lead) < _ROUNDING else float(lead > 0)
     return 0.5 + 0.5 * math.erf(lead / (error * math.sqrt(2)))
+
+
+def _normalised(lead: float, error: float, games: int) -> tuple[float, float]:
+    """Return the normalised difference and its margin: a standard deviation is the error of so many games."""
+    if error < _ROUNDING:
+        return (0.0 if abs(lead) < _ROUNDING else math.copysign(math.inf, lead)), math.inf
+    unit = NORMALISED / math.sqrt(games)
+    return lead / error * unit, _TWO_SIDED_95 * unit

@@ -1,30 +1,65 @@
 """The sequential probability ratio test: whether a player is stronger by elo1, or by no more than elo0."""
 
+from __future__ import annotations
+
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final, Literal
 
-from tbgen.errors import UsageError
+from tbgen.errors import UsageError, quote
+from tbgen.games.standings.elo import NORMALISED
 
-_MOST_ELO: Final = 1000
+_MOST_ELO: Final = 2000
 """Differences beyond which no test makes sense."""
+_GAME: Final = (0.0, 0.5, 1.0)
+_PAIR: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Points of a game, and means of a pair, that count as possible though none was seen."""
+
+
+class Model(StrEnum):
+    """What the two strengths of a test are, and how likely results are with them."""
+
+    LOGISTIC = "logistic"
+    """Elo as usual, and nothing assumed of results but their mean."""
+    NORMALISED = "normalised"
+    """Normalised Elo, mean by standard deviation: as long a test whatever the share of draws."""
+    BAYESIAN = "bayesian"
+    """Bayes-Elo as Cute Chess has it: wins, draws and losses, and no ratio before one win and one loss."""
+
+    @classmethod
+    def parse(cls, text: str) -> Model:
+        """Read the name of a model; an American ``normalized`` will do.
+
+        :raises UsageError: if there is none of that name.
+        """
+        try:
+            return cls(text.lower().replace("z", "s"))
+        except ValueError:
+            names = ", ".join(known.value for known in cls)
+            raise UsageError(f"{quote(text)} is no model of a test: expected one of {names}") from None
 
 
 @dataclass(frozen=True, slots=True)
 class Sprt:
     """A test and where it stands."""
 
+    model: Model
     elo0: float
     elo1: float
     alpha: float
     beta: float
+    pairs: bool
+    """Whether pairs of games were tested, and not single ones."""
+    count: int
+    """How many of them."""
     wins: float
-    """Games won; shares of a point count in part as wins or losses, in part as draws."""
+    """Results won; shares of a point count in part as wins or losses, in part as draws."""
     losses: float
     draws: float
     llr: float
-    """Logarithm of the likelihood ratio; 0 before there is one win and one loss."""
+    """Logarithm of the likelihood ratio; by Bayes-Elo 0 before there is one win and one loss."""
     lower: float
     upper: float
     """Bounds of the ratio's logarithm."""
@@ -37,21 +72,42 @@ class Sprt:
         return "H0" if self.llr <= self.lower else "continue"
 
 
-def sprt(points: Iterable[float], elo0: float, elo1: float, alpha: float = 0.05, beta: float = 0.05) -> Sprt:
-    """Return the test of the points of single games, from 0 to 1.
+def sprt(
+    points: Sequence[float],
+    elo0: float,
+    elo1: float,
+    alpha: float = 0.05,
+    beta: float = 0.05,
+    *,
+    model: Model | str = Model.LOGISTIC,
+    pairs: bool = False,
+) -> Sprt:
+    """Return the test of some results.
 
-    The model is that of Bayes-Elo, which cuteRMob uses: p points of a game are 2p - 1 wins and 2(1 - p)
-    draws if p is 1/2 or more, else 1 - 2p losses and 2p draws. Without any draw its term is left out, where
-    cuteRMob's ratio is not a number.
+    The logistic and the normalised model compare the likeliest distributions of results with either strength,
+    whatever shares of a point they are made of. Wins, draws and losses (in pairs: each half point) that have
+    not been seen count a thousandth, so that the ratio of a side that always wins is finite, and grows.
 
+    Bayes-Elo, which cuteRMob uses, knows wins, draws and losses: p points of a game are 2p - 1 wins and
+    2(1 - p) draws if p is 1/2 or more, else 1 - 2p losses and 2p draws. Games without a draw have
+    a ratio as well, where cuteRMob's is not a number.
+
+    :param points: of single games, from 0 to 1; or of pairs of games, the means of both.
+    :param elo0: the lower strength; normalised Elo in that model.
     :param alpha: probability of accepting elo1 though elo0 is true.
     :param beta: probability of accepting elo0 though elo1 is true.
+    :param pairs: whether the points are of pairs.
 
-    :raises UsageError: if elo0 is not below elo1, or alpha and beta are no probabilities of error.
+    :raises UsageError: if elo0 is not below elo1, alpha and beta are no probabilities of error, or pairs are
+        to be tested by Bayes-Elo.
 
-    >>> sprt([1, 1, 1, 0, .5, .5, .75, .25, .625, .5625, .4375], 0, 50).verdict
-    'continue'
+    >>> test = sprt([1, 1, 1, 0, .5, .5, .75, .25, .625, .5625, .4375], 0, 50)
+    >>> print(f"{test.llr:.4f}", test.verdict)
+    0.5183 continue
+    >>> print(f"{sprt([1] * 300, 0, 10).llr:.2f}")
+    8.51
     """
+    model = Model.parse(model)
     if not -_MOST_ELO <= elo0 < elo1 <= _MOST_ELO:
         raise UsageError(
             f"a test needs elo0 below elo1, both from -{_MOST_ELO} to {_MOST_ELO}, not {elo0:g} and {elo1:g}"
@@ -60,31 +116,51 @@ def sprt(points: Iterable[float], elo0: float, elo1: float, alpha: float = 0.05,
         raise UsageError(
             f"alpha {alpha:g} and beta {beta:g} are no probabilities of error: expected some such as 0.05"
         )
-    shares = list(points)
-    wins = math.fsum(2 * share - 1 for share in shares if share >= 0.5)
-    losses = math.fsum(1 - 2 * share for share in shares if share < 0.5)
-    draws = math.fsum(2 * min(share, 1 - share) for share in shares)
-    ratio = _ratio(wins, losses, draws, elo0, elo1) if wins >= 1 and losses >= 1 else 0.0
+    wins = math.fsum(2 * share - 1 for share in points if share >= 0.5)
+    losses = math.fsum(1 - 2 * share for share in points if share < 0.5)
+    draws = math.fsum(2 * min(share, 1 - share) for share in points)
+    if model is Model.BAYESIAN:
+        if pairs:
+            raise UsageError("Bayes-Elo knows no pairs of games: test them with another model")
+        ratio = _bayesian(wins, losses, draws, elo0, elo1) if wins >= 1 and losses >= 1 else 0.0
+    else:
+        ratio = _generalised(points, model, elo0, elo1, pairs) if points else 0.0
     lower, upper = math.log(beta / (1 - alpha)), math.log((1 - beta) / alpha)
-    return Sprt(elo0, elo1, alpha, beta, wins, losses, draws, ratio, lower, upper)
+    count = len(points)
+    return Sprt(model, elo0, elo1, alpha, beta, pairs, count, wins, losses, draws, ratio, lower, upper)
 
 
-def _ratio(wins: float, losses: float, draws: float, elo0: float, elo1: float) -> float:
-    """Return the logarithm of the likelihood ratio; the rate of draws is that of the games."""
+def _generalised(points: Sequence[float], model: Model, elo0: float, elo1: float, pairs: bool) -> float:
+    """Return the logarithm of the likelihood ratio of the likeliest distributions."""
+    from tbgen.games.standings.likelihood import Sample
+
+    sample = Sample.of(points, _PAIR if pairs else _GAME)
+    if model is Model.LOGISTIC:
+        zero, one = (sample.with_mean(1 / (1 + 10 ** (-elo / 400))) for elo in (elo0, elo1))
+    else:  # the mean of a pair spreads less than a game by the root of two
+        unit = math.sqrt(2 if pairs else 1) / NORMALISED
+        zero, one = (sample.with_ratio(elo * unit) for elo in (elo0, elo1))
+    return sample.log_ratio(zero, one)
+
+
+def _bayesian(wins: float, losses: float, draws: float, elo0: float, elo1: float) -> float:
+    """Return the logarithm of the likelihood ratio; the rate of draws is that of the games.
+
+    With u = 10^((drawElo - elo) / 400) and v = 10^((drawElo + elo) / 400) the chance of a win is 1 / (1 + u),
+    of a loss 1 / (1 + v), and so of a draw (u v - 1) / ((1 + u) (1 + v)), where u v is the same for all elo.
+    """
     count = wins + losses + draws
     won, lost = wins / count, losses / count
     draw_elo = 200 * math.log10((1 - lost) / lost * (1 - won) / won) if draws else 0.0
     x = 10 ** (-draw_elo / 400)
     scale = 4 * x / (1 + x) ** 2
-    (win0, loss0), (win1, loss1) = (_chances(elo / scale, draw_elo) for elo in (elo0, elo1))
-    ratio = wins * math.log(win1 / win0) + losses * math.log(loss1 / loss0)
-    if draws:
-        ratio += draws * math.log((1 - win1 - loss1) / (1 - win0 - loss0))
-    return ratio
+    (u0, v0), (u1, v1) = (
+        (_softplus(draw_elo - elo / scale), _softplus(draw_elo + elo / scale)) for elo in (elo0, elo1)
+    )
+    return (wins + draws) * (u0 - u1) + (losses + draws) * (v0 - v1)
 
 
-def _chances(bayes_elo: float, draw_elo: float) -> tuple[float, float]:
-    """Return the probabilities of a win and of a loss."""
-    win = 1 / (1 + 10 ** ((draw_elo - bayes_elo) / 400))
-    loss = 1 / (1 + 10 ** ((draw_elo + bayes_elo) / 400))
-    return win, loss
+def _softplus(elo: float) -> float:
+    """Return ln(1 + 10^(elo / 400)), also of differences whose power is too large a number."""
+    exponent = elo / 400 * math.log(10)
+    return max(exponent, 0.0) + math.log1p(math.exp(-abs(exponent)))

@@ -1,9 +1,6 @@
-"""Elo, SPRT, places and tiebreaks, against cuteRMob where it is right and against formulas of their own."""
+"""Places and tiebreaks."""
 
-import json
 import math
-import random
-import statistics
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -12,118 +9,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tbgen.errors import UsageError
-from tbgen.games.outcome import Basis, Outcome
-from tbgen.games.settings import FiftyMoveRule, GameSettings
-from tbgen.games.standings import GameRecord, elo, sprt, standings
+from tbgen.games.referee import Adjudication, Basis, FiftyMoveRule
+from tbgen.games.standings import GameRecord, standings
+from tbgen.games.tagging import Verdict
 from tbgen.score import GScore
 from tbgen.scoring import EXPONENTIAL, Komi, Scheme, Scoring
-from tbgen.variant import Variant
-from tests.support.paths import DATA
-
-ROWS = [json.loads(line) for line in (DATA / "elo_and_sprt.jsonl").read_text().splitlines()]
-"""Elo and SPRT as cuteRMob computes them, its errors included."""
-
-shares = st.lists(st.sampled_from([0.0, 0.25, 0.4375, 0.5, 0.5625, 0.625, 0.75, 1.0]), min_size=2)
-
-
-def spread(points: float, squares: float, count: int) -> list[float]:
-    """Some points with the given sum and sum of squares."""
-    mean = points / count
-    deviation = math.sqrt(max(squares / count - mean * mean, 0) * count / 2)
-    return [mean + deviation, mean - deviation] + [mean] * (count - 2)
-
-
-@pytest.mark.parametrize("row", [row for row in ROWS if "sq" in row], ids=lambda row: str(row["points"]))
-def test_elo_agrees_with_cutermob_and_margins_do_not(row: dict[str, float]) -> None:
-    games = spread(row["points"], row["sq"], int(row["n"]))
-    found = elo(games)
-    assert found.difference == pytest.approx(float(row["elo"]), abs=1e-9)
-    # cuteRMob takes the root mean square minus the mean for the deviation of the points.
-    mean = row["points"] / row["n"]
-    wrong = (math.sqrt(row["sq"] / row["n"]) - mean) / math.sqrt(row["n"])
-    assert row["stdev"] == pytest.approx(wrong, abs=1e-12)
-    right = math.sqrt(row["sq"] / row["n"] - mean * mean) / math.sqrt(row["n"])
-    if right > wrong + 1e-9:
-        assert found.margin > float(row["err"])
-
-
-def test_the_published_example() -> None:
-    """40 wins, 31 losses and 29 draws; cuteRMob prints +-19.5 and LOS 99.9."""
-    found = elo([1] * 40 + [0] * 31 + [0.5] * 29)
-    assert found.difference == pytest.approx(31.354042247812043)
-    assert found.margin == pytest.approx(58.06, abs=0.005)
-    assert found.superiority == pytest.approx(0.8586, abs=0.00005)
-    assert str(found) == "+31.4 +- 58.1"
-
-
-@given(shares)
-def test_elo_by_independent_means(points: list[float]) -> None:
-    found = elo(points)
-    mean, error = statistics.fmean(points), statistics.pstdev(points) / math.sqrt(len(points))
-    if not 0 < mean < 1:
-        assert found.difference == math.copysign(math.inf, mean - 0.5)
-        assert found.margin == math.inf
-        return
-    assert 1 / (1 + 10 ** (-found.difference / 400)) == pytest.approx(mean)
-    if error > 1e-12:
-        normal = statistics.NormalDist(mean, error)
-        assert found.superiority == pytest.approx(1 - normal.cdf(0.5), abs=1e-9)
-        low, high = normal.inv_cdf(0.025), normal.inv_cdf(0.975)
-        if low > 1e-6 and high < 1 - 1e-6:
-            width = 400 * math.log10(high / (1 - high)) - 400 * math.log10(low / (1 - low))
-            assert found.margin == pytest.approx(width / 2, rel=1e-5)
-        elif low < -1e-6 or high > 1 + 1e-6:
-            assert found.margin == math.inf
-
-
-def test_elo_of_little() -> None:
-    with pytest.raises(UsageError, match="there are no games"):
-        elo([])
-    assert str(elo([1, 1])) == "+inf +- unbounded"
-    assert str(elo([0.5] * 10)) == "+0.0 +- 0.0"
-    assert elo([0.5] * 10).superiority == 0.5
-    assert (elo([0.75]).margin, elo([0.75]).superiority) == (math.inf, 0.5)
-
-
-@pytest.mark.parametrize("row", [row for row in ROWS if "elo0" in row], ids=lambda row: row["points"])
-def test_sprt_agrees_with_cutermob(row: dict[str, str]) -> None:
-    games = [float(share) for share in row["points"].split()]
-    found = sprt(games, *(float(row[key]) for key in ("elo0", "elo1", "alpha", "beta")))
-    assert (found.wins, found.losses, found.draws) == pytest.approx(
-        (row["wins"], row["losses"], row["draws"])
-    )
-    assert found.verdict == row["status"] == "continue"
-    if found.draws == 0:
-        assert row["llr"] == "-nan"  # where we leave the draws out
-        assert found.llr > 0
-        return
-    assert found.llr == pytest.approx(float(row["llr"]), abs=1e-12)
-    if found.wins >= 1:
-        assert found.lower == pytest.approx(float(row["lower"]))
-        assert found.upper == pytest.approx(float(row["upper"]))
-
-
-def test_sprt_without_draws_is_the_plain_binomial_one() -> None:
-    wins, losses = 60, 40
-    found = sprt([1] * wins + [0] * losses, 0, 20)
-    chance = 1 / (1 + 10 ** (-20 / 400))
-    assert found.llr == pytest.approx(wins * math.log(chance / 0.5) + losses * math.log((1 - chance) / 0.5))
-
-
-def test_sprt_decides() -> None:
-    chances = random.Random(1)
-    strong = [chances.choice([0, 0.5, 0.625, 1, 1]) for _ in range(3000)]
-    assert sprt(strong, 0, 10).verdict == "H1"
-    assert sprt([1 - share for share in strong], 0, 10).verdict == "H0"
-    assert sprt(strong[:4], 0, 10).verdict == "continue"
-
-
-@pytest.mark.parametrize(
-    "numbers", [(5, 5), (5, 0), (0, 5, 0, 0.05), (0, 5, 0.5, 0.5), (0, math.inf), (0, 1e6)]
-)
-def test_tests_that_are_none(numbers: tuple[float, ...]) -> None:
-    with pytest.raises(UsageError):
-        sprt([1, 0], *numbers)
 
 
 def game(
@@ -137,10 +27,10 @@ def game(
     scoring: Scoring = EXPONENTIAL,
 ) -> GameRecord:
     score = GScore.parse(value)
-    settings = GameSettings(Variant.R_MOBILITY, FiftyMoveRule.LEGACY, False, scoring)
+    outcome = Adjudication(score, basis, GScore.parse(accrued or value))
     decisive = ("1-0" if score.white else "0-1") if score.rank == 0 else "1/2-1/2"
-    outcome = Outcome(score, basis, GScore.parse(accrued or value), settings, recorded=result or decisive)
-    return GameRecord("x.pgn", 1, white, black, outcome)
+    verdict = Verdict(outcome, scoring, FiftyMoveRule.LEGACY, False, result or decisive)
+    return GameRecord("x.pgn", 1, white, black, verdict)
 
 
 def places(games: Sequence[GameRecord], scheme: Scheme = Scheme.EXPONENTIAL) -> list[tuple[int, str]]:

@@ -1,0 +1,135 @@
+"""How much likelier results are with one strength than with another: generalised likelihood ratios.
+
+Nothing is assumed about how results come about, except how much they are worth on average: of all
+distributions of the results that agree with a strength, the one under which the observed results are
+likeliest stands for it. For a given mean that is the empirical likelihood of A. Owen. M. Van den Bergh has it
+for tests of chess programs in "Comparing the approximations for the generalized log likelihood ratio of a
+multinomial distribution" (proposition 1.1), and for a given mean divided by the standard deviation in
+"Comments on normalized Elo" (section 4.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.float64]
+
+UNSEEN: Final = 1e-3
+"""How often a result counts that might have been seen and was not: without it no strength would be too small
+for a side that has always won."""
+_HALVINGS: Final = 100
+_NARROWINGS: Final = 12
+_STEPS: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """How often which result was seen."""
+
+    values: Numbers
+    """Results from 0 to 1, the smallest first; float64, shape (n,)."""
+    counts: Numbers
+    """How often, :data:`UNSEEN` for those that were not; float64, shape (n,)."""
+
+    @classmethod
+    def of(cls, results: Iterable[float], possible: Sequence[float]) -> Sample:
+        """Return the sample of some results and of others that are possible, 0 and 1 among them."""
+        values, counts = np.unique(np.fromiter(results, dtype=np.float64), return_counts=True)
+        unseen = np.setdiff1d(np.array(possible), values)
+        order = np.argsort(np.concatenate([values, unseen]))
+        return cls(
+            np.concatenate([values, unseen])[order],
+            np.concatenate([counts, np.full(len(unseen), UNSEEN)])[order],
+        )
+
+    @property
+    def shares(self) -> Numbers:
+        """The share of each result."""
+        shares: Numbers = self.counts / self.counts.sum()
+        return shares
+
+    def with_mean(self, mean: float) -> Numbers:
+        """Return the likeliest distribution with a mean, between 0 and 1: float64, shape (n,)."""
+        return _tilted(self.values - mean, self.shares)
+
+    def with_ratio(self, ratio: float) -> Numbers:
+        """Return the likeliest distribution whose mean exceeds 1/2 by so many standard deviations.
+
+        :returns: float64, shape (n,).
+        """
+        if ratio == 0:
+            return self.with_mean(0.5)
+        if ratio < 0:  # seen by the other side
+            mirrored = Sample(1 - self.values[::-1], self.counts[::-1])
+            return mirrored.with_ratio(-ratio)[::-1]
+        return _with_positive_ratio(self.values, self.shares, ratio)
+
+    def log_ratio(self, first: Numbers, second: Numbers) -> float:
+        """Return the logarithm of how much likelier the sample is under the second distribution."""
+        return float(self.counts @ (np.log(second) - np.log(first)))
+
+
+def _tilted(excess: Numbers, shares: Numbers) -> Numbers:
+    """Return the likeliest distribution under which something has mean 0.
+
+    It is shares / (1 + t * excess) with the one t for which that is so, found by halving.
+
+    :param excess: of each result, of both signs: shape (..., n).
+    :param shares: observed share of each result, above 0: shape (n,).
+    """
+    low, high = -1 / excess.max(-1, keepdims=True), -1 / excess.min(-1, keepdims=True)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        above = (shares * excess / (1 + middle * excess)).sum(-1, keepdims=True) > 0
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    tilted: Numbers = shares / (1 + (low + high) / 2 * excess)
+    return tilted
+
+
+def _with_positive_ratio(values: Numbers, shares: Numbers, ratio: float) -> Numbers:
+    """Return the likeliest distribution whose mean is 1/2 and ratio times its standard deviation.
+
+    For a given deviation s, and the mean m that goes with it, a likeliest distribution is one of those tilted
+    by values - 1/2 - ratio * s / 2 * (1 + ((values - m) / s)^2). It is one if its mean is m indeed. Iterating
+    from m to the mean of what it leads to may go round in circles, or to a solution that is not the best. So
+    all deviations are tried, coarsely first, and each change of sign of the difference is narrowed down.
+    """
+    candidates = []
+    coarse = np.geomspace(1e-7, 0.5 / ratio if ratio > 1 else 0.5, _STEPS)
+    for low, high in _changes(values, shares, ratio, coarse):
+        bracket = (low, high)
+        for _ in range(_NARROWINGS):
+            found = _changes(values, shares, ratio, np.linspace(*bracket, 12))
+            if not found:
+                break
+            bracket = found[0]
+        candidates.append(_tried(values, shares, ratio, np.array([sum(bracket) / 2]))[1][0])
+    return max(candidates, key=lambda distribution: float(shares @ np.log(distribution)))
+
+
+def _changes(
+    values: Numbers, shares: Numbers, ratio: float, deviations: Numbers
+) -> list[tuple[float, float]]:
+    """Return neighbours among standard deviations between which the means' difference changes its sign."""
+    possible, tilted = _tried(values, shares, ratio, deviations)
+    differences = tilted @ values - (0.5 + ratio * deviations)
+    changed = possible[:-1] & possible[1:] & ((differences[:-1] > 0) != (differences[1:] > 0))
+    return [(float(deviations[at]), float(deviations[at + 1])) for at in np.flatnonzero(changed)]
+
+
+def _tried(
+    values: Numbers, shares: Numbers, ratio: float, deviations: Numbers
+) -> tuple[npt.NDArray[np.bool_], Numbers]:
+    """Return for which standard deviations there is a distribution, and the distributions, one in a row."""
+    spread = deviations[:, None]
+    surprise = (values - 0.5 - ratio * spread) / spread
+    excess = values - 0.5 - ratio * spread / 2 * (1 + surprise**2)
+    possible = (excess.max(-1) > 0) & (excess.min(-1) < 0)
+    tilted = np.full(excess.shape, np.nan)
+    tilted[possible] = _tilted(excess[possible], shares)
+    return possible, tilted

@@ -1,0 +1,128 @@
+"""Elo, against cuteRMob where it is right, against fastchess, and against formulas of its own."""
+
+import json
+import math
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tbgen.errors import UsageError
+from tbgen.games.standings import elo
+from tests.support.paths import DATA
+
+ROWS = [json.loads(line) for line in (DATA / "elo_and_sprt.jsonl").read_text().splitlines()]
+"""Elo and SPRT as cuteRMob computes them, its errors included."""
+
+shares = st.lists(st.sampled_from([0.0, 0.25, 0.4375, 0.5, 0.5625, 0.625, 0.75, 1.0]), min_size=2)
+
+
+def spread(points: float, squares: float, count: int) -> list[float]:
+    """Some points with the given sum and sum of squares."""
+    mean = points / count
+    deviation = math.sqrt(max(squares / count - mean * mean, 0) * count / 2)
+    return [mean + deviation, mean - deviation] + [mean] * (count - 2)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if "sq" in row], ids=lambda row: str(row["points"]))
+def test_elo_agrees_with_cutermob_and_margins_do_not(row: dict[str, float]) -> None:
+    games = spread(row["points"], row["sq"], int(row["n"]))
+    found = elo(games)
+    assert found.difference == pytest.approx(float(row["elo"]), abs=1e-9)
+    # cuteRMob takes the root mean square minus the mean for the deviation of the points.
+    mean = row["points"] / row["n"]
+    wrong = (math.sqrt(row["sq"] / row["n"]) - mean) / math.sqrt(row["n"])
+    assert row["stdev"] == pytest.approx(wrong, abs=1e-12)
+    right = math.sqrt(row["sq"] / row["n"] - mean * mean) / math.sqrt(row["n"])
+    if right > wrong + 1e-9:
+        assert found.margin > float(row["err"])
+
+
+def test_the_published_example() -> None:
+    """40 wins, 31 losses and 29 draws; cuteRMob prints +-19.5 and LOS 99.9."""
+    found = elo([1] * 40 + [0] * 31 + [0.5] * 29)
+    assert found.difference == pytest.approx(31.354042247812043)
+    assert found.margin == pytest.approx(58.06, abs=0.005)
+    assert found.superiority == pytest.approx(0.8586, abs=0.00005)
+    assert str(found) == "+31.4 +- 58.1"
+
+
+@given(shares)
+def test_elo_by_independent_means(points: list[float]) -> None:
+    found = elo(points)
+    mean, error = statistics.fmean(points), statistics.pstdev(points) / math.sqrt(len(points))
+    if not 0 < mean < 1:
+        assert found.difference == math.copysign(math.inf, mean - 0.5)
+        assert found.margin == math.inf
+        return
+    assert 1 / (1 + 10 ** (-found.difference / 400)) == pytest.approx(mean)
+    if error > 1e-12:
+        normal = statistics.NormalDist(mean, error)
+        assert found.superiority == pytest.approx(1 - normal.cdf(0.5), abs=1e-9)
+        low, high = normal.inv_cdf(0.025), normal.inv_cdf(0.975)
+        if low > 1e-6 and high < 1 - 1e-6:
+            width = 400 * math.log10(high / (1 - high)) - 400 * math.log10(low / (1 - low))
+            assert found.margin == pytest.approx(width / 2, rel=1e-5)
+        elif low < -1e-6 or high > 1 + 1e-6:
+            assert found.margin == math.inf
+
+
+def test_elo_of_little() -> None:
+    with pytest.raises(UsageError, match="there are no games"):
+        elo([])
+    assert str(elo([1, 1])) == "+inf +- unbounded"
+    assert str(elo([0.5] * 10)) == "+0.0 +- 0.0"
+    assert elo([0.5] * 10).superiority == 0.5
+    assert (elo([0.75]).margin, elo([0.75]).superiority) == (math.inf, 0.5)
+    assert (elo([1, 1]).normalised, elo([0, 0]).normalised) == (math.inf, -math.inf)
+    assert (elo([0.5] * 10).normalised, elo([0.5] * 10).normalised_margin) == (0, math.inf)
+    assert (elo([0.5]).normalised, elo([0.75]).normalised_margin) == (0, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "draws", "found"),
+    [
+        (76, 89, 123, {"normalised": -20.76, "normalised_margin": 40.13, "superiority": 0.1553}),
+        (136, 96, 111, {"normalised": 49.77, "normalised_margin": 36.77, "superiority": 0.9960}),
+        (136, 96, 111, {"difference": 40.70, "margin": 30.43}),
+        (34, 356, 0, {"normalised": -508.44, "normalised_margin": 34.48}),
+    ],
+)
+def test_elo_of_games_agrees_with_fastchess(
+    wins: int, losses: int, draws: int, found: dict[str, float]
+) -> None:
+    """Its figures (app/tests/elo_test.cpp), to the digits that it gives."""
+    measured = elo([1.0] * wins + [0.0] * losses + [0.5] * draws)
+    for name, expected in found.items():
+        assert getattr(measured, name) == pytest.approx(
+            expected, abs=0.00501 if abs(expected) > 1 else 5.1e-5
+        )
+
+
+@pytest.mark.parametrize(
+    ("pairs", "found"),
+    [
+        ((34, 54, 63, 64, 75), (57.94, 28.28, 55.58, 27.65, 1.0)),
+        ((332, 433, 498, 333, 334), (-9.17, 10.96, -8.64, 10.33, 0.0505)),
+        ((7895, 8757, 5685, 568, 9999), (-19.01, 2.65, -21.04, 2.95, 0.0)),
+    ],
+)
+def test_elo_of_pairs_agrees_with_fastchess(pairs: tuple[int, ...], found: tuple[float, ...]) -> None:
+    """Pairs of 0, 1/2, 1, 1 1/2 and 2 points."""
+    measured = elo([half / 4 for half, count in enumerate(pairs) for _ in range(count)], pairs=True)
+    values = (measured.normalised, measured.normalised_margin, measured.difference, measured.margin)
+    assert values == pytest.approx(found[:4], abs=0.00501)
+    assert measured.superiority == pytest.approx(found[4], abs=5.1e-5)
+
+
+@given(shares)
+def test_normalised_elo_is_the_mean_in_standard_deviations(points: list[float]) -> None:
+    found, spread = elo(points), statistics.pstdev(points)
+    if spread > 1e-9:
+        lead = (statistics.fmean(points) - 0.5) / spread
+        assert found.normalised == pytest.approx(lead * 800 / math.log(10), abs=1e-9)
+        assert found.normalised_margin == pytest.approx(1.959964 * 800 / math.log(10) / len(points) ** 0.5)
+        # Pairs of games that do not depend on each other spread less by the root of two.
+        pairs = [(one + other) / 2 for one in points for other in points]
+        assert elo(pairs, pairs=True).normalised == pytest.approx(found.normalised, abs=1e-9)
