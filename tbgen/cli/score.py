@@ -2,43 +2,61 @@
 
 import argparse
 import json
+import shutil
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tbgen.cli.games import add_adjudicating, adjudicator_of, reported
 from tbgen.cli.options import jobs_of
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError, quote
+from tbgen.files import write_file
 from tbgen.games.pgn.files import reading
 from tbgen.games.pgn.reader import RESULTS
-from tbgen.games.standings import GameRecord, Sprt, Standings, standings
+from tbgen.games.standings import GameRecord, LeftOut, Model, Order, Standings, standings
 from tbgen.games.standings.document import document
 from tbgen.games.standings.render import comma_separated, markdown, text
-from tbgen.games.standings.sections import sections
+from tbgen.games.standings.table import Table
+from tbgen.games.standings.tables import KEYS, overview, tables
 from tbgen.games.tagging import Adjudicator, Tally, tag_games
 from tbgen.scoring import Scheme
 from tbgen.text import counted
 
 _DESCRIPTION = """\
 Print what the games of PGN files add up to by r-mobility: standings with tiebreaks, points by every scoring,
-crosstable, Elo, histograms of results, and what exact adjudication by tables has changed.
+results by colour, crosstable, Elo by games and by pairs of games, histograms of results, and what exact
+adjudication by tables has changed.
 
 Games that tbgen has tagged count as their tags say, unless an option says how to referee them or they are
-tagged as played; all others are judged first, as tbgen tag does it. Games whose result is * are left out.
+tagged as unproven; all others are adjudicated first, as tbgen tag does it. Games whose result is *, and games
+that cannot be read, are left out and counted; if no other is left, the command fails. Players without a name
+are players of their own in each game.
 """
 _EPILOG = """\
 examples:
   tbgen score games.pgn
   tbgen score round1.pgn round2.pgn.gz --scoring komi --format html > standings.html
-  tbgen score match.pgn --sprt 0 5 0.05 0.05
+  tbgen score season.pgn --order tcec --format csv --out season
+  tbgen score match.pgn --sprt 0 5 0.05 0.05 --pairs
 """
 _FORMATS = ("text", "markdown", "csv", "json", "html")
+_WIDTH = 132
+"""Letters in a line where nobody says how wide the terminal is."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description, parser.epilog = _DESCRIPTION, _EPILOG
     parser.add_argument("files", nargs="*", metavar="FILE.pgn", help="the games; - for standard input")
+    parser.add_argument(
+        "--order",
+        choices=[order.value for order in Order],
+        default=Order.PERCENT.value,
+        help="by points per game, by points, or as TCEC has it: by points in chess, then direct encounters, "
+        "then points (default: %(default)s)",
+    )
     parser.add_argument(
         "--sprt",
         nargs="+",
@@ -47,9 +65,31 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "(alpha and beta default to 0.05)",
     )
     parser.add_argument(
+        "--sprt-model",
+        default=Model.LOGISTIC.value,
+        metavar="MODEL",
+        help="what ELO0 and ELO1 are: logistic, normalised, or bayesian as in Cute Chess "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--pairs", action="store_true", help="test pairs of games: same start, colours reversed"
+    )
+    parser.add_argument(
+        "--tables",
+        metavar="NAMES",
+        help=f"which tables to print, with commas between: {', '.join(KEYS)}; or all (default: all but "
+        "meetings and games, for CSV all)",
+    )
+    parser.add_argument(
         "--format", choices=_FORMATS, default="text", help="what to print (default: %(default)s)"
     )
     parser.add_argument("--json", action="store_true", help="the same as --format json")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="write each table to a CSV file in a directory, made if need be",
+    )
     parser.add_argument("--title", default="Standings by r-mobility", help="title of the HTML page")
     parser.add_argument(
         "--judge-again", action="store_true", help="judge games that are tagged as if they were not"
@@ -60,14 +100,39 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the standings of some files."""
     files, numbers = _files_and_numbers(arguments)
+    form = "json" if arguments.json else arguments.format
+    if arguments.out is not None and form != "csv":
+        raise UsageError("--out is for CSV files, one for each table: add --format csv")
+    model, wanted = Model.parse(arguments.sprt_model), _wanted(arguments.tables)
     adjudicator = adjudicator_of(arguments, trust_tags=not arguments.judge_again)
-    games = list(_records(files, adjudicator, jobs_of(arguments), strict=arguments.strict))
+    reader = _Reader(adjudicator, jobs_of(arguments), arguments.strict)
+    games = list(reader.records(files))
+    left_out = LeftOut(reader.unfinished, reader.tally.broken)
     if not games:
-        raise UsageError("there are no games to score")
-    result = standings(games, adjudicator.options.scheme or _common_scheme(games))
-    test = None if numbers is None else result.test(*numbers)
-    print(_rendered("json" if arguments.json else arguments.format, result, games, test, arguments.title))
+        raise UsageError(f"there are no games to score{_left_out_text(left_out, ': ')}")
+    result = standings(games, adjudicator.options.scheme or _common_scheme(games), Order(arguments.order))
+    test = None if numbers is None else result.test(*numbers, model=model, pairs=arguments.pairs)
+    _tell(result, left_out)
+    if form == "json":
+        print(json.dumps(document(result, left_out, test), indent=2))
+        return 0
+    keys = wanted or (set(KEYS) if form == "csv" else overview(result))
+    shown = [table for table in tables(result, left_out, test) if table.key in keys]
+    if arguments.out is None:
+        print(_rendered(form, result, shown, arguments.title))
+    else:
+        _write(arguments.out, shown)
     return 0
+
+
+def _wanted(names: str | None) -> set[str] | None:
+    """Return the keys of the tables that are asked for, None if the format is to decide."""
+    if names is None or names == "all":
+        return None if names is None else set(KEYS)
+    wanted = {name.strip() for name in names.split(",")}
+    for name in sorted(wanted - set(KEYS)):
+        raise UsageError(f"{quote(name)} is no table of standings: expected some of {', '.join(KEYS)}")
+    return wanted
 
 
 def _files_and_numbers(arguments: argparse.Namespace) -> tuple[list[str], list[float] | None]:
@@ -90,24 +155,48 @@ def _files_and_numbers(arguments: argparse.Namespace) -> tuple[list[str], list[f
     return files, numbers
 
 
-def _records(
-    files: Sequence[str], adjudicator: Adjudicator, jobs: int, *, strict: bool
-) -> Iterator[GameRecord]:
-    unfinished, tally = 0, Tally()
-    for name in files:
-        place = f"{name}, " if len(files) > 1 else ""
-        with reading(name) as source:
-            games = tag_games(source, adjudicator, jobs=jobs)
-            for game in reported(games, source, tally, "left out", strict=strict, place=place):
-                record = GameRecord.of(Path(name).name, game)
-                if record is None:
-                    continue
-                if record.classical in RESULTS:
-                    yield record
-                else:
-                    unfinished += 1
-    if unfinished:
-        say(f"tbgen: {counted(unfinished, 'game')} without a result left out")
+@dataclass(slots=True)
+class _Reader:
+    """Reads the games of files, and counts those that do not count."""
+
+    adjudicator: Adjudicator
+    jobs: int
+    strict: bool
+    tally: Tally = field(default_factory=Tally)
+    unfinished: int = 0
+
+    def records(self, files: Sequence[str]) -> Iterator[GameRecord]:
+        """Yield the games that have a result."""
+        names = Counter(Path(path).name for path in files)
+        for path in files:
+            name = Path(path).name
+            place = f"{path}, " if len(files) > 1 else ""
+            with reading(path) as source:
+                games = tag_games(source, self.adjudicator, jobs=self.jobs)
+                for game in reported(games, source, self.tally, "left out", strict=self.strict, place=place):
+                    record = GameRecord.of(name if names[name] == 1 else path, game)
+                    if record is None:
+                        continue
+                    if record.classical in RESULTS:
+                        yield record
+                    else:
+                        self.unfinished += 1
+
+
+def _tell(result: Standings, left_out: LeftOut) -> None:
+    """Tell on stderr what does not count as one might think."""
+    nameless = sum(game.nameless for game in result.games)
+    if nameless:
+        say(f"tbgen: {counted(nameless, 'player')} without a name: each counts as a player of its own")
+    if left_out.total:
+        say(f"tbgen: {counted(len(result.games), 'game')} scored{_left_out_text(left_out, '; ')}")
+
+
+def _left_out_text(left_out: LeftOut, before: str) -> str:
+    """Return how many games are left out, and why; nothing if none is."""
+    counts = (("without a result", left_out.unfinished), ("broken", left_out.broken))
+    reasons = [f"{count:,} {reason}" for reason, count in counts if count]
+    return f"{before}{' and '.join(reasons)} left out" if reasons else ""
 
 
 def _common_scheme(games: Sequence[GameRecord]) -> Scheme:
@@ -119,16 +208,26 @@ def _common_scheme(games: Sequence[GameRecord]) -> Scheme:
     return Scheme.EXPONENTIAL
 
 
-def _rendered(form: str, result: Standings, games: list[GameRecord], test: Sprt | None, title: str) -> str:
+def _rendered(form: str, result: Standings, shown: Sequence[Table], title: str) -> str:
     match form:
-        case "json":
-            return json.dumps(document(result, games, test), indent=2)
         case "html":
             from tbgen.games.standings.page import page
 
-            return page(result, list(sections(result, test)), title)
+            return page(result, shown, title)
         case "csv":
-            return "\n".join(comma_separated(sections(result, test)))
+            return "\n".join(f"{table.title}\n{comma_separated(table)}" for table in shown)
         case "markdown":
-            return "\n".join(markdown(sections(result, test)))
-    return "\n".join(text(sections(result, test))).rstrip()
+            return "\n".join(markdown(shown))
+    return "\n".join(text(shown, shutil.get_terminal_size((_WIDTH, 24)).columns)).rstrip()
+
+
+def _write(directory: Path, shown: Sequence[Table]) -> None:
+    """Write each table to a file of its own, and tell their names."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{quote(str(directory))} cannot be a directory: {error.strerror}") from None
+    for table in shown:
+        path = directory / f"{table.key}.csv"
+        write_file(path, comma_separated(table).encode())
+        print(path)

@@ -62,6 +62,7 @@ _SETTINGS: Final[Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 10,
     "hatch.linewidth": 0.7,
+    "text.parse_math": False,
     "text.color": INK,
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,

@@ -4,12 +4,15 @@ import csv
 import io
 import json
 import re
+from base64 import b64decode
 from pathlib import Path
+from xml.etree import ElementTree
 
 import html5lib
 import pytest
 
 from tbgen.cli.main import main
+from tbgen.games.standings.tables import KEYS
 from tests.support.paths import DATA
 
 MATCH = str(DATA / "g01_exp_default.pgn")
@@ -71,28 +74,47 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
         "145.6",
         "95.2%",
     ] in rows
-    assert ["1", "sf", "7.8086/12"] in rows
+    assert ["1", "sf", "7.8086", "of", "12"] in rows
     assert ["repetition", "4"] in rows
     assert ["verdict", "continue"] in rows
     assert [line for line in lines if line.endswith(" ")] == []
 
 
 def test_every_format_has_the_same_tables(capsys: pytest.CaptureFixture[str]) -> None:
-    sections = [part.splitlines() for part in answer(capsys, MATCH, "--format", "csv").strip().split("\n\n")]
-    titles = [section[0] for section in sections]
-    assert titles[:3] == ["Standings", "Points by every scoring", "Crosstable"]
-    tables = [list(csv.reader(section[1:])) for section in sections]
-    assert all(len({len(row) for row in table}) == 1 for table in tables)
-    rows = [line.split() for line in answer(capsys, MATCH).splitlines()]
-    markdown = answer(capsys, MATCH, "--format", "markdown")
-    page = answer(capsys, MATCH, "--format", "html")
-    assert [line[3:] for line in markdown.splitlines() if line.startswith("## ")] == titles
-    assert re.findall("<h2>(.*?)</h2>", page) == titles
-    for table in tables:
-        for row in table:
-            assert f"| {' | '.join(row)} |" in markdown
+    words = (MATCH, "--sprt", "0", "50", "--tables", "all", "--format")
+    markdown = answer(capsys, *words, "markdown").split("## ")[1:]
+    tables = {
+        part.splitlines()[0]: [
+            [cell.replace("\\", "") for cell in line[2:-2].split(" | ")]
+            for line in part.splitlines()
+            if line.startswith("| ")
+        ]
+        for part in markdown
+    }
+    assert list(tables)[:3] == ["Standings", "Points by every scoring", "Elo by games and by pairs"]
+    assert len(tables) == 11
+    assert all(len({len(row) for row in table}) == 1 for table in tables.values())
+    rows = [line.split() for line in answer(capsys, *words, "text").splitlines()]
+    page = answer(capsys, *words, "html")
+    sections = [part.splitlines() for part in answer(capsys, *words, "csv").strip().split("\n\n")]
+    assert re.findall("<h2>(.*?)</h2>", page) == list(tables) == [section[0] for section in sections]
+    for section in sections:
+        table, numbers = tables[section[0]], list(csv.reader(section[1:]))
+        assert [len(row) for row in numbers] == [len(row) for row in table if row[0] != "---"]
+        for row in table[2:]:
             assert " ".join(row).split() in rows
             assert all(f">{cell}</t" in page for cell in row)
+        for row, shown in zip(numbers[1:], table[2:], strict=True):
+            assert all(same(cell, text) for cell, text in zip(row, shown, strict=True)), row
+
+
+def same(cell: str, shown: str) -> bool:
+    """Whether a cell of a CSV file is what readers see, which may be rounded."""
+    if cell == shown:
+        return True
+    text = shown.strip("()%").removesuffix(" of 12").replace("unbounded", "inf")
+    hundred = float(cell) == pytest.approx(float(text) / 100, abs=6e-4)
+    return hundred or float(cell) == pytest.approx(float(text), abs=0.051)
 
 
 def test_the_page_is_whole_and_safe(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -102,10 +124,15 @@ def test_the_page_is_whole_and_safe(capsys: pytest.CaptureFixture[str], tmp_path
     path.write_text(f'[White "{name}"]\n[Black "B|C*"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n')
     page = answer(capsys, str(path), "--format", "html", "--title", evil)
     html5lib.HTMLParser(strict=True).parse(page)
-    assert not re.search(r"(src|href)=|url\(|@import", page)
+    images = re.findall(r'<img src="data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)" alt="[^"<>]*">', page)
+    assert len(images) == page.count("<img") == 3  # no Elo of a single game that was lost
+    assert not re.search(r"(src|href)=(?!\"data:)|url\(|@import", page)
+    for image in images:
+        drawing = b64decode(image).decode()
+        assert not re.search(r"<script|href=\"(?!#)|@import", drawing)
+        ElementTree.fromstring(drawing)
     assert page.startswith("<!DOCTYPE html>")
     assert "<script" not in page
-    assert page.count("<svg") == 3  # no Elo of a single game that was lost
     assert "&lt;script&gt;" in page
     markdown = answer(capsys, str(path), "--format", "markdown")
     assert "B\\|C\\*" in markdown
@@ -148,7 +175,7 @@ def test_broken_games_are_left_out(capsys: pytest.CaptureFixture[str], tmp_path:
     assert main(["score", str(path), "--json"]) == 0
     output = capsys.readouterr()
     assert len(json.loads(output.out)["games"]) == 1
-    assert output.err == "tbgen: game 1, line 3, ply 2: 'e4' is not a legal move; left out\n"
+    assert output.err.splitlines()[0] == "tbgen: game 1, line 3, ply 2: 'e4' is not a legal move; left out"
     assert main(["score", str(path), "--strict"]) == 2
     assert capsys.readouterr().out == ""
 
@@ -166,6 +193,16 @@ def test_broken_games_are_left_out(capsys: pytest.CaptureFixture[str], tmp_path:
         ([MATCH, "--format", "pdf"], 2, "invalid choice"),
         (["nothing.pgn"], 2, "there is no file 'nothing.pgn'"),
         (["/dev/null"], 2, "there are no games to score"),
+        ([MATCH, "--order", "elo"], 2, "invalid choice"),
+        (
+            [MATCH, "--tables", "standings,elo"],
+            2,
+            "'elo' is no table of standings: expected some of standings",
+        ),
+        ([MATCH, "--sprt", "0", "5", "--sprt-model", "x"], 2, "'x' is no model of a test: expected one of"),
+        ([MATCH, "--sprt", "0", "5", "--sprt-model", "bayesian", "--pairs"], 2, "Bayes-Elo knows no pairs"),
+        ([MATCH, "--out", "x"], 2, "--out is for CSV files, one for each table: add --format csv"),
+        ([MATCH, "--format", "csv", "--out", MATCH], 2, "cannot be a directory: File exists"),
     ],
 )
 def test_bad_input(capsys: pytest.CaptureFixture[str], words: list[str], code: int, sentence: str) -> None:
@@ -188,3 +225,152 @@ def test_csv_quotes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path.write_text('[White "A, the first"]\n[Black "B"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n')
     rows = list(csv.reader(io.StringIO(answer(capsys, str(path), "--format", "csv"))))
     assert ["2", "A, the first", "1"] in [row[:3] for row in rows]
+
+
+def test_what_is_left_out_is_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "x.pgn"
+    path.write_text('[White "A"]\n[Black "B"]\n\n1. e4 e4 1-0\n\n1. e4 *\n\n1. d4 *\n\n')
+    assert main(["score", str(path)]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "tbgen: there are no games to score: 2 without a result and 1 broken left out"
+    )
+    with path.open("a") as file:
+        file.write('[White "A"]\n[Black "B"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n')
+    assert main(["score", str(path), "--json"]) == 0
+    output = capsys.readouterr()
+    assert json.loads(output.out)["left_out"] == {"unfinished": 2, "broken": 1}
+    assert output.err.splitlines()[-1] == "tbgen: 1 game scored; 2 without a result and 1 broken left out"
+    assert main(["score", str(path)]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["no", "result", "(*)", "2"] in rows
+    assert ["broken", "1"] in rows
+
+
+def test_json_is_exact_and_complete(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "x.pgn"
+    path.write_text(
+        '[White "A"]\n[Black "B"]\n[RMobilityResult "-G8.5"]\n[RMobilityBasis "repetition"]\n'
+        '[RMobilityAccrued "-G8.5"]\n[RMobilityFiftyMoveRule "legacy"]\n\n1/2-1/2\n'
+    )
+    document = json.loads(answer(capsys, str(path), "--json", "--order", "tcec"))
+    assert (document["order"], document["games_per_player"]) == ("tcec", {"least": 1, "most": 1})
+    assert document["left_out"] == {"unfinished": 0, "broken": 0}
+    (game,) = document["games"]
+    assert game["points"] == {"white": 0.5 - 0.5**18, "black": 0.5 + 0.5**18, "lead": -(0.5**17)}
+    best, other = document["players"]
+    assert (best["name"], best["points"]["exponential"], best["lead"]) == ("B", 0.5 + 0.5**18, 0.5**17)
+    assert (best["share"], best["classical"], other["lead"]) == (0.5 + 0.5**18, 0.5, -(0.5**17))
+    assert best["colours"]["black"] == {
+        "games": 1,
+        "wins": 0,
+        "draws": 1,
+        "losses": 0,
+        "points": 0.5 + 0.5**18,
+    }
+    assert best["colours"]["white"]["games"] == 0
+    assert best["meetings"]["A"]["pairs"] == {"count": 0, "pentanomial": [0] * 5, "elo": None}
+    rows = [line.split() for line in answer(capsys, str(path)).splitlines()]
+    assert ["1", "B", "1", "0.500004", "50.0", "0", "1", "0"] in [row[:8] for row in rows]
+    assert ["2", "A", "1", "0.499996", "50.0", "0", "1", "0"] in [row[:8] for row in rows]
+
+
+def test_pairs_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    document = json.loads(answer(capsys, MATCH, "--json", "--sprt", "0", "50", "--pairs"))
+    best = document["players"][0]
+    assert best["pairs"]["count"] == 6
+    assert best["pairs"]["pentanomial"] == [0, 0, 3, 1, 2]
+    assert best["pairs"]["elo"]["difference"] == pytest.approx(best["elo"]["difference"])
+    assert best["meetings"]["greedy"]["pairs"] == best["pairs"]
+    test = document["sprt"]
+    assert (test["model"], test["unit"], test["count"]) == ("logistic", "pairs", 6)
+    assert 0 < test["llr"] < test["upper"]
+
+
+def test_an_unbeaten_side_is_tested(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "x.pgn"
+    path.write_text('[White "A"]\n[Black "B"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n' * 30)
+    words = (str(path), "--sprt", "0", "50")
+    assert "LLR" in answer(capsys, *words)
+    plain, other, old = (
+        json.loads(answer(capsys, *words, "--json", "--sprt-model", model))["sprt"]
+        for model in ("logistic", "normalized", "bayesian")
+    )
+    assert (plain["verdict"], other["verdict"], old["verdict"]) == ("H0", "H0", "continue")
+    assert old["llr"] == 0
+    told = " ".join(answer(capsys, *words, "--sprt-model", "bayesian").split())
+    assert "There is no ratio before one win and one loss; the other models have one." in told
+
+
+def test_each_table_to_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    directory = tmp_path / "season" / "tables"
+    files = answer(capsys, MATCH, "--format", "csv", "--out", str(directory)).split()
+    assert files == [str(directory / f"{key}.csv") for key in KEYS if (directory / f"{key}.csv").exists()]
+    assert {Path(name) for name in files} == set(directory.iterdir())
+    found = {path.stem: list(csv.DictReader(io.StringIO(path.read_text()))) for path in directory.iterdir()}
+    assert set(found) == set(KEYS) - {"left_out", "changed_games", "changed_players", "sprt"}
+    best = found["standings"][0]
+    assert (best["player"], best["place"], float(best["points"])) == ("sf", "1", 7.80859375)
+    assert float(best["share"]) == 7.80859375 / 12
+    assert [row["greedy"] for row in found["crosstable"]] == ["7.80859375", ""]
+    games = found["games"]
+    assert sum(float(game["points"]) for game in games if game["white"] == "sf") == 4.5625
+    assert [game["result"] for game in games][:4] == ["G1.5", "G3.5", "G0.0", "-G0.0"]
+    assert [row["points"] for row in found["colours"]][:2] == ["4.5625", "3.24609375"]
+    for rows in found.values():
+        assert all(None not in row and None not in row.values() for row in rows)
+    assert answer(capsys, MATCH, "--format", "csv", "--out", str(directory), "--tables", "games").split() == [
+        str(directory / "games.csv")
+    ]
+
+
+def test_players_without_a_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.pgn").write_text('[Black "B"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n')
+    paths = [str(tmp_path / folder / "x.pgn") for folder in ("one", "two")]
+    assert main(["score", *paths, "--json"]) == 0
+    output = capsys.readouterr()
+    names = [player["name"] for player in json.loads(output.out)["players"]]
+    assert names == ["B", *(f"? ({path} 1, White)" for path in paths)]
+    assert output.err == "tbgen: 2 players without a name: each counts as a player of its own\n"
+
+
+def test_many_players_fit_the_terminal(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"Engine {number:02}" for number in range(32)]
+    games = [
+        f'[White "{white}"]\n[Black "{black}"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n'
+        for white in names
+        for black in names
+        if white != black
+    ]
+    path = tmp_path / "x.pgn"
+    path.write_text("\n".join(games))
+    for columns in (80, 110, 250):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        lines = answer(capsys, str(path)).splitlines()
+        assert columns - 20 < max(map(len, lines)) <= columns
+        cells = re.findall(r"1 of 2", "\n".join(lines))
+        assert len(cells) == 32 * 31
+    monkeypatch.setenv("COLUMNS", "110")
+    heads = [line for line in answer(capsys, str(path)).splitlines() if re.fullmatch(r"player( +\d+)+", line)]
+    assert [number for head in heads for number in head.split()[1:]] == [str(n) for n in range(1, 33)]
+
+
+def test_the_order_of_tcec_shows_what_it_looks_at(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = answer(capsys, MATCH, "--order", "tcec").splitlines()
+    head = next(line.split() for line in lines if line.startswith("   player"))
+    assert head[:5] == ["player", "games", "classical", "direct", "points"]
+    assert ["1", "sf", "12", "8.5", "7.8086", "65.1"] in [line.split()[:6] for line in lines]
+    assert "Players are ordered by points in chess (classical)" in " ".join(lines)
+
+
+def test_unequal_numbers_of_games_are_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "x.pgn"
+    pairings = [("A", "D"), ("B", "D"), ("B", "C"), ("C", "B")]
+    path.write_text("\n".join(f'[White "{w}"]\n[Black "{b}"]\n\n1. e4 e5 1-0\n' for w, b in pairings))
+    told = " ".join(answer(capsys, str(path)).split())
+    assert "unequal numbers of games, 1 to 3: they are ordered by points per game (%), not by points" in told
+    told = " ".join(answer(capsys, str(path), "--order", "points").split())
+    assert "ordered by points, although they have unequal numbers of games, 1 to 3" in told

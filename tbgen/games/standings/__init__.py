@@ -1,17 +1,23 @@
 """What the games of a tournament add up to: standings, crosstables, Elo, SPRT, histograms."""
 
 from tbgen.games.standings.elo import Elo, elo
-from tbgen.games.standings.places import Change, Meeting, Player, Standings, standings
+from tbgen.games.standings.places import Order
+from tbgen.games.standings.players import Meeting, Pairs, Player, Results
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.sprt import Model, Sprt, sprt
+from tbgen.games.standings.tournament import Change, LeftOut, Standings, standings
 
 __all__ = [
     "Change",
     "Elo",
     "GameRecord",
+    "LeftOut",
     "Meeting",
     "Model",
+    "Order",
+    "Pairs",
     "Player",
+    "Results",
     "Sprt",
     "Standings",
     "elo",

@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-import jinja2
+from markupsafe import Markup
 
-from tbgen.games.standings.places import Standings
 from tbgen.games.standings.plots import elo_plot, histogram_plot, points_plot
-from tbgen.games.standings.sections import Section
+from tbgen.games.standings.table import Table
+from tbgen.games.standings.tournament import Standings
+from tbgen.html.environment import environment
+from tbgen.text import counted
+
+_MOST_HISTOGRAMS = 32
+"""Players, the best first, who have a histogram of their results."""
 
 
-def page(result: Standings, sections: Sequence[Section], title: str) -> str:
-    """Return the page: all tables, with plots of points, Elo and results."""
-    plots: dict[str, list[str]] = defaultdict(list)
-    plots["Standings"] = [points_plot(result), elo_plot(result)]
-    plots["Results that the player holds"] = [histogram_plot(player) for player in result.players]
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("tbgen.games.standings", "."),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    players = len(result.players)
+def page(result: Standings, tables: Sequence[Table], title: str) -> str:
+    """Return the page: tables, with plots of points, Elo and results.
+
+    :raises MissingExtraError: without the packages of the extra ``report``.
+    """
+    plots: dict[str, list[Markup]] = defaultdict(list)
+    plots["standings"] = [points_plot(result), *elo_plot(result)]
+    plots["given"] = [histogram_plot(player) for player in result.players[:_MOST_HISTOGRAMS]]
     summary = (
-        f"{result.games} games of {players} players, scored by r-mobility ({result.scheme.value} points)."
+        f"{counted(len(result.games), 'game')} of {counted(len(result.players), 'player')}, scored by "
+        f"r-mobility ({result.scheme.value} points)."
     )
-    return environment.get_template("page.html.jinja").render(
-        title=title, summary=summary, sections=sections, plots=plots
-    )
+    template = environment("tbgen.games.standings").get_template("standings.html.jinja")
+    return template.render(title=title, summary=summary, tables=tables, plots=plots)

@@ -1,85 +1,96 @@
-"""Plots of standings as SVG that takes the colours of the page around it."""
+"""Plots of standings, as images within a page."""
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from html import escape
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final
 
-from tbgen.games.standings.places import Player, Standings
+from tbgen.games.standings.players import Player
+from tbgen.games.standings.table import elo_text, margin_text
+from tbgen.games.standings.tournament import Standings
+from tbgen.html.plots import FIRST, FIRST_FILL, INK, SECOND_FILL, SOFT, bare, embedded, figure, svg
 from tbgen.score import GScore
 
-_WIDTH: Final = 720
-_LEFT: Final = 215
-_ROW: Final = 24
-_BARS: Final = 120
+if TYPE_CHECKING:
+    from markupsafe import Markup
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 _LAST: Final = 17
 """Rank of the last bar of a histogram, G8.5 and more: what a lone king gives at the least."""
 _NAME: Final = 26
 """Letters of a name that have room beside a plot."""
+_ROW: Final = 0.3
+"""Inches for a player."""
 
 
-def points_plot(result: Standings) -> str:
+def points_plot(result: Standings) -> Markup:
     """Return bars of the share of points that each player has made."""
-    parts = []
-    for place, player in enumerate(result.players):
-        share = math.fsum(player.shares) / player.games
-        middle = place * _ROW + _ROW / 2
-        parts += [
-            _label(player.name, middle),
-            f'<rect class="bar" x="{_LEFT}" y="{middle - 7:.1f}" height="14" width="{share * 420:.1f}"/>',
-            _text(_LEFT + share * 420 + 6, middle + 4, f"{share:.1%}"),
-        ]
-    return _figure("Share of points", len(result.players) * _ROW, parts)
+    players = result.players
+    with figure(9, 1 + _ROW * len(players)) as drawing:
+        panel = _rows(drawing, [player.name for player in players])
+        shares = [float(player.results.share) for player in players]
+        places = range(len(players))
+        bars = panel.barh(places, shares, color=FIRST_FILL, edgecolor=INK, linewidth=0.6, height=0.6)
+        panel.bar_label(bars, [f"{share:.1%}" for share in shares], padding=4, fontsize=9)
+        panel.set_xlim(0, 1.08)
+        panel.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+        panel.set_xlabel("share of points")
+        return _image(drawing, "Share of points of each player")
 
 
-def elo_plot(result: Standings) -> str:
-    """Return the Elo difference of each player with its margin; players without a finite one are left out."""
+def elo_plot(result: Standings) -> Iterator[Markup]:
+    """Yield the Elo difference of each player with its margin; players without a finite one are left out.
+
+    Nothing is drawn if there is none. An unbounded margin goes from edge to edge.
+    """
     known = [player for player in result.players if math.isfinite(player.elo.difference)]
     if not known:
-        return ""
-    reach = max(20.0, *(abs(player.elo.difference) + _finite(player.elo.margin) for player in known))
-    scale, zero = 165 / reach, _LEFT + 175
-    height = len(known) * _ROW
-    parts = [f'<line class="axis" x1="{zero}" x2="{zero}" y1="0" y2="{height}"/>']
-    for place, player in enumerate(known):
-        middle = place * _ROW + _ROW / 2
-        at = zero + player.elo.difference * scale
-        # An unbounded margin goes from edge to edge.
-        margin = player.elo.margin * scale if math.isfinite(player.elo.margin) else 2 * _WIDTH
-        ends = f'x1="{max(at - margin, zero - 175):.1f}" x2="{min(at + margin, zero + 170):.1f}"'
-        parts += [
-            _label(player.name, middle),
-            f'<line class="margin" {ends} y1="{middle}" y2="{middle}"/>',
-            f'<circle class="bar" cx="{at:.1f}" cy="{middle}" r="5"/>',
-            _text(_LEFT + 352, middle + 4, str(player.elo)),
-        ]
-    return _figure("Elo against the field, with 95 % margins", height, parts)
+        return
+    margins = [player.elo.margin if math.isfinite(player.elo.margin) else 0.0 for player in known]
+    reach = 1.1 * max(
+        20.0, *(abs(player.elo.difference) + margin for player, margin in zip(known, margins, strict=True))
+    )
+    with figure(9, 1 + _ROW * len(known)) as drawing:
+        panel = _rows(drawing, [player.name for player in known])
+        panel.axvline(0, color=INK, linewidth=0.8)
+        for place, player in enumerate(known):
+            difference, margin = player.elo.difference, player.elo.margin
+            ends = max(difference - margin, -reach), min(difference + margin, reach)
+            panel.plot(ends, (place, place), color=FIRST, linewidth=2.5, solid_capstyle="butt")
+            panel.plot(difference, place, marker="o", color=FIRST)
+            text = f"{elo_text(difference)} ± {margin_text(margin)}"
+            panel.annotate(text, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=9)
+        panel.set_xlim(-reach, reach)
+        panel.set_xlabel("Elo against the field, with 95 % margins")
+        yield _image(drawing, "Elo of each player against the field, with 95 % margins")
 
 
-def histogram_plot(player: Player) -> str:
+def histogram_plot(player: Player) -> Markup:
     """Return how often which score was the result, the player's own upwards and the opponents' downwards."""
     given, suffered = _together(player.given), _together(player.suffered)
-    ranks = range(_LAST + 1)
-    most = max([*given.values(), *suffered.values(), 1])
-    step = min(48.0, (_WIDTH - 20) / max(len(ranks), 1))
-    parts = [f'<line class="axis" x1="0" x2="{_WIDTH}" y1="{_BARS + 9}" y2="{_BARS + 9}"/>']
-    for place, rank in enumerate(ranks):
-        left = 10 + place * step
-        up, down = (_BARS - 16) * given[rank] / most, (_BARS - 16) * suffered[rank] / most
-        width = f'width="{step * 0.7:.1f}"'
-        parts.append(f'<rect class="bar" x="{left:.1f}" y="{_BARS - up:.1f}" height="{up:.1f}" {width}/>')
-        parts.append(f'<rect class="other" x="{left:.1f}" y="{_BARS + 18}" height="{down:.1f}" {width}/>')
-        middle = left + step * 0.35
-        name = f"{GScore(rank, True).g}{'+' if rank == _LAST else ''}"
-        parts.append(_text(middle, _BARS + 13, name, anchor="middle"))
-        if given[rank]:
-            parts.append(_text(middle, _BARS - up - 4, str(given[rank]), anchor="middle"))
-        if suffered[rank]:
-            parts.append(_text(middle, _BARS + 30 + down, str(suffered[rank]), anchor="middle"))
-    return _figure(f"Results of {player.name}: held above, suffered below", 2 * _BARS + 20, parts)
+    with figure(9, 2.6) as drawing:
+        panel = drawing.subplots()
+        drawing.subplots_adjust(left=0.08, right=0.99, top=0.88, bottom=0.12)
+        ranks = range(_LAST + 1)
+        for counts, way, colour, hatch in ((given, 1, FIRST_FILL, None), (suffered, -1, SECOND_FILL, "////")):
+            heights = [way * counts[rank] for rank in ranks]
+            bars = panel.bar(ranks, heights, color=colour, edgecolor=INK, linewidth=0.6, hatch=hatch)
+            labels = [str(counts[rank]) if counts[rank] else "" for rank in ranks]
+            panel.bar_label(bars, labels, padding=2, fontsize=8)
+        panel.axhline(0, color=INK, linewidth=0.8)
+        panel.margins(y=0.15)
+        names = [f"{GScore(rank, True)}{'+' if rank == _LAST else ''}" for rank in ranks]
+        panel.set_xticks(ranks, names, fontsize=8)
+        panel.locator_params(axis="y", integer=True)
+        panel.yaxis.set_major_formatter(lambda count, _: f"{abs(count):g}")
+        panel.set_ylabel("games")
+        panel.set_title(f"{_short(player.name)}: results held above, suffered below", fontsize=10, loc="left")
+        bare(panel)
+        return _image(drawing, f"Results of {player.name}, by G-score: held above, suffered below")
 
 
 def _together(held: Mapping[bool, Mapping[int, int]]) -> Counter[int]:
@@ -91,22 +102,23 @@ def _together(held: Mapping[bool, Mapping[int, int]]) -> Counter[int]:
     return counts
 
 
-def _figure(title: str, height: float, parts: Iterable[str]) -> str:
-    return (
-        f"<figure><figcaption>{escape(title)}</figcaption>"
-        f'<svg viewBox="0 0 {_WIDTH} {height:.0f}" role="img" aria-label="{escape(title)}">'
-        f"{''.join(parts)}</svg></figure>"
-    )
+def _rows(drawing: Figure, names: list[str]) -> Axes:
+    """Return a panel with a row for each player, the best above."""
+    panel = drawing.subplots()
+    height = 1 + _ROW * len(names)
+    drawing.subplots_adjust(left=0.24, right=0.84, top=1 - 0.15 / height, bottom=0.6 / height)
+    panel.set_yticks(range(len(names)), [_short(name) for name in names])
+    panel.set_ylim(len(names) - 0.5, -0.5)
+    panel.grid(axis="x", color=SOFT, linewidth=0.3)
+    bare(panel)
+    return panel
 
 
-def _label(name: str, middle: float) -> str:
-    short = name if len(name) <= _NAME else name[: _NAME - 1] + "…"
-    return _text(_LEFT - 8, middle + 4, short, anchor="end")
+def _short(name: str) -> str:
+    return name if len(name) <= _NAME else name[: _NAME - 1] + "…"
 
 
-def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
-
-
-def _finite(margin: float) -> float:
-    return margin if math.isfinite(margin) else 0.0
+def _image(drawing: Figure, alternative: str) -> Markup:
+    with warnings.catch_warnings():  # letters that matplotlib's font lacks: the reader's browser has others
+        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
+        return embedded(svg(drawing), alternative)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 
-from tbgen.errors import printable
+from tbgen.errors import UsageError, printable
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.tagging.tagged import TaggedGame
 from tbgen.score import GScore
-from tbgen.scoring import Points, Scheme, Scoring
+from tbgen.scoring import Scheme, Scoring
+
+_UNKNOWN = ("", "?", "-")
+"""What a tag says that says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,17 +25,44 @@ class GameRecord:
     number: int
     """In the file, counted from 1."""
     white: str
+    """A name; or, of a player without one, a question mark with file, game and colour: nobody knows whether
+    two of them are the same."""
     black: str
     outcome: Outcome
+    round: str = ""
+    """As the tag says; empty if it says nothing."""
+    start: str = ""
+    """Board, side to move, castling rights and en passant square of the start; empty for the usual one."""
 
     @classmethod
     def of(cls, file: str, game: TaggedGame) -> GameRecord | None:
-        """Return the record of a game, None of a broken one."""
+        """Return the record of a game, None of a broken one.
+
+        :param file: what to call the file.
+        """
         if game.outcome is None:
             return None
-        tags = {tag.name: tag.value for tag in reversed(game.raw.tags)}
-        white, black = (printable(tags.get(side, "?")) for side in ("White", "Black"))
-        return cls(printable(file), game.raw.number, white, black, game.outcome)
+        file = printable(file)
+        tags = {tag.name: printable(tag.value).strip() for tag in reversed(game.raw.tags)}
+        names = []
+        for side in ("White", "Black"):
+            name = tags.get(side, "?")
+            names.append(f"? ({file} {game.raw.number}, {side})" if name in _UNKNOWN else name)
+        number = tags.get("Round", "?")
+        return cls(
+            file,
+            game.raw.number,
+            names[0],
+            names[1],
+            game.outcome,
+            "" if number in _UNKNOWN else number,
+            " ".join(tags.get("FEN", "").split()[:4]),
+        )
+
+    @property
+    def nameless(self) -> int:
+        """How many of the two players have no name."""
+        return sum(name.startswith("? (") for name in (self.white, self.black))
 
     @property
     def classical(self) -> str:
@@ -43,10 +76,30 @@ class GameRecord:
         """The result."""
         return self.outcome.value
 
-    def points(self, scheme: Scheme, value: GScore | None = None) -> Points:
-        """Return the points of the result, or of another one, with the game's own cutoff and komi.
+    @property
+    def leads(self) -> Mapping[Scheme, Fraction | None]:
+        """White's points minus Black's by every scheme; None where there are none for the game's komi."""
+        return _leads(self.outcome.settings.scoring, self.value)
+
+    def share(self, scheme: Scheme, value: GScore | None = None) -> Fraction:
+        """Return White's points, exactly, for the result or another one, by the game's own cutoff and komi.
 
         :raises UsageError: if the scheme has no points for the game's komi.
         """
         own = self.outcome.settings.scoring
-        return Scoring(scheme, own.cutoff, own.komi).points(self.value if value is None else value)
+        if value is None:
+            lead = self.leads[scheme]
+            if lead is not None:
+                return (1 + lead) / 2
+        return (1 + Scoring(scheme, own.cutoff, own.komi).lead(self.value if value is None else value)) / 2
+
+
+@lru_cache(maxsize=4096)
+def _leads(own: Scoring, value: GScore) -> Mapping[Scheme, Fraction | None]:
+    found: dict[Scheme, Fraction | None] = {}
+    for scheme in Scheme:
+        try:
+            found[scheme] = Scoring(scheme, own.cutoff, own.komi).lead(value)
+        except UsageError:
+            found[scheme] = None
+    return found

@@ -2,52 +2,84 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 from textwrap import wrap
 
-from tbgen.games.standings.sections import Section
+from tbgen.games.standings.table import Cell, Part, Table
 
-_WIDTH = 110
+_GAP = 2
+"""Spaces between columns."""
+_SENTENCES = 110
+"""Letters in a line of sentences at the most."""
 
 
-def text(tables: Iterable[Section]) -> Iterator[str]:
-    """Yield lines of aligned text."""
+def text(tables: Iterable[Table], width: int) -> Iterator[str]:
+    """Yield lines of aligned text; tables that are wider come in blocks, each with the texts at the left."""
     for table in tables:
         yield table.title
-        yield from wrap(table.note, _WIDTH)
-        yield ""
-        widths = [max(map(len, column)) for column in zip(table.columns, *table.rows, strict=True)]
-        for row in (table.columns, *table.rows):
-            cells = [
-                cell.ljust(width) if place < table.texts else cell.rjust(width)
-                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ]
-            yield "  ".join(cells).rstrip()
+        yield from wrap(table.note, min(width, _SENTENCES))
+        rows = [table.titles, *table.shown()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for block in _blocks(widths, table.texts, width):
+            yield ""
+            for row in rows:
+                cells = [
+                    row[at].ljust(widths[at]) if table.columns[at].word else row[at].rjust(widths[at])
+                    for at in block
+                ]
+                yield (" " * _GAP).join(cells).rstrip()
         yield ""
 
 
-def markdown(tables: Iterable[Section]) -> Iterator[str]:
+def _blocks(widths: Sequence[int], texts: int, width: int) -> Iterator[list[int]]:
+    """Yield the columns of each block: as many as there is room for, at least one besides the texts."""
+    left = list(range(texts))
+    start = sum(widths[:texts]) + _GAP * texts
+    block, used = left.copy(), start
+    for at in range(texts, len(widths)):
+        if used + widths[at] > width and len(block) > texts:
+            yield block
+            block, used = left.copy(), start
+        block.append(at)
+        used += widths[at] + _GAP
+    yield block
+
+
+def markdown(tables: Iterable[Table]) -> Iterator[str]:
     """Yield lines of Markdown, with tables as GitHub has them."""
     for table in tables:
         yield f"## {table.title}"
         yield ""
         if table.note:
             yield from (_escaped(table.note), "")
-        rule = ["---" if place < table.texts else "--:" for place in range(len(table.columns))]
-        for row in (table.columns, rule, *table.rows):
+        rule = ["---" if column.word else "--:" for column in table.columns]
+        for row in (table.titles, rule, *table.shown()):
             yield f"| {' | '.join(map(_escaped, row))} |"
         yield ""
 
 
-def comma_separated(tables: Iterable[Section]) -> Iterator[str]:
-    """Yield lines of CSV: the title alone before each table, an empty line after it."""
-    for table in tables:
-        file = io.StringIO()
-        writer = csv.writer(file, lineterminator="\n")
-        rows = [[*map(_harmless, row[: table.texts]), *row[table.texts :]] for row in table.rows]
-        writer.writerows([[table.title], table.columns, *rows])
-        yield from file.getvalue().splitlines()
-        yield ""
+def comma_separated(table: Table) -> str:
+    """Return a table as CSV with a line of names; numbers are not rounded, and may be ``inf``."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([_harmless(column.key) for column in table.columns])
+    for row in table.rows:
+        writer.writerow([_value(cell, column.word) for column, cell in zip(table.columns, row, strict=True)])
+    return file.getvalue()
+
+
+def _value(cell: Cell, word: bool) -> str | int | float:
+    match cell:
+        case None:
+            return ""
+        case Part():
+            return float(cell.points)
+        case Fraction():
+            return float(cell)
+        case str():
+            return _harmless(cell) if word else cell
+    return cell
 
 
 def _harmless(cell: str) -> str:

@@ -1,7 +1,9 @@
-"""Places and tiebreaks."""
+"""Places and tiebreaks, pairs of games, and players without a name."""
 
+import io
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import pairwise
 
 import pytest
@@ -9,32 +11,19 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tbgen.errors import UsageError
-from tbgen.games.referee import Adjudication, Basis, FiftyMoveRule
-from tbgen.games.standings import GameRecord, standings
-from tbgen.games.tagging import Verdict
+from tbgen.games.outcome import Basis
+from tbgen.games.standings import GameRecord, Model, Order, elo, sprt, standings
+from tbgen.games.standings.pairs import paired
+from tbgen.games.tagging import tag_games
 from tbgen.score import GScore
-from tbgen.scoring import EXPONENTIAL, Komi, Scheme, Scoring
+from tbgen.scoring import Komi, Scheme, Scoring
+from tests.support.tournaments import game
 
 
-def game(
-    white: str,
-    black: str,
-    value: str,
-    *,
-    accrued: str = "",
-    basis: Basis = Basis.REPETITION,
-    result: str = "",
-    scoring: Scoring = EXPONENTIAL,
-) -> GameRecord:
-    score = GScore.parse(value)
-    outcome = Adjudication(score, basis, GScore.parse(accrued or value))
-    decisive = ("1-0" if score.white else "0-1") if score.rank == 0 else "1/2-1/2"
-    verdict = Verdict(outcome, scoring, FiftyMoveRule.LEGACY, False, result or decisive)
-    return GameRecord("x.pgn", 1, white, black, verdict)
-
-
-def places(games: Sequence[GameRecord], scheme: Scheme = Scheme.EXPONENTIAL) -> list[tuple[int, str]]:
-    return [(player.place, player.name) for player in standings(games, scheme).players]
+def places(
+    games: Sequence[GameRecord], scheme: Scheme = Scheme.EXPONENTIAL, order: Order = Order.PERCENT
+) -> list[tuple[int, str]]:
+    return [(player.place, player.name) for player in standings(games, scheme, order).players]
 
 
 def test_points_decide_and_equals_share_a_place() -> None:
@@ -71,7 +60,7 @@ def test_direct_encounters_break_ties() -> None:
 def test_stalemates_and_then_g_1_0_break_ties() -> None:
     classical = Scheme.CLASSICAL
     games = [game("A", "X", "G1.0"), game("B", "X", "G0.5"), game("C", "X", "G1.5"), game("D", "X", "G1.5")]
-    assert places(games, classical) == [(1, "X"), (2, "B"), (3, "A"), (4, "C"), (4, "D")]
+    assert places(games, classical, Order.POINTS) == [(1, "X"), (2, "B"), (3, "A"), (4, "C"), (4, "D")]
     # Equal exponential points: one stalemate and three times the opponent's G1.5, or nothing of either kind.
     alike = [game("A", "X", "G0.5"), *(game("A", "X", "-G1.5") for _ in range(4))]
     alike += [game("B", "Y", "G20.0"), *(game("B", "Y", "-G20.0") for _ in range(4))]
@@ -85,7 +74,7 @@ def test_each_tiebreak_alone_decides() -> None:
     # Three with a point each, of whom B alone has played a second game against another of them.
     direct = [game("A", "X", "G0.0"), game("B", "C", "G9.0"), game("C", "B", "G9.0"), game("C", "X", "-G0.0")]
     direct += [game("X", "A", "G0.0")]
-    found = {player.name: player for player in standings(direct, classical).players}
+    found = {player.name: player for player in standings(direct, classical, Order.POINTS).players}
     assert [found[name].points[classical] for name in "ABC"] == [1, 1, 1]
     assert [found[name].direct for name in "ABC"] == [0, 1, 1]
     assert found["B"].place < found["A"].place
@@ -120,7 +109,8 @@ def test_each_tiebreak_alone_decides() -> None:
 def test_forfeits_count_in_chess_whatever_the_tag_says() -> None:
     """cuteRMob writes 1/2-1/2 there."""
     (winner, loser) = standings([game("A", "B", "-G0.0", basis=Basis.FORFEIT, result="1/2-1/2")]).players
-    assert (winner.name, winner.wins, winner.draws, loser.losses) == ("B", 1, 0, 1)
+    results = winner.results
+    assert (winner.name, results.wins, results.draws, loser.results.losses) == ("B", 1, 0, 1)
 
 
 def test_a_player_sees_both_colours() -> None:
@@ -130,9 +120,12 @@ def test_a_player_sees_both_colours() -> None:
     }
     assert found["A"].given == {True: {}, False: {5: 1}}
     assert found["A"].suffered == {True: {5: 1}, False: {}}
-    assert (found["A"].wins, found["A"].draws, found["A"].losses) == (0, 2, 0)
-    assert found["A"].meetings["B"].points == 1.0
-    assert found["A"].meetings["B"].games == 2
+    results = found["A"].results
+    assert (results.wins, results.draws, results.losses) == (0, 2, 0)
+    assert found["A"].meetings["B"].results == results
+    assert (results.points, results.games) == (1, 2)
+    assert [found["A"].colours[white].games for white in (True, False)] == [1, 1]
+    assert found["A"].colours[True].points == 0.5 - 0.5**6
 
 
 def test_what_tables_changed() -> None:
@@ -173,16 +166,138 @@ def test_sums(pairings: list[tuple[str, str, str]], scheme: Scheme) -> None:
     found = standings(games, scheme)
     for each in Scheme:
         assert math.fsum(player.points[each] or 0 for player in found.players) == pytest.approx(len(games))
-    points = [player.points[scheme] or 0 for player in found.players]
-    assert all(one >= other - 1e-9 for one, other in pairwise(points))
-    assert sum(player.games for player in found.players) == 2 * len(games)
+    for order, first in {
+        Order.PERCENT: lambda results: results.points / results.games,
+        Order.POINTS: lambda results: results.points,
+        Order.TCEC: lambda results: results.wins + results.draws / 2,
+    }.items():
+        ordered = [player.results for player in standings(games, scheme, order).players]
+        assert all(first(one) >= first(other) for one, other in pairwise(ordered))
+    assert sum(player.results.games for player in found.players) == 2 * len(games)
     for player in found.players:
-        assert sum(meeting.games for meeting in player.meetings.values()) == player.games
-        assert (
-            sum(sum(c.values()) for held in (player.given, player.suffered) for c in held.values())
-            == player.games
-        )
+        for split in (player.meetings.values(), None):
+            parts = (
+                [player.colours[white] for white in (True, False)]
+                if split is None
+                else [meeting.results for meeting in split]
+            )
+            for name in ("games", "points", "wins", "draws", "losses"):
+                assert sum(getattr(part, name) for part in parts) == getattr(player.results, name)
+        held = [counts for held in (player.given, player.suffered) for counts in held.values()]
+        assert sum(sum(counts.values()) for counts in held) == player.results.games
+        assert sum(player.pairs.halves) == len(player.pairs.shares) <= player.results.games / 2
     assert standings(games[::-1], scheme).bases == found.bases
     assert {p.name: p.place for p in standings(games[::-1], scheme).players} == {
         p.name: p.place for p in found.players
     }
+
+
+def test_unequal_numbers_of_games_are_ordered_by_percentage() -> None:
+    """A has won its only game; B has won two, and lost to C."""
+    games = [game("A", "D", "G0.0"), game("B", "D", "G0.0"), game("B", "C", "G0.0"), game("C", "B", "G0.0")]
+    assert places(games)[:2] == [(1, "A"), (2, "B")]
+    assert places(games, order=Order.POINTS)[0] == (1, "B")
+    assert standings(games).numbers_of_games == (1, 3)
+
+
+def test_tcec_orders_by_chess_then_direct_encounters_then_points() -> None:
+    tcec = Order.TCEC
+    # More points by r-mobility count for less than half a point in chess.
+    chess = [game("A", "X", "G0.5"), game("A", "X", "G0.5"), game("B", "Y", "G0.0"), game("B", "Y", "-G20.0")]
+    assert places(chess, order=tcec)[:2] == [(1, "B"), (2, "A")]
+    assert standings(chess, order=tcec).players[1].results.classical == 1
+    # Level in chess: B has won against A, whose points are more.
+    direct = [
+        game("B", "A", "G0.0"),
+        game("B", "X", "-G0.0"),
+        game("A", "X", "G0.0"),
+        game("B", "X", "-G0.5"),
+    ]
+    direct += [game("A", "X", "G0.5")]
+    found = {player.name: player for player in standings(direct, order=tcec).players}
+    assert found["A"].results.classical == found["B"].results.classical
+    assert found["A"].results.points > found["B"].results.points
+    assert found["B"].place < found["A"].place
+    assert (found["A"].direct, found["B"].direct) == (0, 1)
+    # Level in both: the sum of points decides, also where results in chess differ from scores.
+    drawn = [game("A", "B", "G1.0"), game("B", "A", "G1.5", result="1/2-1/2")]
+    assert places(drawn, order=tcec) == [(1, "A"), (2, "B")]
+    assert places([game("A", "B", "G0.0", result="1/2-1/2"), game("B", "A", "G0.5")], order=tcec) == [
+        (1, "A"),
+        (2, "B"),
+    ]
+
+
+def test_sums_are_exact() -> None:
+    """Floating-point numbers no longer tell these results from a half."""
+    found = standings([game("A", "B", "-G30.5")]).players
+    assert [(player.place, player.name) for player in found] == [(1, "B"), (2, "A")]
+    assert found[0].results.points - found[1].results.points == Fraction(1, 2**61)
+
+
+def test_pairs_have_one_start_and_both_colours() -> None:
+    games = [
+        game("A", "B", "G0.0", number=1, start="x"),
+        game("A", "B", "G0.5", number=2),
+        game("B", "A", "G0.5", number=3, start="x"),
+        game("A", "B", "-G0.0", number=4, start="x"),
+        game("B", "A", "-G1.0", number=5),
+        game("A", "C", "G0.0", number=6),
+        game("C", "C", "G0.0", number=7),
+    ]
+    assert [(one.number, other.number) for one, other in paired(games)] == [(1, 3), (2, 5)]
+    found = standings(games)
+    meeting = next(player for player in found.players if player.name == "A").meetings["B"]
+    assert meeting.pairs.halves == [0, 0, 1, 1, 0]
+    assert meeting.pairs.shares == [0.625, (0.75 + 0.625) / 2]
+    assert meeting.pairs.elo == elo(meeting.pairs.shares, pairs=True)
+    other = next(player for player in found.players if player.name == "B").meetings["A"]
+    assert other.pairs.halves == [0, 1, 1, 0, 0]
+    assert other.pairs.shares == [1 - share for share in meeting.pairs.shares]
+
+
+def test_games_of_a_round_make_a_pair_first() -> None:
+    """As files of games that were played at the same time have them; what is left pairs as it comes."""
+    games = [
+        game("A", "B", "G0.0", number=1, round_="1.1"),
+        game("A", "B", "G0.0", number=2, round_="2.1"),
+        game("B", "A", "G0.0", number=3, round_="2.2"),
+        game("B", "A", "G0.0", number=4, round_="7"),
+        game("B", "A", "G0.0", number=5),
+    ]
+    assert [(one.number, other.number) for one, other in paired(games)] == [(2, 3), (1, 4)]
+
+
+def test_a_test_of_pairs() -> None:
+    games = [game("A", "B", "G0.0"), game("B", "A", "G1.0"), game("A", "B", "G0.5")]
+    test = standings(games).test(0, 5, pairs=True)
+    assert (test.count, test.pairs) == (1, True)
+    assert test.llr == sprt([(1 + 0.375) / 2], 0, 5, pairs=True).llr
+    assert standings(games).test(0, 5, model="bayesian").model is Model.BAYESIAN
+
+
+def test_players_without_a_name_are_kept_apart() -> None:
+    text = '[White "?"]\n[Black "A"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n'
+    games = list(tag_games(io.BytesIO((text + text + "\n1. f3 e5 2. g4 Qh4# 0-1\n").encode())))
+    records = [record for game in games if (record := GameRecord.of("x.pgn", game)) is not None]
+    assert [record.nameless for record in records] == [1, 1, 2]
+    assert [player.name for player in standings(records).players] == [
+        "? (x.pgn 3, Black)",
+        "A",
+        "? (x.pgn 1, White)",
+        "? (x.pgn 2, White)",
+        "? (x.pgn 3, White)",
+    ]
+
+
+def test_what_a_record_takes_from_tags() -> None:
+    text = '[White " A "]\n[Black "B"]\n[Round "1.2"]\n[FEN "8/8/8/2K3k1/8/8/8/8  w - - 3 60 -G5.5"]\n\n*\n'
+    (found,) = tag_games(io.BytesIO(text.encode()))
+    record = GameRecord.of("x.pgn", found)
+    assert record is not None
+    assert (record.white, record.round, record.start) == ("A", "1.2", "8/8/8/2K3k1/8/8/8/8 w - -")
+
+
+def test_no_games() -> None:
+    with pytest.raises(UsageError, match="there are no games to score"):
+        standings([])

@@ -1,0 +1,120 @@
+"""Tables with values in their cells, which every format shows in its own way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, NamedTuple
+
+_MOST_DECIMALS: Final = 12
+
+
+class Part(NamedTuple):
+    """Points out of a number of games."""
+
+    points: Fraction
+    games: int
+
+
+Cell = str | int | float | Fraction | Part | None
+"""Nothing is None; fractions are exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table."""
+
+    key: str
+    """Its name in CSV files, one word."""
+    title: str
+    """Its heading for readers."""
+    show: Callable[[Any], str] = str
+    """How readers see a value, if there is one."""
+    word: bool = False
+    """Whether it holds text, and not numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with a title."""
+
+    key: str
+    """Its name in CSV files, one word."""
+    title: str
+    note: str
+    """What a reader has to know; may be empty."""
+    columns: Sequence[Column]
+    """Those that hold text and stand at the left belong to each row, however wide the table is."""
+    rows: Sequence[Sequence[Cell]]
+
+    @property
+    def texts(self) -> int:
+        """How many columns at the left hold text."""
+        return next((at for at, column in enumerate(self.columns) if not column.word), len(self.columns))
+
+    @property
+    def titles(self) -> list[str]:
+        """The headings for readers."""
+        return [column.title for column in self.columns]
+
+    def shown(self) -> list[list[str]]:
+        """Return the cells as readers see them."""
+        return [
+            [
+                "" if cell is None else column.show(cell)
+                for column, cell in zip(self.columns, row, strict=True)
+            ]
+            for row in self.rows
+        ]
+
+
+def decimal(points: Fraction, decimals: int = 4) -> str:
+    """Return points to so many decimals, without needless ones.
+
+    >>> decimal(Fraction(7)), decimal(Fraction(15, 2)), decimal(Fraction(1, 3)), decimal(Fraction(-1, 10**6))
+    ('7', '7.5', '0.3333', '0')
+    """
+    whole, part = divmod(abs(round(points * 10**decimals)), 10**decimals)
+    sign = "-" if points < 0 and (whole or part) else ""
+    return f"{sign}{whole}.{part:0{decimals}}".rstrip("0").rstrip(".")
+
+
+def telling_apart(values: Sequence[Cell]) -> Callable[[Fraction], str]:
+    """Return how to show the points of a column: with four decimals, or as many as tell them apart.
+
+    >>> show = telling_apart([Fraction(1, 2) + Fraction(1, 2**18), Fraction(1, 2) - Fraction(1, 2**18)])
+    >>> show(Fraction(1, 2) + Fraction(1, 2**18))
+    '0.500004'
+    """
+    found = (value.points if isinstance(value, Part) else value for value in values)
+    points = {value for value in found if isinstance(value, Fraction)}
+    decimals = 4
+    while decimals < _MOST_DECIMALS and len({decimal(each, decimals) for each in points}) < len(points):
+        decimals += 1
+    return lambda value: decimal(value, decimals)
+
+
+def signed(value: float) -> str:
+    """Return a difference with its sign; none of 0."""
+    return f"{value:+}" if value else "0"
+
+
+def elo_text(value: float) -> str:
+    """Return a difference in Elo points."""
+    return f"{value:+.1f}"
+
+
+def margin_text(value: float) -> str:
+    """Return a margin in Elo points."""
+    return f"{value:.1f}" if math.isfinite(value) else "unbounded"
+
+
+def percent(value: float) -> str:
+    """Return a share in hundredths, without the sign that the heading has.
+
+    >>> percent(0.65072)
+    '65.1'
+    """
+    return f"{100 * value:.1f}"

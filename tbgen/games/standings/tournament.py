@@ -1,0 +1,139 @@
+"""What the games of a tournament add up to."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tbgen.errors import UsageError
+from tbgen.games.outcome import Basis
+from tbgen.games.standings.pairs import paired
+from tbgen.games.standings.places import Order, placed
+from tbgen.games.standings.players import Player, rows_of
+from tbgen.games.standings.record import GameRecord
+from tbgen.games.standings.sprt import Model, Sprt, sprt
+from tbgen.scoring import Scheme
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A game that tables have decided otherwise than by the score it had accrued."""
+
+    game: GameRecord
+    before: Fraction
+    """White's points for the accrued score."""
+    after: Fraction
+    """White's points for the result."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """How many games do not count, and why."""
+
+    unfinished: int = 0
+    """Their result is not known (*)."""
+    broken: int = 0
+    """They cannot be read."""
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.unfinished + self.broken
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """What the games of a tournament add up to."""
+
+    scheme: Scheme
+    """What games are scored by."""
+    order: Order
+    """What players are ordered by."""
+    players: Sequence[Player]
+    """The best first."""
+    games: Sequence[GameRecord]
+    """In the order of the files."""
+    bases: Mapping[Basis, int]
+    """Games by the grounds of their results."""
+    changes: Sequence[Change]
+    names: Sequence[str]
+    """The players in the order in which they appear."""
+    settings: Mapping[str, Sequence[str]]
+    """By what the games were refereed and scored, each of them once: rules, 50-move rule, cutoff, komi."""
+
+    @property
+    def numbers_of_games(self) -> tuple[int, int]:
+        """The least and the greatest number of games that a player has played."""
+        numbers = [player.results.games for player in self.players]
+        return min(numbers), max(numbers)
+
+    def gains(self) -> dict[str, Fraction]:
+        """Return how many points the changes have given each player whom they concern, or taken."""
+        gains: dict[str, Fraction] = defaultdict(Fraction)
+        for change in self.changes:
+            gain = change.after - change.before
+            gains[change.game.white] += gain
+            gains[change.game.black] -= gain
+        return gains
+
+    def test(
+        self,
+        elo0: float,
+        elo1: float,
+        alpha: float = 0.05,
+        beta: float = 0.05,
+        *,
+        model: Model | str = Model.LOGISTIC,
+        pairs: bool = False,
+    ) -> Sprt:
+        """Return the SPRT of the player that appears first against the other one, see :func:`sprt`.
+
+        :param pairs: whether to test pairs of games; games without a partner do not count then.
+
+        :raises UsageError: if there are not two players, or the numbers make no test.
+        """
+        if len(self.names) != 2:
+            raise UsageError(f"an SPRT is between two players, and here are {len(self.names)}")
+        first = next(player for player in self.players if player.name == self.names[0])
+        points = first.pairs.shares if pairs else first.shares
+        return sprt(points, elo0, elo1, alpha, beta, model=model, pairs=pairs)
+
+
+def standings(
+    games: Iterable[GameRecord], scheme: Scheme = Scheme.EXPONENTIAL, order: Order = Order.PERCENT
+) -> Standings:
+    """Return the standings of games by a scheme, in an order.
+
+    :raises UsageError: if there are no games, or the scheme has no points for the komi of one.
+    """
+    records = list(games)
+    if not records:
+        raise UsageError("there are no games to score")
+    rows = rows_of(records, paired(records), scheme)
+    found = [game.outcome.settings for game in records]
+    by = {
+        "rules": {settings.variant.value for settings in found},
+        "fifty_move_rule": {settings.fifty_move_rule.value for settings in found},
+        "cutoff": {str(settings.scoring.cutoff) for settings in found},
+        "komi": {str(settings.scoring.komi) for settings in found},
+    }
+    return Standings(
+        scheme,
+        order,
+        placed(rows, order, scheme),
+        records,
+        Counter(game.outcome.basis for game in records),
+        [_change(game, scheme) for game in records if _is_changed(game)],
+        [row.name for row in rows],
+        {name: sorted(values) for name, values in by.items()},
+    )
+
+
+def _is_changed(game: GameRecord) -> bool:
+    return game.outcome.basis is Basis.TABLEBASE and game.value != game.outcome.accrued
+
+
+def _change(game: GameRecord, scheme: Scheme) -> Change:
+    return Change(game, game.share(scheme, game.outcome.accrued), game.share(scheme))

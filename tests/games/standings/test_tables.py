@@ -1,0 +1,81 @@
+"""Numbers and tables for readers."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tbgen.games.outcome import Basis
+from tbgen.games.standings import LeftOut, standings
+from tbgen.games.standings.render import comma_separated, text
+from tbgen.games.standings.table import Column, Part, Table, decimal, telling_apart
+from tbgen.games.standings.tables import KEYS, overview, tables
+from tests.support.tournaments import game
+
+
+@given(st.fractions(-50, 50), st.integers(0, 12))
+def test_decimals(points: Fraction, decimals: int) -> None:
+    text = decimal(points, decimals)
+    assert abs(Fraction(text) - points) <= Fraction(1, 2 * 10**decimals)
+    assert "." not in text or not text.endswith("0")
+    assert not text.endswith(".")
+    assert text != "-0"
+
+
+def test_columns_tell_close_points_apart() -> None:
+    close = [Fraction(1, 2), Fraction(1, 2) + Fraction(1, 10**8), None, Part(Fraction(7, 2), 5)]
+    show = telling_apart(close)
+    assert [show(each) for each in (close[0], close[1])] == ["0.5", "0.50000001"]  # type: ignore[arg-type]
+    assert telling_apart([Fraction(1, 3)])(Fraction(1, 3)) == "0.3333"
+
+
+def test_wide_tables_come_in_blocks_with_their_texts() -> None:
+    columns = [Column("name", "name", word=True), *(Column(f"c{at}", f"head{at}") for at in range(5))]
+    table = Table("x", "X", "", columns, [["one", 1, 2, 3, 4, 5], ["two", 6, 7, 8, None, 10]])
+    lines = list(text([table], 20))
+    assert lines == [
+        "X",
+        "",
+        "name  head0  head1",
+        "one       1      2",
+        "two       6      7",
+        "",
+        "name  head2  head3",
+        "one       3      4",
+        "two       8",
+        "",
+        "name  head4",
+        "one       5",
+        "two      10",
+        "",
+    ]
+    assert list(text([table], 3))[2:4] == ["name  head0", "one       1"]  # one column at the least
+    assert comma_separated(table) == "name,c0,c1,c2,c3,c4\none,1,2,3,4,5\ntwo,6,7,8,,10\n"
+
+
+@pytest.mark.parametrize("mark", "=+-@")
+def test_no_name_is_a_formula_for_a_spreadsheet(mark: str) -> None:
+    found = standings([game(f"{mark}1", "B", "-G0.0")])
+    for table in tables(found, LeftOut()):
+        assert f"\n{mark}1" not in comma_separated(table)
+        assert f",{mark}1" not in comma_separated(table)
+    games = next(table for table in tables(found, LeftOut()) if table.key == "games")
+    assert ",-G0.0," in comma_separated(games)  # which is no name
+
+
+def test_tables_have_their_keys_once_and_in_order() -> None:
+    games = [game("A", "B", "G0.0"), game("B", "A", "G0.5", basis=Basis.TABLEBASE, accrued="G3.5")]
+    found = standings(games)
+    shown = [table.key for table in tables(found, LeftOut(1, 0), found.test(0, 5))]
+    assert shown == list(KEYS)
+    for table in tables(found, LeftOut(1, 0), found.test(0, 5)):
+        assert len({column.key for column in table.columns}) == len(table.columns)
+        assert {len(row) for row in table.rows} == {len(table.columns)}
+    assert set(KEYS) - overview(found) == {"games", "meetings"}
+
+
+def test_a_crosstable_of_many_is_only_for_those_who_ask() -> None:
+    found = standings([game(f"A{number}", f"B{number}", "G0.0") for number in range(33)])
+    assert "crosstable" not in overview(found)
+    assert "crosstable" in {table.key for table in tables(found, LeftOut())}

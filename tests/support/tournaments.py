@@ -1,0 +1,29 @@
+"""Games as standings see them."""
+
+from tbgen.games.outcome import Basis, Outcome
+from tbgen.games.settings import FiftyMoveRule, GameSettings
+from tbgen.games.standings import GameRecord
+from tbgen.score import GScore
+from tbgen.scoring import EXPONENTIAL, Scoring
+from tbgen.variant import Variant
+
+
+def game(
+    white: str,
+    black: str,
+    value: str,
+    *,
+    accrued: str = "",
+    basis: Basis = Basis.REPETITION,
+    result: str = "",
+    scoring: Scoring = EXPONENTIAL,
+    number: int = 1,
+    round_: str = "",
+    start: str = "",
+) -> GameRecord:
+    """Return a game between two players with a result; in chess it is a draw unless it is mate."""
+    score = GScore.parse(value)
+    settings = GameSettings(Variant.R_MOBILITY, FiftyMoveRule.LEGACY, False, scoring)
+    decisive = ("1-0" if score.white else "0-1") if score.rank == 0 else "1/2-1/2"
+    outcome = Outcome(score, basis, GScore.parse(accrued or value), settings, recorded=result or decisive)
+    return GameRecord("x.pgn", number, white, black, outcome, round_, start)
