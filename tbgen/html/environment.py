@@ -56,9 +56,10 @@ def style_sheet() -> str:
 
 
 def prose(sentence: str) -> Markup:
-    """Return a sentence in which no line breaks after the minus of a score.
+    """Return a sentence in which no line breaks after the minus of a score, or before a per cent sign.
 
     >>> prose("Black gets -G3.5 & more.")
     Markup('Black gets <span class="score">-G3.5</span> &amp; more.')
     """
-    return Markup(_SCORE.sub(r'<span class="score">\g<0></span>', str(escape(sentence))))
+    together = sentence.replace(" %", "\N{NO-BREAK SPACE}%")
+    return Markup(_SCORE.sub(r'<span class="score">\g<0></span>', str(escape(together))))

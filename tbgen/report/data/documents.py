@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from tbgen.report.facts.difference import Difference
+from tbgen.report.facts.table_highlights import table_highlights
 from tbgen.report.model import (
     AccruedCounts,
     AccruedView,
@@ -38,6 +39,7 @@ def document(report: TableReport) -> dict[str, Any]:
         "tbgen_version": report.tbgen_version,
         "bytes": report.bytes,
         "max_depth": report.max_depth,
+        "highlights": table_highlights(report),
         "distribution": _distribution(report.distribution),
         "records": [record_document(record) for record in report.records],
         "accrued": None if report.accrued is None else _accrued(report.accrued),

@@ -1,5 +1,7 @@
 """Values and shares in sentences."""
 
+from collections.abc import Sequence
+
 from tbgen.score import GScore
 
 
@@ -25,3 +27,12 @@ def percent(share: float) -> str:
     if 0.9995 <= share < 1:
         return "more than 99.9 %"
     return f"{100 * share:.1f} %" if 0 < share < 1 else f"{100 * share:.0f} %"
+
+
+def enumerated(words: Sequence[str]) -> str:
+    """Return words as a reader lists them.
+
+    >>> enumerated(["KvK"]), enumerated(["KvK", "KBvK", "KNvK"])
+    ('KvK', 'KvK, KBvK and KNvK')
+    """
+    return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)

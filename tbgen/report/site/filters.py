@@ -32,6 +32,15 @@ def spelled(material: Material) -> str:
     return f"White has {_side(material.white)}, Black has {_side(material.black)}"
 
 
+def against(material: Material) -> str:
+    """Return a material as a title.
+
+    >>> against(Material.parse("KRvKB")), against(Material.parse("KBvK"))
+    ('king and rook against king and bishop', 'king and bishop against the bare king')
+    """
+    return f"{_side(material.white)} against {_side(material.black)}"
+
+
 def _side(men: str) -> str:
     if men == "K":
         return "the bare king"

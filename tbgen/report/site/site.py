@@ -14,6 +14,14 @@ from tbgen.report.data import files as data
 from tbgen.report.facts.difference import Difference
 from tbgen.report.facts.endgames import UNUSUAL_SHARE
 from tbgen.report.facts.mating import ENOUGH, GENERAL_SHARE, PIECE_VALUES
+from tbgen.report.facts.overview_highlights import (
+    difference_highlights,
+    endgame_highlights,
+    index_highlights,
+    mating_highlights,
+    record_highlights,
+)
+from tbgen.report.facts.table_highlights import table_highlights
 from tbgen.report.model import Distribution, OverallRecord, TableReport
 from tbgen.report.site import filters
 from tbgen.report.site.plots import Plot, depth_plot, king_plot, value_plot
@@ -26,10 +34,19 @@ PAGES: Final = (
     ("endgames", "What every endgame gives"),
     ("mating", "Mating potential"),
 )
-"""Names and titles of the pages about all tables."""
+"""Names of the pages about all tables, and how links to them read."""
 
 DIFFERENCES: Final = ("differences", "Where the rules differ")
 """One more, of sites about tables for both rules."""
+
+_TITLES: Final = {
+    "index": "All materials: exact results of every position",
+    "records": "Records: the longest ways to every score",
+    "endgames": "What every endgame gives: typical values and exceptions",
+    "mating": "Mating potential: the rule of thumb and the truth",
+    "differences": "Where the rules differ: r-mobility and whole-game mobility",
+}
+"""What the pages about all tables are."""
 
 TABLES: Final = "tables"
 """Folder of the pages about single tables."""
@@ -96,10 +113,11 @@ class Site:
         :param other: the other variant of which the site has the table, if it has it.
         """
         stem = filters.stem(report)
-        title = f"{report.material} by {report.variant.label}"
-        for name, plot in _plots(title, report):
-            self._write(f"{TABLES}/{stem}.{name}.svg", plot.svg)
-            self._write(f"{TABLES}/{stem}.{name}.png", plot.png)
+        name = f"{report.material} by {report.variant.label}"
+        heading = f"{report.material}: {filters.against(report.material)}"
+        for kind, plot in _plots(name, report):
+            self._write(f"{TABLES}/{stem}.{kind}.svg", plot.svg)
+            self._write(f"{TABLES}/{stem}.{kind}.png", plot.png)
         files = self._write_data(f"{TABLES}/{stem}", data.table_files(report))
         games = "\n".join(record.pgn.rstrip("\n") + "\n" for record in report.records if record.pgn)
         if games:
@@ -109,7 +127,9 @@ class Site:
         self._write_page(
             f"{TABLES}/{stem}",
             "material",
-            title=title,
+            title=f"{heading}, by {report.variant.label}",
+            heading=heading,
+            highlights=table_highlights(report),
             report=report,
             variant_name=report.variant.label,
             other=other and f"{report.material}.{other}",
@@ -139,6 +159,7 @@ class Site:
             "index",
             "index",
             files=self._write_data("index", data.overview_files(every)),
+            highlights={variant: index_highlights(reports) for variant, reports in groups.items()},
             groups=groups,
             count=len(every),
             names=[variant.label for variant in groups],
@@ -149,6 +170,7 @@ class Site:
             "records",
             "records",
             files=self._write_data("records", data.record_files(every, records)),
+            highlights={variant: record_highlights(found) for variant, found in records.items()},
             groups=records,
             sprites=sprites(),
         )
@@ -156,6 +178,7 @@ class Site:
             "endgames",
             "endgames",
             files=self._write_data("endgames", data.endgame_files(every)),
+            highlights={variant: endgame_highlights(reports) for variant, reports in groups.items()},
             groups=groups,
             sprites=sprites(),
         )
@@ -166,6 +189,7 @@ class Site:
                 "mating", data.mating_files([report for report in every if not report.material.pawns])
             ),
             groups=pawnless,
+            highlights={variant: mating_highlights(reports) for variant, reports in pawnless.items()},
         )
 
     def write_differences(self, differences: Sequence[Difference]) -> None:
@@ -175,12 +199,13 @@ class Site:
             "differences",
             files=self._write_data("differences", data.difference_files(differences)),
             differences=differences,
+            highlights=difference_highlights(differences),
             sprites=sprites(),
         )
 
     def _write_page(self, name: str, template: str, *, title: str = "", **context: Any) -> None:
         html = self._environment.get_template(f"{template}.html.jinja").render(
-            title=title or dict(self.pages)[name],
+            title=title or _TITLES[name],
             page=name,
             pages=self.pages,
             top="../" * name.count("/"),

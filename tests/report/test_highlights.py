@@ -1,0 +1,226 @@
+"""What stands out: sentences that say what the numbers say."""
+
+import json
+import re
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import html5lib
+import pytest
+
+from tbgen.material import Material, all_materials
+from tbgen.probe.tablebase import Tablebase
+from tbgen.report.data.documents import document
+from tbgen.report.facts.difference import Difference
+from tbgen.report.facts.overview_highlights import (
+    difference_highlights,
+    endgame_highlights,
+    index_highlights,
+    mating_highlights,
+    record_highlights,
+)
+from tbgen.report.facts.records import overall_records
+from tbgen.report.facts.table_highlights import rarest, table_highlights
+from tbgen.report.facts.table_report import report_table
+from tbgen.report.facts.wording import percent
+from tbgen.report.model import TableReport
+from tbgen.report.site.site import Site
+from tbgen.score import GScore
+from tbgen.text import plies
+from tbgen.variant import Variant
+
+NAMES = ("KvK", "KQvK", "KRvK", "KBvK", "KNvK", "KPvK")
+
+
+@pytest.fixture(scope="module")
+def reports(three_men: Path) -> dict[str, TableReport]:
+    with Tablebase(three_men) as tables:
+        return {
+            material.name: report_table(three_men, material, Variant.R_MOBILITY, threads=1, lines=tables)
+            for material in all_materials(3)
+        }
+
+
+def said(report: TableReport) -> str:
+    return " ".join(table_highlights(report))
+
+
+def data(report: TableReport) -> Any:
+    return json.loads(json.dumps(document(report)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_longest_way_and_the_rarest_value(name: str, reports: dict[str, TableReport]) -> None:
+    """Found once more, in the data of the page."""
+    found, text = data(reports[name]), said(reports[name])
+    longest = max(found["records"], key=lambda record: record["depth"])
+    assert f"The longest way takes {plies(longest['depth'])}, to {longest['value']}" in text
+    board = found["distribution"]["board"]
+    least = min(count for counts in board.values() for count in counts.values())
+    match = re.search(r"The rarest value is (-?G[\d.]+) .*?with (White|Black) to move, in ([\d,]+) ", text)
+    assert match
+    value, side, count = match.groups()
+    assert int(count.replace(",", "")) == board[side.lower()][value] == least
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_chess_calls_drawn(name: str, reports: dict[str, TableReport]) -> None:
+    board = data(reports[name])["distribution"]["board"]
+    counts = list(chain(*(side.items() for side in board.values())))
+    drawn = [(value, count) for value, count in counts if value not in ("G0.0", "-G0.0")]
+    total, number = sum(count for _, count in counts), sum(count for _, count in drawn)
+    white = sum(count for value, count in drawn if not value.startswith("-"))
+    assert (
+        f"Chess calls {percent(number / total)} of the positions drawn; here every one is decided: White "
+        f"holds the score in {percent(white / number)} of them, Black in {percent(1 - white / number)}."
+    ) in said(reports[name])
+
+
+def test_what_contradicts_chess(reports: dict[str, TableReport]) -> None:
+    """It comes first."""
+    first = {name: table_highlights(report)[0] for name, report in reports.items()}
+    assert first["KvK"] == (
+        "The move is a burden: the typical value is -G5.5 with White to move, G5.5 with Black to move."
+    )
+    assert first["KBvK"] == (
+        "White cannot mate even with help, but can generally force G1.5, whoever is to move."
+    )
+    board = data(reports["KRvK"])["distribution"]["board"]["black"]
+    held = sum(count for value, count in board.items() if value.startswith("-"))
+    assert first["KRvK"] == (
+        f"Black is 5 pawns behind, and yet holds the score in {percent(held / sum(board.values()))} of the "
+        f"positions with Black to move."
+    )
+    assert "pawns behind" not in said(reports["KvK"])
+
+
+def test_exceptions_and_accrued_scores(reports: dict[str, TableReport]) -> None:
+    for report in reports.values():
+        found, text = data(report), said(report)
+        unusual = found["endgame"]["unusual"]
+        values = {entry["value"] for entry in unusual}
+        assert (f"{len(values)} values are exceptions, in less than 5 %" in text) == (len(values) > 1)
+        if unusual:
+            assert f" in {plies(max(entry['depth'] for entry in unusual))}." in text
+        rows = [row for side in found["accrued"]["board"].values() for row in side.values()]
+        wiped, states = sum(row["wiped_out"] for row in rows), sum(row["states"] for row in rows)
+        assert (f"captures and pawn moves wipe out {percent(wiped / (states or 1))}." in text) == bool(wiped)
+    assert "accrued" not in said(replace(reports["KNvK"], accrued=None))
+
+
+def test_the_rarest_value_of_equals_is_the_first(reports: dict[str, TableReport]) -> None:
+    report = reports["KNvK"]
+    values = {GScore(4, True): 3, GScore(4, False): 3, GScore(7, True): 9}
+    made_up = replace(report.distribution, board=(values, {GScore(0, True): 3}))
+    assert rarest(replace(report, distribution=made_up)) == (3, 0, GScore(4, True))
+    nothing = replace(report.distribution, board=({}, {}))
+    assert rarest(replace(report, distribution=nothing)) is None
+
+
+def test_all_tables_together(reports: dict[str, TableReport]) -> None:
+    every = list(reports.values())
+    text = " ".join(index_highlights(every))
+    longest = max((record for report in every for record in report.records), key=lambda record: record.depth)
+    assert longest.material.name == "KPvK"
+    assert f"The longest way of all leads to G0.0 (White mates): {plies(longest.depth)}, in KPvK." in text
+    assert "Nothing is rarer than -G1.5 with White to move, in 4 positions on the board, in KPvK." in text
+    assert "The move is a burden in KvK:" in text
+    assert "The side with less does best in KPvK:" in text
+    assert index_highlights([]) == []
+
+
+def test_records(reports: dict[str, TableReport]) -> None:
+    records = overall_records(record for report in reports.values() for record in report.records)
+    text = " ".join(record_highlights(records))
+    assert "The longest way of all takes 56 plies, to G0.0 (mate), in KPvK." in text
+    assert "from one position alone" not in text
+    for number, begin in ((1, "1 record is"), (3, "3 records are")):
+        some = [replace(record, ties=1 if place < number else 2) for place, record in enumerate(records)]
+        assert f"{begin} reached from one position alone, up to symmetry." in record_highlights(some)
+    less = overall_records(record for record in reports["KNvK"].records if not record.value.white)
+    assert f"In {len(less)} of {len(less)} examples the score belongs to the side with less." in " ".join(
+        record_highlights(less)
+    )
+    assert record_highlights([]) == []
+
+
+def test_endgames_and_mating_potential(reports: dict[str, TableReport]) -> None:
+    every = list(reports.values())
+    text = " ".join(endgame_highlights(every))
+    shares = {
+        (share, report.material.name)
+        for report in every
+        for side in report.endgame.sides
+        if side.mode is not None and (share := side.share(side.mode))
+    }
+    share, name = min(shares)
+    assert f"less than in {name}: " in text
+    assert f"in only {percent(share)} of the quiet positions" in text
+    assert "Of the 6 positions that the rules' wiki shows, 3 have the value that is typical." in text
+    assert endgame_highlights([]) == []
+    pawnless = [report for report in every if not report.material.pawns]
+    text = " ".join(mating_highlights(pawnless))
+    assert text == (
+        "The rule of thumb is right wherever it says anything. "
+        "Without any mate by force, KBvK can still generally force G1.5."
+    )
+    wrong = [replace(report, mating=replace(report.mating, agrees=False)) for report in pawnless[:2]]
+    assert mating_highlights(wrong)[0] == "The rule of thumb is wrong for KvK and KQvK."
+    assert mating_highlights([]) == []
+
+
+def test_differences() -> None:
+    def found(name: str, *pairs: tuple[str, str, int]) -> Difference:
+        counts = {(GScore.parse(r), GScore.parse(wg)): count for r, wg, count in pairs}
+        differing = sum(counts.values())
+        return Difference(Material.parse(name), (1000, 1000), (differing, 0), (counts, {}), ())
+
+    assert difference_highlights(
+        [
+            found("KvK"),
+            found("KNvK", ("G3.5", "G4.5", 100), ("G3.5", "-G4.5", 1)),
+            found("KPvK", ("G1.5", "-G0.5", 30)),
+        ]
+    ) == [
+        "The rules differ most in KNvK: 5.1 % of its positions have another value.",
+        "In 30 positions of KPvK the other side holds the score, more than anywhere else.",
+        "Nothing differs in KvK.",
+    ]
+    assert difference_highlights([found("KvK")]) == ["Nothing differs in KvK."]
+    assert difference_highlights([]) == []
+
+
+def test_pages_begin_with_what_stands_out(reports: dict[str, TableReport], tmp_path: Path) -> None:
+    """Right below their titles, which say what the pages are."""
+    every = list(reports.values())
+    records = overall_records(record for report in every for record in report.records)
+    site = Site(tmp_path, "0.2.0")
+    site.write_table(every[3])
+    site.write_overview({Variant.R_MOBILITY: every}, {Variant.R_MOBILITY: records})
+    pawnless = [report for report in every if not report.material.pawns]
+    expected = {
+        f"tables/{every[3].material}.r": table_highlights(every[3]),
+        "index": index_highlights(every),
+        "records": record_highlights(records),
+        "endgames": endgame_highlights(every),
+        "mating": mating_highlights(pawnless),
+    }
+    for name, sentences in expected.items():
+        root = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(
+            (tmp_path / f"{name}.html").read_text()
+        )
+        main = next(root.iter("main"))
+        shown = [element for element in main if element.tag in ("h1", "section", "p", "h2")]
+        assert [shown[0].tag, shown[1].get("class")] == ["h1", "lead"]
+        items = [" ".join("".join(item.itertext()).split()) for item in shown[1].iter("li")]
+        assert items == sentences
+        title = "".join(next(root.iter("title")).itertext())
+        assert ": " in title
+        assert len(title.split()) >= 5
+    assert (
+        "KBvK: king and bishop against the bare king, by r-mobility"
+        in (tmp_path / "tables/KBvK.r.html").read_text()
+    )
+    assert '<th scope="col" class="word">material (holder)</th>' in (tmp_path / "records.html").read_text()
