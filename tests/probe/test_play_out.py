@@ -80,9 +80,9 @@ def test_best_play_reaches_the_value_when_promised(tablebase: Tablebase) -> None
         assert due == 0, start.fen()
         assert arbiter.accrued == value, start.fen()
         assert adjudicate(arbiter, tablebase).value == value, start.fen()
-        assert arbiter.outcome is None or arbiter.result.value == value, start.fen()
+        assert arbiter.outcome is None or arbiter.outcome.value == value, start.fen()
         assert ply >= promised.depth, start.fen()
-        ends[None if arbiter.outcome is None else arbiter.basis] += 1
+        ends[arbiter.basis] += 1
         longest = max(longest, promised.depth)
     assert min(ends[reason] for reason in OVER) > 10, ends
     assert longest > 60
@@ -98,7 +98,7 @@ def test_no_defence_makes_it_better(tablebase: Tablebase) -> None:
         arbiter, errs = refereed(start, accrued), rng.random() < 0.5
         first = value = tablebase.probe(start, accrued).value
         for _ in range(80):
-            if arbiter.result is not None:
+            if arbiter.outcome is not None:
                 break
             board = arbiter.board
             if board.turn is errs:
@@ -107,9 +107,9 @@ def test_no_defence_makes_it_better(tablebase: Tablebase) -> None:
                 arbiter.push(best(tablebase, arbiter))
             before, value = value, adjudicate(arbiter, tablebase).value
             assert value <= before if errs else value >= before, (start.fen(), accrued, errs)
-        if arbiter.result is not None:
-            assert arbiter.result.value == value
-        ends[None if arbiter.outcome is None else arbiter.basis] += 1
+        if arbiter.outcome is not None:
+            assert arbiter.outcome.value == value
+        ends[arbiter.basis] += 1
         worse += value != first
     assert min(ends[reason] for reason in (*OVER, None)) > 10, ends
     assert worse > 100

@@ -9,6 +9,7 @@ import chess
 import pytest
 
 from tbgen.board.fen import Fen
+from tbgen.board.history import FRESH
 from tbgen.errors import MissingTableError, UsageError
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.pgn.reader import Game, read_games
@@ -134,6 +135,20 @@ def test_a_missing_table_is_named_or_required(tablebase: Tablebase) -> None:
     assert adjudicate(arbiter).basis is Basis.PLAYED
     with pytest.raises(ValueError, match="tables are required, but there are none"):
         adjudicate(arbiter, None, require_tables=True)
+
+
+def test_a_board_brings_its_moves(tablebase: Tablebase) -> None:
+    board = chess.Board("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
+    for uci in ("g5h6", "e5f6", "h6h5", "f6e6"):
+        board.push_uci(uci)
+    known = adjudicate(board, tablebase)
+    assert said(known) == said(adjudicate(Arbiter(board), tablebase))
+    assert said(known) == ("G1.5", "tablebase", "G1.5", 0)
+    assert said(adjudicate(board.fen(), tablebase)) == ("G1.5", "tablebase", "G3.5", 14)
+    assert said(adjudicate(board.fen(), tablebase)) == said(
+        adjudicate(Arbiter(board, accrued=FRESH), tablebase)
+    )
+    assert adjudicate(board).basis is Basis.PLAYED
 
 
 def test_tables_for_other_rules_are_refused(tablebase: Tablebase) -> None:

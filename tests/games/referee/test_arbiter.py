@@ -1,6 +1,8 @@
 """The arbiter: games that cuteRMob refereed, each rule by example, and what is refused."""
 
 import json
+import random
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +10,7 @@ import chess
 import pytest
 
 from tbgen.board.fen import parse_fen
+from tbgen.board.history import FRESH
 from tbgen.errors import UsageError
 from tbgen.games.referee import Basis, FiftyMoveRule
 from tbgen.games.referee.arbiter import Arbiter
@@ -259,6 +262,84 @@ def test_what_is_shown_is_a_copy() -> None:
     assert fen.board.fen() == ROOKS[0]
     arbiter.board.push_uci("e6e5")
     assert [move.uci() for move in arbiter.moves] == ["c3c4"]
+
+
+def random_play(seed: int) -> chess.Board:
+    """A board with many moves, some of which go back and forth."""
+    rng = random.Random(seed)
+    fens = (chess.STARTING_FEN, "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 7 9", f"{KINGS} 5 9", f"{ROOK} 60 80")
+    board = chess.Board(fens[seed % len(fens)])
+    for _ in range(rng.randrange(1, 60)):
+        moves = list(board.legal_moves)
+        if not moves:
+            break
+        last = board.move_stack[-2] if len(board.move_stack) > 1 else chess.Move.null()
+        back = chess.Move(last.to_square, last.from_square)
+        board.push(back if back in moves and rng.random() < 0.8 else rng.choice(moves))
+    return board
+
+
+@pytest.mark.parametrize("rules", Variant)
+@pytest.mark.parametrize("rule", FiftyMoveRule)
+def test_a_board_brings_its_moves(rule: FiftyMoveRule, rules: Variant) -> None:
+    """The arbiter of a board is that of a game played from the board's first position on."""
+    ends: Counter[Basis | None] = Counter()
+    for seed in range(16):
+        board = random_play(seed)
+        played = Arbiter(board.root().fen(), fifty_move_rule=rule, rules=rules)
+        for move in board.move_stack:
+            played.push(move)
+        moves = list(board.move_stack)
+        arbiter = Arbiter(board, fifty_move_rule=rule, rules=rules)
+        assert board.move_stack == moves
+        assert arbiter.moves == tuple(moves)
+        while True:
+            assert seen(arbiter) == seen(played)
+            ends[arbiter.basis] += 1
+            if not played.moves:
+                break
+            assert arbiter.pop() == played.pop()
+    assert ends[Basis.REPETITION] > 10
+
+
+def test_a_given_accrued_score_counts_in_place_of_a_boards_moves() -> None:
+    board = chess.Board("7k/8/5K2/8/8/8/8/R7 w - - 0 1")
+    for uci in ("a1g1", "h8h7", "g1a1"):
+        board.push_uci(uci)
+    assert (str(Arbiter(board).accrued), Arbiter(board).clock) == ("G1.5", 2)
+    for score in ("G3.0", GScore.parse("G3.0")):
+        arbiter = Arbiter(board, accrued=score)
+        assert (str(arbiter.accrued), arbiter.moves, arbiter.board) == ("G3.0", (), board)
+    assert str(Arbiter(board, accrued="-G9.5").accrued) == "G3.5"
+    assert str(Arbiter(board, accrued=FRESH).accrued) == "G3.5"
+    assert str(Arbiter(board.fen()).accrued) == "G3.5"
+    assert str(Arbiter(f"{board.fen()} G1.0").accrued) == "G1.0"
+    assert str(Arbiter(f"{board.fen()} G1.0", accrued="G2.5").accrued) == "G2.5"
+    assert str(Arbiter(f"{board.fen()} G1.0", accrued=FRESH).accrued) == "G3.5"
+    # At a clock of 0 a seventh field means nothing; a score that is given does, unless a pawn has just moved.
+    assert str(Arbiter("7k/8/5K2/8/8/8/8/R7 b - - 0 1", accrued="-G1.0").accrued) == "-G1.0"
+    passed = "4k3/8/8/8/3pP3/8/8/4K3 b - e3 0 1"
+    assert str(Arbiter(passed, accrued="-G1.0").accrued) == str(Arbiter(passed).accrued)
+    assert str(Arbiter(passed, accrued="-G1.0", rules="wg").accrued) == "-G1.0"
+
+
+def test_histories_and_accrued_scores_that_mean_nothing() -> None:
+    null, jumped, turned = (chess.Board(f"{KINGS} 0 1") for _ in range(3))
+    null.push(chess.Move.null())
+    jumped.push(chess.Move.from_uci("f3f6"))
+    turned.push_uci("f3e3")
+    turned.turn = chess.WHITE
+    for board, reason in (
+        (null, "0000 is not legal in"),
+        (jumped, "f3f6 is not legal in"),
+        (turned, "f3e3 does not lead to"),
+    ):
+        sentence = refused(lambda board=board: Arbiter(board))  # type: ignore[misc]
+        assert sentence.startswith(f"the history of the board is no play: {reason}")
+    assert "'G' is not a G-score" in refused(lambda: Arbiter(accrued="G"))
+    assert "-G0.5 ends the game" in refused(lambda: Arbiter(accrued="-G0.5"))
+    with pytest.raises(TypeError, match="the accrued score is a int: expected a G-score, text such as"):
+        Arbiter(accrued=3)  # type: ignore[arg-type]
 
 
 def test_moves_taken_back_do_not_repeat_a_position() -> None:
