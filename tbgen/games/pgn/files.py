@@ -7,16 +7,16 @@ import gzip
 import os
 import re
 import sys
-import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from io import BufferedReader
 from pathlib import Path
 from types import ModuleType
 from typing import BinaryIO, Final, Protocol, cast
 
 from tbgen.errors import TbgenError, UsageError, needs_extra, quote
+from tbgen.files import written_aside
 from tbgen.games.pgn.splitter import Stream
 
 _BLOCK: Final = 1 << 14
@@ -159,22 +159,12 @@ def writing(name: str) -> Iterator[Sink]:
         with open(name, "wb") as device:  # or a pipe: nothing that could be replaced
             yield device
     else:
-        try:
-            descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name[:32]}.", dir=path.parent)
-        except OSError as error:
-            raise TbgenError(f"{name} cannot be written: {error.strerror or error}") from None
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                with closing(_writer(Path(name).suffix.lower(), file)) as sink:
-                    yield sink
-                os.fchmod(file.fileno(), _mode(path))
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(temporary)
-            raise
+        with (
+            written_aside(path, remedy="choose another place") as aside,
+            open(aside, "wb") as file,
+            closing(_writer(Path(name).suffix.lower(), file)) as sink,
+        ):
+            yield sink
 
 
 def _reader(suffix: str, file: BinaryIO) -> tuple[Stream, tuple[type[Exception], ...]]:
@@ -229,12 +219,3 @@ class _Open:
 
     def close(self) -> None:
         """Do nothing."""
-
-
-def _mode(path: Path) -> int:
-    """Return the permissions of the file that is replaced, or those that a new one gets."""
-    with suppress(FileNotFoundError):
-        return path.stat().st_mode & 0o7777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
