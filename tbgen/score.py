@@ -36,15 +36,15 @@ class GScore:
     The rank is twice the number of legal moves of the side to move, plus one unless that side is in check;
     the score prints as half of it. The fewer moves the opponent has, the better for the holder:
 
-    ========  ====  ======================================
-    text      rank  meaning
-    ========  ====  ======================================
-    ``G0.0``  0     White mates
-    ``G0.5``  1     White stalemates
-    ``G1.0``  2     White leaves one move, giving check
-    ``G1.5``  3     White leaves one move
-    ``-G0.0`` 0     Black mates
-    ========  ====  ======================================
+    =========  ====  ======================================
+    text       rank  meaning
+    =========  ====  ======================================
+    ``G0.0``   0     White mates
+    ``G0.5``   1     White stalemates
+    ``G1.0``   2     White leaves one move, giving check
+    ``G1.5``   3     White leaves one move
+    ``-G0.0``  0     Black mates
+    =========  ====  ======================================
 
     Scores are ordered from White's point of view, the greater the better for White, whoever holds them:
     ``G0.0 > G0.5 > G1.0 > ... > -G1.0 > -G0.5 > -G0.0``.

@@ -1,0 +1,64 @@
+"""The documentation is made without a warning, and says what is there."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import tbgen
+from tbgen.cli.main import COMMANDS, make_parser
+from tests.support.paths import ROOT
+
+
+def made(builder: str, place: Path) -> Path:
+    """The documentation made by one of Sphinx's builders, the texts read once for all."""
+    options = ["-q", "-W", "--keep-going", "-b", builder, "-d", str(place / "doctrees")]
+    command = [sys.executable, "-m", "sphinx", *options, str(ROOT / "docs"), str(place / builder)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    return place / builder
+
+
+@pytest.mark.slow
+def test_the_site_and_the_manual_page(tmp_path: Path) -> None:
+    site = made("html", tmp_path)
+    page = (site / "api.html").read_text()
+    assert [name for name in tbgen.__all__ if f'<span class="pre">{name}</span>' not in page] == [
+        "__version__"
+    ]
+    modules = {path.stem for path in (site / "modules").glob("*.html")}
+    assert {"tbgen.score", "tbgen.probe.tablebase", "tbgen.generator.runner"} <= modules
+    assert not [name for name in modules if ".kernels." in name]
+    broken = [
+        f"{path.name}: {target}"
+        for path in site.glob("*.html")
+        for target in re.findall(r'href="([^":#]+)[#"]', path.read_text())
+        if not (path.parent / target).exists()
+    ]
+    assert broken == []
+    manual = (made("man", tmp_path) / "tbgen.1").read_text().replace("\\-", "-")
+    options = {
+        option
+        for action in make_parser()._subparsers._group_actions  # type: ignore[union-attr]
+        for command in action.choices.values()  # type: ignore[union-attr]
+        for option in command._option_string_actions
+    }
+    assert len(options) > 25
+    assert [word for word in (*COMMANDS, *options) if word not in manual] == []
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "SECURITY.md"])
+def test_paths_that_are_named_are_there(name: str) -> None:
+    named = re.findall(r"`((?:tbgen|tests|scripts|docs|benchmarks)/[\w./-]+)", (ROOT / name).read_text())
+    named += re.findall(r"\]\(([^):]+)\)", (ROOT / name).read_text())
+    assert named
+    assert [path for path in named if not (ROOT / path.replace("/NAME.py", "")).exists()] == []
+
+
+def test_the_citation_and_the_changelog_are_of_this_version() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert (ROOT / "CHANGELOG.md").read_text().startswith(f"# Changelog\n\n## {version} (")
