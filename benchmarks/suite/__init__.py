@@ -1,0 +1,1 @@
+"""Benchmarks of tbgen, for asv (benchmarks/README.md)."""

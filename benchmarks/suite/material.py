@@ -1,0 +1,157 @@
+"""What benchmarks work on: tables, positions and games, the same in every run."""
+
+import functools
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import chess
+
+KEPT = Path(tempfile.gettempdir()) / "tbgen-benchmarks"
+"""Where tables and games are kept from run to run."""
+
+PLIES = 120
+ENDGAMES = 4
+"""One made-up game in so many ends with four men."""
+
+
+def run(*words: str | Path, **options: object) -> "subprocess.CompletedProcess[bytes]":
+    """Run a command of tbgen in a process of its own.
+
+    :raises RuntimeError: with what it said, if it fails.
+    """
+    command = [sys.executable, "-m", "tbgen", *map(str, words)]
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **options)  # type: ignore[call-overload]
+    if done.returncode:
+        raise RuntimeError(done.stderr.decode())
+    return done  # type: ignore[no-any-return]
+
+
+def peak_memory(*words: str | Path) -> int:
+    """Run a command of tbgen and return the most memory that it held at once, in bytes."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "tbgen", *map(str, words)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{words[0]} failed")
+    return used.ru_maxrss << 10
+
+
+@functools.cache
+def compile_kernels() -> None:
+    """Compile what the version under test has not compiled yet."""
+    with tempfile.TemporaryDirectory() as folder:
+        run("build", "KBvK", "--dir", folder)
+        run("verify", "--dir", folder)
+
+
+@functools.cache
+def tables() -> Path:
+    """Return a directory with all 36 tables: ``$TBGEN_TEST_TABLES``, or one that is made once."""
+    if given := os.environ.get("TBGEN_TEST_TABLES"):
+        return Path(given)
+    directory = KEPT / "tables"
+    directory.mkdir(parents=True, exist_ok=True)
+    run("build", "--men", "4", "--dir", directory)
+    return directory
+
+
+def linked(directory: Path, *left_out: str) -> None:
+    """Link all tables but some into a directory."""
+    for path in tables().glob("*.r.h5"):
+        if path.name.split(".")[0] not in left_out:
+            (directory / path.name).symlink_to(path)
+
+
+def random_boards(material: str, count: int) -> list[chess.Board]:
+    """Return random legal positions of a material."""
+    rng = random.Random(material)
+    white, black = material.split("v")
+    men = white + black.lower()
+    boards: list[chess.Board] = []
+    while len(boards) < count:
+        board = chess.Board(None)
+        board.turn = rng.random() < 0.5
+        for letter, square in zip(men, rng.sample(range(64), len(men)), strict=True):
+            board.set_piece_at(square, chess.Piece.from_symbol(letter))
+        if not board.status() & ~chess.STATUS_IMPOSSIBLE_CHECK:
+            boards.append(board)
+    return boards
+
+
+@functools.cache
+def games(count: int) -> Path:
+    """Return a PGN file of random games of 120 plies, with comments and tags as engines' games have them.
+
+    One in four ends with four men; all are drawn by adjudication.
+    """
+    path = KEPT / f"{count}.pgn"
+    if not path.exists():
+        rng, moves = random.Random(0), [_movetext(random.Random(n), n % ENDGAMES == 0) for n in range(200)]
+        KEPT.mkdir(parents=True, exist_ok=True)
+        aside = path.with_suffix(f".{os.getpid()}")
+        with aside.open("w") as file:
+            for number in range(count):
+                file.write(_game(rng, number, moves[number % len(moves)]))
+        aside.rename(path)
+    return path
+
+
+def _movetext(rng: random.Random, endgame: bool) -> str:
+    """A random game, which loses its men quickly if it has to end with four."""
+    while True:
+        board, words = chess.Board(), []
+        for _ in range(PLIES):
+            moves = list(board.legal_moves)
+            if not moves or (endgame and board.occupied.bit_count() < 4):
+                break
+            captures = [move for move in moves if board.is_capture(move)]
+            if endgame and board.occupied.bit_count() > 4:
+                moves = captures or moves
+            elif endgame:
+                moves = [move for move in moves if move not in captures] or moves
+            move = rng.choice(moves)
+            if board.turn:
+                words.append(f"{board.fullmove_number}.")
+            comment = f"{rng.uniform(-9, 9):+.2f}/{rng.randrange(5, 30)} 0.{rng.randrange(1000):03}s"
+            words += [board.san(move), f"{{{comment}}}"]
+            board.push(move)
+        else:
+            if not endgame or board.occupied.bit_count() == 4:
+                words[-1] = words[-1].replace("}", ", Draw by adjudication}")
+                return _wrapped(" ".join([*words, "1/2-1/2"]))
+
+
+def _wrapped(text: str) -> str:
+    """Lines of at most 80 characters."""
+    lines, line = [], ""
+    for word in text.split():
+        if line and len(line) + len(word) > 79:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}".lstrip()
+    return "\n".join([*lines, line])
+
+
+def _game(rng: random.Random, number: int, moves: str) -> str:
+    tags = {
+        "Event": "Made up",
+        "Site": "?",
+        "Date": f"2026.01.{number % 28 + 1:02}",
+        "Round": str(number + 1),
+        "White": f"Engine {number % 7}",
+        "Black": f"Engine {rng.randrange(7, 12)}",
+        "Result": "1/2-1/2",
+        "PlyCount": str(PLIES),
+        "Termination": "adjudication",
+        "TimeControl": "10+0.1",
+    }
+    return "".join(f'[{name} "{value}"]\n' for name, value in tags.items()) + f"\n{moves}\n\n"

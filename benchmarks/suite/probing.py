@@ -1,0 +1,83 @@
+"""Probes of open tables from Python, in seconds of CPU time of this process."""
+
+import random
+import time
+from typing import Any
+
+from suite.material import random_boards, tables
+
+MATERIALS = ("KBNvK", "KRPvK", "KRvKR")
+
+
+class Probing:
+    """Random positions of a material, and random accrued scores."""
+
+    params = MATERIALS
+    param_names = ("material",)
+    timer = time.process_time
+    positions = 2000
+
+    def setup(self, material: str) -> None:
+        import tbgen
+        from tbgen.score import GScore
+
+        rng = random.Random(material)
+        self.boards = random_boards(material, self.positions)
+        self.scores = [GScore(rng.randrange(2, 16), rng.random() < 0.5) for _ in self.boards]
+        self.tables: Any = tbgen.open_tablebase(tables())
+        self.first()
+
+    def first(self) -> None:
+        """What comes before the measurement."""
+
+    def teardown(self, material: str) -> None:
+        self.tables.close()
+
+
+class First(Probing):
+    """Chunks have to be read and decoded; 2,000 probes."""
+
+    number = 1
+    warmup_time = 0
+
+    def time_fresh(self, material: str) -> None:
+        for board in self.boards:
+            self.tables.probe(board)
+
+    def time_many(self, material: str) -> None:
+        list(self.tables.probe_many(self.boards))
+
+
+class Warm(Probing):
+    """All chunks are decoded; 2,000 probes."""
+
+    def first(self) -> None:
+        for board, score in zip(self.boards, self.scores, strict=True):
+            self.tables.probe(board, score)
+
+    def time_fresh(self, material: str) -> None:
+        for board in self.boards:
+            self.tables.probe(board)
+
+    def time_accrued(self, material: str) -> None:
+        for board, score in zip(self.boards, self.scores, strict=True):
+            self.tables.probe(board, score)
+
+    def time_many(self, material: str) -> None:
+        list(self.tables.probe_many(self.boards))
+
+    def time_many_accrued(self, material: str) -> None:
+        list(self.tables.probe_many(self.boards, self.scores))
+
+
+class Moves(Probing):
+    """All moves of 100 positions, with their values."""
+
+    positions = 100
+
+    def first(self) -> None:
+        self.time_moves("")
+
+    def time_moves(self, material: str) -> None:
+        for board in self.boards:
+            self.tables.moves(board)
