@@ -63,3 +63,45 @@ class Format:
         return self.path.stat().st_size
 
     track_size.unit = "bytes"  # type: ignore[attr-defined]
+
+
+class Filters:
+    """What filters of HDF5 notice of 200 bits that flip in the chunks of KBNvK's values."""
+
+    params = ("fletcher32", "gzip", "gzip and fletcher32")
+    param_names = ("filters",)
+    flips = 200
+
+    def track_read_as_wrong_data(self, filters: str) -> int:
+        return self.read(filters)[0]
+
+    def track_noticed(self, filters: str) -> int:
+        return self.read(filters)[1]
+
+    def read(self, filters: str) -> tuple[int, int]:
+        """Return how many flips were read as wrong data, and how many were noticed; others harm nothing."""
+        import h5py
+        import numpy as np
+
+        from tbgen.store.reader import TableFile
+
+        with TableFile(tables() / "KBNvK.r.h5") as file:
+            value = file.read_fresh()[0][:, : 16 * 16384]
+        rng, wrong, noticed = np.random.default_rng(1), 0, 0
+        packing = {"compression": 4 if "gzip" in filters else None, "fletcher32": "fletcher32" in filters}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "flipped.h5"
+            with h5py.File(path, "w", libver="latest") as file:
+                stored = file.create_dataset("value", data=value, chunks=(1, 16384), **packing)
+                chunks = [stored.id.get_chunk_info(number) for number in range(stored.id.get_num_chunks())]
+            whole = path.read_bytes()
+            for _ in range(self.flips):
+                chunk, damaged = chunks[rng.integers(len(chunks))], bytearray(whole)
+                damaged[chunk.byte_offset + int(rng.integers(chunk.size))] ^= 1 << int(rng.integers(8))
+                path.write_bytes(damaged)
+                with h5py.File(path, "r") as file:
+                    try:
+                        wrong += not np.array_equal(file["value"][...], value)
+                    except OSError:
+                        noticed += 1
+        return wrong, noticed

@@ -50,7 +50,7 @@ def estimate(
     storage: AccruedStorage = AccruedStorage.AUTO,
 ) -> Estimate:
     """Estimate one table of a variant from its size and kind, and whether accrued scores are to be stored;
-    rates measured with ``scripts/bench_build.py`` on two cores."""
+    rates measured with ``tbgen build --json`` on two cores."""
     layout, kind = layout_of(material), _kind(material, variant)
     slots, pawns = 2 * layout.size, min(material.pawns, 2)
     seconds = 0.02 + slots * 1e-9 * kind.nanoseconds[pawns] * 2 / min(threads, 2)

@@ -1,0 +1,59 @@
+"""The suite of benchmarks measures what it says: every part of it runs, but for the longest."""
+
+import inspect
+import itertools
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.paths import ROOT
+
+pytestmark = pytest.mark.slow
+
+MODULES = ("commands", "probing", "fast_paths", "storage")
+LONGEST = ("BuildAll", "Report", "Filters")
+sys.path.append(str(ROOT / "benchmarks"))
+
+
+def measured() -> Iterator[Any]:
+    """All methods that are measured."""
+    for name in MODULES:
+        module = import_module(f"suite.{name}")
+        for _, found in inspect.getmembers(module, inspect.isclass):
+            if found.__module__ == module.__name__ and found.__name__ not in LONGEST:
+                for method in dir(found):
+                    if method.startswith(("time_", "track_")):
+                        yield pytest.param(found, method, id=f"{name}.{found.__name__}.{method}")
+
+
+@pytest.mark.parametrize(("kind", "method"), list(measured()))
+def test_it_runs(
+    kind: Any, method: str, tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the first of its parameters, and both ways of doing what is compared."""
+    monkeypatch.setenv("TBGEN_TEST_TABLES", str(tables))
+    monkeypatch.setattr("suite.material.KEPT", tmp_path.parent / "benchmarks")
+    if kind.__name__ == "Format":
+        monkeypatch.setattr("tbgen.store.dataset.CHUNK_BYTES", 16384)
+        monkeypatch.setattr("tbgen.store.writer.GZIP_LEVEL", 4)
+    given = getattr(kind, "params", ())
+    sets = given if given and isinstance(given[0], (tuple, list)) else [given] if given else []
+    chosen = (
+        list(itertools.product(*sets))
+        if "by" in getattr(kind, "param_names", ())
+        else [tuple(one[0] for one in sets)]
+    )
+    for parameters in chosen:
+        benchmark = kind()
+        if hasattr(benchmark, "setup"):
+            benchmark.setup(*parameters)
+        try:
+            found = getattr(benchmark, method)(*parameters)
+        finally:
+            if hasattr(benchmark, "teardown"):
+                benchmark.teardown(*parameters)
+        assert (found is None) == method.startswith("time_")
