@@ -114,7 +114,9 @@ def run(arguments: argparse.Namespace) -> int:
     test = None if numbers is None else result.test(*numbers, model=model, pairs=arguments.pairs)
     _tell(result, left_out)
     if form == "json":
-        print(json.dumps(document(result, left_out, test), indent=2))
+        counts = reader.tally.document()
+        told = {name: counts[name] for name in ("missing_tables", "unknown_scorings")}
+        print(json.dumps(document(result, left_out, test) | told, indent=2))
         return 0
     keys = wanted or (set(KEYS) if form == "csv" else overview(result))
     shown = [table for table in tables(result, left_out, test) if table.key in keys]

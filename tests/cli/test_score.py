@@ -311,7 +311,10 @@ def test_each_table_to_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path
     best = found["standings"][0]
     assert (best["player"], best["place"], float(best["points"])) == ("sf", "1", 7.80859375)
     assert float(best["share"]) == 7.80859375 / 12
-    assert [row["greedy"] for row in found["crosstable"]] == ["7.80859375", ""]
+    assert [(row["player"], row["greedy"]) for row in found["crosstable"]] == [
+        ("sf", "7.80859375"),
+        ("greedy", ""),
+    ]
     games = found["games"]
     assert sum(float(game["points"]) for game in games if game["white"] == "sf") == 4.5625
     assert [game["result"] for game in games][:4] == ["G1.5", "G3.5", "G0.0", "-G0.0"]
@@ -354,7 +357,9 @@ def test_many_players_fit_the_terminal(
         cells = re.findall(r"1 of 2", "\n".join(lines))
         assert len(cells) == 32 * 31
     monkeypatch.setenv("COLUMNS", "110")
-    heads = [line for line in answer(capsys, str(path)).splitlines() if re.fullmatch(r"player( +\d+)+", line)]
+    heads = [
+        line for line in answer(capsys, str(path)).splitlines() if re.fullmatch(r" +player( +\d+)+", line)
+    ]
     assert [number for head in heads for number in head.split()[1:]] == [str(n) for n in range(1, 33)]
 
 
@@ -374,3 +379,17 @@ def test_unequal_numbers_of_games_are_told(capsys: pytest.CaptureFixture[str], t
     assert "unequal numbers of games, 1 to 3: they are ordered by points per game (%), not by points" in told
     told = " ".join(answer(capsys, str(path), "--order", "points").split())
     assert "ordered by points, although they have unequal numbers of games, 1 to 3" in told
+
+
+def test_what_is_odd_about_games_is_in_the_document(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "x.pgn"
+    path.write_text(
+        '[White "A"]\n[Black "B"]\n[RMobilityScoring "Elo"]\n'
+        '[FEN "7k/8/8/8/8/8/8/KBB5 w - - 0 1"]\n\n1/2-1/2\n'
+    )
+    assert main(["score", str(path), "--json", "--dir", str(tmp_path)]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["unknown_scorings"] == {"Elo": 1}
+    assert document["missing_tables"] == {"KBBvK": 1}

@@ -227,14 +227,15 @@ def _crosstable(result: Standings) -> Table:
     parts = [[_part(player, other) for other in players] for player in players]
     show = telling_apart([part for row in parts for part in row])
     columns = [
-        Column("player", "player", word=True),
+        Column("number", "", word=True),
+        _PLAYER,
         *(
             Column(player.name, str(number), lambda part: f"{show(part.points)} of {part.games}")
             for number, player in enumerate(players, 1)
         ),
     ]
     rows: list[list[Cell]] = [
-        [f"{number} {player.name}", *row]
+        [number, player.name, *row]
         for number, (player, row) in enumerate(zip(players, parts, strict=True), 1)
     ]
     note = "Points of games against each opponent; the numbers above are those at the left."
