@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tbgen.board.fen import parse_fen
-from tbgen.cli.display import diagram, line_document, line_text, mover, points_document
+from tbgen.cli.display import diagram, line_document, line_text, mover
 from tbgen.cli.options import (
     add_directory,
     add_game_options,
@@ -192,7 +192,7 @@ def _document(report: Report, fen: str) -> dict[str, Any]:
         "scoring": scoring.scheme.value,
         "cutoff": str(scoring.cutoff),
         "komi": str(scoring.komi),
-        "points": points_document(scoring, outcome.value),
+        "points": scoring.document(outcome.value),
     }
     if outcome.missing is not None:
         document["missing"] = outcome.missing.material

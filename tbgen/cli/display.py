@@ -1,4 +1,4 @@
-"""How commands show positions, lines of play and points."""
+"""How commands show positions and lines of play."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,8 +6,6 @@ from typing import Any
 import chess
 
 from tbgen.probe.line import LinePly
-from tbgen.score import GScore
-from tbgen.scoring import Scoring
 from tbgen.text import plies
 
 
@@ -37,8 +35,3 @@ def line_document(line: list[LinePly]) -> list[dict[str, Any]]:
 def mover(board: chess.Board) -> str:
     """Return the side to move for a reader."""
     return "White" if board.turn else "Black"
-
-
-def points_document(scoring: Scoring, value: GScore) -> dict[str, float]:
-    """Return the points of a result for a JSON document."""
-    return scoring.document(value)

@@ -3,27 +3,24 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any
-
-import chess
+from typing import Any, Final
 
 from tbgen.board.fen import Fen, parse_fen
-from tbgen.cli.display import diagram, line_document, line_text, mover, points_document
+from tbgen.cli.answers import Answer, MobilityAnswer, ViewAnswer
 from tbgen.cli.options import add_directory, add_json, add_rules, add_scoring, directory_of, scoring_of
 from tbgen.cli.standard_input import batches_of_lines
-from tbgen.errors import TbgenError
+from tbgen.cli.streams import say
+from tbgen.errors import TbgenError, UsageError
 from tbgen.probe.batch import BATCH, MOVES_BATCH
-from tbgen.probe.line import LinePly
-from tbgen.probe.moves import RankedMove
-from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase
+from tbgen.probe.views import View, ViewTables
 from tbgen.score import GScore
 from tbgen.scoring import Scoring
-from tbgen.text import plies
-from tbgen.variant import Variant
+
+_STANDARD_INPUT: Final = "-"
 
 _DESCRIPTION = """\
 Print the value of a position under optimal play of both sides, the depth (plies until the accrued score
@@ -33,12 +30,20 @@ A G-score is held by the side that just moved: G3.5 by White, -G3.5 by Black. Th
 --accrued, else from a seventh field of the FEN (unless the halfmove clock is 0); the score of the position
 itself is folded in. In whole-game mobility (--rules wg) no move resets it, and the seventh field counts at
 every clock.
+
+Positions are FENs, with spaces or, as Lichess has them, underscores, or EPD with operations. A word with a
+slash begins the next one, so a FEN needs no quotes. Several are answered one after the other, with --json in
+one list. What is wrong with one does not keep the others from an answer; the worst exit code counts.
+
+--view answers in another game: classical (win, draw, loss, plies to mate, no 50-move rule), stalemate-wins
+(who stalemates wins), or lasker (who stalemates gets 3/4 of the point). No score accrues there.
 """
 _EPILOG = """\
 examples:
   tbgen probe "8/8/8/4KBk1/8/8/8/8 b - - 0 1" --line
   tbgen probe "8/8/5k1K/5P2/8/8/8/8 w - - 1 60" --accrued -G2.5
   tbgen probe --rules wg "8/8/5k1K/5P2/8/8/8/8 w - - 1 60 -G2.5"
+  tbgen probe --view classical "8/8/8/8/8/8/8/K2kr3 w - - 0 1" "8/8/8/8/8/8/8/K2kq3 w - - 0 1"
   tbgen probe - < positions.fen
   tbgen probe --no-moves - < positions.fen
 """
@@ -46,11 +51,29 @@ examples:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be said besides the value, and how it is scored."""
+    """What is to be said besides the value, and how it is scored; ``accrued`` counts whatever a FEN says."""
 
+    accrued: GScore | None
     moves: bool
     line: bool
     scoring: Scoring
+    view: View | None
+
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> "Wanted":
+        """Return what the arguments ask for.
+
+        :raises UsageError: if one of them means nothing.
+        """
+        accrued = None if arguments.accrued is None else GScore.parse(arguments.accrued)
+        view = None if arguments.view is None else View.parse(arguments.view)
+        if view is not None:
+            for option in ("accrued", "line", "scoring", "cutoff", "komi"):
+                if getattr(arguments, option) not in (None, False):
+                    raise UsageError(
+                        f"--{option} means nothing with --view, where no score accrues: leave one out"
+                    )
+        return cls(accrued, not arguments.no_moves, arguments.line, scoring_of(arguments), view)
 
     @property
     def most(self) -> int:
@@ -60,19 +83,6 @@ class Wanted:
         return MOVES_BATCH if self.moves else BATCH
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """All that is said about one position."""
-
-    fen: str
-    board: chess.Board
-    variant: Variant
-    scoring: Scoring
-    result: ProbeResult
-    moves: list[RankedMove] | None
-    line: list[LinePly] | None
-
-
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description, parser.epilog = _DESCRIPTION, _EPILOG
@@ -80,8 +90,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "fen",
         nargs="+",
         metavar="FEN",
-        help="the position; - reads one FEN per line and answers each in a JSON line, except blank lines, "
-        "which are skipped without an answer",
+        help="a position, or several; - reads one FEN per line and answers each in a JSON line, except blank "
+        "lines, which are skipped without an answer",
     )
     parser.add_argument(
         "--accrued", metavar="G", help="accrued score, such as G3.5, -G3.5 or mG3.5 (m for minus)"
@@ -90,62 +100,102 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-moves", action="store_true", help="leave the moves out, which take nine tenths of the time"
     )
+    parser.add_argument("--view", metavar="NAME", help=f"answer in another game: {', '.join(View)}")
     add_rules(parser)
     add_scoring(parser)
-    add_json(parser, "one JSON document")
+    add_json(parser, "one JSON document, for several positions a list")
     add_directory(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Probe one position, or those of standard input."""
-    accrued = None if arguments.accrued is None else GScore.parse(arguments.accrued)
-    text = " ".join(arguments.fen)
-    wanted = Wanted(not arguments.no_moves, arguments.line, scoring_of(arguments))
+    """Probe one position, several, or those of standard input."""
+    wanted = Wanted.of(arguments)
     directory_of(arguments)
     with Tablebase(arguments.dir, rules=arguments.variant) as tables:
-        if text == "-":
-            return _batch(tables, accrued, wanted)
-        (report,) = _reports(tables, [text], accrued, wanted)
-    if isinstance(report, TbgenError):
-        raise report
+        if arguments.fen == [_STANDARD_INPUT]:
+            return _batch(tables, wanted)
+        texts = positions_of(arguments.fen)
+        answers = list(_answers(tables, texts, wanted))
+    if len(texts) == 1 and isinstance(answers[0], TbgenError):
+        raise answers[0]
     if arguments.json:
-        print(json.dumps(_document(report), indent=2))
+        documents = list(map(_document, texts, answers))
+        print(json.dumps(documents if len(texts) > 1 else documents[0], indent=2))
     else:
-        print("\n".join(_text(report)))
-    return 0
+        _print(texts, answers)
+    return _worst(answers)
 
 
-def _batch(tables: Tablebase, accrued: GScore | None, wanted: Wanted) -> int:
+def positions_of(words: Sequence[str]) -> list[str]:
+    """Return the positions that the words of a command line name.
+
+    A word with a slash begins the next one.
+
+    >>> positions_of(["8/8/8/4KBk1/8/8/8/8", "b", "-", "-", "8/8/8/2K3k1/8/8/8/8 w - - 0 1"])
+    ['8/8/8/4KBk1/8/8/8/8 b - -', '8/8/8/2K3k1/8/8/8/8 w - - 0 1']
+    """
+    texts: list[str] = []
+    for word in words:
+        if texts and "/" not in word:
+            texts[-1] += f" {word}"
+        else:
+            texts.append(word)
+    return texts
+
+
+def _print(texts: list[str], answers: list[Answer | TbgenError]) -> None:
+    """Print answers on stdout under their positions, if they are several, and errors on stderr."""
+    for number, (text, answer) in enumerate(zip(texts, answers, strict=True)):
+        if isinstance(answer, TbgenError):
+            say(f"tbgen: {answer}")
+            continue
+        if len(texts) > 1:
+            print("\n" * (number > 0) + " ".join(text.split()))
+        print("\n".join(answer.text()))
+
+
+def _batch(tables: Tablebase, wanted: Wanted) -> int:
     worst = 0
     for arrived in batches_of_lines(wanted.most):
         texts = [text for line in arrived if (text := line.strip())]
-        for text, report in zip(texts, _reports(tables, texts, accrued, wanted), strict=True):
-            if isinstance(report, TbgenError):
-                document = {"fen": text, "error": str(report)}
-                worst = max(worst, report.exit_code)
-            else:
-                document = _document(report)
-            print(json.dumps(document))
+        for text, answer in zip(texts, _answers(tables, texts, wanted), strict=True):
+            print(json.dumps(_document(text, answer)))
+            worst = max(worst, _worst([answer]))
         sys.stdout.flush()
     return worst
 
 
-def _reports(
-    tables: Tablebase, texts: list[str], given: GScore | None, wanted: Wanted
-) -> Iterator[Report | TbgenError]:
-    """Yield a report on each position, or what is wrong with it."""
+def _worst(answers: list[Answer | TbgenError]) -> int:
+    return max(answer.exit_code if isinstance(answer, TbgenError) else 0 for answer in answers)
+
+
+def _document(text: str, answer: Answer | TbgenError) -> dict[str, Any]:
+    if isinstance(answer, TbgenError):
+        return {"fen": text, "error": str(answer), "code": answer.code}
+    return answer.document()
+
+
+def _answers(tables: Tablebase, texts: list[str], wanted: Wanted) -> Iterator[Answer | TbgenError]:
+    """Yield an answer about each position, or what is wrong with it."""
     fens = [_fen(text) for text in texts]
     valid = [fen for fen in fens if isinstance(fen, Fen)]
-    boards = [fen.board for fen in valid]
-    accrued = [_held(fen, tables.rules) if given is None else given for fen in valid]
+    named = [" ".join(text.split()) for text, fen in zip(texts, fens, strict=True) if isinstance(fen, Fen)]
+    if wanted.view is None:
+        found = _of_mobility(tables, named, valid, wanted)
+    else:
+        found = _of_view(tables.view(wanted.view), named, valid, wanted.moves)
+    for fen in fens:
+        yield fen if isinstance(fen, TbgenError) else next(found)
+
+
+def _of_mobility(
+    tables: Tablebase, texts: list[str], fens: list[Fen], wanted: Wanted
+) -> Iterator[Answer | TbgenError]:
+    boards = [fen.board for fen in fens]
+    accrued = [fen.accrued_in(tables.rules) if wanted.accrued is None else wanted.accrued for fen in fens]
     results = tables.probe_many(boards, accrued)
     moves = tables.moves_many(boards, accrued) if wanted.moves else repeat(None)
-    answers = zip(boards, accrued, results, moves, strict=False)
-    for text, fen in zip(texts, fens, strict=True):
-        if isinstance(fen, TbgenError):
-            yield fen
-            continue
-        board, score, result, ranked = next(answers)
+    for text, board, score, result, ranked in zip(texts, boards, accrued, results, moves, strict=False):
         if isinstance(result, TbgenError):
             yield result
         elif isinstance(ranked, TbgenError):
@@ -153,15 +203,23 @@ def _reports(
         else:
             try:
                 line = tables.line(board, score) if wanted.line else None
-                fen_text = " ".join(text.split())
-                yield Report(fen_text, board, tables.rules, wanted.scoring, result, ranked, line)
+                yield MobilityAnswer(text, board, tables.rules, wanted.scoring, result, ranked, line)
             except TbgenError as error:
                 yield error
 
 
-def _held(fen: Fen, variant: Variant) -> GScore | None:
-    """Return the accrued score that a FEN tells of."""
-    return fen.accrued if variant.resets else fen.seventh
+def _of_view(
+    tables: ViewTables, texts: list[str], fens: list[Fen], with_moves: bool
+) -> Iterator[Answer | TbgenError]:
+    boards = [fen.board for fen in fens]
+    for text, board, result in zip(texts, boards, tables.probe_many(boards), strict=True):
+        if isinstance(result, TbgenError):
+            yield result
+        else:
+            try:
+                yield ViewAnswer(text, board, result, tables.moves(board) if with_moves else None)
+            except TbgenError as error:
+                yield error
 
 
 def _fen(text: str) -> Fen | TbgenError:
@@ -169,61 +227,3 @@ def _fen(text: str) -> Fen | TbgenError:
         return parse_fen(text)
     except TbgenError as error:
         return error.with_traceback(None)
-
-
-def _document(report: Report) -> dict[str, Any]:
-    result = report.result
-    document: dict[str, Any] = {
-        "fen": report.fen,
-        "material": result.material.name,
-        "rules": report.variant,
-        "position_score": str(result.position_score),
-        "accrued": str(result.accrued),
-        "value": str(result.value),
-        "holder": result.value.holder,
-        "depth": result.depth,
-        "points": points_document(report.scoring, result.value),
-    }
-    if report.moves is not None:
-        document["moves"] = [
-            {
-                "uci": move.uci,
-                "san": move.san,
-                "value": str(move.value),
-                "depth": move.depth,
-                "zeroing": move.zeroing,
-            }
-            for move in report.moves
-        ]
-    if report.line is not None:
-        document["line"] = line_document(report.line)
-    return document
-
-
-def _text(report: Report) -> Iterator[str]:
-    result = report.result
-    yield from diagram(report.board)
-    yield ""
-    variant = report.variant
-    yield f"{result.material}, {_situation(report)}{'' if variant.resets else f', {variant.label}'}"
-    yield f"value           {result.value}  ({result.value.holder.capitalize()} holds it)"
-    yield f"depth           {plies(result.depth)}"
-    yield f"accrued score   {result.accrued}"
-    yield f"position score  {result.position_score}"
-    yield f"points          {report.scoring.text(result.value)}  (White-Black)"
-    if report.moves:
-        yield ""
-        width = max(len(move.san) for move in report.moves)
-        for move in report.moves:
-            reset = "  resets" if move.zeroing and variant.resets else ""
-            yield f"{move.san:{width}}  {move.value!s:>6}  {plies(move.depth):>9}{reset}"
-    if report.line is not None:
-        yield ""
-        yield from line_text(report.board, report.line)
-
-
-def _situation(report: Report) -> str:
-    rank = report.result.position_score.rank
-    if rank > 1:
-        return f"{mover(report.board)} to move"
-    return "stalemate" if rank else "mate"

@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -89,11 +90,18 @@ def test_many_positions(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     assert [document["fen"] for document in documents] == [KBK, "junk", lines[3], KBK, "\udcff"]
     assert [list(document) for document in documents] == [
         KEYS,
-        *[["fen", "error"]] * 2,
+        *[["fen", "error", "code"]] * 2,
         KEYS,
-        ["fen", "error"],
+        ["fen", "error", "code"],
     ]
     assert "tbgen build KQvK" in documents[2]["error"]
+    assert [document.get("code") for document in documents] == [
+        None,
+        "bad_input",
+        "missing_table",
+        None,
+        "bad_input",
+    ]
 
 
 def test_a_byte_order_mark_before_the_first_position() -> None:
@@ -111,3 +119,117 @@ def test_the_seventh_field_of_a_fen_without_quotes(
         document = json.loads(answer(capsys, "probe", *words))
         assert (document["fen"], document["accrued"]) == (f"{fen} {score}", accrued)
     assert "not a G-score" in failure(capsys, 2, "probe", *fen.split(), "-G1.7")
+
+
+BARE = "8/8/8/2K3k1/8/8/8/8 w - - 0 1"
+MISSING = "8/8/8/2K3k1/8/8/8/7Q w - - 0 1"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [KBK, BARE, "--no-moves"],
+        [*KBK.split(), *BARE.split(), "--no-moves"],
+        ["--no-moves", *KBK.split(), BARE],
+        ["--no-moves", KBK.replace(" ", "_"), *BARE.split()],
+    ],
+)
+def test_several_positions(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """As words, with or without quotes; as text and as one JSON document."""
+    documents = json.loads(answer(capsys, "probe", "--json", *words))
+    alone = [json.loads(answer(capsys, "probe", "--json", "--no-moves", fen)) for fen in (KBK, BARE)]
+    assert [{**document, "fen": document["fen"].replace("_", " ")} for document in documents] == alone
+    texts = [answer(capsys, "probe", "--no-moves", fen) for fen in (KBK, BARE)]
+    first, second = (document["fen"] for document in documents)
+    assert answer(capsys, "probe", *words) == f"{first}\n{texts[0]}\n{second}\n{texts[1]}"
+
+
+def test_several_positions_of_which_some_are_bad(capsys: pytest.CaptureFixture[str]) -> None:
+    """The others are answered, and the worst exit code is that of the command."""
+    fens = [KBK, "8/8/8/8 w", MISSING, BARE]
+    assert main(["probe", "--json", "--no-moves", *fens]) == 3
+    output = capsys.readouterr()
+    assert output.err == ""
+    documents = json.loads(output.out)
+    assert [document["fen"] for document in documents] == fens
+    assert [document.get("code") for document in documents] == [None, "bad_input", "missing_table", None]
+    assert main(["probe", "--no-moves", *fens]) == 3
+    output = capsys.readouterr()
+    assert [line.split(",")[0] for line in output.out.splitlines() if " to move" in line] == ["KBvK", "KvK"]
+    assert [f"tbgen: {document['error']}" for document in documents[1:3]] == output.err.splitlines()
+    assert main(["probe", "--json", "--no-moves", KBK, "8/8/8/8 w"]) == 2
+
+
+def test_a_position_with_operations(capsys: pytest.CaptureFixture[str]) -> None:
+    epd = "8/8/8/2K3k1/8/8/8/8 w - - acd 5; bm Kb4;"
+    document = json.loads(answer(capsys, "probe", "--json", "--no-moves", epd))
+    assert document == {**json.loads(answer(capsys, "probe", "--json", "--no-moves", BARE)), "fen": epd}
+    fen = "8/8/8/2K3k1/8/8/8/8 w - - 3 60 \N{MINUS SIGN}G5.5"
+    assert json.loads(answer(capsys, "probe", "--json", *fen.split()))["accrued"] == "-G5.5"
+    assert (
+        json.loads(answer(capsys, "probe", "--json", BARE, "--accrued", "\N{MINUS SIGN}G5.5"))["value"]
+        == "-G5.5"
+    )
+
+
+def test_views(capsys: pytest.CaptureFixture[str], three_men: Path) -> None:
+    directory = ["--dir", str(three_men)]
+    mate, stalemate = "8/8/8/8/8/8/8/K2kr3 w - - 0 1", "6k1/8/5K2/5B2/8/8/8/8 b - - 0 1"
+    text = answer(capsys, "probe", "--view", "classical", mate, *directory)
+    for line in (
+        "KRvK, White to move, classical chess",
+        "value           Black wins",
+        "depth           10 plies",
+    ):
+        assert line in text.splitlines()
+    assert text.splitlines()[-1] == "Ka2  Black wins    5 plies"
+    text = answer(capsys, "probe", "--view", "lasker", stalemate, *directory)
+    for line in ("value           White 0.75", "points          0.75-0.25  (White-Black)", "Kf8  White 0.75"):
+        assert line in text.splitlines()
+    assert "depth" not in text
+    document = json.loads(answer(capsys, "probe", "--view", "classical", "--json", mate, *directory))
+    points = {"white": 0.0, "black": 1.0, "lead": -1.0}
+    assert document == {
+        "fen": mate,
+        "material": "KRvK",
+        "view": "classical",
+        "winner": "black",
+        "depth": 10,
+        "points": points,
+        "moves": [
+            {"uci": uci, "san": san, "winner": "black", "depth": depth, "points": points}
+            for uci, san, depth in (("a1b2", "Kb2", 9), ("a1b1", "Kb1", 7), ("a1a2", "Ka2", 5))
+        ],
+    }
+    documents = json.loads(
+        answer(capsys, "probe", "--view=stalemate-wins", "--json", "--no-moves", stalemate, BARE, *directory)
+    )
+    assert [(document["winner"], document["points"]["white"]) for document in documents] == [
+        ("white", 1),
+        (None, 0.5),
+    ]
+    assert "depth" not in documents[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            ["--view", "suicide"],
+            "there is no view 'suicide': expected one of classical, stalemate-wins, lasker",
+        ),
+        (["--view", "lasker", "--accrued", "G3.5"], "--accrued means nothing with --view"),
+        (["--view", "lasker", "--line"], "--line means nothing with --view"),
+        (["--view", "lasker", "--scoring", "komi"], "--scoring means nothing with --view"),
+    ],
+)
+def test_views_that_are_refused(words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sentence in failure(capsys, 2, "probe", BARE, *words)
+
+
+def test_views_of_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{BARE}\njunk\n{MISSING}\n"))
+    assert main(["probe", "--view", "classical", "-"]) == 3
+    documents = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [document.get("code") for document in documents] == [None, "bad_input", "missing_table"]
+    assert documents[0]["winner"] is None

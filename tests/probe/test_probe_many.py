@@ -314,7 +314,9 @@ def test_lines_are_answered_as_one_by_one(
         output = capsys.readouterr()
         document = json.loads(line)
         if code:
-            assert document == {"fen": text.strip(), "error": output.err.removeprefix("tbgen: ").rstrip("\n")}
+            sentence = output.err.removeprefix("tbgen: ").rstrip("\n")
+            kind = {2: "bad_input", 3: "missing_table"}[code]
+            assert document == {"fen": text.strip(), "error": sentence, "code": kind}
         else:
             assert document == json.loads(output.out)
             assert list(document) == list(json.loads(output.out))

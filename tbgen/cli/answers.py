@@ -1,0 +1,154 @@
+"""What ``tbgen probe`` says about a position, as text and as a JSON document."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import chess
+
+from tbgen.cli.display import diagram, line_document, line_text, mover
+from tbgen.probe.line import LinePly
+from tbgen.probe.moves import RankedMove
+from tbgen.probe.states import ProbeResult
+from tbgen.probe.views import View, ViewMove, ViewResult
+from tbgen.scoring import Points, Scoring
+from tbgen.text import plies
+from tbgen.variant import Variant
+
+
+class Answer(Protocol):
+    """All that is said about one position."""
+
+    def text(self) -> Iterator[str]:
+        """Yield the lines for a reader."""
+
+    def document(self) -> dict[str, Any]:
+        """Return the JSON document."""
+
+
+@dataclass(frozen=True, slots=True)
+class MobilityAnswer:
+    """A position in r-mobility, or in whole-game mobility."""
+
+    fen: str
+    board: chess.Board
+    variant: Variant
+    scoring: Scoring
+    result: ProbeResult
+    moves: list[RankedMove] | None
+    line: list[LinePly] | None
+
+    def document(self) -> dict[str, Any]:
+        """Return the JSON document."""
+        result = self.result
+        document: dict[str, Any] = {
+            "fen": self.fen,
+            "material": result.material.name,
+            "rules": self.variant,
+            "position_score": str(result.position_score),
+            "accrued": str(result.accrued),
+            "value": str(result.value),
+            "holder": result.value.holder,
+            "depth": result.depth,
+            "points": self.scoring.document(result.value),
+        }
+        if self.moves is not None:
+            document["moves"] = [
+                {
+                    "uci": move.uci,
+                    "san": move.san,
+                    "value": str(move.value),
+                    "depth": move.depth,
+                    "zeroing": move.zeroing,
+                }
+                for move in self.moves
+            ]
+        if self.line is not None:
+            document["line"] = line_document(self.line)
+        return document
+
+    def text(self) -> Iterator[str]:
+        """Yield the lines for a reader."""
+        result, variant = self.result, self.variant
+        yield from diagram(self.board)
+        yield ""
+        game = "" if variant.resets else f", {variant.label}"
+        yield f"{result.material}, {_situation(self.board)}{game}"
+        yield f"value           {result.value}  ({result.value.holder.capitalize()} holds it)"
+        yield f"depth           {plies(result.depth)}"
+        yield f"accrued score   {result.accrued}"
+        yield f"position score  {result.position_score}"
+        yield f"points          {self.scoring.text(result.value)}  (White-Black)"
+        if self.moves:
+            yield ""
+            width = max(len(move.san) for move in self.moves)
+            for move in self.moves:
+                reset = "  resets" if move.zeroing and variant.resets else ""
+                yield f"{move.san:{width}}  {move.value:>6}  {plies(move.depth):>9}{reset}"
+        if self.line is not None:
+            yield ""
+            yield from line_text(self.board, self.line)
+
+
+@dataclass(frozen=True, slots=True)
+class ViewAnswer:
+    """A position in classical chess or one of its kin."""
+
+    fen: str
+    board: chess.Board
+    result: ViewResult
+    moves: list[ViewMove] | None
+
+    def document(self) -> dict[str, Any]:
+        """Return the JSON document."""
+        result = self.result
+        document: dict[str, Any] = {
+            "fen": self.fen,
+            "material": result.material.name,
+            "view": result.view,
+            **_worth(result),
+        }
+        if self.moves is not None:
+            document["moves"] = [{"uci": move.uci, "san": move.san, **_worth(move)} for move in self.moves]
+        return document
+
+    def text(self) -> Iterator[str]:
+        """Yield the lines for a reader."""
+        result = self.result
+        yield from diagram(self.board)
+        yield ""
+        yield f"{result.material}, {_situation(self.board)}, {_NAMES[result.view]}"
+        yield f"value           {_result(result.points)}"
+        if result.depth is not None:
+            yield f"depth           {plies(result.depth)}"
+        yield f"points          {result.points.white:g}-{result.points.black:g}  (White-Black)"
+        if self.moves:
+            yield ""
+            width = max(len(move.san) for move in self.moves)
+            for move in self.moves:
+                depth = "" if move.depth is None else f"  {plies(move.depth):>9}"
+                yield f"{move.san:{width}}  {_result(move.points):>10}{depth}"
+
+
+_NAMES = {
+    View.CLASSICAL: "classical chess",
+    View.STALEMATE_WINS: "stalemate wins",
+    View.LASKER: "stalemate counts 3/4 (Lasker)",
+}
+
+
+def _worth(of: ViewResult | ViewMove) -> dict[str, Any]:
+    """Return what a position or a move is worth for a JSON document; depths where the view has them."""
+    points = {"white": of.points.white, "black": of.points.black, "lead": of.points.white - of.points.black}
+    return {"winner": of.winner, **({} if of.depth is None else {"depth": of.depth}), "points": points}
+
+
+def _result(points: Points) -> str:
+    side, share = ("White", points.white) if points.white > points.black else ("Black", points.black)
+    return "draw" if share == 0.5 else f"{side} wins" if share == 1 else f"{side} {share:g}"
+
+
+def _situation(board: chess.Board) -> str:
+    if any(board.legal_moves):
+        return f"{mover(board)} to move"
+    return "mate" if board.is_check() else "stalemate"
