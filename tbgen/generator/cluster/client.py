@@ -24,11 +24,11 @@ from tbgen.generator.cluster.workers import (
     Worker,
     check_workers,
     connected,
+    connected_workers,
     gone,
     mib,
     shared_probe,
     survey,
-    workers,
 )
 from tbgen.generator.estimate import Estimate, check_disk, check_memory, estimate, pace
 from tbgen.generator.lock import build_lock
@@ -80,7 +80,7 @@ def build_on_cluster(
         with shared_probe(directory) as probe:
             share = survey(client, probe, patience)
             needs = {material: estimate(material, variant, threads or share, storage) for material in todo}
-            check_workers(workers(client, scheduler), needs.values())
+            check_workers(connected_workers(client, scheduler), needs.values())
             if memory is not None:
                 check_memory(needs.values(), memory)
             check_disk(needs.values(), directory)
@@ -117,13 +117,13 @@ class _Run:
     """The tables to build, in build order."""
     task: "partial[Built]"
 
-    news: "SimpleQueue[Future | dict[str, Any]]" = field(default_factory=SimpleQueue)
+    reports: "SimpleQueue[Future | dict[str, Any]]" = field(default_factory=SimpleQueue)
     """Tasks that have ended, and messages of workers."""
-    fleet: dict[str, Worker] = field(default_factory=dict)
+    workers: dict[str, Worker] = field(default_factory=dict)
     """The workers by address, as they were a moment ago."""
-    flying: dict[Future, Material] = field(default_factory=dict)
+    tasks: dict[Future, Material] = field(default_factory=dict)
     """The tables handed out."""
-    given: dict[Material, str] = field(default_factory=dict)
+    places: dict[Material, str] = field(default_factory=dict)
     """The addresses of the workers that have them."""
     begun: dict[Material, list[str]] = field(default_factory=dict)
     """Where they were begun: once, unless the worker died."""
@@ -139,22 +139,24 @@ class _Run:
         :raises TbgenError: of the first table that failed, when the others at work have ended.
         """
         self.topic = f"tbgen-{secrets.token_hex(8)}"
-        self.client.subscribe_topic(self.topic, lambda event: self.news.put(event[1]))
+        self.client.subscribe_topic(self.topic, lambda event: self.reports.put(event[1]))
         looked = -_TICK
         try:
             while True:
                 if time.monotonic() - looked >= _TICK:
-                    self.fleet = {each.address: each for each in workers(self.client, self.scheduler)}
+                    self.workers = {
+                        each.address: each for each in connected_workers(self.client, self.scheduler)
+                    }
                     self._hand_out()
                     self._check_that_some_go_on()
                     looked = time.monotonic()
-                if not self.flying and (self.failure or len(self.built) == len(self.needs)):
+                if not self.tasks and (self.failure or len(self.built) == len(self.needs)):
                     break
                 with contextlib.suppress(Empty):
-                    self._hear(self.news.get(timeout=_TICK))
+                    self._hear(self.reports.get(timeout=_TICK))
         finally:
-            if self.flying and self.client.status == "running":
-                self.client.cancel(list(self.flying))
+            if self.tasks and self.client.status == "running":
+                self.client.cancel(list(self.tasks))
         if self.failure:
             raise self.failure
         return list(self.built.values())
@@ -162,15 +164,15 @@ class _Run:
     def _hand_out(self) -> None:
         """Give workers what they can do now, be it what a dead worker had and Dask has put into a queue."""
         for material in self._ready():
-            if self.failure or self.given.get(material) in self.fleet:
+            if self.failure or self.places.get(material) in self.workers:
                 continue
             address = self._room(material)
             if address is None:
                 continue
-            stale = [future for future, other in self.flying.items() if other == material]
+            stale = [future for future, other in self.tasks.items() if other == material]
             if stale:
                 self.client.cancel(stale)
-                del self.flying[stale[0]]
+                del self.tasks[stale[0]]
             tries = self.begun.get(material, [])
             if len(tries) >= _TRIES:
                 self._fail(material, self._died(material, len(tries), tries[-1]))
@@ -190,8 +192,8 @@ class _Run:
                 resources={MEMORY: self.needs[material].memory},
                 pure=False,
             )
-            self.flying[future], self.given[material] = material, address
-            future.add_done_callback(self.news.put)
+            self.tasks[future], self.places[material] = material, address
+            future.add_done_callback(self.reports.put)
 
     def _ready(self) -> list[Material]:
         """Return the tables that are not finished and whose sub-tables are."""
@@ -201,8 +203,8 @@ class _Run:
     def _room(self, material: Material) -> str | None:
         """Return the worker with most memory left among those that can do a table now."""
         rooms = {}
-        for address, worker in self.fleet.items():
-            at_work = [other for other in self.flying.values() if self.given[other] == address]
+        for address, worker in self.workers.items():
+            at_work = [other for other in self.tasks.values() if self.places[other] == address]
             memory = worker.memory - sum(self.needs[other].memory for other in at_work)
             if len(at_work) < worker.threads and memory >= self.needs[material].memory:
                 rooms[address] = memory
@@ -214,7 +216,7 @@ class _Run:
         :raises TbgenError: if none has had a worker for a while.
         """
         ready = self._ready()
-        if not ready or any(self.given[material] in self.fleet for material in self.flying.values()):
+        if not ready or any(self.places[material] in self.workers for material in self.tasks.values()):
             self.stuck_since = None
         elif self.stuck_since is None:
             self.stuck_since = time.monotonic()
@@ -229,7 +231,7 @@ class _Run:
         if isinstance(news, Future):
             self._end(news)
             return
-        material = next((self.flying[future] for future in self.flying if future.key == news["key"]), None)
+        material = next((self.tasks[future] for future in self.tasks if future.key == news["key"]), None)
         if material is None:
             return  # it was finished, or given to another worker
         match news["kind"]:
@@ -238,7 +240,7 @@ class _Run:
             case "note":
                 self.reporter.note(f"{material}: {news['text']}, on the worker {news['worker']}")
             case "progress" if material == self.shown:
-                others = [other.name for other in self.flying.values() if other != material]
+                others = [other.name for other in self.tasks.values() if other != material]
                 stage = f"beside {', '.join(others)}, {news['stage']}" if others else news["stage"]
                 self.reporter.progress(stage, news["done"], news["total"])
 
@@ -246,7 +248,7 @@ class _Run:
         before = self.begun.setdefault(material, [])
         again = f" again: its worker {before[-1]} is gone" if before else ""
         before.append(place)
-        self.given[material] = address
+        self.places[material] = address
         self.reporter.note(f"{material}: begun by the worker {place}{again}")
         self._show(material)
 
@@ -259,19 +261,19 @@ class _Run:
     def _seconds_left(self) -> float:
         """Return about how long the rest takes, with as many tables at once as are at work now."""
         left = [need.seconds for table, need in self.needs.items() if table not in self.built]
-        seconds = max([sum(left) / max(len(self.flying), 1), *left])
+        seconds = max([sum(left) / max(len(self.tasks), 1), *left])
         return seconds * pace((self.needs[table], built.seconds) for table, built in self.built.items())
 
     def _end(self, future: Future) -> None:
         """Take note of a task that is finished, failed, or lost, and hand out what can be done now."""
-        material = self.flying.get(future)
+        material = self.tasks.get(future)
         if material is None:
             return  # it was given to another worker
         if future.status == "finished":
             try:
                 built = future.result(timeout=self.patience)
             except TimeoutError:  # the worker died with it: it is done again
-                future.add_done_callback(self.news.put)
+                future.add_done_callback(self.reports.put)
                 return
             self.built[material] = built
             self.reporter.done(built, self._seconds_left())
@@ -279,8 +281,8 @@ class _Run:
             self._fail(material, future.exception())
         elif self.failure is None:
             raise gone(self.scheduler)
-        del self.flying[future]
-        if self.shown == material and (others := set(self.flying.values()) & set(self.begun)):
+        del self.tasks[future]
+        if self.shown == material and (others := set(self.tasks.values()) & set(self.begun)):
             self._show(min(others))
         self._hand_out()
 
@@ -292,8 +294,8 @@ class _Run:
             error = TbgenError(f"{material} could not be built: {first_line(error)}")
         if self.failure is None:
             self.failure = error
-            others = {future for future, other in self.flying.items() if other != material}
-            working = {future for future in others if self.flying[future] in self.begun}
+            others = {future for future, other in self.tasks.items() if other != material}
+            working = {future for future in others if self.tasks[future] in self.begun}
             self.client.cancel(list(others - working))
             if working:
                 self.reporter.note(f"{material} has failed; tables at work, to be finished: {len(working)}")

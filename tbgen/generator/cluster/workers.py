@@ -108,7 +108,7 @@ class Worker:
     """Bytes beyond which Dask ends it, 0 for none."""
 
 
-def workers(client: Client, scheduler: str) -> list[Worker]:
+def connected_workers(client: Client, scheduler: str) -> list[Worker]:
     """Return the workers that are connected.
 
     :raises TbgenError: if the scheduler is gone.

@@ -251,26 +251,26 @@ def test_workers_get_what_they_have_threads_and_memory_for() -> None:
     run: Any = client._Run(paper, "tcp://s:1", Path(), Diary(), 30.0, needs, print)
     run.topic = ""
     small, large = Worker("small", 1, 5, 0), Worker("large", 2, 9, 0)
-    run.fleet = {"small": small, "large": large}
+    run.workers = {"small": small, "large": large}
     run._hand_out()
     assert paper.given == [("KvK", "large")]  # all others rest on it
-    run.flying.clear()
+    run.tasks.clear()
     run.built[Material.parse("KvK")] = SimpleNamespace(seconds=1.0)
     run._hand_out()
     assert paper.given[1:] == [("KQvK", "large"), ("KRvK", "small"), ("KBvK", "large")]
     run._hand_out()
     assert len(paper.given) == 4
-    del run.fleet["small"]
+    del run.workers["small"]
     run._hand_out()
     assert paper.cancelled == []  # as long as nobody has room for it
     for tries in range(4):
-        run.fleet[f"new{tries}"] = small
+        run.workers[f"new{tries}"] = small
         run._hand_out()
         assert paper.given[-1] == ("KRvK", f"new{tries}")
         run._begin(Material.parse("KRvK"), f"new{tries}", f"new{tries} on host")
-        del run.fleet[f"new{tries}"]
+        del run.workers[f"new{tries}"]
     assert paper.cancelled == ["KRvK"] * 4
-    run.fleet["last"] = small
+    run.workers["last"] = small
     run._hand_out()
     assert len(paper.given) == 8
     assert "the worker at work on KRvK died, and so did all others that tried (4 in all" in str(run.failure)
