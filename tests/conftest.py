@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import tempfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,20 @@ from tbgen.store.writer import write_table
 from tbgen.variant import Variant
 from tests.support.builds import Silent
 from tests.support.reference_table import reference_table
+from tests.support.shared import PLACE
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give the processes of pytest-xdist a folder for what they share."""
+    if config.getoption("numprocesses", None) and PLACE not in os.environ:
+        os.environ[PLACE] = tempfile.mkdtemp(prefix="tbgen-tests-")
+        config.add_cleanup(partial(shutil.rmtree, os.environ[PLACE]))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the modules that take long, so that none of them is left for the end."""
+    long = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in long)
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,6 @@ Codes: White's score of rank R is R, Black's 255 - R; a smaller code is better f
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 import chess
 import numpy as np
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 
 from tests.support.reference_game import king_placements, solve_game
 from tests.support.reference_moves import Moves, all_moves
+from tests.support.shared import shared
 
 NONE = 127  # code where there is no position or no state
 
@@ -343,13 +343,13 @@ def solve_boards() -> ReferenceTable:
     return table
 
 
-@cache
+@shared
 def solve(name: str) -> ReferenceTable:
     """Solve KvK (python-chess and dictionaries) or KXvK (arrays), sub-materials first; solved once."""
     return solve_boards() if name == "KvK" else solve_arrays(name)
 
 
-@cache
+@shared
 def solve_whole_game(name: str) -> ReferenceTable:
     """Solve KvK or KXvK where no move is zeroing: all positions are one phase, all states as in any layer."""
     moves = all_moves(name)

@@ -1,7 +1,6 @@
 """Solutions of the reference solver as tables of the package, for tests of what comes after solving."""
 
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +11,10 @@ from tbgen.material import Material
 from tbgen.score import NONE
 from tbgen.variant import Variant
 from tests.support.reference import solve, solve_whole_game
+from tests.support.shared import shared
 
 
-@cache
+@shared
 def reference_table(name: str) -> Table:
     """The table of KvK or KXvK; solved once."""
     solution = solve(name)
@@ -51,7 +51,7 @@ def reference_table(name: str) -> Table:
     return table
 
 
-@cache
+@shared
 def whole_game_table(name: str) -> Table:
     """The table of KvK or KXvK for whole-game mobility; solved once."""
     solution, material = solve_whole_game(name), Material.parse(name)
