@@ -135,7 +135,7 @@ def test_the_fresh_digest_is_the_same_without_accrued_scores(name: str, tmp_path
         ),
         path,
     )
-    assert (stored.accrued, left_out.accrued) == (1, 0)
+    assert (stored.stores_accrued, left_out.stores_accrued) == (1, 0)
     assert stored.max_depth > 256 > left_out.max_depth
     assert stored.manifest.fresh == left_out.manifest.fresh
     assert stored.digest != left_out.digest

@@ -15,7 +15,7 @@ PLACE = "TBGEN_TEST_SHARED"
 
 
 def shared(make: Callable[[str], Result]) -> Callable[[str], Result]:
-    """Let a function of a name be worked out once for each name, and for all processes that share a folder."""
+    """Let a function of a name be worked out once for each name, by all processes that share a folder."""
 
     @cache
     def get(name: str) -> Result:
