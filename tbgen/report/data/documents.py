@@ -114,6 +114,7 @@ def _accrued(view: AccruedView) -> dict[str, Any]:
 
 
 def states_document(counts: AccruedCounts) -> dict[str, int]:
+    """Return how many states there are of each kind, for JSON."""
     return {name: getattr(counts, name) for name in ACCRUED_FIELDS}
 
 
@@ -207,10 +208,12 @@ def _depths(depths: Mapping[GScore, Mapping[int, int]]) -> dict[str, dict[str, i
 
 
 def text_of(value: GScore | None) -> str | None:
+    """Return a score for JSON, None for none."""
     return None if value is None else str(value)
 
 
 def side_name(white: bool) -> str:
+    """Return the name of a side for JSON."""
     return SIDES[not white]
 
 

@@ -76,6 +76,7 @@ def _rarest(report: TableReport) -> str:
 
 
 def rare_value(found: Rarest) -> str:
+    """Return which value is rare, for whom, and in how many positions."""
     return (
         f"{meaning(found.value)} with {SIDES[found.side]} to move, in {counted(found.positions, 'position')} "
         f"on the board"
