@@ -29,7 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.errors import MissingTableError, TbgenError, UsageError
-from tbgen.index.layout import PIECE_ORDER, Layout, layout_of
+from tbgen.index.layout import Layout, Side, Slot, layout_of
+from tbgen.index.position import board_of
 from tbgen.index.symmetry import IMAGE, TRANSPOSE, TRIANGLE
 from tbgen.material import Material, all_materials
 from tbgen.score import NONE, GScore
@@ -98,7 +99,7 @@ class Mates:
             for longest in (self.of_all, self.moving[side]) if side == holder else (self.of_all,):
                 if plies > longest.plies:
                     longest.plies = plies
-                    longest.fen = fen_of(self._layout, side, first + at, ep_square)
+                    longest.fen = board_of(self._layout, Side(side), Slot(first + at), ep_square).fen()
 
 
 def rows_of(name: str) -> dict[str, dict[str, str]]:
@@ -130,20 +131,6 @@ def published() -> dict[str, Record]:
         if total["both"] and int(total["both"]) != sum(records[name].positions):
             raise ValueError(f"the numbers of positions of {name} contradict each other")
     return records
-
-
-def fen_of(layout: Layout, side: int, slot: int, ep_square: int | None) -> str:
-    """Return the FEN of a slot with one side to move."""
-    free, pawns = layout.squares(slot)
-    board = chess.Board(None)
-    board.turn = side == 0
-    for square, kind, colour in zip(free, layout.kinds, layout.colours, strict=True):
-        piece = chess.Piece.from_symbol(PIECE_ORDER[kind])
-        board.set_piece_at(square, chess.Piece(piece.piece_type, colour == 0))
-    for number, square in enumerate(pawns):
-        board.set_piece_at(square, chess.Piece(chess.PAWN, number < layout.white_pawns))
-    board.ep_square = ep_square
-    return board.fen()
 
 
 def longest_mates(path: Path, layout: Layout) -> Mates:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tbgen.index.layout import Layout, layout_of
+from tbgen.index.layout import Layout, Slot, layout_of
 from tbgen.index.position import locate
 from tbgen.index.symmetry import IMAGE
 from tbgen.index.table import FRESH, LAST_RUN, Table
@@ -164,7 +164,7 @@ def test_slots_and_squares(name: str) -> None:
     layout = layout_of(Material.parse(name))
     rng = random.Random(name)
     for slot in (rng.randrange(layout.size) for _ in range(300)):
-        free, placement = layout.squares(slot)
+        free, placement = layout.squares(Slot(slot))
         canonical = layout.slot(free, placement)
         assert canonical <= slot
         squares = layout.squares(canonical)

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
 from math import factorial, prod
-from typing import Final
+from typing import Final, NewType
 
 from tbgen.index.symmetry import IMAGE, INTO_TRIANGLE, MIRROR_FILES, TRIANGLE, TRIANGLE_COORD
 from tbgen.material import Material
@@ -27,6 +27,15 @@ PIECE_ORDER: Final = "KQRBN"
 _PAWN_SQUARES: Final = range(8, 56)
 
 Placement = tuple[int, ...]
+
+Slot = NewType("Slot", int)
+"""Place of a position in the arrays of its table, for one side to move: 0 to ``Layout.size`` - 1."""
+
+Side = NewType("Side", int)
+"""The side to move as a table numbers it: 0 for White, 1 for Black."""
+
+SIDES: Final = (Side(0), Side(1))
+WHITE_TO_MOVE, BLACK_TO_MOVE = SIDES
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +86,7 @@ class Layout:
         """Number of orders in which like free men may stand: so many slots mean the same position."""
         return prod(factorial(stop - start) for start, stop in self.like_men)
 
-    def slot(self, free: Sequence[int], pawns: Sequence[int] = ()) -> int:
+    def slot(self, free: Sequence[int], pawns: Sequence[int] = ()) -> Slot:
         """Return the canonical slot of a position.
 
         ``free`` holds the squares of the free men in layout order (like men in any order), ``pawns`` White's
@@ -85,7 +94,7 @@ class Layout:
         """
         if not pawns:
             king = free[0]
-            return min(self._slot_of_image(IMAGE[s], free) for s in INTO_TRIANGLE[king])
+            return Slot(min(self._slot_of_image(IMAGE[s], free) for s in INTO_TRIANGLE[king]))
         best = -1
         for symmetry in (0, MIRROR_FILES):
             image = IMAGE[symmetry]
@@ -96,7 +105,7 @@ class Layout:
                 slot = row * self.phase_size + self._slot_of_image(image, free)
                 if best < 0 or slot < best:
                     best = slot
-        return best
+        return Slot(best)
 
     def _slot_of_image(self, image: tuple[int, ...], free: Sequence[int]) -> int:
         squares = [image[square] for square in free]
@@ -107,7 +116,7 @@ class Layout:
             slot = slot << 6 | square
         return slot
 
-    def squares(self, slot: int) -> tuple[list[int], Placement]:
+    def squares(self, slot: Slot) -> tuple[list[int], Placement]:
         """Return the squares of the free men and of the pawns that a slot (canonical or not) stands for."""
         phase, rest = divmod(slot, self.phase_size)
         free = []

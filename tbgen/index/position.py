@@ -1,4 +1,4 @@
-"""Positions on their way into a table: what is refused, and which slot the others have."""
+"""Between boards and slots, in both directions: which slot a position has, and which position a slot has."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -8,11 +8,12 @@ import chess
 from tbgen.board import validity
 from tbgen.board.mobility import mobility
 from tbgen.errors import UsageError
-from tbgen.index.layout import Layout, layout_of
+from tbgen.index.layout import BLACK_TO_MOVE, SIDES, WHITE_TO_MOVE, Layout, Side, Slot, layout_of
 from tbgen.index.symmetry import MIRROR_FILES, apply, swap_colours
 from tbgen.material import MAX_MEN, Material
 
 _PIECES: Final = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
+"""By kind: :data:`tbgen.index.layout.PIECE_ORDER`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +21,9 @@ class Position:
     """A position as its table sees it."""
 
     shape: "Shape"
-    side: int
-    """0 if the side to move is White in the table, else 1."""
-    slot: int
+    side: Side
+    """The side to move as the table sees it."""
+    slot: Slot
     """Canonical slot."""
     ep_square: int
     """Target of a legal en passant capture as the table numbers it, -1 without such a right."""
@@ -89,8 +90,42 @@ def locate(board: chess.Board) -> Position:
     moves, check = mobility(board)
     rank = 2 * moves + (not check)
     return Position(
-        shape, int(board.turn == swapped), slot, ep_square, ~rank if board.turn else rank, moves == 0
+        shape, SIDES[board.turn == swapped], slot, ep_square, ~rank if board.turn else rank, moves == 0
     )
+
+
+def board_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = None) -> chess.Board:
+    """Return the position of any slot, canonical or not, as its table sees it: the way back from
+    :func:`locate`.
+
+    :param ep_square: target of an en passant capture, as the table numbers it.
+    :raises ValueError: if two men of the slot stand on one square.
+
+    >>> layout = layout_of(Material.parse("KBvK"))
+    >>> board_of(layout, BLACK_TO_MOVE, layout.slot([chess.A1, chess.C2, chess.F4])).fen()
+    '8/8/8/8/5B2/8/2k5/K7 b - - 0 1'
+    """
+    free, pawns = layout.squares(slot)
+    board = chess.Board(None)
+    for square, kind, colour in zip(free, layout.kinds, layout.colours, strict=True):
+        board.set_piece_at(square, chess.Piece(_PIECES[kind], colour == 0))
+    for number, square in enumerate(pawns):
+        board.set_piece_at(square, chess.Piece(chess.PAWN, number < layout.white_pawns))
+    if board.occupied.bit_count() < layout.free + layout.pawns:
+        raise ValueError(f"two men of slot {slot} of {layout.material} stand on one square")
+    board.turn = side == WHITE_TO_MOVE
+    board.ep_square = ep_square
+    return board
+
+
+def en_passant_board(layout: Layout, phase: int, ep_square: int, within: int) -> chess.Board:
+    """Return the position of an entry of an en passant configuration: ``within`` is its slot less the first
+    one of the phase.
+
+    :raises ValueError: if two men of the slot stand on one square.
+    """
+    side = BLACK_TO_MOVE if ep_square < 32 else WHITE_TO_MOVE
+    return board_of(layout, side, Slot(phase * layout.phase_size + within), ep_square)
 
 
 def shape_of(board: chess.Board) -> Shape:

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from tbgen.board.history import FRESH
 from tbgen.errors import UsageError
 from tbgen.index.arrays import slots_of, squares_of
-from tbgen.index.boards import board_of
-from tbgen.index.layout import Layout, layout_of
-from tbgen.index.position import locate, validate
+from tbgen.index.layout import Layout, Side, Slot, layout_of
+from tbgen.index.position import board_of, locate, validate
 from tbgen.index.table import free_men, pawns
 from tbgen.material import Material
 from tbgen.probe.states import AnyPosition, read
@@ -73,7 +72,7 @@ class Positions:
 
     def board(self, number: int) -> chess.Board:
         """Return one of the positions as a board."""
-        return board_of(self.layout, int(self.side[number]), int(self.slot[number]))
+        return board_of(self.layout, Side(int(self.side[number])), Slot(int(self.slot[number])))
 
     def boards(self) -> Iterator[chess.Board]:
         """Yield all of them as boards, some twenty thousand a second."""
@@ -168,7 +167,7 @@ class PositionTable:
         ...     print(tables.table("KBvK").board(1, 2653).fen())
         8/8/1k6/8/5B2/8/8/K7 b - - 0 1
         """
-        return board_of(self.layout, side, slot)
+        return board_of(self.layout, Side(side), Slot(slot))
 
     def slot(self, position: AnyPosition) -> tuple[int, int]:
         """Return side and slot of a position; colours are swapped if the table has them the other way round.

@@ -9,7 +9,8 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.index.layout import Layout
+from tbgen.index.layout import Layout, Side, Slot
+from tbgen.index.position import board_of, locate
 from tbgen.index.table import Table
 from tbgen.material import Material
 from tbgen.score import MAX_CODED_RANK, GScore
@@ -25,7 +26,6 @@ _PROBLEMS: Final = {
     problems.BETWEEN: "the value lies outside the range from the accrued score to the fresh value",
     problems.WRONG: "the moves lead to something else",
 }
-_MEN: Final = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
 _MOST_POSITIONS: Final = 1000
 """Positions among which the cause is sought."""
 
@@ -123,43 +123,28 @@ def board_at(table: Table, place: Place) -> chess.Board | None:
     """Return the position at a place, None if two men stand on one square."""
     en_passant, side, slot = place
     if not en_passant:
-        return position(table.layout, side, slot)
+        return _board(table.layout, Side(side), Slot(slot))
     row, within = divmod(slot, table.layout.phase_size)
     phase, square = table.ep_config[row].tolist()
-    board = position(table.layout, side, phase * table.layout.phase_size + within)
-    if board is not None:
-        board.ep_square = square
-    return board
+    return _board(table.layout, Side(side), Slot(phase * table.layout.phase_size + within), square)
 
 
-def position(layout: Layout, side: int, slot: int) -> chess.Board | None:
-    """Return the position of a slot, None if two men stand on one square."""
-    free, pawns = layout.squares(slot)
-    types = [*(_MEN[kind] for kind in layout.kinds), *(chess.PAWN for _ in pawns)]
-    colours = [*layout.colours, *(int(number >= layout.white_pawns) for number in range(len(pawns)))]
-    board = chess.Board(None)
-    for square, man, colour in zip((*free, *pawns), types, colours, strict=True):
-        if board.piece_at(square) is not None:
-            return None
-        board.set_piece_at(square, chess.Piece(man, colour == 0))
-    board.turn = side == 0
-    return board
+def _board(layout: Layout, side: Side, slot: Slot, ep_square: int | None = None) -> chess.Board | None:
+    try:
+        return board_of(layout, side, slot, ep_square)
+    except ValueError:
+        return None
 
 
 def _place_of(board: chess.Board, layout: Layout, configs: dict[tuple[int, int], int]) -> Place | None:
     """Return the place of a position, None if it belongs to another table."""
-    if Material.of_board(board) != (layout.material, False):
+    position = locate(board)
+    if position.shape.swapped or position.shape.material != layout.material:
         return None
-    groups = dict.fromkeys(zip(layout.kinds, layout.colours, strict=True))
-    free = [square for kind, colour in groups for square in board.pieces(_MEN[kind], colour == 0)]
-    pawns = [square for colour in chess.COLORS for square in board.pieces(chess.PAWN, colour)]
-    slot, side = layout.slot(free, pawns), 0 if board.turn else 1
-    if board.ep_square is None or not board.has_legal_en_passant():
-        return 0, side, slot
-    phase, within = divmod(slot, layout.phase_size)
-    mirrored = layout.squares(slot)[0][0] != board.king(chess.WHITE)
-    row = configs[phase, board.ep_square ^ 7 * mirrored]
-    return 1, side, row * layout.phase_size + within
+    if position.ep_square < 0:
+        return 0, position.side, position.slot
+    phase, within = divmod(position.slot, layout.phase_size)
+    return 1, position.side, configs[phase, position.ep_square] * layout.phase_size + within
 
 
 def _finding(table: Table, layout: Layout, row: NDArray[np.int64]) -> Finding:

@@ -7,8 +7,8 @@ import chess
 import numpy as np
 import pytest
 
-from tbgen.index.boards import board_of
-from tbgen.index.layout import layout_of
+from tbgen.index.layout import Side, Slot, layout_of
+from tbgen.index.position import board_of
 from tbgen.material import Material, all_materials
 from tbgen.report.scan.blocks import BLOCK_SLOTS, block_at, blocks_of, like_bishops, symmetric_slots
 from tbgen.report.scan.mobility import mobility
@@ -34,7 +34,7 @@ def test_rank_and_captures(name: str, tables: Path) -> None:
             rank, captures = found.rank.reshape(-1), found.captures.reshape(-1)
             slots = np.flatnonzero(value[side, start : start + size] != NONE).tolist()
             for slot in rng.sample(slots, min(len(slots), 250)):
-                board = board_of(layout, side, start + slot)
+                board = board_of(layout, Side(side), Slot(start + slot))
                 moves = list(board.legal_moves)
                 assert rank[slot] == 2 * len(moves) + (not board.is_check()), board.fen()
                 assert captures[slot] == any(map(board.is_capture, moves)), board.fen()
@@ -58,7 +58,7 @@ def test_blocks_cover_the_table(material: Material) -> None:
         assert block.size == size
         men = [np.broadcast_to(man.squares, block.shape).reshape(-1) for man in block.men]
         for slot in (0, rng.randrange(size), size - 1):
-            free, pawns = layout.squares(start + slot)
+            free, pawns = layout.squares(Slot(start + slot))
             assert [int(man[slot]) for man in men] == [*free, *pawns]
 
 
@@ -71,9 +71,9 @@ def test_symmetric_slots(name: str) -> None:
         range(layout.size) if layout.free < 4 else random.Random(1).sample(range(layout.size), 20_000)
     )
     for slot in (*candidates, *slots):
-        free, _ = layout.squares(slot)
+        free, _ = layout.squares(Slot(slot))
         if layout.slot(free) == slot and len(set(free)) == len(free):
-            board = board_of(layout, 0, slot)
+            board = board_of(layout, Side(0), Slot(slot))
             assert (board == board.transform(chess.flip_diagonal)) == (slot in slots), board.fen()
 
 
@@ -85,6 +85,6 @@ def test_bishops_of_one_colour() -> None:
     assert like is not None
     like = np.broadcast_to(like, block.shape).reshape(-1)
     for slot in range(0, size, 97):
-        (*_, first, second), _ = layout.squares(start + slot)
+        (*_, first, second), _ = layout.squares(Slot(start + slot))
         assert like[slot] == ((first // 8 + first) % 2 == (second // 8 + second) % 2)
     assert like_bishops(block_at(layout_of(Material.parse("KBvKB")), 0, 4096).men) is None

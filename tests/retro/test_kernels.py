@@ -34,6 +34,7 @@ from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.variant import Variant
 from tests.support.one_ply import by_probing
+from tests.support.slots import board_at
 from tests.support.table_states import canonical_slots, squares_of
 
 TYPES = {KING: chess.KING, QUEEN: chess.QUEEN, ROOK: chess.ROOK, BISHOP: chess.BISHOP, KNIGHT: chess.KNIGHT}
@@ -180,20 +181,6 @@ def test_expand(name: str) -> None:
 # Moves
 
 
-def board_at(layout: Layout, slot: int, side: int) -> chess.Board | None:
-    """The board that any slot stands for, None if two men share a square."""
-    free, pawns = layout.squares(slot)
-    if len({*free, *pawns}) < len(free) + len(pawns):
-        return None
-    board = chess.Board(None)
-    board.turn = side == 0
-    for kind, colour, square in zip(layout.kinds, layout.colours, free, strict=True):
-        board.set_piece_at(square, chess.Piece(TYPES[kind], colour == 0))
-    for number, square in enumerate(pawns):
-        board.set_piece_at(square, chess.Piece(chess.PAWN, number < layout.white_pawns))
-    return board
-
-
 def has(sets: np.ndarray, slot: int) -> bool:
     return bool(int(sets[slot >> 6]) >> (slot & 63) & 1)
 
@@ -251,7 +238,7 @@ def test_legality_ranks_and_exits(name: str, tables: Path, tablebase: Tablebase)
         count_moves(workspace, loader.pool, mirrors_itself(layout, phase), 0, workspace.frame.words)
         for _ in range(900 // min(8, len(layout.placements))):
             slot, side = rng.randrange(layout.phase_size), rng.randrange(2)
-            board = board_at(layout, phase * layout.phase_size + slot, side)
+            board = board_at(layout, side, phase * layout.phase_size + slot)
             possible = board is not None and not board.was_into_check()
             assert has(workspace.phase.legal[side], slot) == possible
             if board is None or not possible:
@@ -306,7 +293,7 @@ def test_origins(name: str, mover: int) -> None:
     checked = 0
     for slot in rng.integers(layout.phase_size, size=1500).tolist():
         expected = 0
-        board = board_at(layout, first + slot, mover)
+        board = board_at(layout, mover, first + slot)
         if board is not None and has(allowed, slot):
             checked += 1
             for move in board.legal_moves:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tbgen import DamagedTableError, MissingTableError, TbgenError, open_tablebase
-from tbgen.index.layout import Layout, layout_of
+from tbgen.index.layout import Side, Slot, layout_of
+from tbgen.index.position import board_of
 from tbgen.material import Material
 from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
@@ -18,8 +19,6 @@ from tbgen.store.layer import LayerFile, layer_path, write_layer
 from tbgen.store.reader import TableFile
 from tbgen.variant import Variant
 from tests.support.builds import without_accrued
-
-TYPES = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
 
 
 def some_boards(directory: Path, name: str, number: int, rng: random.Random) -> list[chess.Board]:
@@ -33,19 +32,8 @@ def some_boards(directory: Path, name: str, number: int, rng: random.Random) -> 
         side = rng.randrange(2)
         slot = rng.choice(phases) * layout.phase_size + rng.randrange(layout.phase_size)
         if table.value[side, slot] != NONE:
-            boards.append(board_of(layout, slot, side))
+            boards.append(board_of(layout, Side(side), Slot(slot)))
     return boards
-
-
-def board_of(layout: Layout, slot: int, side: int) -> chess.Board:
-    board = chess.Board(None)
-    board.turn = side == 0
-    free, pawns = layout.squares(slot)
-    for kind, colour, square in zip(layout.kinds, layout.colours, free, strict=True):
-        board.set_piece_at(square, chess.Piece(TYPES[kind], colour == 0))
-    for number, square in enumerate(pawns):
-        board.set_piece_at(square, chess.Piece(chess.PAWN, number < layout.white_pawns))
-    return board
 
 
 @pytest.mark.parametrize(

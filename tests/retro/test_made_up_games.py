@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 from tbgen.index import zeroing
-from tbgen.index.layout import Layout, layout_of
+from tbgen.index.layout import Layout, Side, Slot, layout_of
+from tbgen.index.position import board_of
 from tbgen.index.source import ArraySource
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.index.table import Table
@@ -56,14 +57,7 @@ class Game:
         if self.table.value[side, slot] == NONE:
             return None
         layout = self.layouts(self.table.material)
-        free, pawns = layout.squares(self.start + slot)
-        board = chess.Board(None)
-        board.turn = side == 0
-        for kind, colour, square in zip(layout.kinds, layout.colours, free, strict=True):
-            board.set_piece_at(square, chess.Piece(TYPES[kind], colour == 0))
-        for number, square in enumerate(pawns):
-            board.set_piece_at(square, chess.Piece(chess.PAWN, number < layout.white_pawns))
-        return board
+        return board_of(layout, Side(side), Slot(self.start + slot))
 
     def look_up(self, board: chess.Board, accrued: GScore | None) -> tuple[GScore, int]:
         """Value and depth of a board, solved or made up."""

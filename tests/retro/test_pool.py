@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tbgen.index.layout import Layout, layout_of
+from tbgen.index.position import locate
 from tbgen.index.zeroing import (
     Block,
     phase_groups,
@@ -31,13 +32,8 @@ TYPES = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
 
 def block_of(board: chess.Board) -> Block:
     """Where the position of a board is stored."""
-    material, swapped = Material.of_board(board)
-    found, layout = board.mirror() if swapped else board, layout_of(material)
-    free: list[int] = []
-    for kind, colour in dict.fromkeys(zip(layout.kinds, layout.colours, strict=True)):
-        free += found.pieces(TYPES[kind], colour == 0)
-    pawns = [*found.pieces(chess.PAWN, chess.WHITE), *found.pieces(chess.PAWN, chess.BLACK)]
-    return material, layout.slot(free, pawns) // layout.phase_size
+    position = locate(board)
+    return position.shape.material, position.slot // position.shape.layout.phase_size
 
 
 def random_boards(layout: Layout, phase: int, rng: random.Random) -> Iterator[chess.Board]:

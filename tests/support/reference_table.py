@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.index.layout import Layout, layout_of
+from tbgen.index.layout import Layout, Slot, layout_of
 from tbgen.index.table import FRESH, LAST_RUN, Table
 from tbgen.material import Material
 from tbgen.score import NONE
@@ -89,7 +89,7 @@ def _positions(
     slots: list[list[int]] = [[], []]
     nodes: list[list[int]] = [[], []]
     for slot in range(layout.size):
-        free, placement = layout.squares(slot)
+        free, placement = layout.squares(Slot(slot))
         if layout.slot(free, placement) == slot:
             for side in (0, 1):
                 squares = (side, *free, *placement)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tbgen.accelerate import kernel
 from tbgen.index.layout import Layout, layout_of
+from tbgen.index.position import locate
 from tbgen.material import Material
 from tbgen.score import NONE, GScore
 from tbgen.verify.en_passant import allowed_rights
@@ -16,7 +17,7 @@ from tbgen.verify.game import men_of, new_scratch, resets_of
 from tbgen.verify.kernels.best import Scratch
 from tbgen.verify.kernels.moves import attacked, legal_moves, legal_targets, place, takes_en_passant
 from tbgen.verify.kernels.resets import fresh_after, reset_number
-from tbgen.verify.report import position
+from tests.support.slots import board_at
 
 GENERATED = ["KvK", "KRvKB", "KNNvK", "KPvKP", "KRPvKR", "KBBvKP", "KQQvKQ", "KPPvKP", "KNNNvK"]
 
@@ -74,7 +75,7 @@ def test_generator_agrees_with_python_chess(name: str) -> None:
     while legal < 1000:
         slot, side = random.randrange(layout.size), random.randrange(2)
         rank = _moves_of(men, slot, side, scratch)
-        board = position(layout, side, slot)
+        board = board_at(layout, side, slot)
         if board is None:
             assert rank == -2
             continue
@@ -96,7 +97,7 @@ def test_en_passant_captures_agree_with_python_chess(name: str) -> None:
         for _ in range(50):
             slot = phase * layout.phase_size + random.randrange(layout.phase_size)
             side = 1 if square < 32 else 0
-            board = position(layout, side, slot)
+            board = board_at(layout, side, slot)
             if board is None or _moves_of(men, slot, side, scratch) < 0:
                 continue
             board.ep_square = square
@@ -118,15 +119,10 @@ def random_fresh(layout: Layout, random: np.random.Generator) -> tuple[NDArray[n
 
 def lookup(board: chess.Board, tables: dict[Material, tuple[NDArray[np.uint8], NDArray[np.uint16]]]) -> int:
     """Fresh value and depth of a board in tables, packed as the kernels do, by python-chess and layout."""
-    material, swapped = Material.of_board(board)
-    board = board.mirror() if swapped else board
-    layout = layout_of(material)
-    groups = dict.fromkeys(zip(layout.kinds, layout.colours, strict=True))
-    types = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
-    free = [square for kind, colour in groups for square in board.pieces(types[kind], colour == 0)]
-    pawns = [square for colour in chess.COLORS for square in board.pieces(chess.PAWN, colour)]
-    value, depth = tables[material]
-    at = (0 if board.turn else 1), layout.slot(free, pawns)
+    position = locate(board)
+    swapped = position.shape.swapped
+    value, depth = tables[position.shape.material]
+    at = position.side, position.slot
     code = int(value[at])
     return (255 - code if swapped else code) + 256 * int(depth[at])
 
@@ -143,7 +139,7 @@ def test_zeroing_moves_lead_where_the_layout_says(name: str) -> None:
         slot, side = random.randrange(layout.size), random.randrange(2)
         if _moves_of(men, slot, side, scratch) < 2:
             continue
-        board = position(layout, side, slot)
+        board = board_at(layout, side, slot)
         assert board is not None
         origins = scratch.squares[: len(men.kinds)].tolist()
         for move in list(board.legal_moves):

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.errors import TbgenError
-from tbgen.index.boards import board_of
+from tbgen.index.layout import Side, Slot
+from tbgen.index.position import board_of
 from tbgen.material import Material
 from tbgen.report.scan.blocks import blocks_of, symmetric_slots
 from tbgen.report.scan.source import TableSource
@@ -100,7 +101,7 @@ def difference(
         sides[side][both] = number
         if len(examples) < EXAMPLES:
             r_depth, place, wg_depth = longest[side, code]
-            fen = board_of(layout, side, -place).fen()
+            fen = board_of(layout, Side(side), Slot(-place)).fen()
             examples.append(Differing(*both, side == 0, number, fen, r_depth, wg_depth))
     totals = (every[0], every[1]), (differing[0], differing[1])
     return Difference(layout.material, *totals, sides, tuple(examples))

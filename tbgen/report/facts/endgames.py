@@ -5,7 +5,8 @@ from typing import Final
 import chess
 import numpy as np
 
-from tbgen.index.boards import board_of
+from tbgen.index.layout import Side, Slot
+from tbgen.index.position import board_of
 from tbgen.report.facts.wiki import PAGE, SHOWN
 from tbgen.report.facts.wording import meaning, percent
 from tbgen.report.model import Counts, Endgame, Typical, UnusualValue, WikiExample
@@ -72,7 +73,7 @@ def _unusual(scanned: TableCounts, sides: tuple[Typical, Typical]) -> list[Unusu
         for value, count in typical.quiet.items():
             if (share := typical.share(value)) < UNUSUAL_SHARE:
                 depth, slot = scanned.longest[QUIET, side, value.code]
-                fen = board_of(scanned.layout, side, slot).fen()
+                fen = board_of(scanned.layout, Side(side), Slot(slot)).fen()
                 found.append(UnusualValue(value, side == 0, count, share, fen, depth))
     return found
 

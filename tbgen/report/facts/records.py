@@ -13,7 +13,8 @@ from tbgen.errors import DamagedTableError, MissingLayerError, MissingTableError
 from tbgen.games.outcome import classical
 from tbgen.games.pgn import tags
 from tbgen.games.referee.arbiter import Arbiter
-from tbgen.index.boards import board_of, passing_board
+from tbgen.index.layout import Side, Slot
+from tbgen.index.position import board_of, en_passant_board
 from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase
 from tbgen.report.model import LinePoint, OverallRecord, Record
@@ -34,10 +35,10 @@ def _record(scanned: TableCounts, code: int, by_depth: Counts) -> Record:
         passing = scanned.longest_passing.get((side, code), (-1, 0))
         if passing[0] == depth:
             row, within = divmod(passing[1], scanned.layout.phase_size)
-            board = passing_board(scanned.layout, *scanned.passing_rows[row], within)
+            board = en_passant_board(scanned.layout, *scanned.passing_rows[row], within)
         plain = scanned.longest.get((ANY, side, code), (-1, 0))
         if plain[0] == depth:
-            board = board_of(scanned.layout, side, plain[1])
+            board = board_of(scanned.layout, Side(side), Slot(plain[1]))
     assert board is not None
     return Record(
         material=scanned.material,
