@@ -197,13 +197,10 @@ class Scoring:
     def document(self, value: GScore) -> dict[str, float]:
         """Return the points of a result for JSON: as they are, not rounded to some digits.
 
-        ``lead`` is White's points minus Black's. It tells decided games apart where the points themselves
-        are too close to a half for the numbers that JSON readers have.
-
         >>> EXPONENTIAL.document(GScore.parse("G4.0"))
-        {'white': 0.501953125, 'black': 0.498046875, 'lead': 0.00390625}
+        {'white': 0.501953125, 'black': 0.498046875}
         """
-        return {**self.points(value)._asdict(), "lead": float(self.lead(value))}
+        return self.points(value)._asdict()
 
     def tag(self, value: GScore) -> str:
         """Return the points of a result as PGN tags have them.

@@ -155,7 +155,7 @@ def test_the_lead_is_exact_and_documents_are_not_rounded(value: GScore, scheme: 
     assert float(scoring.lead(value)) == pytest.approx(white - black, abs=1e-15)
     assert scoring.lead(value) == -Scoring(scheme, komi=Komi(23, False)).lead(-value)
     document = json.loads(json.dumps(scoring.document(value)))
-    assert document == {"white": white, "black": black, "lead": float(scoring.lead(value))}
+    assert document == {"white": white, "black": black}
 
 
 @given(scores)
@@ -163,8 +163,6 @@ def test_no_exponential_points_are_lost(value: GScore) -> None:
     """Also where the points themselves are a half each as floating-point numbers."""
     lead = EXPONENTIAL.lead(value)
     assert lead == Fraction(1 if value.white else -1, 2**value.rank)
-    if value.rank <= 436:  # more moves than any position of play has
-        assert EXPONENTIAL.document(value)["lead"] == lead
     assert points("G27.0") == (0.5, 0.5)
     assert EXPONENTIAL.document(GScore.parse("-G8.5"))["white"] == 0.5 - 0.5**18
 

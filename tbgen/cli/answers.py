@@ -139,8 +139,8 @@ _NAMES = {
 
 def _worth(of: ViewResult | ViewMove) -> dict[str, Any]:
     """Return what a position or a move is worth for a JSON document; depths where the view has them."""
-    points = {"white": of.points.white, "black": of.points.black, "lead": of.points.white - of.points.black}
-    return {"winner": of.winner, **({} if of.depth is None else {"depth": of.depth}), "points": points}
+    depth = {} if of.depth is None else {"depth": of.depth}
+    return {"winner": of.winner, **depth, "points": of.points._asdict()}
 
 
 def _result(points: Points) -> str:

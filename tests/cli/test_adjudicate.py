@@ -84,7 +84,7 @@ def test_a_position_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "scoring": "exponential",
         "cutoff": "G6.0",
         "komi": "G5.75",
-        "points": {"white": 0.500244140625, "black": 0.499755859375, "lead": 0.00048828125},
+        "points": {"white": 0.500244140625, "black": 0.499755859375},
     }
     assert len(line) == 12
     assert (line[-1]["accrued"], line[-1]["depth"]) == ("G5.5", 0)
@@ -108,7 +108,7 @@ def test_a_file_as_json(capsys: pytest.CaptureFixture[str], games: str) -> None:
     first, second, third, fourth = json.loads(capsys.readouterr().out)["games"]
     assert (first["number"], first["file_line"], first["white"], first["result"]) == (1, 1, "A", "1/2-1/2")
     assert (first["value"], first["basis"], first["clock"]) == ("G1.5", "tablebase", 2)
-    assert (first["scoring"], first["points"]) == ("komi", {"white": 1.0, "black": 0.0, "lead": 1.0})
+    assert (first["scoring"], first["points"]) == ("komi", {"white": 1.0, "black": 0.0})
     assert (second["value"], second["basis"]) == ("G0.0", "resignation")
     assert third == {
         "file": games,
@@ -245,7 +245,7 @@ def test_a_directory_is_no_file(capsys: pytest.CaptureFixture[str], tmp_path: Pa
 
 def test_probing_under_other_scorings(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["probe", BISHOP, "--json", "--scoring", "komi", "--komi", "G1.25"]) == 0
-    assert json.loads(capsys.readouterr().out)["points"] == {"white": 0.0, "black": 1.0, "lead": -1.0}
+    assert json.loads(capsys.readouterr().out)["points"] == {"white": 0.0, "black": 1.0}
     assert main(["probe", BISHOP, "--scoring", "winner", "--cutoff", "G1.5"]) == 0
     assert "points          1/2-1/2  (White-Black)" in capsys.readouterr().out
     assert main(["probe", BISHOP, "--komi", "-G1.3"]) == 2

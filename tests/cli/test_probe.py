@@ -55,7 +55,7 @@ def test_a_position_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "value": "G1.5",
         "holder": "white",
         "depth": 4,
-        "points": {"white": 0.5625, "black": 0.4375, "lead": 0.125},
+        "points": {"white": 0.5625, "black": 0.4375},
     }
     assert moves[0] == {"uci": "g5h5", "san": "Kh5", "value": "G1.5", "depth": 3, "zeroing": False}
     document = json.loads(answer(capsys, "probe", "--json", "--line", KBK))
@@ -188,7 +188,7 @@ def test_views(capsys: pytest.CaptureFixture[str], three_men: Path) -> None:
         assert line in text.splitlines()
     assert "depth" not in text
     document = json.loads(answer(capsys, "probe", "--view", "classical", "--json", mate, *directory))
-    points = {"white": 0.0, "black": 1.0, "lead": -1.0}
+    points = {"white": 0.0, "black": 1.0}
     assert document == {
         "fen": mate,
         "material": "KRvK",

@@ -256,7 +256,7 @@ def test_json_is_exact_and_complete(capsys: pytest.CaptureFixture[str], tmp_path
     assert (document["order"], document["games_per_player"]) == ("tcec", {"least": 1, "most": 1})
     assert document["left_out"] == {"unfinished": 0, "broken": 0}
     (game,) = document["games"]
-    assert game["points"] == {"white": 0.5 - 0.5**18, "black": 0.5 + 0.5**18, "lead": -(0.5**17)}
+    assert game["points"] == {"white": 0.5 - 0.5**18, "black": 0.5 + 0.5**18}
     best, other = document["players"]
     assert (best["name"], best["points"]["exponential"], best["lead"]) == ("B", 0.5 + 0.5**18, 0.5**17)
     assert (best["share"], best["classical"], other["lead"]) == (0.5 + 0.5**18, 0.5, -(0.5**17))
