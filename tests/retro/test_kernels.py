@@ -8,7 +8,7 @@ import chess
 import numpy as np
 import pytest
 
-from tbgen.accelerate import jit
+from tbgen.accelerate import int64, jit
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import ArraySource, Source
 from tbgen.index.symmetry import IMAGE
@@ -17,10 +17,10 @@ from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.retro.expansion import expand
 from tbgen.retro.geometry import BISHOP, BIT, KING, KNIGHT, QUEEN, ROOK
-from tbgen.retro.kernels.bits import ONE, image, lowest, reach
+from tbgen.retro.kernels.bits import ONE, Ints, Words, image, lowest, reach
 from tbgen.retro.kernels.canonical import canonical_words
 from tbgen.retro.kernels.events import event, event_key, event_node, is_settled, sort_events
-from tbgen.retro.kernels.frame import legal_words
+from tbgen.retro.kernels.frame import Frame, legal_words
 from tbgen.retro.kernels.mobility import rank_at
 from tbgen.retro.kernels.moves import MAX_ORIGINS, Origins, origins
 from tbgen.retro.kernels.phase import Workspace, count_moves
@@ -45,7 +45,7 @@ MATERIALS = ["KvK", "KNvK", "KQvKR", "KNNvK", "KBvKB", "KBPvK", "KPvKP", "KPPvK"
 
 
 @jit
-def images(words, symmetry):
+def images(words: Words, symmetry: int) -> Words:
     found = np.empty_like(words)
     for number in range(len(words)):
         found[number] = image(words[number], symmetry)
@@ -53,7 +53,7 @@ def images(words, symmetry):
 
 
 @jit
-def reached(kind, words, empty):
+def reached(kind: int, words: Words, empty: Words) -> Words:
     found = np.empty_like(words)
     for number in range(len(words)):
         found[number] = reach(kind, words[number], empty[number])
@@ -61,7 +61,7 @@ def reached(kind, words, empty):
 
 
 @jit
-def rank_of_slot(slices, slot):
+def rank_of_slot(slices: Words, slot: int) -> int:
     return rank_at(slices[slot >> 6], slot & 63)
 
 
@@ -71,7 +71,7 @@ def count_of_slot(counts: np.ndarray, slot: int) -> int:
 
 
 @jit
-def count_origins(frame, target, mover, each_move, allowed):
+def count_origins(frame: Frame, target: Words, mover: int, each_move: bool, allowed: Words) -> Ints:
     """How often each slot is listed as an origin of the set."""
     out = Origins(np.empty(MAX_ORIGINS, np.int64), np.empty(MAX_ORIGINS, np.uint64), np.empty(8, np.int64))
     live = np.zeros(frame.words // 64 + 1, np.uint64)  # words with an allowed position
@@ -81,7 +81,7 @@ def count_origins(frame, target, mover, each_move, allowed):
     found = np.zeros(64 * frame.words, np.int64)
     for word in range(frame.words):
         if target[word]:
-            count = origins(frame, word, target[word], mover, each_move, live, out, np.int64(0))
+            count = origins(frame, word, target[word], mover, each_move, live, out, int64(0))
             for number in range(count):
                 bits = out.bits[number] & allowed[out.word[number]]
                 while bits:
@@ -91,7 +91,7 @@ def count_origins(frame, target, mover, each_move, allowed):
 
 
 @jit
-def events_of(attacking, value, time, settled, node):
+def events_of(attacking: int, value: Ints, time: Ints, settled: bool, node: Ints) -> Words:
     found = np.empty(len(value), np.uint64)
     for number in range(len(value)):
         found[number] = event(attacking, value[number], time[number], settled, node[number])
@@ -99,7 +99,7 @@ def events_of(attacking, value, time, settled, node):
 
 
 @jit
-def parts_of(events):
+def parts_of(events: Words) -> Ints:
     found = np.empty((3, len(events)), np.int64)
     for number in range(len(events)):
         found[0, number] = event_key(events[number])
@@ -210,12 +210,11 @@ def full_pool(layout: Layout, tables: Path) -> PoolLoader:
     loader = PoolLoader(layout, sources)
     pool = loader.pool
     end = pool.targets.ep_offset + table.ep_value.size
-    for array, own, rights in zip(
-        (pool.value, pool.depth), (table.value, table.depth), (table.ep_value, table.ep_depth), strict=True
-    ):
-        array[: own.size] = own.reshape(-1)
-        array[pool.targets.ep_offset : end] = rights.reshape(-1)
-    expand_all(layout, *(array[: own.size].reshape(2, -1) for array in (pool.value, pool.depth)))
+    size = table.value.size
+    pool.value[:size], pool.depth[:size] = table.value.reshape(-1), table.depth.reshape(-1)
+    pool.value[pool.targets.ep_offset : end] = table.ep_value.reshape(-1)
+    pool.depth[pool.targets.ep_offset : end] = table.ep_depth.reshape(-1)
+    expand_all(layout, pool.value[:size].reshape(2, -1), pool.depth[:size].reshape(2, -1))
     return loader
 
 

@@ -26,7 +26,7 @@ def some_boards(directory: Path, name: str, number: int, rng: random.Random) -> 
     layout = layout_of(Material.parse(name))
     with TableFile(table_path(directory, name, Variant.R_MOBILITY)) as file:
         table = file.read()
-    boards = []
+    boards: list[chess.Board] = []
     phases = rng.sample(range(len(layout.placements)), min(3, len(layout.placements)))
     while len(boards) < number:
         side = rng.randrange(2)

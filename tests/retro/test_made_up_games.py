@@ -214,7 +214,8 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     for start in starts:
         pool.value[start : start + size], pool.depth[start : start + size] = NONE, 0
     rights = EnPassant(np.array([0]), np.array([square], np.int64))
-    *woven, _ = solve_layers(workspace, pool, rights, starts, True)
+    by_white, by_black, _ = solve_layers(workspace, pool, rights, starts, True)
+    both = by_white, by_black
 
     def fresh(array: np.ndarray) -> np.ndarray:
         return np.array([array[start : start + size] for start in starts])
@@ -226,8 +227,10 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
         Variant.R_MOBILITY,
         np.where(legal, fresh(pool.value), NONE).astype(np.uint8),
         fresh(pool.depth),
-        np.array([half[0] for half in woven]),
-        *(np.concatenate([half[column] for half in woven]) for column in (1, 2, 3)),
+        np.array([runs.mask for runs in both]),
+        np.concatenate([runs.rank for runs in both]),
+        np.concatenate([runs.value for runs in both]),
+        np.concatenate([runs.depth for runs in both]),
         configs,
         pool.value[None, at : at + size],
         pool.depth[None, at : at + size],

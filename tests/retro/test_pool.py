@@ -135,7 +135,8 @@ class Expected:
         assert (begin >= 0).all(), block
         within = self.rng.integers(0, target.phase_size, 3000)
         canonical = canonical_slots(target, *squares_of(target, phase * target.phase_size + within))
-        for stored, pool in zip(self.read(material), (loader.pool.value, loader.pool.depth), strict=True):
+        arrays: tuple[np.ndarray, np.ndarray] = loader.pool.value, loader.pool.depth
+        for stored, pool in zip(self.read(material), arrays, strict=True):
             for side in (0, 1):
                 assert np.array_equal(pool[begin[side] + within], stored[side, canonical]), block
 

@@ -148,7 +148,7 @@ def tablebase(tables: Path) -> Iterator[Tablebase]:
 
 def passing_boards(turn: chess.Color) -> list[chess.Board]:
     """All boards of KPvKP on which that side may capture en passant."""
-    found = []
+    found: list[chess.Board] = []
     for passed in range(40, 48) if turn else range(16, 24):
         victim = passed - 8 if turn else passed + 8
         for capturer in (victim - 1, victim + 1):

@@ -10,6 +10,7 @@ from tbgen.index.layout import Layout, layout_of
 from tbgen.index.zeroing import reached_by_pawn_steps
 from tbgen.material import Material
 from tbgen.retro.kernels import layers
+from tbgen.retro.kernels.bits import Words
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.layers import FIRST_LAYER, Attacker, next_events, retire
 from tbgen.retro.kernels.phase import Workspace, count_moves, first_events, run_outer, settle_rank
@@ -24,14 +25,14 @@ from tests.support.made_up_tables import as_sources, made_up
 
 
 @jit
-def sweep_anew(workspace, attacking, rank, events):  # type: ignore[no-untyped-def]
+def sweep_anew(workspace: Workspace, attacking: int, rank: int, events: Words) -> None:
     """The inner sweep; a function of its own because only compiled code may call kernels."""
     attacker = workspace.white if attacking == 0 else workspace.black
     layers.inner(workspace.frame, attacker, rank, workspace.phase, events)
 
 
 @jit
-def carry_on(workspace, fresh, attacking, rank, room, steps):  # type: ignore[no-untyped-def]
+def carry_on(workspace: Workspace, fresh: Results, attacking: int, rank: int, room: int, steps: int) -> int:
     """The update, with limits of our own."""
     attacker = workspace.white if attacking == 0 else workspace.black
     layer = Layer(workspace.frame, attacker, workspace.phase, workspace.exits, fresh, 255 - rank)
@@ -115,7 +116,8 @@ def solvers(name: str, phase: int) -> list[Solver]:
         loader = PoolLoader(layout, as_sources(around))
         loader.prepare([phase])
         pool = loader.pool
-        for array, filled in zip((pool.value, pool.depth), own, strict=True):
+        pairs: list[tuple[np.ndarray, np.ndarray]] = [(pool.value, own[0]), (pool.depth, own[1])]
+        for array, filled in pairs:
             halves = array[: 2 * layout.size].reshape(2, -1)
             for reached in reached_by_pawn_steps(layout, phase):
                 part = slice(reached * layout.phase_size, (reached + 1) * layout.phase_size)

@@ -4,10 +4,12 @@ import random
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import chess
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tbgen.board.fen import parse_fen
 from tbgen.errors import MissingTableError, TbgenError, UsageError
@@ -54,8 +56,9 @@ def starts(seed: str) -> Iterator[Start]:
         yield board, None if plain else GScore(rng.randrange(2, rank + 3), rng.random() < 0.5)
 
 
-def rank_of(codes: np.ndarray) -> np.ndarray:
-    return np.minimum(codes, 255 - codes)
+def rank_of(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    ranks: NDArray[np.uint8] = np.minimum(codes, 255 - codes)
+    return ranks
 
 
 # The reference
@@ -252,7 +255,7 @@ def test_both_rules_side_by_side(whole_game_tables: Path, tablebase: Tablebase, 
 # The proof
 
 
-def proof_of(table: Table, directory: Path, **options: int) -> VerifyResult:
+def proof_of(table: Table, directory: Path, **options: Any) -> VerifyResult:
     subs = {material: read(directory, material.name) for material in table.material.successors()}
     return verify_table(table, {m: (sub.value, sub.depth) for m, sub in subs.items()}, **options)
 

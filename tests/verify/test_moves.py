@@ -15,15 +15,15 @@ from tbgen.score import NONE, GScore
 from tbgen.verify.en_passant import allowed_rights
 from tbgen.verify.game import men_of, new_scratch, resets_of
 from tbgen.verify.kernels.best import Scratch
-from tbgen.verify.kernels.moves import attacked, legal_moves, legal_targets, place, takes_en_passant
-from tbgen.verify.kernels.resets import fresh_after, reset_number
+from tbgen.verify.kernels.moves import Men, attacked, legal_moves, legal_targets, place, takes_en_passant
+from tbgen.verify.kernels.resets import Resets, fresh_after, reset_number
 from tests.support.slots import board_at
 
 GENERATED = ["KvK", "KRvKB", "KNNvK", "KPvKP", "KRPvKR", "KBBvKP", "KQQvKQ", "KPPvKP", "KNNNvK"]
 
 
 @kernel
-def _moves_of(men, slot, side, scratch):  # type: ignore[no-untyped-def]
+def _moves_of(men: Men, slot: int, side: int, scratch: Scratch) -> int:
     """Rank of a position with its targets in ``scratch``; -1 if it is not legal, -2 if men clash."""
     occupied = place(men, slot, scratch.squares)
     if occupied == 0:
@@ -35,7 +35,7 @@ def _moves_of(men, slot, side, scratch):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _takes(men, slot, side, square, scratch):  # type: ignore[no-untyped-def]
+def _takes(men: Men, slot: int, side: int, square: int, scratch: Scratch) -> int:
     """Men, as bits, that may legally capture en passant on ``square``."""
     occupied = place(men, slot, scratch.squares)
     takers = 0
@@ -46,7 +46,18 @@ def _takes(men, slot, side, square, scratch):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _reset(men, resets, value, depth, side, man, target, kind, slot, scratch):  # type: ignore[no-untyped-def]
+def _reset(
+    men: Men,
+    resets: Resets,
+    value: NDArray[np.uint8],
+    depth: NDArray[np.uint16],
+    side: int,
+    man: int,
+    target: int,
+    kind: int,
+    slot: int,
+    scratch: Scratch,
+) -> int:
     """Fresh value and depth after a capture or pawn move of a man, packed."""
     place(men, slot, scratch.squares)
     captured = -1

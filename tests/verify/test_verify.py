@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from tbgen.cli.main import main
 from tbgen.errors import DamagedTableError
-from tbgen.index.source import ArraySource
+from tbgen.index.source import ArraySource, Source
 from tbgen.index.table import LAST_RUN, Table
 from tbgen.material import Material, all_materials
 from tbgen.retro.solver import solve
@@ -32,7 +33,7 @@ from tests.support.reference_table import empty_table, reference_table
 Tables = dict[Material, Table]
 
 
-def proof_of(table: Table, tables: Tables, **options: int) -> VerifyResult:
+def proof_of(table: Table, tables: Tables, **options: Any) -> VerifyResult:
     return verify_table(table, {m: (t.value, t.depth) for m, t in tables.items()}, **options)
 
 
@@ -189,7 +190,8 @@ def test_wrong_en_passant_entries_are_found_and_named(pawn_tables: Tables, data:
 
 @pytest.mark.slow
 def test_all_tables_up_to_four_men_are_right() -> None:
-    sources, fresh = {}, {}
+    sources: dict[Material, Source] = {}
+    fresh = {}
     for material in all_materials(4):
         table = solve(material, sources, Variant.R_MOBILITY)
         fresh[material] = table.value, table.depth
