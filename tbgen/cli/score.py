@@ -72,7 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "(default: %(default)s)",
     )
     parser.add_argument(
-        "--pairs", action="store_true", help="test pairs of games: same start, colours reversed"
+        "--pairs", action="store_true", help="let --sprt test pairs of games: same start, colours reversed"
     )
     parser.add_argument(
         "--tables",
@@ -103,6 +103,8 @@ def run(arguments: argparse.Namespace) -> int:
     form = "json" if arguments.json else arguments.format
     if arguments.out is not None and form != "csv":
         raise UsageError("--out is for CSV files, one for each table: add --format csv")
+    if arguments.pairs and numbers is None:
+        raise UsageError("--pairs says what a test is made of: add --sprt ELO0 ELO1")
     model, wanted = Model.parse(arguments.sprt_model), _wanted(arguments.tables)
     adjudicator = adjudicator_of(arguments, trust_tags=not arguments.judge_again)
     reader = _Reader(adjudicator, jobs_of(arguments), arguments.strict)

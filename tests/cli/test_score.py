@@ -201,6 +201,7 @@ def test_broken_games_are_left_out(capsys: pytest.CaptureFixture[str], tmp_path:
         ),
         ([MATCH, "--sprt", "0", "5", "--sprt-model", "x"], 2, "'x' is no model of a test: expected one of"),
         ([MATCH, "--sprt", "0", "5", "--sprt-model", "bayesian", "--pairs"], 2, "Bayes-Elo knows no pairs"),
+        ([MATCH, "--pairs"], 2, "--pairs says what a test is made of: add --sprt ELO0 ELO1"),
         ([MATCH, "--out", "x"], 2, "--out is for CSV files, one for each table: add --format csv"),
         ([MATCH, "--format", "csv", "--out", MATCH], 2, "cannot be a directory: File exists"),
     ],
