@@ -30,9 +30,9 @@ results by colour, crosstable, Elo by games and by pairs of games, histograms of
 adjudication by tables has changed.
 
 Games that tbgen has tagged count as their tags say, unless an option says how to referee them or they are
-tagged as unproven; all others are adjudicated first, as tbgen tag does it. Games whose result is *, and games
-that cannot be read, are left out and counted; if no other is left, the command fails. Players without a name
-are players of their own in each game.
+tagged as unproven; all others are adjudicated first, as tbgen tag does it. Games whose result is * are left
+out, as are those that cannot be read, and counted; if no other is left, the command fails. Players without a
+name are players of their own in each game.
 """
 _EPILOG = """\
 examples:
