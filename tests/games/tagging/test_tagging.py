@@ -102,16 +102,16 @@ def test_the_results_of_cutermob(name: str, strip: bool) -> None:
 
 
 ADJUDICATORS = [
-    Adjudicator(GameOptions(*options), "there/are/none")
+    Adjudicator(options, "there/are/none")
     for options in [
-        (R,),
-        (WG,),
-        (R, FiftyMoveRule.IMPROVING, GScore(7, True), True, Scheme.WINNER),
-        (R, FiftyMoveRule.LEGACY, None, False, Scheme.KOMI, Komi(6, False)),
-        (WG, FiftyMoveRule.OTB, None, None, Scheme.FULL, Komi(7, True)),
-        (R, FiftyMoveRule.NONE, GScore(3, True), None, Scheme.HARMONIC),
-        (R, FiftyMoveRule.CUTERMOB_LEGACY, None, None, Scheme.OTB, Komi(5, True)),
-        (WG, None, None, None, Scheme.CLASSICAL),
+        GameOptions(R),
+        GameOptions(WG),
+        GameOptions(R, FiftyMoveRule.IMPROVING, GScore(7, True), True, Scheme.WINNER),
+        GameOptions(R, FiftyMoveRule.LEGACY, None, False, Scheme.KOMI, Komi(6, False)),
+        GameOptions(WG, FiftyMoveRule.OTB, None, None, Scheme.FULL, Komi(7, True)),
+        GameOptions(R, FiftyMoveRule.NONE, GScore(3, True), None, Scheme.HARMONIC),
+        GameOptions(R, FiftyMoveRule.CUTERMOB_LEGACY, None, None, Scheme.OTB, Komi(5, True)),
+        GameOptions(WG, None, None, None, Scheme.CLASSICAL),
     ]
 ]
 
