@@ -1,0 +1,120 @@
+"""Tables fit the page, measured with the metrics of DejaVu Sans, which is wider than most fonts."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import html5lib
+import pytest
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+
+from tbgen.html.environment import style_sheet
+from tbgen.material import Material
+from tbgen.probe.tablebase import Tablebase
+from tbgen.report.facts.difference import difference
+from tbgen.report.facts.records import overall_records
+from tbgen.report.facts.table_report import report_table
+from tbgen.report.scan.source import TableSource
+from tbgen.report.site.site import Site
+from tbgen.variant import Variant
+
+Element = ElementTree.Element
+
+REM = 16.0
+PAGE = 76 - 2
+"""Widest content of a page in rem; a window of 1280 pixels has room for it."""
+PADDING = {"depths": 0.7, "potential": 0.7}
+"""Of a cell, left and right together, in rem, where it is not 1.2."""
+
+
+def width(text: str, size: float, bold: bool) -> float:
+    """Return how wide a text is in pixels."""
+    font = FontProperties(family="DejaVu Sans", size=size, weight="bold" if bold else "normal")
+    return float(text_to_path.get_text_width_height_descent(text, font, False)[0])
+
+
+def cell_width(cell: Element, header: bool) -> float:
+    """Return how much room a cell needs: its longest word where it may be broken, else its longest line."""
+    bold = cell.tag == "th"
+    if header or "short" in (cell.get("class") or ""):
+        return max((width(word, REM, bold) for word in "".join(cell.itertext()).split()), default=0.0)
+    sums, current = [], 0.0
+    for child in cell.iter():
+        size = REM * (0.85 if child.tag == "code" else 1 / 1.2 if child.tag == "small" else 1)
+        if child.tag == "br":
+            sums.append(current)
+            current = 0.0
+        current += width(child.text or "", size, bold)
+        if child is not cell:
+            current += width(child.tail or "", REM, bold)
+    return max([*sums, current])
+
+
+def table_width(table: Element) -> float:
+    """Return how wide a table is if every column is as narrow as it may be."""
+    padding = PADDING.get(table.get("class") or "", 1.2) * REM
+    columns: dict[int, float] = {}
+    for row in table.iter("tr"):
+        cells = [cell for cell in row if cell.tag in ("th", "td")]
+        if any(cell.get("colspan") for cell in cells):
+            continue  # what spans columns is broken to fit them
+        first = len(columns) - len(cells) if cells[0].get("scope") == "col" and columns else 0
+        for place, cell in enumerate(cells, max(first, 0)):
+            needed = cell_width(cell, cell.get("scope") == "col") + padding
+            columns[place] = max(columns.get(place, 0.0), needed)
+    return sum(columns.values())
+
+
+@pytest.fixture(scope="module")
+def site(tables: Path, whole_game_tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site about the tables with the widest numbers, for both rules."""
+    out = tmp_path_factory.mktemp("site")
+    site = Site(out, "0.2.0", compares=True)
+    groups = {}
+    materials = [Material.parse(name) for name in ("KRvKB", "KPvKP", "KQvKR")]
+    for variant, directory in ((Variant.R_MOBILITY, tables), (Variant.WHOLE_GAME, whole_game_tables)):
+        with Tablebase(directory, rules=variant) as tables_of:
+            groups[variant] = [
+                report_table(directory, material, variant, lines=tables_of) for material in materials
+            ]
+    for report in groups[Variant.R_MOBILITY]:
+        site.write_table(report, Variant.WHOLE_GAME)
+    site.write_overview(
+        groups,
+        {
+            variant: overall_records(record for report in reports for record in report.records)
+            for variant, reports in groups.items()
+        },
+    )
+    with (
+        TableSource(tables, materials[0], Variant.R_MOBILITY) as r,
+        TableSource(whole_game_tables, materials[0], Variant.WHOLE_GAME) as wg,
+    ):
+        site.write_differences([difference(r, wg)])
+    return out
+
+
+def test_tables_fit_a_window_of_1280_pixels(site: Path) -> None:
+    style = style_sheet()
+    assert f"max-width: {PAGE + 2}rem; padding: 0 1rem" in style
+    assert "th, td { border-bottom: 1px solid var(--line); padding: .22rem .6rem;" in style
+    assert ".depths th, .depths td { padding-inline: .35rem; }" in style
+    seen = 0
+    for path in sorted(site.rglob("*.html")):
+        root = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(path.read_text())
+        for table in root.iter("table"):
+            seen += 1
+            needed = table_width(table)
+            assert 100 < needed <= PAGE * REM, (path.name, table.get("id") or table.get("class"), needed)
+    assert seen > 20
+
+
+def test_wider_tables_scroll(site: Path) -> None:
+    """In a narrow window: each stands in a box of its own that scrolls, and the page does not."""
+    assert "max-width: 100%; overflow-x: auto;" in style_sheet()
+    for path in sorted(site.rglob("*.html")):
+        root = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(path.read_text())
+        boxed = [
+            table for box in root.iter("div") if box.get("class") == "wide" for table in box.iter("table")
+        ]
+        assert boxed == list(root.iter("table"))
