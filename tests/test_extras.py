@@ -1,4 +1,4 @@
-"""Without its extras tbgen builds, probes, verifies, adjudicates, tags and scores, and says what else needs."""
+"""Without its extras tbgen builds, probes, verifies, adjudicates, tags and scores."""
 
 import os
 import re

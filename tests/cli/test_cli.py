@@ -85,7 +85,7 @@ def test_what_the_help_says(command: str, sentence: str, capsys: pytest.CaptureF
 
 def run(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tbgen", *words]
-    return subprocess.run(command, capture_output=True, text=True, **options)  # type: ignore[call-overload, no-any-return]
+    return subprocess.run(command, capture_output=True, text=True, **options)  # type: ignore[call-overload]
 
 
 def test_the_process() -> None:
