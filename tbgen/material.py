@@ -65,10 +65,15 @@ class Material:
         """Read a name such as ``KBNvK``; upper and lower case, order of the men and colouring do not matter.
 
         :raises UsageError: if the text names no material of 2 to :data:`MAX_MEN` men.
+        :raises TypeError: if it is no text.
 
         >>> print(Material.parse("kvknb"))
         KBNvK
         """
+        if not isinstance(text, str):
+            raise TypeError(
+                f"a material cannot be read from {type(text).__name__}: expected text such as KBNvK"
+            )
         match = _NAME.fullmatch(text)
         if match is None:
             raise UsageError(

@@ -282,14 +282,15 @@ def points(
     :param komi: for ``komi`` and ``full``.
 
     :raises UsageError: if a text means nothing.
+    :raises TypeError: if the result is neither score nor text.
 
     >>> points("-G1.0")
     Points(white=0.375, black=0.625)
     >>> points("G3.5", "komi", komi="G3.5")
     Points(white=0.5, black=0.5)
     """
-    if isinstance(value, str):
-        value = GScore.parse(value)
+    if not isinstance(value, GScore):
+        value = GScore(value)
     if not isinstance(scoring, Scoring):
         name = scoring.value if isinstance(scoring, Scheme) else scoring
         scoring = Scoring.parse(name, str(cutoff), str(komi))

@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tbgen.errors import UsageError
+from tbgen.material import Material
 from tbgen.score import MAX_CODED_RANK, MAX_RANK, NONE, GScore
+from tbgen.scoring import points
 
 MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
 GRAMMAR = rf"[-m{MINUS}{DASH}]?[Gg][0-9]+(\.[05])?"
@@ -138,6 +140,10 @@ def test_arguments_of_another_kind(arguments: tuple[Any, ...], sentence: str) ->
         GScore(*arguments)
     with pytest.raises(TypeError, match="not read from float: expected text such as"):
         GScore.parse(3.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="cannot be made from float: expected text such as"):
+        points(3.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a material cannot be read from int: expected text such as KBNvK"):
+        Material.parse(3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("rank", [-1, MAX_RANK + 1])

@@ -10,7 +10,7 @@ import tbgen
 
 
 @pytest.mark.parametrize(
-    "name", ["tbgen", "tbgen.probe.tablebase", "tbgen.probe.views", "tbgen.probe.positions"]
+    "name", ["tbgen", "tbgen.probe.tablebase", "tbgen.probe.view_tables", "tbgen.probe.positions"]
 )
 def test_examples(name: str, tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They all come true, also those that are skipped where no tables are at hand."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 import chess
@@ -10,8 +11,7 @@ from tbgen.cli.display import diagram, line_document, line_text, mover
 from tbgen.probe.line import LinePly
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
-from tbgen.probe.views import View, ViewMove, ViewResult
-from tbgen.scoring import Points, Scoring
+from tbgen.scoring import Scoring
 from tbgen.text import plies
 from tbgen.variant import Variant
 
@@ -50,7 +50,7 @@ class MobilityAnswer:
             "value": str(result.value),
             "holder": result.value.holder,
             "depth": result.depth,
-            "points": self.scoring.document(result.value),
+            "points": _points(self.scoring, result.value),
         }
         if self.moves is not None:
             document["moves"] = [
@@ -73,7 +73,7 @@ class MobilityAnswer:
         yield from diagram(self.board)
         yield ""
         game = "" if variant.resets else f", {variant.label}"
-        yield f"{result.material}, {_situation(self.board)}{game}"
+        yield f"{result.material}, {situation(self.board)}{game}"
         yield f"value           {result.value}  ({result.value.holder.capitalize()} holds it)"
         yield f"depth           {plies(result.depth)}"
         yield f"accrued score   {result.accrued}"
@@ -90,65 +90,11 @@ class MobilityAnswer:
             yield from line_text(self.board, self.line)
 
 
-@dataclass(frozen=True, slots=True)
-class ViewAnswer:
-    """A position in classical chess or one of its kin."""
-
-    fen: str
-    board: chess.Board
-    result: ViewResult
-    moves: list[ViewMove] | None
-
-    def document(self) -> dict[str, Any]:
-        """Return the JSON document."""
-        result = self.result
-        document: dict[str, Any] = {
-            "fen": self.fen,
-            "material": result.material.name,
-            "view": result.view,
-            **_worth(result),
-        }
-        if self.moves is not None:
-            document["moves"] = [{"uci": move.uci, "san": move.san, **_worth(move)} for move in self.moves]
-        return document
-
-    def text(self) -> Iterator[str]:
-        """Yield the lines for a reader."""
-        result = self.result
-        yield from diagram(self.board)
-        yield ""
-        yield f"{result.material}, {_situation(self.board)}, {_NAMES[result.view]}"
-        yield f"value           {_result(result.points)}"
-        if result.depth is not None:
-            yield f"depth           {plies(result.depth)}"
-        yield f"points          {result.points.white:g}-{result.points.black:g}  (White-Black)"
-        if self.moves:
-            yield ""
-            width = max(len(move.san) for move in self.moves)
-            for move in self.moves:
-                depth = "" if move.depth is None else f"  {plies(move.depth):>9}"
-                yield f"{move.san:{width}}  {_result(move.points):>10}{depth}"
+_points = lru_cache(1 << 10)(Scoring.document)  # the same values come again and again
 
 
-_NAMES = {
-    View.CLASSICAL: "classical chess",
-    View.STALEMATE_WINS: "stalemate wins",
-    View.LASKER: "stalemate counts 3/4 (Lasker)",
-}
-
-
-def _worth(of: ViewResult | ViewMove) -> dict[str, Any]:
-    """Return what a position or a move is worth for a JSON document; depths where the view has them."""
-    depth = {} if of.depth is None else {"depth": of.depth}
-    return {"winner": of.winner, **depth, "points": of.points._asdict()}
-
-
-def _result(points: Points) -> str:
-    side, share = ("White", points.white) if points.white > points.black else ("Black", points.black)
-    return "draw" if share == 0.5 else f"{side} wins" if share == 1 else f"{side} {share:g}"
-
-
-def _situation(board: chess.Board) -> str:
+def situation(board: chess.Board) -> str:
+    """Return who is to move, or how the game is over."""
     if any(board.legal_moves):
         return f"{mover(board)} to move"
     return "mate" if board.is_check() else "stalemate"

@@ -6,19 +6,22 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tbgen.board.fen import Fen, parse_fen
-from tbgen.cli.answers import Answer, MobilityAnswer, ViewAnswer
+from tbgen.cli.answers import Answer, MobilityAnswer
 from tbgen.cli.options import add_directory, add_json, add_rules, add_scoring, directory_of, scoring_of
 from tbgen.cli.standard_input import batches_of_lines
 from tbgen.cli.streams import say
 from tbgen.errors import TbgenError, UsageError
 from tbgen.probe.batch import BATCH, MOVES_BATCH
 from tbgen.probe.tablebase import Tablebase
-from tbgen.probe.views import View, ViewTables
+from tbgen.probe.views import View
 from tbgen.score import GScore
 from tbgen.scoring import Scoring
+
+if TYPE_CHECKING:
+    from tbgen.probe.view_tables import ViewTables
 
 _STANDARD_INPUT: Final = "-"
 
@@ -209,8 +212,10 @@ def _of_mobility(
 
 
 def _of_view(
-    tables: ViewTables, texts: list[str], fens: list[Fen], with_moves: bool
+    tables: "ViewTables", texts: list[str], fens: list[Fen], with_moves: bool
 ) -> Iterator[Answer | TbgenError]:
+    from tbgen.cli.view_answers import ViewAnswer
+
     boards = [fen.board for fen in fens]
     for text, board, result in zip(texts, boards, tables.probe_many(boards), strict=True):
         if isinstance(result, TbgenError):

@@ -65,7 +65,7 @@ def read(
         raise TypeError(f"the position is a {type(given).__name__}: expected a chess.Board or a FEN")
     if accrued is None:
         return board, told
-    if isinstance(accrued, GScore | Fresh):
+    if accrued is FRESH or isinstance(accrued, GScore):
         return board, accrued
     if isinstance(accrued, str):
         return board, GScore(accrued)

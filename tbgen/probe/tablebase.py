@@ -5,7 +5,7 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, overload
 
 import chess
 
@@ -16,12 +16,15 @@ from tbgen.material import Material
 from tbgen.probe.batch import moves_many, probe_many, questions
 from tbgen.probe.line import LinePly, best_line
 from tbgen.probe.moves import RankedMove, ranked_moves, successors
-from tbgen.probe.positions import PositionTable
 from tbgen.probe.states import AnyPosition, AnyScore, ProbeResult, locate_state, read, result_of, state_of
 from tbgen.probe.values import Values
-from tbgen.probe.views import ClassicalTables, View, ViewTables
+from tbgen.probe.views import View
 from tbgen.store.format import tables_in
 from tbgen.variant import Variant
+
+if TYPE_CHECKING:  # a probe does without
+    from tbgen.probe.positions import PositionTable
+    from tbgen.probe.view_tables import ClassicalTables, ViewTables
 
 MAX_OPEN_FILES: Final = 64
 CACHE_BYTES: Final = 64 << 20
@@ -213,12 +216,12 @@ class Tablebase:
         return moves_many(self._values, questions(positions, accrued))
 
     @overload
-    def view(self, name: Literal["classical"]) -> ClassicalTables: ...
+    def view(self, name: Literal["classical"]) -> "ClassicalTables": ...
 
     @overload
-    def view(self, name: str) -> ViewTables: ...
+    def view(self, name: str) -> "ViewTables": ...
 
-    def view(self, name: str) -> ViewTables:
+    def view(self, name: str) -> "ViewTables":
         """Return the tables as classical chess or one of its kin has them: ``classical``, ``stalemate-wins``
         or ``lasker``. They are open for as long as this tablebase is.
 
@@ -229,10 +232,12 @@ class Tablebase:
 
         :raises UsageError: if there is no such view.
         """
+        from tbgen.probe.view_tables import ClassicalTables, ViewTables
+
         view = View.parse(name)
         return (ClassicalTables if view is View.CLASSICAL else ViewTables)(self, self._values, view)
 
-    def table(self, material: Material | str) -> PositionTable:
+    def table(self, material: Material | str) -> "PositionTable":
         """Return all positions of one table, for research and training.
 
         >>> import tbgen
@@ -245,6 +250,8 @@ class Tablebase:
         :raises MissingTableError: if the table has not been built.
         :raises DamagedTableError: if its file cannot be used.
         """
+        from tbgen.probe.positions import PositionTable
+
         named = material if isinstance(material, Material) else Material.parse(material)
         return PositionTable(self._values.table(named))
 

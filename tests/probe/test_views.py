@@ -14,7 +14,8 @@ from tbgen.index.position import locate
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.probe.views import ClassicalTables, View
+from tbgen.probe.view_tables import ClassicalTables
+from tbgen.probe.views import View
 from tbgen.score import GScore
 from tests.support.random_boards import random_board
 from tests.support.view_solver import solve_view
@@ -24,24 +25,24 @@ GOALS = {View.CLASSICAL: (1.0, 0.5), View.STALEMATE_WINS: (1.0, 1.0), View.LASKE
 
 
 @pytest.fixture(scope="module")
-def tables(three_men: Path) -> Iterator[Tablebase]:
+def tablebase(three_men: Path) -> Iterator[Tablebase]:
     """All tables of up to three men."""
-    with open_tablebase(three_men) as tables:
-        yield tables
+    with open_tablebase(three_men) as tablebase:
+        yield tablebase
 
 
 @pytest.fixture(scope="module")
-def classical(tables: Tablebase) -> ClassicalTables:
+def classical(tablebase: Tablebase) -> ClassicalTables:
     """Three men, as classical chess has it."""
-    return tables.view("classical")
+    return tablebase.view("classical")
 
 
 @pytest.mark.parametrize("view", View)
 @pytest.mark.parametrize("name", THREE_MEN)
-def test_every_position_of_three_men(name: str, view: View, tables: Tablebase) -> None:
+def test_every_position_of_three_men(name: str, view: View, tablebase: Tablebase) -> None:
     """Every image of every position of the table, and these are all legal positions of the board."""
     expected = solve_view(name, *GOALS[view])
-    found = tables.table(name).positions()
+    found = tablebase.table(name).positions()
     squares = found.squares()
     points = np.full(256, np.nan)
     for code in np.unique(found.value).tolist():
@@ -59,15 +60,15 @@ def test_every_position_of_three_men(name: str, view: View, tables: Tablebase) -
 
 @pytest.mark.parametrize("view", View)
 @pytest.mark.parametrize("name", THREE_MEN)
-def test_what_a_view_says(name: str, view: View, tables: Tablebase) -> None:
+def test_what_a_view_says(name: str, view: View, tablebase: Tablebase) -> None:
     """Boards of either colouring and their moves, against the solver."""
     rng = random.Random(name)
-    seen = tables.view(view.value)
+    seen = tablebase.view(view.value)
 
     def expected(board: chess.Board) -> tuple[float, int | None]:
         material, swapped = Material.of_board(board)
         position = locate(board)
-        squares = tables.table(material).board(position.side, position.slot)
+        squares = tablebase.table(material).board(position.side, position.slot)
         place = place_of(squares, material)
         solved = solve_view(material.name, *GOALS[view])
         points = float(solved.points[place])
@@ -104,7 +105,7 @@ def place_of(board: chess.Board, material: Material) -> int:
     return int(np.ravel_multi_index((int(not board.turn), *men), (2,) + (64,) * material.men))  # type: ignore[arg-type]
 
 
-def test_the_conventions_of_python_chess(tables: Tablebase, classical: ClassicalTables) -> None:
+def test_the_conventions_of_python_chess(tablebase: Tablebase, classical: ClassicalTables) -> None:
     """The examples of chess.gaviota, its methods, and mates that play finds in as many plies."""
     assert classical.probe_dtm(chess.Board("8/8/8/8/8/8/8/K2kr3 w - - 0 1")) == -10
     assert classical.probe_wdl(chess.Board("8/4k3/8/B7/8/8/8/4K3 w - - 0 1")) == 0
@@ -133,7 +134,7 @@ def test_the_conventions_of_python_chess(tables: Tablebase, classical: Classical
     assert mates > 50
 
 
-def test_positions_that_tables_do_not_hold(tables: Tablebase, classical: ClassicalTables) -> None:
+def test_positions_that_tables_do_not_hold(tablebase: Tablebase, classical: ClassicalTables) -> None:
     """A KeyError and a default, as in python-chess; in other methods the errors of the tablebase."""
     for board in (chess.Board(), chess.Board("4k3/8/8/8/8/8/8/4K2R w K - 0 1")):
         for probe, get in (
@@ -150,7 +151,7 @@ def test_positions_that_tables_do_not_hold(tables: Tablebase, classical: Classic
             classical.probe(board)
         assert classical.get(board) is None
     with pytest.raises(UsageError, match="there is no view 'suicide': expected one of classical, "):
-        tables.view("suicide")
+        tablebase.view("suicide")
     with pytest.raises(TypeError, match=r"the position is a float: expected a chess\.Board or a FEN"):
         classical.probe(1.5)  # type: ignore[arg-type]
 
@@ -167,13 +168,13 @@ def test_missing_tables(tmp_path: Path) -> None:
         tables.probe(board)
 
 
-def test_a_history_counts_for_nothing(tables: Tablebase) -> None:
+def test_a_history_counts_for_nothing(tablebase: Tablebase) -> None:
     board = chess.Board("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
-    fresh = tables.view("lasker").probe(board)
+    fresh = tablebase.view("lasker").probe(board)
     board.push_san("Kh5")
     board.push_san("Kf4")
-    after = tables.view("lasker").probe(board)
-    assert after == tables.view("lasker").probe(board.fen())
+    after = tablebase.view("lasker").probe(board)
+    assert after == tablebase.view("lasker").probe(board.fen())
     assert after.points == fresh.points
 
 

@@ -1,0 +1,202 @@
+"""The tables as a view shows them: classical chess and its kin."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, Self
+
+import chess
+
+from tbgen.board.history import FRESH
+from tbgen.errors import PositionError, TbgenError, UsageError
+from tbgen.material import Material
+from tbgen.probe.moves import RankedMove, ranked_moves, successors
+from tbgen.probe.states import AnyPosition, ProbeResult, state_of
+from tbgen.probe.values import Values
+from tbgen.probe.views import View
+from tbgen.score import MAX_RANK, GScore
+from tbgen.scoring import Points
+
+if TYPE_CHECKING:
+    from tbgen.probe.tablebase import Tablebase
+
+
+@dataclass(frozen=True, slots=True)
+class ViewResult:
+    """What a view says about a position."""
+
+    view: View
+    material: Material
+    points: Points
+    """The result under best play of both sides; exact."""
+    depth: int | None
+    """``classical``: plies to mate, 0 in a draw. Other views: None."""
+
+    @property
+    def winner(self) -> str | None:
+        """The side that gets more than half a point, ``"white"`` or ``"black"``; None in a draw."""
+        return _winner(self.points)
+
+
+@dataclass(frozen=True, slots=True)
+class ViewMove:
+    """A legal move, valued as the position it leads to."""
+
+    move: chess.Move
+    san: str
+    points: Points
+    depth: int | None
+    """``classical``: plies to mate from the position it leads to, 0 in a draw. Other views: None."""
+
+    @property
+    def uci(self) -> str:
+        """The move in UCI notation."""
+        return self.move.uci()
+
+    @property
+    def winner(self) -> str | None:
+        """The side that gets more than half a point, ``"white"`` or ``"black"``; None in a draw."""
+        return _winner(self.points)
+
+
+class ViewTables:
+    """The tables of a tablebase as a view shows them; get it from :meth:`tbgen.Tablebase.view`.
+
+    Positions are given as to the tablebase: a board or a FEN. No view knows an accrued score.
+    """
+
+    def __init__(self, tables: "Tablebase", values: Values, view: View) -> None:
+        self._tables, self._values = tables, values
+        self.view = view
+
+    def __repr__(self) -> str:
+        return f"<{self.view} view of {self._tables!r}>"
+
+    def probe(self, board: AnyPosition) -> ViewResult:
+        """Return what best play gives.
+
+        >>> import tbgen
+        >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
+        ...     print(tables.view("lasker").probe("6k1/8/5K2/5B2/8/8/8/8 b - - 0 1").points)
+        Points(white=0.75, black=0.25)
+
+        Raises as :meth:`tbgen.Tablebase.probe` does.
+        """
+        return self._seen(self._tables.probe(board, FRESH))
+
+    def get(self, board: AnyPosition) -> ViewResult | None:
+        """Return what :meth:`probe` does, or None where :meth:`tbgen.Tablebase.get` does."""
+        found = self._tables.get(board, FRESH)
+        return None if found is None else self._seen(found)
+
+    def probe_many(self, boards: Iterable[AnyPosition]) -> Iterator[ViewResult | TbgenError]:
+        """Yield what :meth:`probe` returns for each position, or the error it raises, in order."""
+        found = self._tables.probe_many(boards, FRESH)
+        return (result if isinstance(result, TbgenError) else self._seen(result) for result in found)
+
+    def moves(self, board: AnyPosition) -> list[ViewMove]:
+        """Return all legal moves, best first; raises as :meth:`probe` does.
+
+        Among moves worth as much, mates that are near come before far ones, and far losses before near ones;
+        then r-mobility decides.
+        """
+        asked, (position, _) = state_of(board, FRESH, self._values.variant)
+        if position.terminal:
+            return []
+        # Nothing that has accrued, so that every move is worth the fresh value of the position it leads to.
+        found = successors(self._values, asked, MAX_RANK)
+        return [self._seen_move(move) for move in ranked_moves(asked, found)]
+
+    def _seen(self, result: ProbeResult) -> ViewResult:
+        return ViewResult(
+            self.view,
+            result.material,
+            self.view.points(result.value),
+            self._depth(result.value, result.depth),
+        )
+
+    def _seen_move(self, move: RankedMove) -> ViewMove:
+        return ViewMove(
+            move.move, move.san, self.view.points(move.value), self._depth(move.value, move.depth)
+        )
+
+    def _depth(self, value: GScore, depth: int) -> int | None:
+        return None
+
+
+class ClassicalTables(ViewTables):
+    """Classical chess, which can stand in for the tablebase of :mod:`chess.gaviota`.
+
+    Its ``probe_`` methods raise a KeyError, as python-chess does: a :class:`~tbgen.errors.MissingTableError`
+    for a table that has not been built, a :class:`~tbgen.errors.PositionError` for a position that tables do
+    not hold. Its ``get_`` methods return the default there.
+    """
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the tablebase."""
+        self._tables.close()
+
+    def probe_dtm(self, board: AnyPosition) -> int:
+        """Return the plies to mate: positive if the side to move mates, negative if it is mated.
+
+        0 stands for a draw, and for a side to move that is mated already.
+
+        >>> import chess, tbgen
+        >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
+        ...     print(tables.view("classical").probe_dtm(chess.Board("8/8/8/8/8/8/8/K2kr3 w - - 0 1")))
+        -10
+
+        :raises KeyError: if the probe fails.
+        :raises DamagedTableError: if the table's file cannot be used.
+        """
+        mated, depth = self._mated(board)
+        return -depth if mated else depth
+
+    def probe_wdl(self, board: AnyPosition) -> int:
+        """Return 1 if the side to move wins, 0 in a draw, -1 if it loses.
+
+        Raises as :meth:`probe_dtm` does.
+        """
+        mated, _ = self._mated(board)
+        return 0 if mated is None else -1 if mated else 1
+
+    def get_dtm(self, board: AnyPosition, default: int | None = None) -> int | None:
+        """Return what :meth:`probe_dtm` does, or the default where that raises a KeyError."""
+        try:
+            return self.probe_dtm(board)
+        except KeyError:
+            return default
+
+    def get_wdl(self, board: AnyPosition, default: int | None = None) -> int | None:
+        """Return what :meth:`probe_wdl` does, or the default where that raises a KeyError."""
+        try:
+            return self.probe_wdl(board)
+        except KeyError:
+            return default
+
+    def _mated(self, board: AnyPosition) -> tuple[bool | None, int]:
+        """Tell whether the side to move is mated by best play, None in a draw; and in how many plies."""
+        try:
+            found = self._tables.probe(board, FRESH)
+        except UsageError as error:
+            raise PositionError(str(error)) from None
+        if found.value.rank:
+            return None, 0
+        return found.value.white == found.position_score.white, found.depth  # that of who has just moved
+
+    def _depth(self, value: GScore, depth: int) -> int:
+        return 0 if value.rank else depth
+
+
+def _winner(points: Points) -> Literal["white", "black"] | None:
+    if points.white == points.black:
+        return None
+    return "white" if points.white > points.black else "black"
