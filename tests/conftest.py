@@ -18,6 +18,10 @@ from tests.support.builds import Silent
 from tests.support.reference_table import reference_table
 from tests.support.shared import PLACE
 
+os.environ.pop(
+    "COLUMNS", None
+)  # pytest-xdist sets it, and text would be as wide as the terminal of who runs the tests
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Give the processes of pytest-xdist a folder for what they share."""
