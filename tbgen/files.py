@@ -26,7 +26,7 @@ __all__ = ["remove_leftovers", "temporary_path", "write_file", "written_aside"]
 _MARK: Final = ".tmp-"
 """Stands between the final name and the writer (host, process, chance) in the name of an unfinished file."""
 
-_UNFINISHED: Final = re.compile(rf".*{re.escape(_MARK)}(?P<host>.+)-(?P<process>\d+)-[0-9a-f]+")
+_UNFINISHED: Final = re.compile(rf"(?P<name>.*){re.escape(_MARK)}(?P<host>.+)-(?P<process>\d+)-[0-9a-f]+")
 
 _LONGEST_NAME: Final = 255
 """Bytes of a file name that all usual file systems take."""
@@ -42,13 +42,14 @@ def written_aside(path: Path, *, remedy: str = "choose another directory") -> It
     Yields the path of an empty file beside the final one. At the end its bytes are synced, it takes the name
     ``path`` in one step, and the directory is synced. A file that was there is replaced and its permissions
     stay; where ``path`` is a link, the link is replaced. Whatever ends the block early leaves ``path`` as it
-    was, and nothing beside it; only a killed process does, see :func:`remove_leftovers`.
+    was, and nothing beside it; only a killed process does, and the next writer of the file removes that.
 
     :param path: the final name, in a directory that exists.
     :param remedy: what the user can do who must not write there, to end a sentence.
     :raises TbgenError: for an :class:`OSError` of the block or of its own that is no :class:`TbgenError`: the
         disk is full, there is no permission, and so on.
     """
+    remove_leftovers(path.parent, path.name)
     temporary = temporary_path(path)
     try:
         permissions = _permissions(path)
@@ -84,12 +85,18 @@ def temporary_path(path: Path) -> Path:
     A final name that leaves no room is cut.
     """
     mark = f"{_MARK}{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
-    name = os.fsencode(path.name)[: _LONGEST_NAME - len(os.fsencode(mark))]
-    return path.with_name(os.fsdecode(name) + mark)
+    return path.with_name(_cut(path.name, _LONGEST_NAME - len(os.fsencode(mark))) + mark)
 
 
-def remove_leftovers(directory: Path) -> list[Path]:
+def _cut(name: str, size: int) -> str:
+    """Return as much of a name as fits into a number of bytes."""
+    return os.fsdecode(os.fsencode(name)[:size])
+
+
+def remove_leftovers(directory: Path, name: str = "") -> list[Path]:
     """Remove what writers that were killed have left in a directory, and return it.
+
+    :param name: final name of the file whose leftovers are meant; without it, those of all files are.
 
     Writers that are at work keep theirs: those of this machine are asked for by process, those of other
     machines that share the directory count as at work while their file changes. What may not be removed
@@ -98,16 +105,16 @@ def remove_leftovers(directory: Path) -> list[Path]:
     leftovers = []
     for path in sorted(directory.glob(f"*{_MARK}*")):
         with contextlib.suppress(OSError):  # its writer, or somebody else, was faster; or it is another's
-            if _is_left(path):
+            if _is_left(path, name):
                 path.unlink()
                 leftovers.append(path)
     return leftovers
 
 
-def _is_left(path: Path) -> bool:
-    """Whether a path is a temporary file whose writer is gone."""
+def _is_left(path: Path, name: str) -> bool:
+    """Whether a path is a temporary file, of a file if it has a name, whose writer is gone."""
     match = _UNFINISHED.fullmatch(path.name)
-    if match is None:
+    if match is None or (name and match["name"] != _cut(name, len(os.fsencode(match["name"])))):
         return False
     if match["host"] == socket.gethostname() and not _is_alive(int(match["process"])):
         return True

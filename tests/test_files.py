@@ -174,8 +174,24 @@ def test_a_killed_writer_leaves_what_the_next_one_removes(tmp_path: Path) -> Non
     assert killed.returncode == -signal.SIGKILL
     (left,) = set(tmp_path.iterdir()) - {path}
     assert left.read_bytes() == b"half"
-    assert remove_leftovers(tmp_path) == [left]
     assert path.read_bytes() == b"before"
+    write_file(tmp_path / "b.txt", b"another")
+    assert left.exists()
+    write_file(path, b"after")
+    assert sorted(os.listdir(tmp_path)) == ["a.txt", "b.txt"]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "x" * 255, "é" * 127])
+def test_leftovers_of_one_file(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getpid", lambda: ended.pid)
+        mine, other = (temporary_path(tmp_path / final) for final in (name, "other"))
+    for path in (mine, other):
+        path.touch()
+    assert remove_leftovers(tmp_path, name) == [mine]
+    assert remove_leftovers(tmp_path) == [other]
 
 
 def test_only_what_killed_writers_have_left_is_removed(tmp_path: Path) -> None:
