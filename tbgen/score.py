@@ -6,14 +6,20 @@ import re
 from dataclasses import dataclass
 from functools import total_ordering
 from operator import index
-from typing import TYPE_CHECKING, Final, SupportsIndex, overload
+from typing import TYPE_CHECKING, Final, NewType, SupportsIndex, overload
 
 from tbgen.errors import UsageError, quote
 
 if TYPE_CHECKING:
     import chess
 
-__all__ = ["MAX_CODED_RANK", "MAX_RANK", "NONE", "GScore"]
+__all__ = ["MAX_CODED_RANK", "MAX_RANK", "NONE", "Code", "GScore", "Rank"]
+
+Rank = NewType("Rank", int)
+"""Twice the legal moves of the side to move, plus one without check: the unsigned G-score doubled."""
+
+Code = NewType("Code", int)
+"""The byte that stands for a score in tables: the smaller, the better for White."""
 
 MAX_RANK: Final = 1999
 """Largest rank of a score, G999.5: more moves than any arrangement of chessmen allows."""
@@ -21,7 +27,7 @@ MAX_RANK: Final = 1999
 MAX_CODED_RANK: Final = 126
 """Largest rank, G63.0, that has a table code."""
 
-NONE: Final = 127
+NONE: Final = Code(127)
 """The table code that stands for no position and no value."""
 
 _TEXT = re.compile("([-m\N{MINUS SIGN}\N{EN DASH}])?[Gg]([0-9]+)(?:\\.([05]))?")
@@ -129,7 +135,7 @@ class GScore:
         return "white" if self.white else "black"
 
     @property
-    def code(self) -> int:
+    def code(self) -> Code:
         """The byte that stands for the score in tables: the smaller, the better for White.
 
         White's scores are coded as their rank, Black's as 255 minus their rank.
@@ -138,7 +144,7 @@ class GScore:
         """
         if self.rank > MAX_CODED_RANK:
             raise UsageError(f"{self} is out of the range of tables, which ends at G{MAX_CODED_RANK / 2}")
-        return self.rank if self.white else 255 - self.rank
+        return Code(self.rank if self.white else 255 - self.rank)
 
     def __neg__(self) -> GScore:
         """Return the score with the colours swapped."""

@@ -1,7 +1,7 @@
 """Between boards and slots, in both directions: which slot a position has, and which position a slot has."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import chess
 
@@ -11,13 +11,13 @@ from tbgen.errors import UsageError
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, WHITE_TO_MOVE, Layout, Side, Slot, layout_of
 from tbgen.index.symmetry import MIRROR_FILES, apply, swap_colours
 from tbgen.material import MAX_MEN, Material
+from tbgen.signed import Signed
 
 _PIECES: Final = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
 """By kind: :data:`tbgen.index.layout.PIECE_ORDER`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """A position as its table sees it."""
 
     shape: "Shape"
@@ -27,8 +27,8 @@ class Position:
     """Canonical slot."""
     ep_square: int
     """Target of a legal en passant capture as the table numbers it, -1 without such a right."""
-    score: int
-    """The position's own score, with the colours of the board, as in :mod:`tbgen.probe.signed`."""
+    score: Signed
+    """The position's own score, with the colours of the board."""
     terminal: bool
     """Mate or stalemate."""
 
@@ -89,8 +89,14 @@ def locate(board: chess.Board) -> Position:
         slot = layout.slot(squares)
     moves, check = mobility(board)
     rank = 2 * moves + (not check)
+    score: Any = ~rank if board.turn else rank  # a Signed, without the time that saying so takes
     return Position(
-        shape, SIDES[board.turn == swapped], slot, ep_square, ~rank if board.turn else rank, moves == 0
+        shape,
+        SIDES[board.turn == swapped],
+        slot,
+        ep_square,
+        score,
+        moves == 0,
     )
 
 

@@ -52,7 +52,7 @@ def probe_many(
             if isinstance(state, TbgenError):
                 yield state
             else:
-                yield found if isinstance(found, TbgenError) else result_of(state, *found)
+                yield found if isinstance(found, TbgenError) else result_of(state, found)
 
 
 def moves_many(
@@ -68,11 +68,11 @@ def _moves_of_batch(values: Values, batch: list[Question]) -> Iterator[list[Rank
     about = [_asked(*question, variant) for question in batch]
     reached = [
         []
-        if isinstance(asked, TbgenError) or asked[1][0].terminal
-        else reached_by(asked[0], asked[1][1], variant)
+        if isinstance(asked, TbgenError) or asked[1].position.terminal
+        else reached_by(asked[0], asked[1].accrued, variant)
         for asked in about
     ]
-    found = iter(values.of_many([(r.position, r.accrued) for after in reached for r in after]))
+    found = iter(values.of_many([successor.state for after in reached for successor in after]))
     for asked, after in zip(about, reached, strict=True):
         valued = list(islice(found, len(after)))
         known = [value for value in valued if not isinstance(value, TbgenError)]
@@ -81,8 +81,8 @@ def _moves_of_batch(values: Values, batch: list[Question]) -> Iterator[list[Rank
         elif len(known) < len(valued):
             yield next(value for value in valued if isinstance(value, TbgenError))
         else:
-            board, (_, held) = asked
-            yield ranked_moves(board, order(board, held, after, known))
+            board, state = asked
+            yield ranked_moves(board, order(board, state.accrued, after, known))
 
 
 def _asked(given: AnyPosition, accrued: AnyScore, variant: Variant) -> Answerable | TbgenError:

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.errors import DamagedTableError, MissingLayerError, TbgenError
-from tbgen.index.layout import layout_of
+from tbgen.index.layout import Side, Slot, layout_of
 from tbgen.material import Material
-from tbgen.score import GScore
+from tbgen.score import Code, GScore
 from tbgen.store.cache import ChunkCache
 from tbgen.store.layer import LayerFile, layer_path, write_layer
-from tbgen.store.reader import TableFile
+from tbgen.store.reader import Entry, TableFile
 from tbgen.store.sources import Sources
 
 _OPEN: Final = 8
@@ -31,7 +31,7 @@ _Key = tuple[Path, str]
 
 
 class _Layer(Protocol):
-    def get(self, side: int, within: int) -> tuple[int, int]:
+    def get(self, side: Side, within: int) -> Entry:
         """Return code of V(P, A) and D(P, A) of a slot within the phase."""
 
 
@@ -41,8 +41,8 @@ class _LayerInMemory:
     def __init__(self, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
         self._value, self._depth = value, depth
 
-    def get(self, side: int, within: int) -> tuple[int, int]:
-        return int(self._value[side, within]), int(self._depth[side, within])
+    def get(self, side: Side, within: int) -> Entry:
+        return Code(int(self._value[side, within])), int(self._depth[side, within])
 
 
 class Layers:
@@ -63,7 +63,7 @@ class Layers:
         with self._lock:
             self._open.clear()
 
-    def get(self, table: TableFile, side: int, slot: int, accrued: GScore) -> tuple[int, int]:
+    def get(self, table: TableFile, side: Side, slot: Slot, accrued: GScore) -> Entry:
         """Return code of V(P, A) and D(P, A), as :meth:`TableFile.accrued` does, for a table without them.
 
         :raises MissingLayerError: if the layer is not there and may not be made.

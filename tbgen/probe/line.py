@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import chess
 
 from tbgen.errors import DamagedTableError
-from tbgen.index.position import Position
 from tbgen.probe.moves import successors
-from tbgen.probe.signed import to_gscore
+from tbgen.probe.states import Goal, State
 from tbgen.probe.values import Values
 from tbgen.score import GScore
+from tbgen.signed import to_gscore
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,24 +29,24 @@ class LinePly:
         return self.move.uci()
 
 
-def best_line(values: Values, board: chess.Board, position: Position, accrued: int) -> list[LinePly]:
-    """Return the line of a valid board with a folded accrued score.
+def best_line(values: Values, board: chess.Board, state: State) -> list[LinePly]:
+    """Return the line of a valid board in a state.
 
     It has as many plies as the depth, and ends with an accrued score that is the value.
 
     :raises DamagedTableError: if the tables contradict each other on the way.
     """
-    value, depth = values.of(position, accrued)
+    accrued, (value, depth) = state.accrued, values.of(state)
     board = board.copy(stack=False)
     line = []
     while depth:
         best = successors(values, board, accrued)[0]
-        if (best.value, best.depth) != (value, depth - 1):
+        if best.goal != Goal(value, depth - 1):
             places = " and ".join(map(str, values.directories))
             raise DamagedTableError(
                 f"the tables in {places} contradict each other; find which with: tbgen verify"
             )
         san = board.san_and_push(best.reached.move)
-        accrued, depth = best.reached.accrued, best.depth
+        accrued, depth = best.reached.state.accrued, best.goal.depth
         line.append(LinePly(best.reached.move, san, to_gscore(accrued), depth))
     return line

@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import chess
 
 from tbgen.board.san import sans_without_check
 from tbgen.index.position import Position, locate
-from tbgen.probe.signed import fold, merit, rank_of, to_gscore
+from tbgen.probe.states import Goal, State
 from tbgen.probe.values import Values
 from tbgen.score import GScore
+from tbgen.signed import Signed, fold, merit, rank_of, to_gscore
 from tbgen.variant import Variant
 
 
@@ -31,23 +33,19 @@ class RankedMove:
         return self.move.uci()
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
-    """The state that a move leads to; scores as in :mod:`tbgen.probe.signed`."""
+class Reached(NamedTuple):
+    """The state that a move leads to."""
 
     move: chess.Move
     zeroing: bool
-    position: Position
-    accrued: int
+    state: State
 
 
-@dataclass(frozen=True, slots=True)
-class Successor:
-    """A state that a move leads to, with its value as in :mod:`tbgen.probe.signed`."""
+class Successor(NamedTuple):
+    """A state that a move leads to, and what best play from there reaches."""
 
     reached: Reached
-    value: int
-    depth: int
+    goal: Goal
 
 
 def ranked_moves(board: chess.Board, successors: Sequence[Successor]) -> list[RankedMove]:
@@ -56,22 +54,22 @@ def ranked_moves(board: chess.Board, successors: Sequence[Successor]) -> list[Ra
     return [
         RankedMove(
             s.reached.move,
-            name + _check_mark(s.reached.position),
-            to_gscore(s.value),
-            s.depth,
+            name + _check_mark(s.reached.state.position),
+            to_gscore(s.goal.value),
+            s.goal.depth,
             s.reached.zeroing,
         )
         for name, s in zip(names, successors, strict=True)
     ]
 
 
-def successors(values: Values, board: chess.Board, accrued: int) -> list[Successor]:
+def successors(values: Values, board: chess.Board, accrued: Signed) -> list[Successor]:
     """Return the states that the legal moves of a valid board lead to, the best for the mover first."""
     reached = reached_by(board, accrued, values.variant)
-    return order(board, accrued, reached, [values.of(r.position, r.accrued) for r in reached])
+    return order(board, accrued, reached, [values.of(r.state) for r in reached])
 
 
-def reached_by(board: chess.Board, accrued: int, variant: Variant) -> list[Reached]:
+def reached_by(board: chess.Board, accrued: Signed, variant: Variant) -> list[Reached]:
     """Return the states that the legal moves of a valid board with a folded accrued score lead to.
 
     In whole-game mobility no move resets it.
@@ -83,13 +81,13 @@ def reached_by(board: chess.Board, accrued: int, variant: Variant) -> list[Reach
         after.push(move)
         position = locate(after)
         held = position.score if zeroing and variant.resets else fold(accrued, position.score)
-        found.append(Reached(move, zeroing, position, held))
+        found.append(Reached(move, zeroing, State(position, held)))
         after.pop()
     return found
 
 
 def order(
-    board: chess.Board, accrued: int, reached: Sequence[Reached], valued: Sequence[tuple[int, int]]
+    board: chess.Board, accrued: Signed, reached: Sequence[Reached], goals: Sequence[Goal]
 ) -> list[Successor]:
     """Return what is reached with its values and depths, the best value for the mover first.
 
@@ -100,11 +98,11 @@ def order(
     held_merit = merit(accrued, white)
 
     def key(successor: Successor) -> tuple[int, int, str]:
-        gain = merit(successor.value, white) - held_merit
-        hurry = successor.depth if gain > 0 else -successor.depth if gain < 0 else 0
+        gain = merit(successor.goal.value, white) - held_merit
+        hurry = successor.goal.depth if gain > 0 else -successor.goal.depth if gain < 0 else 0
         return -gain, hurry, successor.reached.move.uci()
 
-    return sorted((Successor(r, *v) for r, v in zip(reached, valued, strict=True)), key=key)
+    return sorted((Successor(r, goal) for r, goal in zip(reached, goals, strict=True)), key=key)
 
 
 def _check_mark(position: Position) -> str:

@@ -1,7 +1,7 @@
 """From a board and an accrued score to the state that is looked up, and from its value to the answer."""
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import chess
 
@@ -10,9 +10,9 @@ from tbgen.board.history import FRESH, Fresh, accrued_score
 from tbgen.errors import UsageError
 from tbgen.index.position import Position, locate, validate
 from tbgen.material import Material
-from tbgen.probe.signed import fold, of_gscore, to_gscore
 from tbgen.score import GScore
 from tbgen.scoring import Points, points
+from tbgen.signed import Signed, fold, of_gscore, to_gscore
 from tbgen.variant import Variant
 
 AnyPosition: TypeAlias = chess.Board | str
@@ -21,8 +21,21 @@ AnyPosition: TypeAlias = chess.Board | str
 AnyScore: TypeAlias = GScore | str | Fresh | None
 """An accrued score or its text; FRESH for that of the position alone; None for what FEN or board tell."""
 
-State = tuple[Position, int]
-"""A position and its accrued score, folded, as in :mod:`tbgen.probe.signed`."""
+
+class State(NamedTuple):
+    """What is looked up."""
+
+    position: Position
+    accrued: Signed
+    """The accrued score, with the position's own folded in."""
+
+
+class Goal(NamedTuple):
+    """What best play from a state reaches, and when: V(P, A) and D(P, A) of docs/theory.md."""
+
+    value: Signed
+    depth: int
+    """Plies until the accrued score is the value; 0 if it already is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,19 +109,20 @@ def locate_state(board: chess.Board, told: GScore | Fresh | None, variant: Varia
     """
     position = locate(board)
     if position.terminal or (position.ep_square >= 0 and variant.resets):
-        return position, position.score
+        return State(position, position.score)
     if told is None and board.move_stack:
         told = accrued_score(board, variant)
     if told is None or told is FRESH:
-        return position, position.score
+        return State(position, position.score)
     if told.rank < 2:
         raise UsageError(f"the accrued score {told} ends the game, and here it goes on")
-    return position, fold(of_gscore(told), position.score)
+    return State(position, fold(of_gscore(told), position.score))
 
 
-def result_of(state: State, value: int, depth: int) -> ProbeResult:
+def result_of(state: State, goal: Goal) -> ProbeResult:
     """Return the answer about a state."""
-    position, held = state
+    position, accrued = state
+    value, depth = goal
     return ProbeResult(
-        position.shape.material, to_gscore(value), depth, to_gscore(position.score), to_gscore(held)
+        position.shape.material, to_gscore(value), depth, to_gscore(position.score), to_gscore(accrued)
     )

@@ -132,7 +132,7 @@ class Tablebase:
         :raises DamagedTableError: if its file cannot be used.
         """
         _, state = state_of(position, accrued, self._values.variant)
-        return result_of(state, *self._values.of(*state))
+        return result_of(state, self._values.of(state))
 
     def get(self, position: AnyPosition, accrued: AnyScore = None) -> ProbeResult | None:
         """Return what :meth:`probe` does, or None where there is no value to have.
@@ -151,9 +151,9 @@ class Tablebase:
             return None
         state = locate_state(board, told, self._values.variant)
         try:
-            return result_of(state, *self._values.of(*state))
+            return result_of(state, self._values.of(state))
         except MissingTableError as error:
-            if error.material != state[0].shape.material.name:
+            if error.material != state.position.shape.material.name:
                 raise  # the table is there, but not what a layer of it rests on
             return None
 
@@ -162,8 +162,10 @@ class Tablebase:
 
         Raises as :meth:`probe` does, also for a missing table that only some of the moves lead to.
         """
-        board, (located, held) = state_of(position, accrued, self._values.variant)
-        return ranked_moves(board, successors(self._values, board, held)) if not located.terminal else []
+        board, state = state_of(position, accrued, self._values.variant)
+        if state.position.terminal:
+            return []
+        return ranked_moves(board, successors(self._values, board, state.accrued))
 
     def best_move(self, position: AnyPosition, accrued: AnyScore = None) -> chess.Move | None:
         """Return the first of :meth:`moves`, None in mate and stalemate.
@@ -181,8 +183,8 @@ class Tablebase:
 
         Raises as :meth:`probe` does.
         """
-        board, (located, held) = state_of(position, accrued, self._values.variant)
-        return best_line(self._values, board, located, held)
+        board, state = state_of(position, accrued, self._values.variant)
+        return best_line(self._values, board, state)
 
     def probe_many(
         self, positions: Iterable[AnyPosition], accrued: Iterable[AnyScore] | Fresh | None = None

@@ -9,18 +9,19 @@ from typing import Final
 
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.layout import Layout
-from tbgen.index.position import Position
 from tbgen.material import Material
 from tbgen.probe.layers import Layers
-from tbgen.probe.signed import of_code, rank_of
-from tbgen.probe.states import State
+from tbgen.probe.states import Goal, State
 from tbgen.score import NONE, GScore
+from tbgen.signed import Signed, code_of, of_code, rank_of
 from tbgen.store.cache import ChunkCache
 from tbgen.store.format import default_directory, table_path
 from tbgen.store.reader import TableFile
 from tbgen.variant import Variant
 
 _SLOT_BITS: Final = 48
+_UNKNOWN: Final = Goal(Signed(0), 0)
+"""Stands where nothing has been looked up yet."""
 
 
 class Values:
@@ -58,19 +59,19 @@ class Values:
             self._closed = True
         self._layers.close()
 
-    def of(self, position: Position, accrued: int) -> tuple[int, int]:
-        """Return V(P, A) and D(P, A) in plies for a valid position and a folded score (facts F1 and F4; in
-        whole-game mobility, section 9 of docs/theory.md).
+    def of(self, state: State) -> Goal:
+        """Return what best play from a state of a valid position reaches (facts F1 and F4; in whole-game
+        mobility, section 9 of docs/theory.md).
 
         :raises MissingTableError: if the table has not been built.
         :raises DamagedTableError: if its file cannot be used.
         """
+        position, accrued = state
         score = position.score
         if position.terminal:
-            return score, 0
+            return Goal(score, 0)
         shape = position.shape
         table = self.table(shape.material)
-        swapped = -1 if shape.swapped else 0  # x ^ -1 is ~x, the same score with the colours swapped
         if position.ep_square >= 0:
             phase, within = divmod(position.slot, shape.layout.phase_size)
             code, depth = table.en_passant(phase, position.ep_square, within)
@@ -78,7 +79,7 @@ class Values:
             code, depth = table.fresh(position.side, position.slot)
             inherited = accrued != score and code != NONE and rank_of(accrued) <= rank_of(of_code(code))
             if inherited and self._resets:
-                held = (accrued ^ swapped) & 255
+                held = code_of(accrued, shape.swapped)
                 if table.info.stores_accrued:
                     code, depth = table.accrued(position.side, position.slot, held)
                 else:
@@ -88,17 +89,17 @@ class Values:
         if code == NONE:
             raise table.damaged("it has no value for a legal position")
         if not self._resets and rank_of(of_code(code)) >= rank_of(accrued):
-            return accrued, 0
-        return of_code(code) ^ swapped, depth
+            return Goal(accrued, 0)
+        return Goal(of_code(code, shape.swapped), depth)
 
-    def of_many(self, states: Sequence[State | TbgenError]) -> list[tuple[int, int] | TbgenError]:
+    def of_many(self, states: Sequence[State | TbgenError]) -> list[Goal | TbgenError]:
         """Return what :meth:`of` does for each state, or else the error; errors among the states stay.
 
         States are looked up in the order in which they are stored, so that chunks are decoded once.
         """
         tables: dict[Layout, int] = {}
         layered: dict[Layout, bool] = {}
-        found: list[tuple[int, int] | TbgenError] = [(0, 0)] * len(states)
+        found: list[Goal | TbgenError] = [_UNKNOWN] * len(states)
         keys = []
         for place, state in enumerate(states):
             if isinstance(state, TbgenError):
@@ -117,7 +118,7 @@ class Values:
             state = states[place]
             if not isinstance(state, TbgenError):
                 try:
-                    found[place] = self.of(*state)
+                    found[place] = self.of(state)
                 except TbgenError as error:
                     found[place] = error.with_traceback(None)
         return found

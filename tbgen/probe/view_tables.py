@@ -16,6 +16,7 @@ from tbgen.probe.values import Values
 from tbgen.probe.views import View
 from tbgen.score import MAX_RANK, GScore
 from tbgen.scoring import Points
+from tbgen.signed import Signed
 
 if TYPE_CHECKING:
     from tbgen.probe.tablebase import Tablebase
@@ -100,11 +101,11 @@ class ViewTables:
         Among moves worth as much, mates that are near come before far ones, and far losses before near ones;
         then r-mobility decides.
         """
-        asked, (position, _) = state_of(board, FRESH, self._values.variant)
-        if position.terminal:
+        asked, state = state_of(board, FRESH, self._values.variant)
+        if state.position.terminal:
             return []
         # Nothing that has accrued, so that every move is worth the fresh value of the position it leads to.
-        found = successors(self._values, asked, MAX_RANK)
+        found = successors(self._values, asked, Signed(MAX_RANK))
         return [self._seen_move(move) for move in ranked_moves(asked, found)]
 
     def _seen(self, result: ProbeResult) -> ViewResult:

@@ -52,8 +52,8 @@ class ChunkedArray:
         if self._chunk != self.shape and prod(self._chunk) != self._step:
             raise ValueError(f"{self.name} is cut in another way")
 
-    def item(self, row: int, index: int) -> int:
-        """Return one element.
+    def item(self, row: int, index: int) -> Any:
+        """Return one element, an int; which kind of number it is, the caller knows.
 
         :raises DamagedChunkError: if its chunk does not decode.
         """

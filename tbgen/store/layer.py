@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.errors import DamagedTableError
-from tbgen.index.layout import layout_of
+from tbgen.index.layout import Side, layout_of
 from tbgen.material import Material
 from tbgen.score import GScore
 from tbgen.store.cache import ChunkCache
@@ -16,7 +16,7 @@ from tbgen.store.chunks import DamagedChunkError
 from tbgen.store.dataset import datasets
 from tbgen.store.format import SUFFIX
 from tbgen.store.manifest import Manifest, manifest_of
-from tbgen.store.reader import TableFile, open_arrays, open_file
+from tbgen.store.reader import Entry, TableFile, open_arrays, open_file
 from tbgen.store.schema import LAYER, LAYER_DEPTH, LAYER_VALUE
 from tbgen.store.writer import write_file
 
@@ -101,7 +101,7 @@ class LayerFile:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def get(self, side: int, within: int) -> tuple[int, int]:
+    def get(self, side: Side, within: int) -> Entry:
         """Return code of V(P, A) and D(P, A) of a slot within the phase.
 
         :raises DamagedTableError: if its chunk does not decode.

@@ -10,17 +10,17 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeAlias, TypeVar
 
 import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, quote
-from tbgen.index.layout import layout_of
+from tbgen.index.layout import Side, Slot, layout_of
 from tbgen.index.table import FRESH, LAST_RUN, Table, free_men, pawns
 from tbgen.material import Material
-from tbgen.score import NONE, GScore
+from tbgen.score import NONE, Code, GScore
 from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
 from tbgen.store.chunks import ChunkedArray, DamagedChunkError
@@ -34,6 +34,12 @@ CACHE_BYTES: Final = 32 << 20
 """Decoded chunks kept by a file that is not given a cache."""
 
 _T = TypeVar("_T")
+
+
+Entry: TypeAlias = tuple[Code, int]
+"""What is stored of a position: the code of its value, and its depth in plies.
+
+A plain tuple, because a named one takes several times as long to make, once per look-up."""
 
 
 class TableFile:
@@ -77,14 +83,14 @@ class TableFile:
         """Close the file; it cannot be read any more."""
         self._file.close()
 
-    def fresh(self, side: int, slot: int) -> tuple[int, int]:
+    def fresh(self, side: Side, slot: Slot) -> Entry:
         """Return code of W and D in plies; ``(NONE, 0)`` where there is no position."""
         try:
             return self._value.item(side, slot), self._depth.item(side, slot)
         except DamagedChunkError as error:
             raise self.damaged(str(error)) from error
 
-    def accrued(self, side: int, slot: int, code: int) -> tuple[int, int]:
+    def accrued(self, side: Side, slot: Slot, code: Code) -> Entry:
         """Return code of V(P, A) and D(P, A) for the code of an accrued score A.
 
         A must have been folded in, must differ from g(P), and its rank must not exceed that of W.
@@ -123,7 +129,7 @@ class TableFile:
             run += len(chunk) - at
         return run
 
-    def en_passant(self, phase: int, square: int, slot: int) -> tuple[int, int]:
+    def en_passant(self, phase: int, square: int, slot: int) -> Entry:
         """Return code of W and D with the right to capture on ``square``; ``slot`` counts within the phase.
 
         ``(NONE, 0)`` stands for no such position, as where no such capture is legal.

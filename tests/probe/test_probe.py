@@ -21,10 +21,10 @@ from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, Usage
 from tbgen.index.position import locate, validate
 from tbgen.probe.line import LinePly
 from tbgen.probe.moves import RankedMove
-from tbgen.probe.signed import fold, merit, of_code, of_gscore, to_gscore
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.score import GScore
+from tbgen.signed import Signed, fold, merit, of_code, of_gscore, to_gscore
 from tbgen.store.format import table_path
 from tbgen.variant import Variant
 from tests.support.reference import ReferenceTable, solve
@@ -378,7 +378,7 @@ def test_no_text_gives_another_error(text: str) -> None:
 def test_signed_scores(one: GScore, other: GScore) -> None:
     first, second = of_gscore(one), of_gscore(other)
     assert to_gscore(first) == one
-    assert to_gscore(~first) == -one
+    assert to_gscore(Signed(~first)) == -one
     assert (merit(first, True) > merit(second, True)) == (one > other)
     assert merit(first, False) == -merit(first, True)
     assert to_gscore(fold(first, second)) == (other if other.rank < one.rank else one)

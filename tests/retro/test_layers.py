@@ -195,4 +195,4 @@ def test_deep_layers_are_kept_exactly(bare: Path) -> None:
         assert path.name == "KNvK.r.-G3.5.layer.h5"
         with LayerFile(path, table, GScore(7, white=False), 0) as layer:
             for side, slot in ((0, 0), (1, 77), (1, shape[1] - 1)):
-                assert layer.get(side, slot) == (value[side, slot], depth[side, slot])
+                assert layer.get(Side(side), slot) == (value[side, slot], depth[side, slot])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
+from tbgen.index.layout import Side, Slot
 from tbgen.material import Material
 from tbgen.store.dataset import AnyArray
 from tbgen.store.format import CHUNK_BYTES, GZIP_LEVEL, table_path
@@ -119,7 +120,7 @@ def test_flipped_bits_of_chunks_are_noticed_by_single_look_ups(path: Path) -> No
             damaged[chunk.byte_offset + byte] ^= 1 << bit
             path.write_bytes(damaged)
             with TableFile(path) as file, pytest.raises(DamagedTableError, match="flipped bits"):
-                file.fresh(0, 0)
+                file.fresh(Side(0), Slot(0))
 
 
 def test_no_flipped_bit_anywhere_goes_unnoticed(path: Path) -> None:

@@ -9,8 +9,9 @@ import h5py
 import numpy as np
 import pytest
 
+from tbgen.index.layout import Side, Slot
 from tbgen.index.table import FRESH, LAST_RUN, Table
-from tbgen.score import NONE
+from tbgen.score import NONE, Code
 from tbgen.store import writer
 from tbgen.store.cache import ChunkCache
 from tbgen.store.checksum import fletcher32
@@ -59,11 +60,11 @@ def test_single_look_ups_agree_with_the_arrays(name: str, tmp_path: Path) -> Non
         for slot in slots:
             for side in (0, 1):
                 fresh = int(table.value[side, slot]), int(table.depth[side, slot])
-                assert file.fresh(side, slot) == fresh
+                assert file.fresh(Side(side), Slot(slot)) == fresh
         for code, runs in runs_of_slots(table, slots):
             for (side, slot), own in runs.items():
                 fresh = int(table.value[side, slot]), int(table.depth[side, slot])
-                assert file.accrued(side, slot, code) == expected(code, own, fresh)
+                assert file.accrued(Side(side), Slot(slot), Code(code)) == expected(code, own, fresh)
         for row, (phase, square) in enumerate(table.ep_config.tolist()):
             for slot in (0, 17, table.layout.phase_size - 1):
                 passing = int(table.ep_value[row, slot]), int(table.ep_depth[row, slot])

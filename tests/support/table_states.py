@@ -126,7 +126,7 @@ class States:
         if accrued == own or rank > min(fresh[0], 255 - fresh[0]):
             return fresh
         place = (2 * (accrued >= 128) + side) * self._size + slot
-        value, depth = NONE, 0
+        value, depth = int(NONE), 0
         for run in range(*np.searchsorted(self._place, [place, place + 1]).tolist()):
             if table.run_rank[run] % LAST_RUN <= rank:
                 value, depth = int(table.run_value[run]), int(table.run_depth[run])
