@@ -1,53 +1,20 @@
 """The structure of the package: dependencies point one way, and light paths stay light."""
 
 import ast
+import re
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 import tbgen
 from tbgen import accelerate
+from tests.support.paths import ROOT
 
 PACKAGE = Path(tbgen.__file__).parent
 
-ABOVE = {
-    "errors": set(),
-    "score": {"errors"},
-    "scoring": {"errors", "score"},
-    "variant": {"errors"},
-    "signed": {"score"},
-    "material": {"errors"},
-    "board": {"errors", "score", "variant"},
-    "accelerate": set(),
-    "text": {"errors"},
-    "files": {"errors"},
-    "index": {"errors", "score", "signed", "variant", "material", "board"},
-    "retro": {"errors", "score", "variant", "material", "accelerate", "index"},
-    "store": {"errors", "files", "score", "variant", "material", "index"},
-    "generator": {
-        *("errors", "files", "score", "variant", "material", "accelerate"),
-        *("index", "store", "retro", "tbgen"),
-    },
-    "probe": {
-        *("errors", "score", "signed", "variant", "scoring", "material", "board"),
-        *("index", "retro", "store"),
-    },
-    "verify": {"errors", "score", "variant", "material", "accelerate", "index", "retro", "store"},
-    "games": {
-        *("errors", "text", "files", "html", "score", "variant", "scoring"),
-        *("board", "index", "store", "probe"),
-    },
-    "html": {"errors", "text"},
-    "report": {
-        *("errors", "score", "variant", "scoring", "material", "board", "index", "store", "probe"),
-        *("games", "text", "files", "html", "tbgen"),
-    },
-    "cli": {
-        *("errors", "score", "variant", "scoring", "material", "board", "index", "store", "probe"),
-        *("games", "report", "generator", "verify", "text", "files", "tbgen"),
-    },
-}
-"""What each part of the house may import."""
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
+WORD = r"[a-z]+"
 
 
 def part_of(path: Path) -> str:
@@ -65,17 +32,55 @@ def imports(path: Path) -> set[str]:
     return {name.split(".")[1] if "." in name else "tbgen" for name in found}
 
 
-@pytest.mark.parametrize("part", ABOVE)
-def test_dependencies_point_one_way(part: str) -> None:
-    modules = [path for path in PACKAGE.rglob("*.py") if part_of(path) == part]
-    assert modules
-    for path in modules:
-        assert imports(path) - {part} <= ABOVE[part], path
+def graph() -> dict[str, set[str]]:
+    """What each part of the package imports of the others."""
+    found: dict[str, set[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        part = part_of(path)
+        if part not in ("__init__", "__main__"):
+            found.setdefault(part, set()).update(imports(path) - {part, "tbgen"})
+    return found
 
 
-def test_every_part_has_its_place() -> None:
-    parts = {part_of(path) for path in PACKAGE.rglob("*.py")} - {"__init__", "__main__"}
-    assert parts == set(ABOVE)
+def floors(parts: dict[str, set[str]]) -> dict[str, int]:
+    """The floor of each part: one above the highest that it imports; a cycle raises CycleError."""
+    found: dict[str, int] = {}
+    for part in TopologicalSorter(parts).static_order():
+        found[part] = 1 + max((found[below] for below in parts[part]), default=-1)
+    return found
+
+
+def reached(parts: dict[str, set[str]], part: str) -> set[str]:
+    """All that a part rests on."""
+    return parts[part].union(*(reached(parts, below) for below in parts[part]))
+
+
+def test_the_picture_has_every_part_on_its_floor() -> None:
+    rows = re.findall(r"^floor (\d+) +(.+)$", ARCHITECTURE, re.MULTILINE)
+    assert {part: int(floor) for floor, row in rows for part in row.split()} == floors(graph())
+
+
+def test_the_arrows_are_those_of_the_code() -> None:
+    """No arrow that the code does not have, none missing, none that others imply."""
+    drawn = {
+        part: set(row.split(", "))
+        for part, row in re.findall(rf"^({WORD}) +→ ((?:{WORD}(?:, )?)+)$", ARCHITECTURE, re.MULTILINE)
+    }
+    parts = graph()
+    needed = {
+        part: {b for b in below if not any(b in reached(parts, other) for other in below)}
+        for part, below in parts.items()
+    }
+    assert drawn == {part: below for part, below in needed.items() if below}
+
+
+def test_every_room_is_on_the_page() -> None:
+    """Each part in the table of rooms; each module that the page names is there."""
+    assert set(graph()) <= set(re.findall(rf"`({WORD})(?:/|\.py)`", ARCHITECTURE))
+    modules = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py")}
+    for named in re.findall(r"`([a-z_]+/[a-z_/]+\.py)`", ARCHITECTURE):
+        known = named in modules or (ROOT / named).exists() or any(m.endswith(f"/{named}") for m in modules)
+        assert known, named
 
 
 KERNELS = [path for part in ("retro", "verify") for path in (PACKAGE / part / "kernels").glob("*.py")]
