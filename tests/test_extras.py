@@ -43,7 +43,7 @@ def test_what_tbgen_does_alone(tmp_path: Path) -> None:
         (["verify", "KBvK"], "proved"),
         (["adjudicate", KBK], "G1.5"),
         (["tag", GAMES, "-"], "RMobilityResult"),
-        (["score", GAMES, "--format", "json"], "standings"),
+        (["score", GAMES, "--format", "json"], "greedy"),
         (["info", "--manifest"], "KBvK"),
     ):
         done = run(tmp_path, *words)
