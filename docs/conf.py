@@ -45,7 +45,12 @@ autodoc_default_options = {"members": True, "show-inheritance": True, "ignore-mo
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 
-PLACES = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "LICENSE": "licence.md"}
+PLACES = {
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "LICENSE": "licence.md",
+    "benchmarks/README.md": "benchmarks.md",
+}
 
 
 def turn_links(_: Sphinx, __: Path, ___: str, content: list[str]) -> None:
