@@ -18,7 +18,7 @@ from tbgen.store.format import SUFFIX
 from tbgen.store.manifest import Manifest, manifest_of
 from tbgen.store.reader import Entry, TableFile, open_arrays, open_file
 from tbgen.store.schema import LAYER, LAYER_DEPTH, LAYER_VALUE
-from tbgen.store.writer import write_file
+from tbgen.store.writer import write_datasets
 
 
 def layer_path(table: TableFile, accrued: GScore, phase: int) -> Path:
@@ -51,7 +51,7 @@ def write_layer(
         with LayerFile(path, table, accrued, phase) as written:
             written.check()
 
-    write_file(
+    write_datasets(
         layer_path(table, accrued, phase), LAYER, stored, _facts(table, accrued, phase), check, threads
     )
 

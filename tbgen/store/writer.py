@@ -54,7 +54,7 @@ def write_table(
         with TableFile(temporary, material=table.material) as written:
             written.check(threads)
 
-    write_file(path, TABLE, table_datasets(table), {**table.facts(), **attributes}, check, threads)
+    write_datasets(path, TABLE, table_datasets(table), {**table.facts(), **attributes}, check, threads)
     for layer in layers_beside(path):
         with contextlib.suppress(OSError):  # nobody reads what belongs to another table
             layer.unlink()
@@ -62,7 +62,7 @@ def write_table(
         return file.info
 
 
-def write_file(
+def write_datasets(
     path: Path,
     schema: Schema,
     stored: Sequence[Dataset],
