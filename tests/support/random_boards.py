@@ -23,11 +23,11 @@ def random_board(rng: random.Random, material: Material) -> chess.Board:
 
 
 def en_passant_board(rng: random.Random) -> chess.Board:
-    """A position of KPvKP with an en passant right."""
+    """A position of KPvKP with an en passant right, without the moves that have led to it."""
     while True:
         board = random_board(rng, Material.parse("KPvKP"))
         for move in list(board.legal_moves):
             board.push(move)
             if board.has_legal_en_passant():
-                return board
+                return board.copy(stack=False)
             board.pop()
