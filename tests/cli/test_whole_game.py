@@ -82,7 +82,8 @@ def test_build(both: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[1].split()[3:] == ["left-out", built["digest"]]
     assert lines[2].startswith("set wg ")
     assert "without accrued scores" not in capsys.readouterr().err
-    assert answer(capsys, "verify", "--rules", "wg", "--dir", both).count(" proved: ") == 3
+    assert main(["verify", "--rules", "wg", "--dir", both]) == 0  # and may compile, which it says
+    assert capsys.readouterr().out.count(" proved: ") == 3
 
 
 def test_interrupted_builds_go_on(both: str) -> None:
@@ -160,7 +161,8 @@ def test_verify(both: str, capsys: pytest.CaptureFixture[str]) -> None:
     table_path(Path(both), "KvK", Variant.WHOLE_GAME).unlink()
     assert main(["verify", "KBvK", "--rules", "wg", "--dir", both]) == 3
     output = capsys.readouterr()
-    assert "not proved, since its sub-table KvK is not" in output.out
+    assert output.out == ""  # nothing is proved before
+    assert output.err.startswith("tbgen: table KvK is missing from ")
     assert f"tbgen build KvK --dir {both} --rules wg" in output.err
     for name in ("KBvK", "KvK"):
         table_path(Path(both), name, Variant.WHOLE_GAME).unlink(missing_ok=True)
