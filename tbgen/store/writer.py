@@ -89,8 +89,9 @@ def _write(
 ) -> None:
     with ThreadPoolExecutor(threads) as pool:
         lines = pool.map(Dataset.manifest_line, stored)
-        # Only libver="latest" marks a file as being written, so that no reader takes half a file for a whole.
-        with h5py.File(path, "w", libver="latest", locking=False) as file:
+        # Only new versions mark a file as being written, so that no reader takes half a file for a whole;
+        # what HDF5 2 calls "latest" HDF5 1.14 cannot read.
+        with h5py.File(path, "w", libver=("v114", "v114"), locking=False) as file:
             _set_attributes(file, {"format": schema.format, "format_version": schema.version, **attributes})
             for dataset in stored:
                 target = _create(file, dataset)

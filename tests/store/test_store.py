@@ -188,3 +188,24 @@ def test_counts_are_those_of_the_reference(reference_dir: Path) -> None:
             assert {score.code: count for score, count in counts.items()} == {
                 code: np.count_nonzero(side == code) for code in np.unique(side).tolist() if code != NONE
             }
+
+
+def layout_version(raw: bytes, address: int) -> int:
+    """Version of the data layout message (number 8) in the object header (version 2) at an address."""
+    assert raw[address : address + 5] == b"OHDR\2"
+    flags = raw[address + 5]
+    at = address + 6 + 16 * (flags >> 5 & 1) + 4 * (flags >> 4 & 1)
+    width = 1 << (flags & 3)
+    at, end = at + width, at + width + int.from_bytes(raw[at : at + width], "little")
+    while at < end and raw[at] != 8:
+        at += 4 + 2 * (flags >> 2 & 1) + int.from_bytes(raw[at + 1 : at + 3], "little")
+    return raw[at + 4 + 2 * (flags >> 2 & 1)]
+
+
+def test_hdf5_114_reads_what_hdf5_2_writes(path: Path) -> None:
+    """Versions as in the HDF5 file format specification: superblock 3, and layout 4, known to HDF5 1.14."""
+    raw = path.read_bytes()
+    assert raw[8] == 3
+    with h5py.File(path) as file:
+        for name in ("value", "depth", "accrued/mask"):
+            assert layout_version(raw, h5py.h5o.get_info(file[name].id).addr) == 4, name
