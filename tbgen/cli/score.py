@@ -15,7 +15,7 @@ from tbgen.errors import UsageError, quote
 from tbgen.files import write_file
 from tbgen.games.pgn.files import reading
 from tbgen.games.pgn.reader import RESULTS
-from tbgen.games.standings import GameRecord, LeftOut, Model, Order, Standings, standings
+from tbgen.games.standings import GameRecord, LeftOut, Model, Order, Standings, sprt, standings
 from tbgen.games.standings.document import document
 from tbgen.games.standings.render import comma_separated, markdown, text
 from tbgen.games.standings.table import Table
@@ -106,6 +106,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.pairs and numbers is None:
         raise UsageError("--pairs says what a test is made of: add --sprt ELO0 ELO1")
     model, wanted = Model.parse(arguments.sprt_model), _wanted(arguments.tables)
+    if numbers is not None:
+        sprt([], *numbers, model=model, pairs=arguments.pairs)  # refused now, and not after all games
     adjudicator = adjudicator_of(arguments, trust_tags=not arguments.judge_again)
     reader = _Reader(adjudicator, jobs_of(arguments), arguments.strict)
     games = list(reader.records(files))

@@ -187,6 +187,7 @@ def test_broken_games_are_left_out(capsys: pytest.CaptureFixture[str], tmp_path:
         (["--sprt", "0", "5"], 2, "there is no file to score"),
         ([MATCH, "--sprt", "5"], 2, "--sprt '5': expected ELO0 ELO1, or ELO0 ELO1 ALPHA BETA"),
         ([MATCH, "--sprt", "5", "0"], 2, "a test needs elo0 below elo1"),
+        (["nothing.pgn", "--sprt", "50", "0"], 2, "a test needs elo0 below elo1"),  # before files are read
         ([MATCH, "--sprt", "0", "5", "0.05", "2"], 2, "are no probabilities of error"),
         ([MATCH, "--scoring", "elo"], 2, "'elo' is not a scoring"),
         ([MATCH, "--jobs", "0"], 2, "--jobs '0': expected a number from 1 to 512"),
@@ -302,6 +303,24 @@ def test_an_unbeaten_side_is_tested(capsys: pytest.CaptureFixture[str], tmp_path
     assert "There is no ratio before one win and one loss; the other models have one." in told
 
 
+def test_the_table_of_a_test(capsys: pytest.CaptureFixture[str]) -> None:
+    words = (MATCH, "--sprt", "0", "50", "--sprt-model", "bayesian")
+    test = json.loads(answer(capsys, *words, "--json"))["sprt"]
+    found = answer(capsys, *words, "--format", "csv", "--tables", "sprt").splitlines()
+    rows = dict(csv.reader(found[1:-1]))
+    assert rows["quantity"] == "value"
+    told = {"LLR": "llr", "lower bound": "lower", "upper bound": "upper"}
+    for name in ("elo0", "elo1", "alpha", "beta", "wins", "losses", "draws", *told):
+        assert float(rows[name]) == test[told.get(name, name)]
+    assert test["wins"] % 1
+    lines = answer(capsys, *words, "--tables", "sprt").splitlines()
+    blank = lines.index("")
+    caption = " ".join(lines[:blank])
+    assert "a game of p points is 2p - 1 wins and 2(1 - p) draws if p is 1/2 or more" in caption
+    assert lines[blank + 1].split() == ["quantity", "value"]
+    assert ["lower", "bound", "-2.9444"] in [line.split() for line in lines]
+
+
 def test_each_table_to_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     directory = tmp_path / "season" / "tables"
     files = answer(capsys, MATCH, "--format", "csv", "--out", str(directory)).split()
@@ -377,9 +396,13 @@ def test_unequal_numbers_of_games_are_told(capsys: pytest.CaptureFixture[str], t
     pairings = [("A", "D"), ("B", "D"), ("B", "C"), ("C", "B")]
     path.write_text("\n".join(f'[White "{w}"]\n[Black "{b}"]\n\n1. e4 e5 1-0\n' for w, b in pairings))
     told = " ".join(answer(capsys, str(path)).split())
+    assert "broken by points per game of direct encounters (direct), by exponential points, then" in told
+    assert "G1.0, and so on, all of them per game." in told
     assert "unequal numbers of games, 1 to 3: they are ordered by points per game (%), not by points" in told
     told = " ".join(answer(capsys, str(path), "--order", "points").split())
     assert "ordered by points, although they have unequal numbers of games, 1 to 3" in told
+    assert "broken by points of direct encounters (direct), by" in told
+    assert "per game" not in told
 
 
 def test_what_is_odd_about_games_is_in_the_document(

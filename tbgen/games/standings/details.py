@@ -107,31 +107,40 @@ def test_table(test: Sprt, result: Standings) -> Table:
     first, second = result.names
     verdict = {"H1": f"elo {test.elo1:g} accepted", "H0": f"elo {test.elo0:g} accepted"}
     unit = "pairs" if test.pairs else "games"
-    facts = {
+    facts: dict[str, Cell] = {
         "model": test.model.value,
-        **{name: f"{getattr(test, name):g}" for name in ("elo0", "elo1", "alpha", "beta")},
-        unit: str(test.count),
-        **{name: _plain(getattr(test, name)) for name in ("wins", "losses", "draws")},
-        "LLR": f"{test.llr:.4f}",
-        "bounds": f"{test.lower:.4f} to {test.upper:.4f}",
+        **{name: getattr(test, name) for name in ("elo0", "elo1", "alpha", "beta")},
+        unit: test.count,
+        **{name: getattr(test, name) for name in ("wins", "losses", "draws")},
+        "LLR": test.llr,
+        "lower bound": test.lower,
+        "upper bound": test.upper,
         "verdict": verdict.get(test.verdict, "continue"),
     }
     note = f"{first} against {second}, by {unit}; Elo is {_ELO[test.model]}."
-    if test.model is Model.BAYESIAN:
-        note += " Shares of points count in part as wins or losses, in part as draws."
-        if test.wins < 1 or test.losses < 1:
-            note += " There is no ratio before one win and one loss; the other models have one."
+    result_of = "pair of p points per game" if test.pairs else "game of p points"
+    note += f" Wins, losses and draws have fractions as points have: a {result_of} is {_FRACTIONS}."
+    if test.model is not Model.BAYESIAN:
+        note += " This model does not go by them but by the points themselves."
+    elif test.wins < 1 or test.losses < 1:
+        note += " There is no ratio before one win and one loss; the other models have one."
     if test.pairs:
         alone = sum(player.results.games - 2 * len(player.pairs.shares) for player in result.players) // 2
         note += f" {counted(alone, 'game')} without a partner left aside."
-    return Table(
-        "sprt", "SPRT", note, [Column("quantity", "", word=True), Column("value", "")], list(facts.items())
-    )
+    columns = [Column("quantity", "quantity", word=True), Column("value", "value", _plain)]
+    return Table("sprt", "SPRT", note, columns, list(facts.items()))
 
 
-def _plain(count: float) -> str:
-    return f"{count:.4f}".rstrip("0").rstrip(".")
+def _plain(fact: str | float) -> str:
+    """Return a word as it is, and a number with four decimals or fewer, and small ones as they are."""
+    if isinstance(fact, str):
+        return fact
+    return f"{fact:g}" if abs(fact) < _SMALL else f"{fact:.4f}".rstrip("0").rstrip(".")
 
+
+_SMALL: Final = 0.001
+
+_FRACTIONS: Final = "2p - 1 wins and 2(1 - p) draws if p is 1/2 or more, else 1 - 2p losses and 2p draws"
 
 _ELO: Final = {
     Model.LOGISTIC: "logistic, as usual",

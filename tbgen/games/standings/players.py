@@ -107,7 +107,8 @@ class Player:
     points: Mapping[Scheme, Fraction | None]
     """By every scheme; None where the komi of a game allows none."""
     direct: Fraction | None
-    """Points in the games between all who are level with it; None if nobody is."""
+    """Points in the games between all who are level with it, by percentage per game; None if nobody is, or
+    by percentage if it has met none of them."""
     colours: Mapping[bool, Results]
     """As White (True) and as Black."""
     given: Mapping[bool, Mapping[int, int]]

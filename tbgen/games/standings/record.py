@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+import chess
+
 from tbgen.errors import UsageError, printable
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.tagging.tagged import TaggedGame
@@ -56,7 +58,7 @@ class GameRecord:
             names[1],
             game.outcome,
             "" if number in _UNKNOWN else number,
-            " ".join(tags.get("FEN", "").split()[:4]),
+            _start(tags.get("FEN", "")),
         )
 
     @property
@@ -92,6 +94,12 @@ class GameRecord:
             if lead is not None:
                 return (1 + lead) / 2
         return (1 + Scoring(scheme, own.cutoff, own.komi).lead(self.value if value is None else value)) / 2
+
+
+def _start(fen: str) -> str:
+    """Return where a game starts; nothing also where the tag says what goes without saying."""
+    found, usual = (text.split()[:4] for text in (fen, chess.STARTING_FEN))
+    return "" if found == usual else " ".join(found)
 
 
 @lru_cache(maxsize=4096)

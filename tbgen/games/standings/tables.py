@@ -116,20 +116,22 @@ def _places_note(result: Standings) -> str:
         Order.POINTS: ("points", "exponential points"),
         Order.TCEC: ("points in chess (classical)", f"{result.scheme.value} points"),
     }[result.order]
+    by_percent = result.order is Order.PERCENT
+    direct = "points per game of direct encounters" if by_percent else "points of direct encounters"
+    rest = "the same for G1.0, and so on"
     if least < most:
-        by_percent = result.order is Order.PERCENT
         number = f"unequal numbers of games, {least} to {most}"
         if by_percent:
             order = f"Players have {number}: they are ordered by points per game (%), not by points"
-            then = "exponential points per game"
+            rest += ", all of them per game"
         else:
             order = f"Players are ordered by {first}, although they have {number}"
     else:
         order = f"Players are ordered by {first}"
     return (
         f"Scoring {result.scheme.value}, {_settings(result)}. + = - are results in chess. {order}. Ties are "
-        f"broken by points of direct encounters, by {then}, then by stalemates given minus suffered, the "
-        "same for G1.0, and so on. Elo is against the field, with 95 % margin and likelihood of superiority."
+        f"broken by {direct} (direct), by {then}, then by stalemates given minus suffered, {rest}. Elo is "
+        "against the field, with 95 % margin and likelihood of superiority."
     )
 
 

@@ -3,6 +3,7 @@
 import io
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -200,6 +201,39 @@ def test_unequal_numbers_of_games_are_ordered_by_percentage() -> None:
     assert standings(games).numbers_of_games == (1, 3)
 
 
+def test_numbers_of_games_place_nobody_by_percentage() -> None:
+    """Half of the points in direct encounters is as good as half of more or fewer games."""
+    four = [game("A", "B", "G0.0"), game("A", "B", "G0.0"), game("B", "A", "G0.0"), game("B", "A", "G0.0")]
+    level = [*four, game("C", "A", "G0.0"), game("A", "D", "G0.0"), game("D", "C", "G0.0")]
+    assert places(level) == [(1, "A"), (1, "B"), (1, "C"), (1, "D")]
+    assert {player.direct for player in standings(level).players} == {Fraction(1, 2)}
+    assert places(level, order=Order.POINTS) == [(1, "A"), (2, "B"), (3, "D"), (4, "C")]
+    assert places([*four, game("C", "A", "G0.0")]) == [(1, "C"), (2, "B"), (3, "A")]
+
+
+def test_direct_encounters_by_percentage_are_shares() -> None:
+    """All four have half of their points; A has most of those against B and C, B has most games, D none."""
+    games = [game("A", "B", "G0.0"), game("A", "V", "-G0.0")]
+    games += [game("B", "C", "G0.0"), game("C", "B", "G0.0"), game("C", "B", "G0.0"), game("B", "C", "G0.0")]
+    games += [game("B", "X", "G0.0"), game("D", "Y", "G0.0"), game("D", "Z", "-G0.0")]
+    found = {player.name: player for player in standings(games).players if player.name in "ABCD"}
+    assert {player.results.share for player in found.values()} == {Fraction(1, 2)}
+    assert {name: player.direct for name, player in found.items()} == {
+        "A": 1,
+        "B": Fraction(2, 5),
+        "C": Fraction(1, 2),
+        "D": None,
+    }
+    assert [found[name].place for name in "ACDB"] == [3, 4, 4, 6]
+
+
+def test_balances_by_percentage_are_per_game() -> None:
+    """One stalemate in two games is as much as two in four."""
+    once = [game("A", "C", "G0.5"), game("A", "D", "G1.0")]
+    twice = [game("B", "E", "G0.5"), game("B", "F", "G1.0")] * 2
+    assert places([*once, *map(replace, twice)], Scheme.CLASSICAL)[:2] == [(1, "A"), (1, "B")]
+
+
 def test_tcec_orders_by_chess_then_direct_encounters_then_points() -> None:
     tcec = Order.TCEC
     # More points by r-mobility count for less than half a point in chess.
@@ -254,6 +288,18 @@ def test_pairs_have_one_start_and_both_colours() -> None:
     other = next(player for player in found.players if player.name == "B").meetings["A"]
     assert other.pairs.halves == [0, 1, 1, 0, 0]
     assert other.pairs.shares == [1 - share for share in meeting.pairs.shares]
+
+
+def test_the_usual_start_is_the_same_with_a_tag_and_without() -> None:
+    usual = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+    other = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQ - 0 1"
+    mate = "1. f3 e5 2. g4 Qh4# 0-1\n\n"
+    text = f'[White "A"]\n[Black "B"]\n[FEN "{usual}"]\n\n{mate}[White "B"]\n[Black "A"]\n\n{mate}'
+    text += f'[White "B"]\n[Black "A"]\n[FEN "{other}"]\n\n{mate}'
+    games = list(tag_games(io.BytesIO(text.encode())))
+    records = [record for game in games if (record := GameRecord.of("x.pgn", game)) is not None]
+    assert [record.start for record in records] == ["", "", " ".join(other.split()[:4])]
+    assert [(one.number, other.number) for one, other in paired(records)] == [(1, 2)]
 
 
 def test_games_of_a_round_make_a_pair_first() -> None:
