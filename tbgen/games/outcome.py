@@ -33,7 +33,9 @@ class Basis(StrEnum):
     ADJUDICATION = "adjudication"
     """An arbiter, a tablebase or the engines' evaluations gave it to one side; cursed wins are among them."""
     FORFEIT = "forfeit"
-    """Won off the board in another way, or nobody tells how; tbgen 0.1 called all wins off the board so."""
+    """Won off the board in another way, or nobody tells how, or what is told contradicts the result.
+
+    tbgen 0.1 called all wins off the board so."""
     PLAYED = "played"
     """The accrued score of a game that stopped where no table can say more: not proven."""
     TABLE_MISSING = "table missing"

@@ -74,8 +74,8 @@ _CAUSES: Final = {
     )
 }
 """What tells in what way a game was lost; the first that is there counts."""
-_NOTHING: Final = re.compile(r"(?:[;\s]|normal|unknown)*", re.IGNORECASE)
-"""What says nothing of the way in which a game was lost."""
+_NORMAL: Final = re.compile(r"\W*normal\W*", re.IGNORECASE)
+"""All that servers say of a game that was resigned: nothing out of the ordinary ended it."""
 _NAME: Final = re.compile(r"\A.* (?=won (?:by|on|-) )", re.IGNORECASE)
 """The player's name in a termination of chess.com, which may be any word."""
 
@@ -96,8 +96,9 @@ class Ending:
 def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
     """Read how a game ended that did not end on the board; ask the board about mates and the like before.
 
-    A decisive ``Result`` has that winner, whatever the texts say; they only tell the cause, and a game of
-    which nothing is said was resigned. Any other ``Result`` is what cuteRMob may have
+    A decisive ``Result`` has that winner, whatever the texts say; they only tell the cause. A game was
+    resigned if they say so, or if ``normal`` is all they say; it is a forfeit in a way that nobody tells if
+    they say nothing, or if a sentence names the other winner. Any other ``Result`` is what cuteRMob may have
     written for a win: then the comment's end, after its last comma, ``TerminationDetails`` or ``Termination``
     names the winner in a sentence of Cute Chess, else an ``RMobilityResult`` of a mate does. The game counts
     as stopped all the same if two sentences contradict each other, if a tag speaks of a draw, or if a tag
@@ -119,12 +120,10 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
     adjudicated = _ADJUDICATED.search(tagged) is not None
 
     winner = _DECISIVE.get(tags.get("Result", "").strip())
-    unsaid = Basis.FORFEIT
+    sentences = [said for text in (remark, details, termination) if (said := _SENTENCE.fullmatch(text))]
     if winner is not None:
         adjudicated = adjudicated or _ADJUDICATED_COMMENT.search(last_comment) is not None
-        unsaid = Basis.RESIGNATION
     elif not _DRAWN.search(tagged):
-        sentences = [said for text in (remark, details, termination) if (said := _SENTENCE.fullmatch(text))]
         if not sentences:
             winner = _MATE_SCORES.get(tags.get("RMobilityResult", "").strip())
         elif len(winners := {_winner(said) for said in sentences}) == 1:
@@ -134,18 +133,21 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
 
     told = _said(remark, winner)
     cause = None
-    if winner is not None:
-        cause = Basis.ADJUDICATION if adjudicated else _cause((told, tagged), unsaid)
+    if winner is not None and adjudicated:
+        cause = Basis.ADJUDICATION
+    elif winner is not None:
+        contradicted = any(_winner(said) is not winner for said in sentences)
+        cause = Basis.FORFEIT if contradicted else _cause((told, tagged))
     return Ending(cause, winner, _shown(told or details or termination))
 
 
-def _cause(texts: Sequence[str], unsaid: Basis) -> Basis:
+def _cause(texts: Sequence[str]) -> Basis:
     """Return in what way a game was lost, by all that is said of it; the first text that tells counts."""
     for text in texts:
         for cause, sign in _CAUSES.items():
             if sign.search(text):
                 return cause
-    return unsaid if _NOTHING.fullmatch("".join(texts)) else Basis.FORFEIT
+    return Basis.RESIGNATION if _NORMAL.fullmatch("".join(texts)) else Basis.FORFEIT
 
 
 def _winner(said: re.Match[str]) -> chess.Color:

@@ -75,7 +75,7 @@ def test_other_variants_pass_through(name: str, moves: str) -> None:
 def test_empty_lines_among_tags_and_odd_blanks() -> None:
     moves = "1. e4  e5  2. Nf3  Nc6 \n 3. Bb5  a6 \n 0-1\n"
     text = f'[Event "A vs. B"]\n\n[Date "2017.12.04"]\n[Result "0-1"]\n\n{moves}'
-    assert results(text) == ["-G0.0 resignation"]
+    assert results(text) == ["-G0.0 forfeit"]
     (game,) = tagged(text.encode())
     assert game.data.startswith(b'[Event "A vs. B"]\n\n[Date "2017.12.04"]\n[Result "0-1"]\n[RMobilityResult')
 
