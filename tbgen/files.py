@@ -1,6 +1,6 @@
 """Files that are under their names as a whole or not at all: written aside, synced and then renamed.
 
-A file that is being written lies beside its place, under a name that tells its writer (host and process):
+A file that is being written lies beside its place, under a name that tells its writer (where, which process):
 writers of the same file do not meet, and what a killed one has left is known as such and can be removed.
 """
 
@@ -21,12 +21,12 @@ from typing import Final
 
 from tbgen.errors import TbgenError
 
-__all__ = ["remove_leftovers", "temporary_path", "write_file", "written_aside"]
+__all__ = ["remove_leftovers", "temporary_path", "write_errors", "write_file", "written_aside"]
 
 _MARK: Final = ".tmp-"
-"""Stands between the final name and the writer (host, process, chance) in the name of an unfinished file."""
+"""Stands between the final name and the writer (place, process, chance) in the name of an unfinished file."""
 
-_UNFINISHED: Final = re.compile(rf"(?P<name>.*){re.escape(_MARK)}(?P<host>.+)-(?P<process>\d+)-[0-9a-f]+")
+_UNFINISHED: Final = re.compile(rf"(?P<name>.*){re.escape(_MARK)}(?P<place>.+)-(?P<process>\d+)-[0-9a-f]+")
 
 _LONGEST_NAME: Final = 255
 """Bytes of a file name that all usual file systems take."""
@@ -46,28 +46,43 @@ def written_aside(path: Path, *, remedy: str = "choose another directory") -> It
 
     :param path: the final name, in a directory that exists.
     :param remedy: what the user can do who must not write there, to end a sentence.
-    :raises TbgenError: for an :class:`OSError` of the block or of its own that is no :class:`TbgenError`: the
-        disk is full, there is no permission, and so on.
+    :raises TbgenError: if the file cannot be made, synced or renamed. What the block raises passes as it is:
+        only the block knows which of it is about this file, and explains that by :func:`write_errors`.
     """
     remove_leftovers(path.parent, path.name)
     temporary = temporary_path(path)
     try:
-        permissions = _permissions(path)
-        # Nobody is to read from a half-written file what he must not read from the whole one.
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL, 0o666 if permissions is None else 0o600))
+        with write_errors(path, remedy=remedy):
+            permissions = _permissions(path)
+            # Nobody is to read from a half-written file what he must not read from the whole one.
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL, 0o666 if permissions is None else 0o600))
         yield temporary
-        if permissions is not None:
-            temporary.chmod(permissions)
-        _sync(temporary)
-        os.replace(temporary, path)
-        _sync(path.parent)
+        with write_errors(path, remedy=remedy):
+            if permissions is not None:
+                temporary.chmod(permissions)
+            _sync(temporary)
+            os.replace(temporary, path)
+            _sync(path.parent)
+    finally:
+        with contextlib.suppress(OSError):  # the directory may be gone, or read-only by now
+            temporary.unlink()
+
+
+@contextmanager
+def write_errors(path: Path, *, remedy: str = "choose another directory") -> Iterator[None]:
+    """Explain what goes wrong in the block as what kept a file from being written.
+
+    :param path: the final name of the file.
+    :param remedy: what the user can do who must not write there, to end a sentence.
+    :raises TbgenError: for an :class:`OSError` of the block that is no :class:`TbgenError`: the disk is full,
+        there is no permission, and so on.
+    """
+    try:
+        yield
     except OSError as error:
         if isinstance(error, TbgenError):
             raise
         raise TbgenError(_explain(error, path, remedy)) from error
-    finally:
-        with contextlib.suppress(OSError):  # the directory may be gone, or read-only by now
-            temporary.unlink()
 
 
 def write_file(path: Path, content: bytes, *, remedy: str = "choose another directory") -> None:
@@ -75,7 +90,7 @@ def write_file(path: Path, content: bytes, *, remedy: str = "choose another dire
 
     :raises TbgenError: if it cannot be written; then what was there is as it was.
     """
-    with written_aside(path, remedy=remedy) as temporary:
+    with written_aside(path, remedy=remedy) as temporary, write_errors(path, remedy=remedy):
         temporary.write_bytes(content)
 
 
@@ -84,8 +99,20 @@ def temporary_path(path: Path) -> Path:
 
     A final name that leaves no room is cut.
     """
-    mark = f"{_MARK}{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+    mark = f"{_MARK}{_place()}-{os.getpid()}-{secrets.token_hex(4)}"
     return path.with_name(_cut(path.name, _LONGEST_NAME - len(os.fsencode(mark))) + mark)
+
+
+def _place() -> str:
+    """Return the name of what numbers this process: a machine, or one of several containers on it.
+
+    Containers may have one host name, and each counts its processes from 1: so the number of the namespace
+    belongs to it, where there are such (``pid_namespaces(7)`` of Linux).
+    """
+    host = socket.gethostname()
+    with contextlib.suppress(OSError):
+        return f"{host}-{os.stat('/proc/self/ns/pid').st_ino}"
+    return host
 
 
 def _cut(name: str, size: int) -> str:
@@ -98,9 +125,9 @@ def remove_leftovers(directory: Path, name: str = "") -> list[Path]:
 
     :param name: final name of the file whose leftovers are meant; without it, those of all files are.
 
-    Writers that are at work keep theirs: those of this machine are asked for by process, those of other
-    machines that share the directory count as at work while their file changes. What may not be removed
-    stays.
+    Writers that are at work keep theirs: those of this machine, or of this container, are asked for by
+    process; those of others that share the directory count as at work while their file changes. What may not
+    be removed stays.
     """
     leftovers = []
     for path in sorted(directory.glob(f"*{_MARK}*")):
@@ -116,7 +143,7 @@ def _is_left(path: Path, name: str) -> bool:
     match = _UNFINISHED.fullmatch(path.name)
     if match is None or (name and match["name"] != _cut(name, len(os.fsencode(match["name"])))):
         return False
-    if match["host"] == socket.gethostname() and not _is_alive(int(match["process"])):
+    if match["place"] == _place() and not _is_alive(int(match["process"])):
         return True
     return time.time() - path.stat().st_mtime > _ABANDONED
 

@@ -15,7 +15,7 @@ import pytest
 
 from tbgen import files
 from tbgen.errors import DamagedTableError, TbgenError, UsageError
-from tbgen.files import remove_leftovers, temporary_path, write_file, written_aside
+from tbgen.files import remove_leftovers, temporary_path, write_errors, write_file, written_aside
 
 
 def test_a_file_is_there_when_it_is_whole(tmp_path: Path) -> None:
@@ -73,7 +73,11 @@ def test_a_link_is_replaced_and_what_it_points_to_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [KeyboardInterrupt(), MemoryError(), ValueError("bad"), UsageError("no"), DamagedTableError("x")]
+    "error",
+    [
+        *(KeyboardInterrupt(), MemoryError(), ValueError("bad"), UsageError("no"), DamagedTableError("x")),
+        *(OSError(errno.EMFILE, "Too many open files"), PermissionError(errno.EACCES, "of another file")),
+    ],
 )
 def test_a_block_that_fails_leaves_what_was_there(tmp_path: Path, error: BaseException) -> None:
     """And its error is the error, be it that of a check."""
@@ -90,6 +94,20 @@ def test_a_block_that_fails_leaves_what_was_there(tmp_path: Path, error: BaseExc
     assert caught.value is error
     assert path.read_bytes() == b"before"
     assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_errors_of_writing_are_told_from_others(tmp_path: Path) -> None:
+    """Only what a block names as such; and it may say that something else is damaged."""
+    path = tmp_path / "a.txt"
+    with (
+        pytest.raises(TbgenError, match=r"a\.txt could not be written: Too many open files"),
+        write_errors(path),
+    ):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+    damaged = DamagedTableError("x")
+    with pytest.raises(DamagedTableError) as caught, write_errors(path):
+        raise damaged
+    assert caught.value is damaged
 
 
 def refusing(number: int) -> Callable[..., None]:
@@ -197,7 +215,7 @@ def test_leftovers_of_one_file(tmp_path: Path, name: str, monkeypatch: pytest.Mo
 def test_only_what_killed_writers_have_left_is_removed(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         pass
-    host = socket.gethostname()
+    host = files._place()
     gone = tmp_path / f"KBvK.r.h5.tmp-{host}-{ended.pid}-0123abcd"
     stale = tmp_path / "KNvK.r.h5.tmp-some-other-machine-7-0123abcd"
     answer = tmp_path / f"cluster.h5.tmp-{host}-{os.getpid()}-0123abcd.tmp-{host}-{ended.pid}-89abcdef"
@@ -210,6 +228,31 @@ def test_only_what_killed_writers_have_left_is_removed(tmp_path: Path) -> None:
         os.utime(path, times=(0, 0))
     assert remove_leftovers(tmp_path) == sorted([gone, stale, answer])
     assert sorted(tmp_path.iterdir()) == sorted([here, elsewhere, own])
+
+
+def test_containers_of_one_host_name_keep_what_they_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each counts its own processes, so that of another is not known here, and still may be at work."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    monkeypatch.setattr(socket, "gethostname", lambda: "worker")
+    look = os.stat
+    for namespace in (1, 2):
+        inode = os.stat_result((0, namespace, *[0] * 8))
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                os, "stat", lambda path, inode=inode, **how: inode if "ns" in str(path) else look(path, **how)
+            )
+            if namespace == 1:
+                patch.setattr(os, "getpid", lambda: ended.pid)
+                theirs = temporary_path(tmp_path / "KQvK.r.h5")
+                theirs.touch()
+                assert theirs.name.startswith(f"KQvK.r.h5.tmp-worker-1-{ended.pid}-")
+            else:
+                assert remove_leftovers(tmp_path) == []
+                os.utime(theirs, times=(0, 0))
+                assert remove_leftovers(tmp_path) == [theirs]
 
 
 def test_what_may_not_be_removed_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """The ``tbgen`` command: picks a subcommand and turns every failure into one sentence and an exit code."""
 
 import argparse
+import errno
 import re
 import signal
 import sys
@@ -36,6 +37,9 @@ examples:
   tbgen build KBvK
   tbgen probe "8/8/8/4KBk1/8/8/8/8 b - - 0 1" --line
 """
+
+_SHORTAGES: Final = (errno.EMFILE, errno.ENFILE, errno.EAGAIN)
+"""What a system says that gives no more files or processes."""
 
 _SCORE: Final = re.compile("-[Gg]")
 _TAKING_MINUS: Final = ("--accrued", "--cutoff", "--komi", "--memory")
@@ -84,7 +88,8 @@ def main(arguments: Sequence[str]) -> int:
         discard(sys.stdout.fileno())  # its reader has seen enough
         return 128 + signal.SIGPIPE
     except OSError as error:
-        return _fail(f"{error.filename or 'output'}: {error.strerror or error}", 1)
+        source = "the system" if error.errno in _SHORTAGES else "output"
+        return _fail(f"{error.filename or source}: {error.strerror or error}", 1)
     except MemoryError:
         return _fail("not enough memory", 1)
     return code

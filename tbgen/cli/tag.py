@@ -2,13 +2,14 @@
 
 import argparse
 import json
+from typing import Final
 
 from tbgen.cli.games import add_adjudicating, adjudicator_of, reported
 from tbgen.cli.options import add_json, jobs_of
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError
 from tbgen.games.outcome import Basis
-from tbgen.games.pgn.files import reading, writing
+from tbgen.games.pgn.files import is_stream, reading, writing
 from tbgen.games.tagging import Tally, tag_games
 from tbgen.text import counted
 
@@ -20,7 +21,7 @@ hold the final position, and table missing if one could. With --rules wg the res
 
 Tags that were there under these names are replaced; everything else stays as it is, byte for byte, the
 classical Result too. Games that cannot be read are reported and passed through unchanged; if there are no
-others, nothing is written.
+others, nothing is written (but standard output, a device or a pipe gets what is beyond 16 MiB of them).
 
 IN and OUT may be - for standard input and output. Compressed input (gzip, bzip2, xz, zstd) is understood; an
 OUT that ends in .gz, .bz2, .xz or .zst is compressed. OUT appears when it is complete.
@@ -31,6 +32,10 @@ examples:
   tbgen tag season.pgn.zst tagged.pgn.zst --jobs 8 --scoring komi --komi G5.75
   zcat games.pgn.gz | tbgen tag - - | less
 """
+
+
+_HELD: Final = 16 << 20
+"""Bytes of broken games that wait for one that is not, where what is written cannot be taken back."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -50,13 +55,16 @@ def run(arguments: argparse.Namespace) -> int:
     with reading(arguments.source) as source, writing(arguments.target) as sink:
         games = tag_games(source, adjudicator, jobs=jobs_of(arguments))
         held: list[bytes] = []
+        size, room = 0, _HELD if is_stream(arguments.target) else 0
         for game in reported(games, source, tally, "left as it is", strict=arguments.strict):
             held.append(game.data)
-            if tally.games:  # else there may be nothing to write
+            size += len(game.data)
+            if tally.games or size > room:  # else there may be nothing to write
                 sink.write(b"".join(held))
                 held.clear()
         if tally.broken and not tally.games:
-            raise UsageError(f"no game of {source.name} can be read, so nothing is written")
+            fate = "they went on as they are" if size > room > 0 else "so nothing is written"
+            raise UsageError(f"no game of {source.name} can be read, {fate}")
         sink.write(b"".join(held))
     if arguments.json:
         files = {"source": arguments.source, "target": arguments.target}

@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 from zlib_ng import zlib_ng
 
-from tbgen.files import written_aside
+from tbgen.files import write_errors, written_aside
 from tbgen.index.table import Table
 from tbgen.store.checksum import fletcher32
 from tbgen.store.dataset import AnyArray, Corner, Dataset, table_datasets
@@ -76,7 +76,8 @@ def write_datasets(
     :param check: reads the file back under its temporary name.
     :raises TbgenError: if the directory is not writable or the disk is full; nothing is left behind then.
     """
-    with written_aside(path, remedy="choose another directory with --dir") as temporary:
+    remedy = "choose another directory with --dir"
+    with written_aside(path, remedy=remedy) as temporary, write_errors(path, remedy=remedy):
         try:
             _write(temporary, schema, stored, attributes, threads)
             check(temporary)

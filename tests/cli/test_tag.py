@@ -1,6 +1,7 @@
 """``tbgen tag``: files in and out, compressed or not, whole or not at all."""
 
 import bz2
+import errno
 import gzip
 import io
 import json
@@ -20,6 +21,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from tbgen.cli import tag
 from tbgen.cli.main import main
 from tbgen.games.tagging import Adjudicator, tag_games
 from tests.support.processes import start
@@ -199,6 +201,39 @@ def test_nothing_is_written_where_nothing_can_be_read(
     assert run("-", "-", data=data)[:2] == (2, b"")
 
 
+def test_a_stream_gets_what_would_take_too_much_memory(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """Of games that cannot be read: it cannot be taken back, and so is held only for a while."""
+    source = place / "in.pgn"
+    source.write_bytes(data := BROKEN.encode() * 3)
+    for room, out, fate in (
+        (len(data), b"", "so nothing is written"),
+        (len(data) - 1, data, "they went on as they are"),
+    ):
+        monkeypatch.setattr(tag, "_HELD", room)
+        assert main(["tag", str(source), "-", "--jobs", "1"]) == 2
+        output = capsysbinary.readouterr()
+        assert output.out == out
+        assert output.err.decode().splitlines()[-1] == f"tbgen: no game of {source} can be read, {fate}"
+        assert main(["tag", str(source), str(place / "out.pgn"), "--jobs", "1"]) == 2
+        assert capsysbinary.readouterr().err.decode().endswith("so nothing is written\n")
+        assert names(place) == ["in.pgn"]
+
+
+def test_an_error_that_is_none_of_writing(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is not blamed on the file that is written."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(tag, "tag_games", refuse)
+    assert fails(capsys, 1, place / "in.pgn", place / "out.pgn") == "tbgen: the system: Too many open files\n"
+    assert names(place) == ["in.pgn"]
+
+
 def test_a_summary_for_programs(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It counts what no table can hold and what a missing table would tell apart."""
     source, target = place / "in.pgn", place / "out.pgn"
@@ -330,8 +365,8 @@ def test_options(place: Path) -> None:
     words += ["--scoring", "komi", "--komi", "-G2.25", "--cutoff", "G5", "--fifty-move-rule", "otb"]
     assert main(words) == 0
     text = (place / "out.pgn").read_text()
-    for tag in ('Points "0-1"', 'WGMobilityResult "-G0.0"', 'RMobilityCutoff "G5.0"', 'Komi "-G2.25"'):
-        assert f"[{tag}]\n" in text
+    for pair in ('Points "0-1"', 'WGMobilityResult "-G0.0"', 'RMobilityCutoff "G5.0"', 'Komi "-G2.25"'):
+        assert f"[{pair}]\n" in text
     assert '[RMobilityScoring "Komi"]' in text
     assert '[RMobilityFiftyMoveRule "otb"]' in text
 
@@ -507,10 +542,21 @@ def test_memory_does_not_grow_with_the_file(place: Path) -> None:
     assert peaks[1] - peaks[0] < 4 << 10
 
 
-def peak(*words: str) -> int:
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
+def test_memory_does_not_grow_with_what_cannot_be_read(place: Path) -> None:
+    """Broken games go on as they come, though the file is to be given up if there are no others."""
+    peaks = []
+    for games in (1500, 15_000):
+        (place / "in.pgn").write_text('[Event "x"]\n\n1. e4 e5 2. Ke3 {%s} *\n\n' % ("z" * 2000) * games)
+        peaks.append(peak(str(place / "in.pgn"), str(place / "out.pgn"), "--jobs", "1", code=2))
+    assert names(place) == ["in.pgn"]
+    assert peaks[1] - peaks[0] < 8 << 10
+
+
+def peak(*words: str, code: int = 0) -> int:
     """The most memory in KiB that the command has had; what others report holds the parent's too."""
     script = (
-        "import re, sys; from tbgen.cli.main import main; assert main(sys.argv[1:]) == 0; "
+        f"import re, sys; from tbgen.cli.main import main; assert main(sys.argv[1:]) == {code}; "
         "print(re.search(r'VmHWM:\\s*(\\d+) kB', open('/proc/self/status').read())[1])"
     )
     command = [sys.executable, "-c", script, "tag", *words]

@@ -5,7 +5,6 @@ import fcntl
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 
 from tbgen.errors import DamagedTableError, TbgenError
+from tbgen.files import temporary_path
 from tbgen.generator import AccruedStorage, build, missing
 from tbgen.generator.lock import LOCK_NAME
 from tbgen.material import Material
@@ -157,7 +157,9 @@ def test_leftovers_are_removed_even_if_nothing_is_missing(own: Path, monkeypatch
     """Those of layers too; where that is not allowed, they stay and nothing is said."""
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         pass
-    left = own / f"KBvK.r.G3.5.layer.h5.tmp-{socket.gethostname()}-{ended.pid}-0123abcd"
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getpid", lambda: ended.pid)
+        left = temporary_path(own / "KBvK.r.G3.5.layer.h5")
     left.touch()
     diary = Diary()
 

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import BinaryIO, Final, Protocol, cast
 
 from tbgen.errors import TbgenError, UsageError, needs_extra, quote
-from tbgen.files import written_aside
+from tbgen.files import write_errors, written_aside
 from tbgen.games.pgn.splitter import Stream
 
 _BLOCK: Final = 1 << 14
@@ -29,6 +29,7 @@ _MAGIC: Final = {
 }
 """First bytes of compressed files, and what their names end in."""
 _ARCHIVES: Final = {b"PK\x03\x04": "zip", b"7z\xbc\xaf": "7z", b"Rar!": "rar"}
+_REMEDY: Final = "choose another place"
 _UTF16: Final = re.compile(rb"\xff\xfe|\xfe\xff|[\t-~]\x00[\t-~]\x00|\x00[\t-~]\x00[\t-~]")
 """The begin of a text in UTF-16, with and without a mark that tells it."""
 
@@ -151,20 +152,53 @@ def writing(name: str) -> Iterator[Sink]:
     """
     if not name:
         raise UsageError("the name of the file to write is empty")
-    path = Path(os.path.realpath(name))  # what a link points to is replaced, not the link
     if name == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
-    elif os.path.exists(name) and (name.startswith(("/dev/", "/proc/")) or not path.is_file()):
-        with open(name, "wb") as device:  # or a pipe: nothing that could be replaced
+    elif is_stream(name):
+        with open(name, "wb") as device:
             yield device
     else:
+        path = Path(os.path.realpath(name))  # what a link points to is replaced, not the link
         with (
-            written_aside(path, remedy="choose another place") as aside,
+            written_aside(path, remedy=_REMEDY) as aside,
             open(aside, "wb") as file,
-            closing(_writer(Path(name).suffix.lower(), file)) as sink,
+            closing(_Aside(path, file, _writer(Path(name).suffix.lower(), file))) as sink,
         ):
             yield sink
+
+
+def is_stream(name: str) -> bool:
+    """Whether what is written to a name is gone: it is standard output, a device or a pipe, and no file."""
+    if name == "-":
+        return True
+    special = name.startswith(("/dev/", "/proc/")) or not os.path.isfile(name)
+    return os.path.exists(name) and special
+
+
+class _Aside:
+    """Writes to a file that lies aside, and says of what goes wrong then which file it keeps away."""
+
+    def __init__(self, path: Path, file: BinaryIO, sink: BinaryIO) -> None:
+        self._path = path
+        self._file = file
+        self._sink = sink
+
+    def write(self, data: bytes, /) -> None:
+        """Write bytes.
+
+        :raises TbgenError: if that fails.
+        """
+        with write_errors(self._path, remedy=_REMEDY):
+            self._sink.write(data)
+
+    def close(self) -> None:
+        """Write what is left, and close the file too: its buffer may fail, and only once.
+
+        :raises TbgenError: if that fails.
+        """
+        with write_errors(self._path, remedy=_REMEDY), self._file:
+            self._sink.close()
 
 
 def _reader(suffix: str, file: BinaryIO) -> tuple[Stream, tuple[type[Exception], ...]]:
