@@ -1,13 +1,30 @@
 """Numbers as readers want them: with nouns, as shares, sizes and times, for whoever prints or reads them."""
 
+import csv
+import io
 import re
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from tbgen.errors import UsageError, quote
 
-__all__ = ["counted", "duration", "number", "parse_size", "part_of", "plies", "share", "size_text"]
+__all__ = [
+    "counted",
+    "csv_text",
+    "duration",
+    "number",
+    "parse_size",
+    "part_of",
+    "plies",
+    "share",
+    "size_text",
+]
 
 _SIZE: Final = re.compile(r"(-?\d+(?:\.\d+)?) ?(?:([KMGT])(i?B)?)?", re.IGNORECASE | re.ASCII)
+
+_FORMULA: Final = re.compile(r"[=+\-@\t\r]", re.ASCII)
+_NO_FORMULA: Final = re.compile(r"-G\d+\.[05]", re.ASCII)
+"""G-scores, which no spreadsheet can take for one and which are to be read again."""
 
 _NEAR: Final = 0.0005
 """Shares nearer than this to nothing or all would be rounded to it."""
@@ -102,3 +119,22 @@ def duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest:02} s"
     return f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def csv_text(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    """Return a CSV file with a line of names; None is an empty cell, and numbers are not rounded.
+
+    What a spreadsheet would take for a formula gets an apostrophe before it, which says that it is text.
+
+    >>> csv_text(["name", "score", "points"], [["=1+1", "-G3.5", -0.25], ["a, b", None, 2]]).splitlines()
+    ['name,score,points', "'=1+1,-G3.5,-0.25", '"a, b",,2']
+    """
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerows([_harmless(cell) for cell in row] for row in (head, *rows))
+    return file.getvalue()
+
+
+def _harmless(cell: object) -> object:
+    formula = isinstance(cell, str) and _FORMULA.match(cell) and not _NO_FORMULA.fullmatch(cell)
+    return f"'{cell}" if formula else cell

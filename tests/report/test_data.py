@@ -9,6 +9,7 @@ import pytest
 
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.report.data.documents import document, overall_document
+from tbgen.report.data.files import table_files
 from tbgen.report.data.rows import CSV
 from tbgen.report.facts.records import overall_records
 from tbgen.report.facts.table_report import report_table
@@ -50,9 +51,10 @@ def test_document(report: TableReport) -> None:
 def test_rows(name: str, report: TableReport) -> None:
     head, rows_of = CSV[name]
     file = io.StringIO()
-    writer = csv.writer(file)
+    writer = csv.writer(file, lineterminator="\n")
     writer.writerow(head)
     writer.writerows(rows_of(report))
+    assert table_files(report)[f"{name}.csv"] == file.getvalue()  # no cell is changed, not even -G3.5
     rows = list(csv.DictReader(io.StringIO(file.getvalue())))
     assert rows
     assert all(set(row) == set(head) and None not in row.values() for row in rows)

@@ -1,12 +1,11 @@
 """Tables as aligned text, Markdown and CSV."""
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from textwrap import wrap
 
 from tbgen.games.standings.table import Cell, Part, Table
+from tbgen.text import csv_text
 
 _GAP = 2
 """Spaces between columns."""
@@ -61,30 +60,16 @@ def markdown(tables: Iterable[Table]) -> Iterator[str]:
 
 def comma_separated(table: Table) -> str:
     """Return a table as CSV with a line of names; numbers are not rounded, and may be ``inf``."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([_harmless(column.key) for column in table.columns])
-    for row in table.rows:
-        writer.writerow([_value(cell, column.word) for column, cell in zip(table.columns, row, strict=True)])
-    return file.getvalue()
+    return csv_text([column.key for column in table.columns], (map(_value, row) for row in table.rows))
 
 
-def _value(cell: Cell, word: bool) -> str | int | float:
+def _value(cell: Cell) -> str | float | None:
     match cell:
-        case None:
-            return ""
         case Part():
             return float(cell.points)
         case Fraction():
             return float(cell)
-        case str():
-            return _harmless(cell) if word else cell
     return cell
-
-
-def _harmless(cell: str) -> str:
-    """Return a word that no spreadsheet takes for a formula: an apostrophe before it says that it is text."""
-    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
 
 
 def _escaped(cell: str) -> str:

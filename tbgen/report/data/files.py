@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -12,6 +10,7 @@ from tbgen.report.data.documents import difference_document, document, overall_d
 from tbgen.report.data.rows import CSV
 from tbgen.report.facts.difference import Difference
 from tbgen.report.model import OverallRecord, TableReport
+from tbgen.text import csv_text
 from tbgen.variant import Variant
 
 Files = dict[str, str]
@@ -20,7 +19,7 @@ Files = dict[str, str]
 def table_files(report: TableReport) -> Files:
     """Return everything about one table."""
     files = {"json": _json(document(report))}
-    return files | {f"{name}.csv": comma_separated(name, [report]) for name in CSV}
+    return files | {f"{name}.csv": _rows(name, [report]) for name in CSV}
 
 
 def overview_files(reports: Sequence[TableReport]) -> Files:
@@ -53,7 +52,7 @@ def difference_files(differences: Sequence[Difference]) -> Files:
         for (r, wg), count in pairs.items()
     ]
     found = [difference_document(found) for found in differences]
-    return {"json": _json(found), "csv": _rows(("material", "to_move", "r", "wg", "positions"), rows)}
+    return {"json": _json(found), "csv": csv_text(("material", "to_move", "r", "wg", "positions"), rows)}
 
 
 def everything(
@@ -92,22 +91,14 @@ def summary(report: TableReport) -> dict[str, Any]:
     return {part: found[part] for part in parts} | sides | {"longest": depths}
 
 
-def comma_separated(name: str, reports: Iterable[TableReport]) -> str:
+def _rows(name: str, reports: Iterable[TableReport]) -> str:
     """Return the rows of some reports for one of the files of :data:`tbgen.report.data.rows.CSV`."""
     head, rows = CSV[name]
-    return _rows(head, (row for report in reports for row in rows(report)))
-
-
-def _rows(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    output = io.StringIO()
-    writer = csv.writer(output, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(rows)
-    return output.getvalue()
+    return csv_text(head, (row for report in reports for row in rows(report)))
 
 
 def _csv(name: str, reports: Iterable[TableReport]) -> Files:
-    return {"csv": comma_separated(name, reports)}
+    return {"csv": _rows(name, reports)}
 
 
 def _parts(reports: Iterable[TableReport], part: str) -> list[dict[str, Any]]:

@@ -56,7 +56,7 @@ def test_wide_tables_come_in_blocks_with_their_texts() -> None:
 
 @pytest.mark.parametrize("mark", "=+-@")
 def test_no_name_is_a_formula_for_a_spreadsheet(mark: str) -> None:
-    found = standings([game(f"{mark}1", "B", "-G0.0")])
+    found = standings([game(f"{mark}1", "B", "-G0.0", round_=f"{mark}1")])
     for table in tables(found, LeftOut()):
         assert f"\n{mark}1" not in comma_separated(table)
         assert f",{mark}1" not in comma_separated(table)
