@@ -1,4 +1,4 @@
-"""Numbers as readers want them: with nouns, as shares, sizes and times, for whoever prints or reads them."""
+"""Numbers as readers want them: with nouns, as shares, sizes and times; and rows as CSV files want them."""
 
 import csv
 import io
