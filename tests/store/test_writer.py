@@ -5,15 +5,18 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tbgen.errors import TbgenError
+from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.index.table import LAST_RUN
 from tbgen.store import writer
+from tbgen.store.dataset import Corner, Dataset
 from tbgen.store.format import layers_beside, table_path, tables_in
 from tbgen.variant import Variant
 from tests.support.damage import refused
@@ -56,6 +59,53 @@ def test_a_new_table_does_away_with_the_layers_of_the_old_one(tmp_path: Path, pa
     write(random_table("KNvK", seed=1), path)
     assert layers_beside(path) == []
     assert all(layer.exists() for layer in others)
+
+
+Chunks = Iterator[tuple[Corner, bytes]]
+
+
+def without_one(chunks: Chunks) -> Chunks:
+    next(chunks)
+    yield from chunks
+
+
+def with_a_flipped_bit(chunks: Chunks) -> Chunks:
+    corner, data = next(chunks)
+    yield corner, bytes([*data[:20], data[20] ^ 1, *data[21:]])
+    yield from chunks
+
+
+def with_two_exchanged(chunks: Chunks) -> Chunks:
+    """Each is sound by itself: only the digest tells."""
+    (one, first), (other, second) = next(chunks), next(chunks)
+    yield from [(one, second), (other, first)]
+    yield from chunks
+
+
+@pytest.mark.parametrize(
+    ("harm", "sentence"),
+    [
+        (without_one, "value has no chunk"),
+        (with_a_flipped_bit, "value"),
+        (with_two_exchanged, "value"),
+    ],
+)
+def test_what_is_written_is_read_back_before_it_counts(
+    harm: Callable[[Chunks], Chunks], sentence: str, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A chunk that went wrong on its way to the disk is noticed: nothing new appears, the old table stays."""
+    compressed, before = writer._compressed, path.read_bytes()
+
+    def harmed(pool: ThreadPoolExecutor, threads: int, dataset: Dataset) -> Chunks:
+        chunks = compressed(pool, threads, dataset)
+        return harm(chunks) if dataset.name == "value" else chunks
+
+    monkeypatch.setattr(writer, "_compressed", harmed)
+    for target in (path, table_path(path.parent, "KBvK", Variant.R_MOBILITY)):
+        with pytest.raises(DamagedTableError, match=sentence):
+            write(random_table(target.name.split(".")[0], seed=1), target)
+    assert os.listdir(path.parent) == [path.name]
+    assert path.read_bytes() == before
 
 
 def test_a_full_disk_is_reported_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
