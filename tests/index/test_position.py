@@ -1,6 +1,7 @@
 """From boards to slots and back."""
 
 import random
+from itertools import combinations
 
 import chess
 import pytest
@@ -9,6 +10,7 @@ from tbgen.index.layout import SIDES, Slot, layout_of
 from tbgen.index.position import board_of, en_passant_board, locate
 from tbgen.material import Material, all_materials
 from tests.support.random_boards import random_board
+from tests.support.slots import board_at, men_of
 
 MATERIALS = all_materials(4)
 
@@ -53,6 +55,53 @@ def test_en_passant_there_and_back(fen: str) -> None:
     assert back.has_legal_en_passant()
     again = locate(back)
     assert (again.side, again.slot, again.ep_square) == (position.side, position.slot, position.ep_square)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("KvK", "KNvK", "KBNvK", "KRvKB", "KQQvKQ", "KNNNvK", "KBBvKN"),
+        *("KPvK", "KPPvK", "KPvKP", "KRPvKR", "KBNPvK", "KNvKP", "KPPvKR", "KBPvKP", "KPPvKP"),
+    ],
+)
+def test_boards_are_those_that_the_format_describes(name: str) -> None:
+    """The tests' own decoder, written from docs/format.md, sees the same men on the same squares."""
+    layout, rng = layout_of(Material.parse(name)), random.Random(name)
+    free, pawns = men_of(name)
+    assert (len(free), len(pawns)) == (layout.free, layout.pawns)
+    boards = 0
+    for _ in range(1000):
+        side, slot = rng.choice(SIDES), Slot(rng.randrange(layout.size))
+        expected = board_at(layout, side, slot)
+        if expected is None:
+            with pytest.raises(ValueError, match=f"two men of slot {slot} of {name} stand on one square"):
+                board_of(layout, side, slot)
+        else:
+            boards += 1
+            assert board_of(layout, side, slot).fen() == expected.fen()
+    assert 500 < boards < 1000
+
+
+@pytest.mark.parametrize(("white", "black"), [(1, 0), (2, 0), (1, 1), (2, 1)])
+def test_placements_are_one_of_every_mirror_pair(white: int, black: int) -> None:
+    """Each way to place the pawns is a row of the index, or its mirror image is, and never both."""
+    name = f"K{'P' * white}vK{'P' * black}"
+    rows = layout_of(Material.parse(name)).placements
+    ways = [
+        (*first, *second)
+        for first in combinations(range(8, 56), white)
+        for second in combinations(range(8, 56), black)
+        if not set(first) & set(second)
+    ]
+    represented = set()
+    for row in rows:
+        image = [square ^ 7 for square in row]
+        represented |= {tuple(row), (*sorted(image[:white]), *sorted(image[white:]))}
+    assert represented == set(ways)
+    fixed = sum(
+        (*sorted(s ^ 7 for s in way[:white]), *sorted(s ^ 7 for s in way[white:])) == way for way in ways
+    )
+    assert 2 * len(rows) == len(ways) + fixed
 
 
 def test_slots_without_a_position() -> None:

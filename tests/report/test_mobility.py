@@ -7,8 +7,7 @@ import chess
 import numpy as np
 import pytest
 
-from tbgen.index.layout import Side, Slot, layout_of
-from tbgen.index.position import board_of
+from tbgen.index.layout import Slot, layout_of
 from tbgen.material import Material, all_materials
 from tbgen.report.scan.blocks import BLOCK_SLOTS, block_at, blocks_of, like_bishops, symmetric_slots
 from tbgen.report.scan.mobility import mobility
@@ -16,6 +15,7 @@ from tbgen.score import NONE
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.variant import Variant
+from tests.support.slots import board_at
 
 NAMES = ["KvK", "KQvK", "KPvK", "KQvKR", "KBBvK", "KRvKN", "KRPvK", "KNvKP", "KPPvK", "KPvKP"]
 
@@ -34,7 +34,8 @@ def test_rank_and_captures(name: str, tables: Path) -> None:
             rank, captures = found.rank.reshape(-1), found.captures.reshape(-1)
             slots = np.flatnonzero(value[side, start : start + size] != NONE).tolist()
             for slot in rng.sample(slots, min(len(slots), 250)):
-                board = board_of(layout, Side(side), Slot(start + slot))
+                board = board_at(layout, side, start + slot)
+                assert board is not None
                 moves = list(board.legal_moves)
                 assert rank[slot] == 2 * len(moves) + (not board.is_check()), board.fen()
                 assert captures[slot] == any(map(board.is_capture, moves)), board.fen()
@@ -73,7 +74,8 @@ def test_symmetric_slots(name: str) -> None:
     for slot in (*candidates, *slots):
         free, _ = layout.squares(Slot(slot))
         if layout.slot(free) == slot and len(set(free)) == len(free):
-            board = board_of(layout, Side(0), Slot(slot))
+            board = board_at(layout, 0, slot)
+            assert board is not None
             assert (board == board.transform(chess.flip_diagonal)) == (slot in slots), board.fen()
 
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from tbgen import DamagedTableError, MissingTableError, TbgenError, open_tablebase
-from tbgen.index.layout import Side, Slot, layout_of
-from tbgen.index.position import board_of
+from tbgen.index.layout import Side, layout_of
 from tbgen.material import Material
 from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
@@ -19,6 +18,7 @@ from tbgen.store.layer import LayerFile, layer_path, write_layer
 from tbgen.store.reader import TableFile
 from tbgen.variant import Variant
 from tests.support.builds import without_accrued
+from tests.support.slots import board_at
 
 
 def some_boards(directory: Path, name: str, number: int, rng: random.Random) -> list[chess.Board]:
@@ -32,7 +32,9 @@ def some_boards(directory: Path, name: str, number: int, rng: random.Random) -> 
         side = rng.randrange(2)
         slot = rng.choice(phases) * layout.phase_size + rng.randrange(layout.phase_size)
         if table.value[side, slot] != NONE:
-            boards.append(board_of(layout, Side(side), Slot(slot)))
+            board = board_at(layout, side, slot)
+            assert board is not None
+            boards.append(board)
     return boards
 
 

@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 
 from tbgen.index import zeroing
-from tbgen.index.layout import Layout, Side, Slot, layout_of
-from tbgen.index.position import board_of
+from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import ArraySource
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.index.table import Table
@@ -32,6 +31,7 @@ from tbgen.score import NONE, GScore
 from tbgen.variant import Variant
 from tests.support.made_up_tables import Fresh, as_sources, made_up
 from tests.support.one_ply import folded, one_ply
+from tests.support.slots import board_at
 from tests.support.table_states import States
 
 TYPES = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
@@ -57,7 +57,7 @@ class Game:
         if self.table.value[side, slot] == NONE:
             return None
         layout = self.layouts(self.table.material)
-        return board_of(layout, Side(side), Slot(self.start + slot))
+        return board_at(layout, side, self.start + slot)
 
     def look_up(self, board: chess.Board, accrued: GScore | None) -> tuple[GScore, int]:
         """Value and depth of a board, solved or made up."""
