@@ -216,8 +216,3 @@ def _names(materials: Sequence[Material]) -> str:
     if len(names) > _NAMED:
         names = [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} others"]
     return enumerated(names)
-
-
-def _turned(found: Difference) -> int:
-    """Return how many positions have a value that the other side holds."""
-    return sum(count for pairs in found.sides for (r, wg), count in pairs.items() if r.white is not wg.white)

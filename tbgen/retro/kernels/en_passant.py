@@ -22,7 +22,7 @@ from tbgen.retro.kernels.resets import (
     NOWHERE,
     Exits,
     Turn,
-    fold,
+    keep_best_exit,
     room_for_exits,
     settle_moves,
 )
@@ -120,12 +120,12 @@ def _follow(
         return
     if phase.alive[other, word] & bit == ZERO:
         place = fresh.starts[other] + slot
-        fold(exits, at, side, fresh.value[place], fresh.depth[place])
+        keep_best_exit(exits, at, side, fresh.value[place], fresh.depth[place])
     elif phase.score_resets and attacker.inner_sets.caught[word] & bit:
         node = other * frame.words * 64 + slot
-        fold(exits, at, side, attacker.results.value[node], attacker.results.depth[node])
+        keep_best_exit(exits, at, side, attacker.results.value[node], attacker.results.depth[node])
     else:
-        fold(exits, at, side, own, int64(0))
+        keep_best_exit(exits, at, side, own, int64(0))
 
 
 @inlined

@@ -76,7 +76,7 @@ def room_for_exits(size: int) -> Exits:
 
 
 @inlined
-def fold(exits: Exits, node: int, side: int, value: int, depth: int) -> None:
+def keep_best_exit(exits: Exits, node: int, side: int, value: int, depth: int) -> None:
     """Take one zeroing move into the best exit of its position."""
     if exits.nearest[node] != NO_EXIT:
         known = exits.value[node]
@@ -100,7 +100,7 @@ def _settle_bit(
     value = pool.value[slot]
     if swapped:
         value = np.uint8(255) - value
-    fold(exits, node, side, value, pool.depth[slot])
+    keep_best_exit(exits, node, side, value, pool.depth[slot])
 
 
 @kernel
@@ -304,7 +304,7 @@ def _pawn_moves(frame: Frame, pool: Pool, exits: Exits, turn: Turn, pawn: int) -
 
 @kernel
 def _zeroing_moves(frame: Frame, pool: Pool, exits: Exits, turn: Turn) -> None:
-    """Count all zeroing moves of the word and fold them into the exits."""
+    """Count all zeroing moves of the word and keep the best as exits."""
     for man in range(frame.scalars):
         if frame.colours[man] == turn.side:
             _captures_by_scalar(frame, pool, exits, turn, man)
@@ -346,7 +346,7 @@ def _rank_words(
 @jit
 def rank_and_exits(frame: Frame, pool: Pool, exits: Exits, phase: Phase, start: int, stop: int) -> None:
     """Count the legal moves of every position of the words ``start`` to ``stop`` - 1, quiet ones apart too,
-    and fold the zeroing ones into ``exits``."""
+    and keep the best zeroing ones in ``exits``."""
     squares = np.empty(frame.scalars, np.int64)
     men = Men(np.zeros(6, np.int64), frame.pawns.copy(), np.empty(6, np.int64))
     _rank_words(frame, pool, exits, phase, squares, men, start, stop)
