@@ -308,8 +308,8 @@ def compare(material: Material, args: argparse.Namespace, find: Finder, progress
         progress.show(f"{material}: {done:,} of {len(batch):,} positions")
     progress.clear()
     mates = int(np.count_nonzero(batch.verdict))
-    passing = int(np.count_nonzero(batch.ep_square >= 0))
-    notes = f", {passing:,} of them en passant" * (passing > 0) + ", depths compared" * batch.with_mates
+    en_passant = int(np.count_nonzero(batch.ep_square >= 0))
+    notes = f", {en_passant:,} of them en passant" * (en_passant > 0) + ", depths compared" * batch.with_mates
     print(
         f"{material!s:6} {len(batch):8,} positions, {mates:8,} mates, {len(found)} differ"
         f" ({duration(time.perf_counter() - begun)}){notes}",

@@ -73,7 +73,7 @@ def plain_boards(draw: st.DrawFn, materials: list[Material]) -> chess.Board:
 
 
 @st.composite
-def passing_boards(draw: st.DrawFn) -> chess.Board:
+def en_passant_boards(draw: st.DrawFn) -> chess.Board:
     """Legal positions of KPvKP with an en passant right."""
     turn, file = draw(st.booleans()), draw(st.integers(0, 7))
     victim = chess.square(file, 4 if turn else 3)
@@ -92,7 +92,7 @@ def passing_boards(draw: st.DrawFn) -> chess.Board:
 
 
 def all_boards(materials: list[Material] = MATERIALS) -> st.SearchStrategy[chess.Board]:
-    return plain_boards(materials) | passing_boards()
+    return plain_boards(materials) | en_passant_boards()
 
 
 accrued_scores = st.none() | st.builds(GScore, st.integers(2, 30), st.booleans())

@@ -121,7 +121,7 @@ def test_four_men_agree_with_syzygy(tables: Path, published_dir: Path) -> None:
 def random_board(rng: random.Random, name: str) -> chess.Board:
     """A legal position in either colouring; of KPvKP, every other one with an en passant right."""
     white, black = name.split("v")
-    passing = name == "KPvKP" and rng.random() < 0.5
+    en_passant = name == "KPvKP" and rng.random() < 0.5
     while True:
         board = chess.Board(None)
         board.turn = rng.random() < 0.5
@@ -129,7 +129,7 @@ def random_board(rng: random.Random, name: str) -> chess.Board:
             board.set_piece_at(square, chess.Piece.from_symbol(man))
         if board.pawns & (chess.BB_RANK_1 | chess.BB_RANK_8) or board.was_into_check():
             continue
-        if passing:
+        if en_passant:
             pushed = board.pieces(chess.PAWN, not board.turn).pop()
             board.ep_square = pushed + 8 if board.turn else pushed - 8
             if pushed >> 3 != (4 if board.turn else 3) or not board.has_legal_en_passant():

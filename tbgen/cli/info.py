@@ -128,8 +128,8 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
             yield ""
         white, black = info.positions
         yield f"{info.material}  ({info.path}, {size_text(info.bytes)})"
-        passing = f", {info.ep_positions:,} en passant" if info.ep_positions else ""
-        yield f"positions      {white:,} White to move, {black:,} Black to move{passing}"
+        en_passant = f", {info.ep_positions:,} en passant" if info.ep_positions else ""
+        yield f"positions      {white:,} White to move, {black:,} Black to move{en_passant}"
         if info.variant.resets:
             runs = f"{info.runs:,}" if info.stores_accrued else "left out, worked out on demand"
             yield f"accrued runs   {runs}"

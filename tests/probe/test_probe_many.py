@@ -74,7 +74,7 @@ def random_board(rng: random.Random, material: Material) -> chess.Board:
             return board
 
 
-def passing_board(rng: random.Random) -> chess.Board:
+def en_passant_board(rng: random.Random) -> chess.Board:
     """A valid position of KPvKP with two pawns side by side, one of which has just passed."""
     while True:
         board = random_board(rng, KPVKP)
@@ -122,7 +122,7 @@ def moves_of(
 def test_many_are_as_one_by_one(tablebase: Tablebase) -> None:
     boards, scores = random_questions(1, 6000, all_materials(4))
     rng = random.Random(1)
-    boards[::200] = [passing_board(rng) for _ in boards[::200]]
+    boards[::200] = [en_passant_board(rng) for _ in boards[::200]]
     assert sum(board.has_legal_en_passant() for board in boards) > 20
     one = [probed(tablebase, *question) for question in zip(boards, scores, strict=True)]
     many = list(tablebase.probe_many(boards, scores))
@@ -243,7 +243,7 @@ def test_mobility_and_notation_are_those_of_python_chess(tablebase: Tablebase) -
         checks[board.checkers().mask.bit_count()] += 1
     assert min(checks[0], checks[1], checks[2]) > 20
     for _ in range(50):
-        board = passing_board(rng)
+        board = en_passant_board(rng)
         assert mobility(board) == (board.legal_moves.count(), board.is_check()), board.fen()
     wide = [Material.parse(name) for name in ("KQQvK", "KNNvK", "KRRvK", "KBBvK", "KPPvK", "KPvKP", "KQPvK")]
     promoted = 0

@@ -180,7 +180,7 @@ def test_threads_and_progress(three_men: Path) -> None:
 
 def numbers(scanned: TableCounts) -> list[object]:
     arrays = (scanned.counts, scanned.symmetric, scanned.king, scanned.states, scanned.states_symmetric)
-    return [*(array.tobytes() for array in arrays), scanned.longest, scanned.longest_passing]
+    return [*(array.tobytes() for array in arrays), scanned.longest, scanned.longest_en_passant]
 
 
 # What the reference solver found

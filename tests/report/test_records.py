@@ -89,18 +89,18 @@ def test_known_positions(three_men: Path) -> None:
 def test_en_passant_positions_take_part(tables: Path) -> None:
     """No position of KPvKP without the right takes as long to some of its values."""
     scanned = count_table(tables, Material.parse("KPvKP"), Variant.R_MOBILITY)
-    passing = [record for record in records_of(scanned) if chess.Board(record.fen).ep_square is not None]
+    en_passant = [record for record in records_of(scanned) if chess.Board(record.fen).ep_square is not None]
     with open_tablebase(tables) as base:
         for record in records_of(scanned):
             result = base.probe(chess.Board(record.fen))
             assert (result.value, result.depth) == (record.value, record.depth)
-        for record in passing:
+        for record in en_passant:
             full = with_line(record, base)
             assert full.verified
             assert chess.Board(record.fen).has_legal_en_passant()
             assert_pgn(full)
     counts = scanned.counts.sum(axis=(0, 1))
-    for record in passing:
+    for record in en_passant:
         assert counts[record.value.code, record.depth] == 0
 
 

@@ -163,24 +163,24 @@ def solve_placement(fen: str, fresh_of: Callable[[chess.Board], Fresh]) -> Game:
 
 
 @pytest.fixture(scope="module")
-def passing() -> Game:
+def en_passant() -> Game:
     """A pawn placement with an en passant right; the positions after a reset have made-up values."""
     return solve_placement("8/8/8/3pP3/8/8/8/k1K5 w - d6 0 1", made_up)
 
 
-def test_a_pawn_placement_with_en_passant_is_proved(passing: Game) -> None:
-    rights = {key for key, position in passing.positions.items() if position.right}
+def test_a_pawn_placement_with_en_passant_is_proved(en_passant: Game) -> None:
+    rights = {key for key, position in en_passant.positions.items() if position.right}
     assert len(rights) > 2500
-    assert certify_game(passing) == len(passing.values) > 150_000
-    assert sum(key in rights for key, _ in passing.values) == len(rights)
+    assert certify_game(en_passant) == len(en_passant.values) > 150_000
+    assert sum(key in rights for key, _ in en_passant.values) == len(rights)
 
 
-def test_an_en_passant_capture_counts_in_the_score(passing: Game) -> None:
+def test_an_en_passant_capture_counts_in_the_score(en_passant: Game) -> None:
     board = chess.Board("8/8/8/3pP3/8/8/8/k1K5 w - d6 0 1")
     plain = chess.Board("8/8/8/3pP3/8/8/8/k1K5 w - - 0 1")
-    with_right, without = (passing.positions[key_of(each)] for each in (board, plain))
+    with_right, without = (en_passant.positions[key_of(each)] for each in (board, plain))
     assert with_right.rank == without.rank + 2
-    assert passing.state(board, code("G1.0")) == passing.fresh(board)
+    assert en_passant.state(board, code("G1.0")) == en_passant.fresh(board)
 
 
 def test_a_right_without_a_legal_capture_is_none() -> None:
@@ -188,15 +188,15 @@ def test_a_right_without_a_legal_capture_is_none() -> None:
     assert key_of(pinned) == key_of(chess.Board("8/8/8/K2pP2r/8/8/8/7k w - - 0 1"))
 
 
-def test_the_certificate_of_a_game_finds_a_wrong_entry(passing: Game) -> None:
+def test_the_certificate_of_a_game_finds_a_wrong_entry(en_passant: Game) -> None:
     chance = random.Random(2)
-    for state in chance.sample(list(passing.values), 2000):
-        value, depth = passing.values[state]
+    for state in chance.sample(list(en_passant.values), 2000):
+        value, depth = en_passant.values[state]
         for wrong in ((value, depth + 1), (value - 1 if value > 128 else value + 1, depth)):
-            passing.values[state] = wrong
+            en_passant.values[state] = wrong
             with pytest.raises(AssertionError, match=r"\([abcd]\)"):
-                certify_state(passing, *state)
-        passing.values[state] = value, depth
+                certify_state(en_passant, *state)
+        en_passant.values[state] = value, depth
 
 
 @pytest.mark.slow

@@ -146,7 +146,7 @@ def tablebase(tables: Path) -> Iterator[Tablebase]:
         yield tablebase
 
 
-def passing_boards(turn: chess.Color) -> list[chess.Board]:
+def en_passant_boards(turn: chess.Color) -> list[chess.Board]:
     """All boards of KPvKP on which that side may capture en passant."""
     found: list[chess.Board] = []
     for passed in range(40, 48) if turn else range(16, 24):
@@ -164,7 +164,7 @@ def passing_boards(turn: chess.Color) -> list[chess.Board]:
 @pytest.mark.parametrize("turn", chess.COLORS)
 @pytest.mark.parametrize("in_check", [True, False])
 def test_en_passant_follows_from_the_moves(turn: chess.Color, in_check: bool, tablebase: Tablebase) -> None:
-    boards = [board for board in passing_boards(turn) if board.is_check() == in_check]
+    boards = [board for board in en_passant_boards(turn) if board.is_check() == in_check]
     assert len(boards) == (1356 if in_check else 42_430)
     for board in random.Random(turn).sample(boards, 400):
         result = tablebase.probe(board)

@@ -113,7 +113,7 @@ def test_what_ends_the_game_is_the_same_in_both_games(material: Material, whole_
 
 
 def test_values_and_depths_follow_from_the_moves(tablebase: Tablebase) -> None:
-    passing = changed = 0
+    en_passant = changed = 0
     for board, accrued in islice(starts("one ply"), 1500):
         result = tablebase.probe(board, accrued)
         look_up = by_probing(tablebase)
@@ -122,9 +122,9 @@ def test_values_and_depths_follow_from_the_moves(tablebase: Tablebase) -> None:
             accrued,
         )
         assert result.accrued == folded(board, accrued, Variant.WHOLE_GAME)
-        passing += board.has_legal_en_passant()
+        en_passant += board.has_legal_en_passant()
         changed += accrued is not None and result.value != tablebase.probe(board).value
-    assert passing > 20
+    assert en_passant > 20
     assert changed > 50
 
 

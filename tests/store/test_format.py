@@ -87,8 +87,8 @@ def look_up(
     if "v".join(sides) != name:
         assert "v".join(sides[::-1]) == name
         swapped = None if accrued is None else 255 - accrued
-        passing = None if ep_square is None else ep_square ^ 56
-        value, depth = look_up(file, swap_colours(men), not white, 255 - own, swapped, passing)
+        en_passant = None if ep_square is None else ep_square ^ 56
+        value, depth = look_up(file, swap_colours(men), not white, 255 - own, swapped, en_passant)
         return 255 - value, depth
     side = 0 if white else 1
     slot, mirrored = slot_of(file, men)
@@ -144,8 +144,8 @@ def agree(tables: Tablebase, file: h5py.File, board: chess.Board, accrued: GScor
     """Look a board up both ways."""
     men = [(piece.symbol(), square) for square, piece in board.piece_map().items()]
     own = GScore.of_board(board).code
-    passing = board.ep_square if board.has_legal_en_passant() else None
-    found = look_up(file, men, board.turn, own, None if accrued is None else accrued.code, passing)
+    en_passant = board.ep_square if board.has_legal_en_passant() else None
+    found = look_up(file, men, board.turn, own, None if accrued is None else accrued.code, en_passant)
     result = tables.probe(board, accrued)
     assert (result.value.code, result.depth) == found, (board.fen(), str(accrued))
 
@@ -180,7 +180,7 @@ def test_positions_of_real_tables(name: str, reference_dir: Path) -> None:
 
 @pytest.mark.parametrize("name", ["KNvK", "KQvKR", "KPvKP"])
 def test_whole_games(name: str, whole_game_tables: Path) -> None:
-    rng, passing = random.Random(name), 0
+    rng, en_passant = random.Random(name), 0
     white, black = name.split("v")
     with (
         h5py.File(table_path(whole_game_tables, name, Variant.WHOLE_GAME), locking=False) as file,
@@ -190,10 +190,10 @@ def test_whole_games(name: str, whole_game_tables: Path) -> None:
             board = random_board(rng, *((white, black) if number % 2 else (black, white)))
             if name == "KPvKP" and number < 20:
                 board = en_passant_board(rng)
-            passing += board.has_legal_en_passant()
+            en_passant += board.has_legal_en_passant()
             for accrued in (None, *(GScore(rng.randrange(2, 18), rng.random() < 0.5) for _ in range(4))):
                 agree(tables, file, board, accrued)
-    assert passing == (20 if name == "KPvKP" else 0)
+    assert en_passant == (20 if name == "KPvKP" else 0)
 
 
 @pytest.mark.parametrize("name", ["KNvK", "KPvK"])

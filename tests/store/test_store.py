@@ -67,8 +67,8 @@ def test_single_look_ups_agree_with_the_arrays(name: str, tmp_path: Path) -> Non
                 assert file.accrued(Side(side), Slot(slot), Code(code)) == expected(code, own, fresh)
         for row, (phase, square) in enumerate(table.ep_config.tolist()):
             for slot in (0, 17, table.layout.phase_size - 1):
-                passing = int(table.ep_value[row, slot]), int(table.ep_depth[row, slot])
-                assert file.en_passant(phase, square, slot) == passing
+                en_passant = int(table.ep_value[row, slot]), int(table.ep_depth[row, slot])
+                assert file.en_passant(phase, square, slot) == en_passant
         assert file.en_passant(4, 40, 0) == (NONE, 0)
 
 

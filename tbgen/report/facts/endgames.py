@@ -50,7 +50,7 @@ def _typical(scanned: TableCounts, side: int) -> Typical:
     by_class = scanned.on_board()[side]
     everything = by_class.sum(axis=0)
     quiet = without_over(by_class[[0, LIKE_BISHOPS]].sum(axis=0)).sum(axis=1)
-    codes = np.flatnonzero(everything.any(axis=1) | scanned.passing[side].any(axis=1)).tolist()
+    codes = np.flatnonzero(everything.any(axis=1) | scanned.en_passant[side].any(axis=1)).tolist()
     mode = median = None
     if quiet.any():
         mode = GScore.from_code(int(np.argmax(quiet)))

@@ -24,7 +24,7 @@ from tbgen.score import GScore
 
 def records_of(scanned: TableCounts) -> list[Record]:
     """Return the longest position of every value of a table, best value for White first, without lines."""
-    counts = scanned.counts.sum(axis=(0, 1)) + scanned.passing.sum(axis=0)
+    counts = scanned.counts.sum(axis=(0, 1)) + scanned.en_passant.sum(axis=0)
     return [_record(scanned, code, counts[code]) for code in np.flatnonzero(counts.any(axis=1)).tolist()]
 
 
@@ -32,10 +32,10 @@ def _record(scanned: TableCounts, code: int, by_depth: Counts) -> Record:
     depth = int(np.flatnonzero(by_depth)[-1])
     board = None
     for side in (1, 0):  # the last one that is as long counts
-        passing = scanned.longest_passing.get((side, code), (-1, 0))
-        if passing[0] == depth:
-            row, within = divmod(passing[1], scanned.layout.phase_size)
-            board = en_passant_board(scanned.layout, *scanned.passing_rows[row], within)
+        en_passant = scanned.longest_en_passant.get((side, code), (-1, 0))
+        if en_passant[0] == depth:
+            row, within = divmod(en_passant[1], scanned.layout.phase_size)
+            board = en_passant_board(scanned.layout, *scanned.en_passant_rows[row], within)
         plain = scanned.longest.get((ANY, side, code), (-1, 0))
         if plain[0] == depth:
             board = board_of(scanned.layout, Side(side), Slot(plain[1]))

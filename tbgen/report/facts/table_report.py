@@ -65,7 +65,7 @@ def distribution(scanned: TableCounts) -> Distribution:
     board, canonical = scanned.on_board().sum(axis=1), scanned.counts.sum(axis=1)
     pairs = [
         (by_score(table[0].sum(axis=1)), by_score(table[1].sum(axis=1)))
-        for table in (board, canonical, scanned.passing)
+        for table in (board, canonical, scanned.en_passant)
     ]
     return Distribution(pairs[0], pairs[1], pairs[2], (_depths(board[0]), _depths(board[1])))
 

@@ -69,7 +69,7 @@ def count_table(
         total, *others = (finished.result() for finished in parts)
         for other in others:
             total.merge(other)
-        _scan_passing(source, total)
+        _scan_en_passant(source, total)
     return total
 
 
@@ -157,17 +157,17 @@ def _scan_accrued(
                 ].sum()
 
 
-def _scan_passing(source: TableSource, found: TableCounts) -> None:
+def _scan_en_passant(source: TableSource, found: TableCounts) -> None:
     depths = found.counts.shape[-1]
-    for row, (_, square) in enumerate(found.passing_rows):
-        value, depth = source.passing_row(row)
+    for row, (_, square) in enumerate(found.en_passant_rows):
+        value, depth = source.en_passant_row(row)
         side = 1 if square < 32 else 0
         key = value.astype(np.int64) * depths + depth
-        _add(found.passing[side], *_counted(key, depths))
+        _add(found.en_passant[side], *_counted(key, depths))
         for key_of_code, code in _deepest(key, depths):
             place = row * source.info.phase_size + int(np.argmax(key == key_of_code))
             longest = (key_of_code % depths, place)
-            found.longest_passing[side, code] = better(found.longest_passing.get((side, code)), longest)
+            found.longest_en_passant[side, code] = better(found.longest_en_passant.get((side, code)), longest)
 
 
 def _deepest(keys: NDArray[np.int64], depths: int) -> list[tuple[int, int]]:

@@ -74,12 +74,12 @@ class TableSource:
             schema.DEPTH, side, start, size, np.uint16
         )
 
-    def passing(self) -> list[tuple[int, int]]:
+    def en_passant_rows(self) -> list[tuple[int, int]]:
         """Return pawn placement and target square of every row of en passant positions."""
         rows = self._guard(self._arrays[schema.EP_CONFIG].read).tolist()
         return [(phase, square) for phase, square in rows]
 
-    def passing_row(self, row: int) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+    def en_passant_row(self, row: int) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         """Return value codes and depths of the positions of one such row, as many as slots of a placement."""
         size = self.info.phase_size
         return self._part(schema.EP_VALUE, row, 0, size), self._part(schema.EP_DEPTH, row, 0, size, np.uint16)

@@ -40,7 +40,7 @@ class TableCounts:
     """Shape (2 sides, classes, 256 codes, depths): positions up to symmetry."""
     symmetric: Counts
     """The same, of positions that a board symmetry maps onto themselves."""
-    passing: Counts
+    en_passant: Counts
     """Shape (2 sides, 256, depths): en passant positions up to symmetry."""
     king: Counts
     """Shape (2 sides, 64, 256): positions up to symmetry by the square of Black's king."""
@@ -48,11 +48,11 @@ class TableCounts:
     states: Counts
     """Shape (2 sides, 2 holders, columns of :mod:`tbgen.report.scan.accrued`), up to symmetry."""
     states_symmetric: Counts
-    passing_rows: list[tuple[int, int]]
+    en_passant_rows: list[tuple[int, int]]
     """Pawn placement and target square of the rows of en passant positions."""
     longest: dict[tuple[int, int, int], Found] = field(default_factory=dict)
     """By kind, side and code: depth and slot."""
-    longest_passing: dict[tuple[int, int], Found] = field(default_factory=dict)
+    longest_en_passant: dict[tuple[int, int], Found] = field(default_factory=dict)
     """By side and code: depth, and row times phase size plus slot within the phase."""
 
     @classmethod
@@ -64,12 +64,12 @@ class TableCounts:
             source.layout,
             counts=np.zeros((2, CLASSES, 256, depths), np.int64),
             symmetric=np.zeros((2, CLASSES, 256, depths), np.int64),
-            passing=np.zeros((2, 256, depths), np.int64),
+            en_passant=np.zeros((2, 256, depths), np.int64),
             king=np.zeros((2, 64, 256), np.int64),
             king_symmetric=np.zeros((2, 64, 256), np.int64),
             states=accrued.empty(),
             states_symmetric=accrued.empty(),
-            passing_rows=source.passing(),
+            en_passant_rows=source.en_passant_rows(),
         )
 
     @property
@@ -103,14 +103,14 @@ class TableCounts:
     def merge(self, other: TableCounts) -> None:
         """Add another part of the same table."""
         for name in (
-            *("counts", "symmetric", "passing", "king", "king_symmetric", "states", "states_symmetric"),
+            *("counts", "symmetric", "en_passant", "king", "king_symmetric", "states", "states_symmetric"),
         ):
             mine = getattr(self, name)
             mine += getattr(other, name)
         for key, found in other.longest.items():
             self.longest[key] = better(self.longest.get(key), found)
-        for place, found in other.longest_passing.items():
-            self.longest_passing[place] = better(self.longest_passing.get(place), found)
+        for place, found in other.longest_en_passant.items():
+            self.longest_en_passant[place] = better(self.longest_en_passant.get(place), found)
 
 
 def better(one: Found | None, other: Found) -> Found:

@@ -139,7 +139,7 @@ class Site:
             has_pgn=bool(games),
             sprites=sprites(),
             values=filters.all_values([*own.board, *own.en_passant]),
-            passing=sum(sum(counts.values()) for counts in own.en_passant),
+            en_passant=sum(sum(counts.values()) for counts in own.en_passant),
             outcomes=[filters.outcomes(own.outcomes(side)) for side in (0, 1)],
             groups=VALUE_GROUPS,
             depths=list(_depth_rows(own)),
