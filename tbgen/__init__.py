@@ -59,7 +59,7 @@ For research and training all positions of a table are there as arrays, chosen b
 (36, 'KkB', [2, 6, 4], '8/8/8/8/8/8/8/2K1B1k1 w - - 0 1')
 >>> tables.close()
 
-All errors raised on purpose are of the class ``TbgenError``: one sentence that says what to do. Missing
+Bad input and bad files raise a ``TbgenError``: one sentence that says what to do. Missing
 tables raise a ``MissingTableError``, where ``tables.get`` returns None. Documentation: README.md and docs/.
 """
 

@@ -79,7 +79,7 @@ class GScore:
     def __init__(self, rank: SupportsIndex, white: bool) -> None: ...
 
     def __init__(self, rank: str | SupportsIndex, white: bool | None = None) -> None:
-        if type(rank) is not int or white is None:
+        if type(rank) is not int or type(white) is not bool:
             rank, white = _rank_and_holder(rank, white)
         if not 0 <= rank <= MAX_RANK:
             raise UsageError(f"a G-score lies between G0.0 and G{MAX_RANK / 2}, and rank {rank} does not")
@@ -170,6 +170,8 @@ class GScore:
 def _rank_and_holder(given: str | SupportsIndex, white: bool | None) -> tuple[int, bool]:
     """Return rank and holder of a score that is given as text, or with numbers as those of numpy."""
     if white is not None:
+        if white not in (True, False):
+            raise TypeError(f"the holder of a G-score cannot be {white!r}: expected True for White, or False")
         try:
             return index(given), bool(white)  # type: ignore[arg-type]
         except TypeError:

@@ -79,7 +79,7 @@ class Scheme(Enum):
 class Points(NamedTuple):
     """What a result is worth to each side; together always 1.
 
-    These are floating-point numbers: from G27.0 on they no longer tell exponential points from a half each.
+    These are floating-point numbers: from G26.5 on they no longer tell exponential points from a half each.
     :meth:`Scoring.lead` is exact.
     """
 

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tbgen.generator import build
 from tbgen.material import all_materials
@@ -21,6 +22,10 @@ from tests.support.shared import PLACE
 os.environ.pop(
     "COLUMNS", None
 )  # pytest-xdist sets it, and text would be as wide as the terminal of who runs the tests
+
+
+settings.register_profile("tbgen", deadline=None)  # a slow machine is no failure
+settings.load_profile("tbgen")
 
 
 def pytest_configure(config: pytest.Config) -> None:

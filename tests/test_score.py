@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import chess
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -140,6 +141,12 @@ def test_arguments_of_another_kind(arguments: tuple[Any, ...], sentence: str) ->
         GScore(*arguments)
     with pytest.raises(TypeError, match="not read from float: expected text such as"):
         GScore.parse(3.5)  # type: ignore[arg-type]
+    holders: tuple[Any, ...] = ("black", "w", 2)
+    for holder in holders:
+        with pytest.raises(TypeError, match=r"the holder of a G-score cannot be .*: expected True for White"):
+            GScore(7, holder)
+    truth: Any = np.True_
+    assert GScore(7, truth) == GScore(7, True)
     with pytest.raises(TypeError, match="cannot be made from float: expected text such as"):
         points(3.5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="a material cannot be read from int: expected text such as KBNvK"):

@@ -163,7 +163,7 @@ def test_no_exponential_points_are_lost(value: GScore) -> None:
     """Also where the points themselves are a half each as floating-point numbers."""
     lead = EXPONENTIAL.lead(value)
     assert lead == Fraction(1 if value.white else -1, 2**value.rank)
-    assert points("G27.0") == (0.5, 0.5)
+    assert points("G26.0") != (0.5, 0.5) == points("G26.5")
     assert EXPONENTIAL.document(GScore.parse("-G8.5"))["white"] == 0.5 - 0.5**18
 
 

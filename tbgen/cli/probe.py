@@ -132,28 +132,34 @@ def run(arguments: argparse.Namespace) -> int:
 def positions_of(words: Sequence[str]) -> list[str]:
     """Return the positions that the words of a command line name.
 
-    A word with a slash begins the next one.
+    A word with a slash begins the next one, and one with a space, which was quoted, stands alone.
 
     >>> positions_of(["8/8/8/4KBk1/8/8/8/8", "b", "-", "-", "8/8/8/2K3k1/8/8/8/8 w - - 0 1"])
     ['8/8/8/4KBk1/8/8/8/8 b - -', '8/8/8/2K3k1/8/8/8/8 w - - 0 1']
     """
     texts: list[str] = []
+    whole = True
     for word in words:
-        if texts and "/" not in word:
-            texts[-1] += f" {word}"
-        else:
+        quoted = " " in word.strip()
+        if whole or quoted or "/" in word:
             texts.append(word)
+            whole = quoted
+        else:
+            texts[-1] += f" {word}"
     return texts
 
 
 def _print(texts: list[str], answers: list[Answer | TbgenError]) -> None:
-    """Print answers on stdout under their positions, if they are several, and errors on stderr."""
-    for number, (text, answer) in enumerate(zip(texts, answers, strict=True)):
+    """Print answers on stdout and errors on stderr, both with their positions if these are several."""
+    gap = ""
+    for text, answer in zip(texts, answers, strict=True):
+        name = " ".join(text.split())
         if isinstance(answer, TbgenError):
-            say(f"tbgen: {answer}")
+            say(f"tbgen: {name}: {answer}" if len(texts) > 1 else f"tbgen: {answer}")
             continue
         if len(texts) > 1:
-            print("\n" * (number > 0) + " ".join(text.split()))
+            print(f"{gap}{name}")
+            gap = "\n"
         print("\n".join(answer.text()))
 
 

@@ -143,9 +143,15 @@ class PositionTable:
 
         The same seed gives the same sample.
 
-        :raises UsageError: if there are fewer.
+        :raises UsageError: if there are fewer, or a number is negative.
+        :raises TypeError: if an argument is of another type.
         :raises DamagedTableError: if the file cannot be read.
         """
+        for what, number in (("count", count), ("seed", seed)):
+            if not isinstance(number, int | np.integer):
+                raise TypeError(f"the {what} cannot be {type(number).__name__}: expected a whole number")
+            if number < 0:
+                raise UsageError(f"the {what} is {number}: expected 0 or more")
         chosen, generator = _Choice(value, depth), np.random.default_rng(seed)
         starts = list(self._starts(side))
         there = [len(self._block(*start, chosen)) for start in starts]
@@ -190,6 +196,10 @@ class PositionTable:
         return slots_of(self.layout, squares)
 
     def _starts(self, side: chess.Color | None) -> Iterator[tuple[int, int]]:
+        if not isinstance(side, bool | np.bool_ | None):  # 0 would be Black here, and is White in tables
+            raise TypeError(
+                f"the side cannot be {side!r}: expected chess.WHITE, chess.BLACK, or None for both"
+            )
         for mover in (0, 1) if side is None else (0 if side else 1,):
             for start in range(0, self.layout.size, BLOCK_SLOTS):
                 yield mover, start
@@ -221,12 +231,14 @@ class _Choice:
         if value is None:
             self._codes[:] = True
         else:
-            for score in [value] if isinstance(value, GScore | str) else value:
+            for score in [value] if isinstance(value, GScore | str) else _several(value):
                 self._codes[(GScore.parse(score) if isinstance(score, str) else score).code] = True
         self._codes[NONE] = False
-        if depth is not None and not isinstance(depth, int | range):
+        if depth is not None and not isinstance(depth, int | np.integer | range):
             raise TypeError(f"the depth cannot be {type(depth).__name__}: expected plies, or a range of them")
-        self._depths = range(depth, depth + 1) if isinstance(depth, int) else depth
+        self._depths = (
+            depth if depth is None or isinstance(depth, range) else range(int(depth), int(depth) + 1)
+        )
 
     def mask(self, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> NDArray[np.bool_]:
         """Tell which positions of a block are wanted."""
@@ -234,3 +246,18 @@ class _Choice:
         if self._depths is not None:
             wanted &= np.isin(depth, np.array(self._depths, np.int64))
         return wanted
+
+
+def _several(values: Iterable[GScore | str]) -> list[GScore | str]:
+    """Return values that are given together.
+
+    :raises TypeError: if they are something else.
+    """
+    try:
+        several = list(values)
+    except TypeError:
+        several = [values]  # type: ignore[list-item]
+    for value in several:
+        if not isinstance(value, GScore | str):
+            raise TypeError(f"a value cannot be {type(value).__name__}: expected a G-score or its text")
+    return several

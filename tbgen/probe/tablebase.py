@@ -1,5 +1,6 @@
 """Directories of tables, open for probing."""
 
+import os
 from collections.abc import Iterable, Iterator
 from functools import partial
 from os import PathLike
@@ -269,10 +270,15 @@ def open_tablebase(
     :param directories: where tables lie; the first one that has a table counts.
     :param cache_bytes: most bytes of decoded chunks to keep.
 
-    :raises UsageError: if a given directory is none, or there are no such rules.
+    :raises UsageError: if a directory that is given, or named by ``$TBGEN_DIR``, is none, or there are no
+        such rules.
     :raises TypeError: if a directory is no path.
     """
-    for directory in directories:
+    for directory in directories or (os.environ.get("TBGEN_DIR") or None,):
+        if not isinstance(directory, str | PathLike | None):
+            raise TypeError(
+                f"a directory cannot be {type(directory).__name__}: expected paths, one argument for each"
+            )
         if directory is not None and not Path(directory).is_dir():
-            raise UsageError(f"there is no directory {directory}: give those where tables lie")
+            raise UsageError(f"there is no directory {directory}: give those in which tables were built")
     return Tablebase(*directories, rules=rules, cache_bytes=cache_bytes)

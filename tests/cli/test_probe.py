@@ -146,17 +146,20 @@ def test_several_positions(words: list[str], capsys: pytest.CaptureFixture[str])
 
 def test_several_positions_of_which_some_are_bad(capsys: pytest.CaptureFixture[str]) -> None:
     """The others are answered, and the worst exit code is that of the command."""
-    fens = [KBK, "8/8/8/8 w", MISSING, BARE]
+    fens = [KBK, "bad", "8/8/8/8 w", MISSING, BARE]
     assert main(["probe", "--json", "--no-moves", *fens]) == 3
     output = capsys.readouterr()
     assert output.err == ""
     documents = json.loads(output.out)
     assert [document["fen"] for document in documents] == fens
-    assert [document.get("code") for document in documents] == [None, "bad_input", "missing_table", None]
+    assert [document.get("code") for document in documents] == [
+        *(None, "bad_input", "bad_input", "missing_table", None)
+    ]
     assert main(["probe", "--no-moves", *fens]) == 3
     output = capsys.readouterr()
     assert [line.split(",")[0] for line in output.out.splitlines() if " to move" in line] == ["KBvK", "KvK"]
-    assert [f"tbgen: {document['error']}" for document in documents[1:3]] == output.err.splitlines()
+    errors = [f"tbgen: {document['fen']}: {document['error']}" for document in documents[1:4]]
+    assert errors == output.err.splitlines()
     assert main(["probe", "--json", "--no-moves", KBK, "8/8/8/8 w"]) == 2
 
 

@@ -114,6 +114,22 @@ def test_what_is_refused(tablebase: Tablebase, tmp_path: Path) -> None:
     assert repr(table) == "<positions of KPvKP>"
     with pytest.raises(UsageError, match="not a G-score"):
         table.count(value="mate")
+    for side in ("black", "b", 0, 2):
+        with pytest.raises(
+            TypeError, match=r"the side cannot be .*: expected chess.WHITE, chess.BLACK, or None"
+        ):
+            table.count(side=side)
+    for value in (0, [0], 3.5):
+        with pytest.raises(TypeError, match=r"a value cannot be (int|float): expected a G-score or its text"):
+            table.count(value=value)
+    with pytest.raises(UsageError, match="the count is -1: expected 0 or more"):
+        table.sample(-1, seed=1)
+    with pytest.raises(UsageError, match="the seed is -1: expected 0 or more"):
+        table.sample(1, seed=-1)
+    with pytest.raises(TypeError, match="the count cannot be float: expected a whole number"):
+        table.sample(2.5, seed=1)
+    deepest = table.positions().depth.max()
+    assert len(table.positions(depth=deepest)) == table.count(depth=int(deepest)) > 0
     with pytest.raises(TypeError, match="the depth cannot be float: expected plies, or a range of them"):
         table.count(depth=3.5)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="one with an en passant right, and these are the others of KPvKP"):

@@ -176,16 +176,25 @@ def test_several_directories(reference_dir: Path, tmp_path: Path) -> None:
         assert tables.get("8/8/8/3K4/8/8/6k1/4Q3 b - - 0 1") is None
 
 
-def test_what_is_no_directory(tmp_path: Path) -> None:
+def test_what_is_no_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "file"
     path.touch()
     for given in (path, tmp_path / "nothing", str(path)):
         for directories in ((given,), (tmp_path, given)):
             with pytest.raises(UsageError) as caught:
                 open_tablebase(*directories)
-            assert str(caught.value) == f"there is no directory {given}: give those where tables lie"
-    with pytest.raises(TypeError):
+            assert (
+                str(caught.value) == f"there is no directory {given}: give those in which tables were built"
+            )
+    with pytest.raises(TypeError, match="a directory cannot be float: expected paths"):
         open_tablebase(3.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a directory cannot be list: expected paths, one argument for each"):
+        open_tablebase([tmp_path])  # type: ignore[arg-type]
+    monkeypatch.setenv("TBGEN_DIR", str(path))
+    with pytest.raises(UsageError, match="there is no directory"):
+        open_tablebase()
+    with open_tablebase(tmp_path) as tables:
+        assert tables.materials == []
 
 
 def test_the_room_of_the_cache(reference_dir: Path) -> None:
