@@ -132,7 +132,8 @@ def run(arguments: argparse.Namespace) -> int:
 def positions_of(words: Sequence[str]) -> list[str]:
     """Return the positions that the words of a command line name.
 
-    A word with a slash begins the next one, and one with a space, which was quoted, stands alone.
+    A word with a slash begins the next one; if it was quoted, which its spaces tell, nothing else belongs to
+    it.
 
     >>> positions_of(["8/8/8/4KBk1/8/8/8/8", "b", "-", "-", "8/8/8/2K3k1/8/8/8/8 w - - 0 1"])
     ['8/8/8/4KBk1/8/8/8/8 b - -', '8/8/8/2K3k1/8/8/8/8 w - - 0 1']
@@ -140,10 +141,9 @@ def positions_of(words: Sequence[str]) -> list[str]:
     texts: list[str] = []
     whole = True
     for word in words:
-        quoted = " " in word.strip()
-        if whole or quoted or "/" in word:
+        if whole or "/" in word:
             texts.append(word)
-            whole = quoted
+            whole = " " in word.strip()
         else:
             texts[-1] += f" {word}"
     return texts
