@@ -1,7 +1,5 @@
 """Numbers as readers want them: with nouns, as shares, sizes and times; and rows as CSV files want them."""
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -129,6 +127,9 @@ def csv_text(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     >>> csv_text(["name", "score", "points"], [["=1+1", "-G3.5", -0.25], ["a, b", None, 2]]).splitlines()
     ['name,score,points', "'=1+1,-G3.5,-0.25", '"a, b",,2']
     """
+    import csv  # not for those who want no CSV: every command needs this module
+    import io
+
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerows([_harmless(cell) for cell in row] for row in (head, *rows))
