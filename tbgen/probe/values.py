@@ -8,15 +8,17 @@ from threading import Lock
 from typing import Final
 
 from tbgen.errors import MissingTableError, TbgenError
-from tbgen.index.layout import Layout
+from tbgen.index.layout import Layout, layout_of
 from tbgen.material import Material
+from tbgen.probe.exits import TableExits
 from tbgen.probe.layers import Layers
 from tbgen.probe.states import Goal, State
+from tbgen.probe.zeroing import Place
 from tbgen.score import NONE, GScore
 from tbgen.signed import Signed, code_of, of_code, rank_of
 from tbgen.store.cache import ChunkCache
 from tbgen.store.format import default_directory, table_path
-from tbgen.store.reader import TableFile
+from tbgen.store.reader import Entry, TableFile
 from tbgen.variant import Variant
 
 _SLOT_BITS: Final = 48
@@ -70,27 +72,40 @@ class Values:
         score = position.score
         if position.terminal:
             return Goal(score, 0)
-        shape = position.shape
-        table = self.table(shape.material)
-        if position.ep_square >= 0:
-            phase, within = divmod(position.slot, shape.layout.phase_size)
-            code, depth = table.en_passant(phase, position.ep_square, within)
-        else:
-            code, depth = table.fresh(position.side, position.slot)
-            inherited = accrued != score and code != NONE and rank_of(accrued) <= rank_of(of_code(code))
-            if inherited and self._resets:
-                held = code_of(accrued, shape.swapped)
+        shape, side, slot, ep_square = position[:4]
+        code, depth = self.fresh(Place(shape.layout, side, slot, ep_square))
+        if rank_of(accrued) <= rank_of(of_code(code)):
+            if not self._resets:
+                return Goal(accrued, 0)
+            if accrued != score:
+                table, held = self.table(shape.material), code_of(accrued, shape.swapped)
                 if table.info.stores_accrued:
-                    code, depth = table.accrued(position.side, position.slot, held)
+                    code, depth = table.accrued(side, slot, held)
                 else:
-                    code, depth = self._layers.get(
-                        table, position.side, position.slot, GScore.from_code(held)
-                    )
-        if code == NONE:
-            raise table.damaged("it has no value for a legal position")
-        if not self._resets and rank_of(of_code(code)) >= rank_of(accrued):
-            return Goal(accrued, 0)
+                    code, depth = self._layers.get(table, side, slot, GScore.from_code(held))
+                if code == NONE:
+                    raise table.damaged("it has no value for a legal position")
         return Goal(of_code(code, shape.swapped), depth)
+
+    def fresh(self, place: Place) -> Entry:
+        """Return code of W and D in plies of a legal position, with the colours of its table.
+
+        Raises as :meth:`of` does.
+        """
+        layout, side, slot, ep_square = place
+        table = self.table(layout.material)
+        if ep_square < 0:
+            entry = table.fresh(side, slot)
+        else:
+            phase, within = divmod(slot, layout.phase_size)
+            entry = table.en_passant(phase, ep_square, within)
+        if entry[0] == NONE:
+            raise table.damaged("it has no value for a legal position")
+        return entry
+
+    def exits(self, material: Material) -> TableExits:
+        """Return what finds the exits of the positions of a table, whether it is there or not."""
+        return TableExits(layout_of(material), self.fresh)
 
     def of_many(self, states: Sequence[State | TbgenError]) -> list[Goal | TbgenError]:
         """Return what :meth:`of` does for each state, or else the error; errors among the states stay.

@@ -1,0 +1,115 @@
+"""Zeroing moves and exits: python-chess makes all legal moves, and the tables say what they lead to."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import chess
+import pytest
+
+from tbgen.errors import MissingTableError, UsageError
+from tbgen.index.exits import BestExit
+from tbgen.index.layout import SIDES, Layout, Side, Slot, layout_of
+from tbgen.index.position import board_of, locate, validate
+from tbgen.index.zeroing import en_passant_configs
+from tbgen.material import Material
+from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.probe.zeroing import zeroing_moves_of
+
+FOUR_MEN = ("KvK", "KRvKN", "KQvKQ", "KNPvK", "KPPvK", "KPvKP", "KRvKP")
+SWAPPING = ("KRvKN", "KQvKQ", "KPvKP", "KRvKP", "KRPvKR", "KBPvKP")
+"""After a capture or a promotion Black has the better men, and the table the colours the other way round."""
+FIVE_MEN = ("KQRvKR", "KBNvKN", "KRPvKR", "KPPvKP", "KBPvKP", "KPPPvK", "KQQPvK")
+
+
+@pytest.fixture(scope="module", params=["r", "wg"])
+def tablebase(request: pytest.FixtureRequest, whole_game_tables: Path) -> Iterator[Tablebase]:
+    """All tables of up to four men of one variant."""
+    with open_tablebase(whole_game_tables, rules=request.param) as tablebase:
+        yield tablebase
+
+
+def positions(layout: Layout, seed: str, count: int) -> Iterator[tuple[chess.Board, Side, Slot, int]]:
+    """Legal positions of any slots, canonical or not, some with an en passant right: board, side, slot and
+    en passant square."""
+    rng, rights = random.Random(seed), en_passant_configs(layout).tolist()
+    while count:
+        side, slot, ep_square = rng.choice(SIDES), Slot(rng.randrange(layout.size)), -1
+        if rights and rng.random() < 0.2:
+            phase, ep_square = rng.choice(rights)
+            side = SIDES[ep_square < 32]
+            slot = Slot(phase * layout.phase_size + slot % layout.phase_size)
+        try:
+            board = board_of(layout, side, slot, ep_square if ep_square >= 0 else None)
+            validate(board)
+        except (UsageError, ValueError):
+            continue
+        if ep_square < 0 or board.has_legal_en_passant():
+            yield board, side, slot, ep_square
+            count -= 1
+
+
+def zeroing(board: chess.Board, captures_only: bool) -> Iterator[chess.Board]:
+    """The positions that python-chess's zeroing moves lead to."""
+    for move in board.legal_moves:
+        if board.is_capture(move) or (board.is_zeroing(move) and not captures_only):
+            after = board.copy(stack=False)
+            after.push(move)
+            yield after
+
+
+@pytest.mark.parametrize("name", [*FOUR_MEN, *FIVE_MEN])
+def test_where_zeroing_moves_lead(name: str) -> None:
+    """All of them, and none besides: captures of pinned men, promotions, rights to capture en passant."""
+    layout = layout_of(Material.parse(name))
+    moves, seen = zeroing_moves_of(layout), Counter[str]()
+    for board, side, slot, ep_square in positions(layout, name, 800):
+        for captures_only in (False, True):
+            found, expected = Counter[object](), Counter[object]()
+            for place, swapped in moves.reached(side, slot, ep_square, captures_only=captures_only):
+                found[*place, swapped] += 1
+            for after in zeroing(board, captures_only):
+                to = locate(after)
+                expected[to.shape.layout, to.side, to.slot, to.ep_square, to.shape.swapped] += 1
+                seen["captures"] += after.occupied.bit_count() < board.occupied.bit_count()
+                seen["promotions"] += after.pawns.bit_count() < board.pawns.bit_count()
+                seen["swapped"] += to.shape.swapped
+                seen["rights"] += to.ep_square >= 0
+            assert found == expected, (board.fen(), captures_only)
+            seen["none"] += not found
+        seen["en passant"] += ep_square >= 0
+    assert seen["none"]
+    assert bool(seen["captures"]) == (name != "KvK")
+    assert seen["swapped"] or name not in SWAPPING
+    assert bool(seen["promotions"]) == bool(layout.pawns)
+    assert bool(seen["rights"]) == bool(seen["en passant"]) == bool(layout.white_pawns and layout.black_pawns)
+
+
+@pytest.mark.parametrize("name", FOUR_MEN)
+def test_exits_are_the_best_of_all_zeroing_moves(name: str, tablebase: Tablebase) -> None:
+    material, several = Material.parse(name), 0
+    layout = layout_of(material)
+    exits = tablebase._values.exits(material)
+    for board, side, slot, ep_square in positions(layout, f"exits of {name}", 300):
+        for captures_only in (False, True):
+            found = [tablebase.probe(after, "G26.5") for after in zeroing(board, captures_only)]
+            best = None
+            if found:
+                value = (max if board.turn else min)(result.value for result in found)
+                depths = [result.depth for result in found if result.value == value]
+                best = BestExit(value.code, min(depths), max(depths))
+                several += best.nearest < best.farthest
+            assert exits(side, slot, ep_square, captures_only=captures_only) == best, board.fen()
+    assert bool(several) == (name != "KvK")
+
+
+def test_a_table_that_an_exit_needs(tmp_path: Path) -> None:
+    layout = layout_of(Material.parse("KBvK"))
+    near = locate(chess.Board("8/8/8/3K4/8/8/6k1/6B1 b - - 0 1"))
+    away = locate(chess.Board("8/8/8/3K4/8/6k1/8/B7 b - - 0 1"))
+    with open_tablebase(tmp_path) as tables:
+        exits = tables._values.exits(layout.material)
+        assert exits(away.side, away.slot) is None
+        with pytest.raises(MissingTableError, match="tbgen build KvK "):
+            exits(near.side, near.slot)
