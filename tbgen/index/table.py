@@ -1,6 +1,7 @@
 """A table in memory: what the solver hands to the writer, and what bulk readers get back."""
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +17,37 @@ FRESH: Final = 128
 
 LAST_RUN: Final = 128
 """Added to the rank of a position's last run."""
+
+
+class AccruedForm(Enum):
+    """What a table holds of the values V(P, A) of accrued scores."""
+
+    NOTHING = "nothing"
+    RUNS = "runs"
+    """Values and depths, both sides to move: ``Table.run_mask`` and what belongs to it."""
+    FUNCTIONS = "functions"
+    """Values with Black to move, from which those with White to move follow: ``Table.functions``."""
+
+
+@dataclass(slots=True)
+class Functions:
+    """V(P, .) of every position with Black to move as a step function of A, without depths.
+
+    The entries of a function say from which A on V(P, A) is what: White's A by rising rank first, then
+    Black's. Before the first entry of a holder V(P, A) = A. Neighbours of one holder differ, and the first is
+    not ``NONE``. A function counts up to the rank from which V(P, A) = W(P) anyway: what it says beyond means
+    nothing. Function 0 has no entries; the others follow by falling frequency, then by their entries.
+    """
+
+    number: NDArray[np.uint32]
+    """Shape (size,): the function of every canonical legal slot with Black to move, 0 elsewhere."""
+    start: NDArray[np.int64]
+    """Shape (n + 1,): the entries of function k are ``start[k]`` to ``start[k + 1]`` - 1."""
+    accrued: NDArray[np.uint8]
+    """Shape (entries,): code of the A from which on the entry counts."""
+    value: NDArray[np.uint8]
+    """Shape (entries,): code of V(P, A), or ``NONE`` for A itself, or ``FRESH`` for W(P), never the
+    code of W(P)."""
 
 
 @dataclass(slots=True)
@@ -55,6 +87,8 @@ class Table:
     """Shape (n, phase_size): W of the positions with that en passant right, ``NONE`` elsewhere."""
     ep_depth: NDArray[np.uint16]
     """Shape (n, phase_size): D of the same."""
+    functions: Functions | None = None
+    """The accrued scores of a table that is to be packed, in place of runs."""
 
     @property
     def layout(self) -> Layout:
@@ -64,7 +98,14 @@ class Table:
     @property
     def stores_accrued(self) -> bool:
         """Whether the values of accrued scores are part of the table."""
-        return bool(self.run_mask.size)
+        return self.accrued_form is not AccruedForm.NOTHING
+
+    @property
+    def accrued_form(self) -> AccruedForm:
+        """What the table holds of the values of accrued scores."""
+        if self.functions is not None:
+            return AccruedForm.FUNCTIONS
+        return AccruedForm.RUNS if self.run_mask.size else AccruedForm.NOTHING
 
     @property
     def positions(self) -> tuple[int, int]:
@@ -106,16 +147,24 @@ class Table:
         :raises ValueError: if they do not.
         """
         size, n_ep, phase_size = self.layout.size, len(self.ep_config), self.layout.phase_size
+        has_runs = self.accrued_form is AccruedForm.RUNS
         expected: list[tuple[NDArray[Any], tuple[int, ...]]] = [
             (self.value, (2, size)),
             (self.depth, (2, size)),
-            (self.run_mask, (2, 2, size // 64 if self.stores_accrued else 0)),
+            (self.run_mask, (2, 2, size // 64 if has_runs else 0)),
             (self.run_value, self.run_rank.shape),
             (self.run_depth, self.run_rank.shape),
             (self.ep_config, (n_ep, 2)),
             (self.ep_value, (n_ep, phase_size)),
             (self.ep_depth, (n_ep, phase_size)),
         ]
+        if self.functions is not None:
+            entries = (int(self.functions.start[-1]),)
+            expected += [
+                (self.functions.number, (size,)),
+                (self.functions.accrued, entries),
+                (self.functions.value, entries),
+            ]
         runs = int(np.count_nonzero(self.run_rank & LAST_RUN))
         if runs != int(np.bitwise_count(self.run_mask).sum(dtype=np.int64)):
             raise ValueError(f"table {self.material}: the runs of {runs} slots do not fit the mask")

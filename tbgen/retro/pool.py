@@ -1,7 +1,7 @@
 """Filling the pool: which blocks of the sub-tables a group of phases needs, and getting them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,15 @@ from tbgen.retro.expansion import expand
 from tbgen.retro.kernels.targets import Pool, Targets
 from tbgen.score import NONE
 
-Map = Callable[[Callable[[Block], None], Iterable[Block]], Iterable[None]]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Map(Protocol):
+    """The built-in ``map``, or what spreads the work over threads."""
+
+    def __call__(self, function: Callable[[Item], Result], items: Iterable[Item], /) -> Iterable[Result]:
+        """Call a function on all items; what it returns comes in their order."""
 
 
 def _placement_rows(layout: Layout) -> NDArray[np.int32]:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise, product
@@ -14,24 +14,30 @@ from numpy.typing import NDArray
 
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import Source
-from tbgen.index.table import Table
+from tbgen.index.table import AccruedForm, Table
 from tbgen.index.zeroing import en_passant_configs, is_wide, phase_groups
 from tbgen.material import Material
+from tbgen.retro.functions import FunctionBook
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.layers import FIRST_LAYER, next_events, retire
 from tbgen.retro.kernels.phase import (
+    FUNCTIONS,
+    NOTHING,
+    RUNS,
     EnPassant,
+    Record,
     Workspace,
     count_moves,
+    empty_record,
     first_events,
     run_inner,
     run_outer,
     settle_rank,
     solve_layers,
 )
-from tbgen.retro.kernels.runs import Runs, empty_log, weave
+from tbgen.retro.kernels.runs import Runs, weave
 from tbgen.retro.kernels.sweep import MAX_DEPTH, Results
-from tbgen.retro.pool import PoolLoader
+from tbgen.retro.pool import Map, PoolLoader
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 from tbgen.score import MAX_CODED_RANK, NONE
 from tbgen.variant import Variant
@@ -67,6 +73,7 @@ def solve(
     progress: Progress | None = None,
     stages: Stages | None = None,
     wide: bool | None = None,
+    accrued: AccruedForm = AccruedForm.RUNS,
     max_runs: int | None = None,
 ) -> Table:
     """Solve the table of a material.
@@ -74,8 +81,8 @@ def solve(
     ``sources`` maps every successor material to its table of the same variant. ``wide`` says whether to
     put all threads on one phase after the other, rather than one thread on each phase; by default that
     depends on the phases' size.
-    With more than ``max_runs`` runs of accrued scores the table goes without any; in whole-game mobility
-    there are none.
+    ``accrued`` says what to keep of accrued scores. With more than ``max_runs`` runs the table goes without
+    any; in whole-game mobility there is nothing to keep.
 
     :raises ValueError: if ``wide`` is asked of a table with en passant positions.
     :raises OverflowError: if a value has no code or a depth no room; no material of five men comes near.
@@ -89,7 +96,9 @@ def solve(
     clock = time.perf_counter()
     loader = PoolLoader(layout, sources)
     stages.add("sub-tables", clock)
-    solver = _Solver(layout, loader, variant, threads, progress or (lambda *_: None), stages, max_runs)
+    solver = _Solver(layout, loader, variant, threads, progress or (lambda *_: None), stages)
+    if variant.resets and max_runs != 0:
+        solver.keep_accrued(accrued, max_runs)
     solver.run(wide)
     clock = time.perf_counter()
     table = solver.table()
@@ -108,12 +117,12 @@ class _Solver:
         threads: int,
         progress: Progress,
         stages: Stages,
-        max_runs: int | None,
     ) -> None:
         self.variant = variant
-        self.max_runs = max_runs if variant.resets else 0
-        self.keep_runs = self.max_runs != 0
+        self.keep = NOTHING
+        self.max_runs: int | None = None
         self.kept = 0
+        self.functions: FunctionBook | None = None
         self.layout, self.loader, self.stages, self.progress = layout, loader, stages, progress
         self.pool = loader.pool
         self.configs = en_passant_configs(layout)
@@ -122,6 +131,15 @@ class _Solver:
         self.threads = ThreadPoolExecutor(threads)
         self._lock = threading.Lock()
         self.width = threads
+
+    def keep_accrued(self, form: AccruedForm, max_runs: int | None) -> None:
+        """Say what to keep of accrued scores."""
+        self.max_runs = max_runs
+        if form is AccruedForm.RUNS:
+            self.keep = RUNS
+        elif form is AccruedForm.FUNCTIONS:
+            self.keep = FUNCTIONS
+            self.functions = FunctionBook(self.layout)
 
     def run(self, wide: bool) -> None:
         """Solve all phases; those with equally many pawn steps left are independent of each other."""
@@ -173,10 +191,12 @@ class _Solver:
             clock = self.stages.add("moves", clock)
             rows = np.flatnonzero(self.configs[:, 0] == phase)
             rights = EnPassant(rows, self.configs[rows, 1].astype(np.int64))
-            by_white, by_black, rank = solve_layers(workspace, self.pool, rights, starts, self.keep_runs)
-            self._keep(phase, [by_white, by_black])
+            *records, rank = solve_layers(
+                workspace, self.pool, rights, starts, self._records(phase), self.keep
+            )
             self.stages.add("layers", clock)
             self._check(workspace, int(rank))
+            self._keep(phase, workspace, records, wide=False)
         finally:
             idle.put(workspace)
 
@@ -196,8 +216,7 @@ class _Solver:
         self.canonical[phase] = workspace.phase.canonical
         clock = self.stages.add("moves", clock)
         events = _results(go(first_events, workspace, side) for side in both)
-        # Memory that is never written to is never taken from the system.
-        logs = [empty_log(self.layout.phase_size if self.keep_runs else 1) for _ in both]
+        records = list(self._records(phase))
         clock = self.stages.add("events", clock)
         rank = 0
         while True:
@@ -207,12 +226,12 @@ class _Solver:
                 break
             if rank >= FIRST_LAYER and self.variant.resets:
                 layers = [
-                    go(run_inner, workspace, fresh, side, rank, events[side], logs[side], self.keep_runs)
+                    go(run_inner, workspace, fresh, side, rank, events[side], records[side], self.keep)
                     for side in both
                 ]
-                logs = _results(layers)
-                if not self._room_for(sum(int(log.length[0]) for log in logs)):
-                    logs = [empty_log(1) for _ in both]
+                records = _results(layers)
+                if not self._room_for(sum(int(record.log.length[0]) for record in records)):
+                    records = list(self._records(phase))
             clock = self.stages.add("inner sweeps", clock)
             nodes = settle_rank(workspace, fresh, rank)
             events = _results(
@@ -221,26 +240,47 @@ class _Solver:
             clock = self.stages.add("settling", clock)
             self.progress("layer" if self.variant.resets else "rank", rank, 0)
             rank += 1
-        by_black, by_white = _results(go(weave, log, workspace.frame.words, fresh) for log in logs)
-        self._keep(phase, [by_white, by_black])
-        self.stages.add("weaving", clock)
         self._check(workspace, rank)
+        self._keep(phase, workspace, records, wide=True)
+        self.stages.add("accrued scores", clock)
         idle.put(workspace)
+
+    def _records(self, phase: int) -> tuple[Record, Record]:
+        """Empty records of the inner sweeps of both attackers, White's first: of Black's and of White's A."""
+        size = self.layout.phase_size
+        none = np.empty(0, np.uint32)
+        by_black, by_white = none, none
+        if self.functions is not None:
+            by_black, by_white = np.empty(size, np.uint32), self.functions.of_phase(phase)
+        return empty_record(self.keep, size, by_black), empty_record(self.keep, size, by_white)
 
     def _room_for(self, more: int) -> bool:
         """Whether so many runs more may be kept; if not, all are given up."""
-        if self.max_runs is not None and self.kept + more > self.max_runs:
-            self.keep_runs = False
+        if self.keep == RUNS and self.max_runs is not None and self.kept + more > self.max_runs:
+            self.keep = NOTHING
             self.runs_of.clear()
-        return self.keep_runs
+        return self.keep != NOTHING
 
-    def _keep(self, phase: int, runs: list[Runs]) -> None:
-        """Keep the runs of a phase, if the table has any."""
-        with self._lock:
-            more = sum(len(each.rank) for each in runs)
-            if self._room_for(more):
-                self.kept += more
-                self.runs_of[phase] = runs
+    def _keep(self, phase: int, workspace: Workspace, records: Sequence[Record], wide: bool) -> None:
+        """Keep the runs or functions of a solved phase."""
+        of_black, of_white = records
+        size, words = self.layout.phase_size, workspace.frame.words
+        run: Map = self.threads.map if wide else map
+        if self.functions is not None:
+            first = self.layout.size + phase * size
+            fresh = self.pool.value[first : first + size]
+            edges = np.linspace(0, words, (self.width if wide else 1) + 1).astype(int).tolist()
+            both = of_white.paths, of_black.paths
+            self.functions.add(workspace.phase, both, fresh, pairwise(edges), run)
+        elif self.keep == RUNS:
+            starts = np.array([phase * size, self.layout.size + phase * size])
+            solved = Results(self.pool.value, self.pool.depth, starts)
+            runs = list(run(lambda record: weave(record.log, words, solved), (of_white, of_black)))
+            with self._lock:
+                more = sum(len(each.rank) for each in runs)
+                if self._room_for(more):
+                    self.kept += more
+                    self.runs_of[phase] = runs
 
     def table(self) -> Table:
         """Put the results together; canonical slots only."""
@@ -258,7 +298,7 @@ class _Solver:
             _blank(value[side], depth[side], others.reshape(-1))
         for row, (phase, _) in enumerate(self.configs):
             _blank(ep_value[row], ep_depth[row], others[phase])
-        mask = np.zeros((2, 2, phases, layout.phase_size // 64 if self.keep_runs else 0), np.uint64)
+        mask = np.zeros((2, 2, phases, layout.phase_size // 64 if self.keep == RUNS else 0), np.uint64)
         parts: list[tuple[Runs, slice]] = []
         for holder, side, phase in product((0, 1), (0, 1), sorted(self.runs_of)):
             runs = self.runs_of[phase][holder]
@@ -269,7 +309,7 @@ class _Solver:
         run_depth = np.concatenate([np.empty(0, np.uint16), *(runs.depth[part] for runs, part in parts)])
         return Table(
             layout.material, self.variant, value, depth, mask.reshape(2, 2, -1), rank, run_value, run_depth,
-            self.configs, ep_value, ep_depth,
+            self.configs, ep_value, ep_depth, self.functions.finish() if self.functions else None,
         )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from typing import Final
 
 from tbgen.accelerate import mark_compiled
+from tbgen.index.table import AccruedForm
 from tbgen.material import Material
 from tbgen.retro.expansion import expand
 from tbgen.retro.solver import solve
@@ -16,6 +17,7 @@ def compile_kernels() -> None:
     """Compile every kernel by solving the smallest table both ways, then mark the cache."""
     smallest = Material.parse("KvK")
     for wide in (False, True):
+        solve(smallest, {}, Variant.R_MOBILITY, wide=wide, accrued=AccruedForm.FUNCTIONS)
         table = solve(smallest, {}, Variant.R_MOBILITY, wide=wide)
         expand(table.layout, 0, table.value, table.depth)
     mark_compiled(FAMILY)

@@ -8,6 +8,7 @@ from tbgen.retro.kernels.canonical import canonical_words
 from tbgen.retro.kernels.en_passant import prepare, resolve, room_for_right, side_with_right
 from tbgen.retro.kernels.events import exit_events
 from tbgen.retro.kernels.frame import Frame, Phase
+from tbgen.retro.kernels.functions import Names, Paths, follow_changes, no_paths
 from tbgen.retro.kernels.layers import (
     FIRST_LAYER,
     Attacker,
@@ -20,10 +21,22 @@ from tbgen.retro.kernels.layers import (
     trim,
 )
 from tbgen.retro.kernels.resets import Exits, rank_and_exits
-from tbgen.retro.kernels.runs import Log, Runs, empty_log, log_changes, weave
+from tbgen.retro.kernels.runs import Log, empty_log, log_changes
 from tbgen.retro.kernels.sweep import Results
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.update import Layer, limits, update
+
+NOTHING, RUNS, FUNCTIONS = range(3)
+"""What to keep of accrued scores."""
+
+
+class Record(NamedTuple):
+    """What is kept of the layers of one holder of A."""
+
+    log: Log
+    """For runs."""
+    paths: Paths
+    """For functions."""
 
 
 class Workspace(NamedTuple):
@@ -73,20 +86,30 @@ def run_outer(workspace: Workspace, fresh: Results, attacking: int, rank: int, e
 
 
 @jit
+def empty_record(keep: int, phase_size: int, of_slot: Names) -> Record:
+    """Return a record without entries; ``of_slot`` uint32 (phase size,) is to hold paths, if any."""
+    # Memory that is never written to is never taken from the system.
+    return Record(empty_log(phase_size if keep == RUNS else int64(1)), no_paths(of_slot))
+
+
+@jit
 def run_inner(
-    workspace: Workspace, fresh: Results, attacking: int, rank: int, events: Words, log: Log, keep: bool
-) -> Log:
-    """The inner sweep of one attacker, if it can bring anything new, and its changes logged if ``keep``;
-    returns the log."""
-    frame, phase = workspace.frame, workspace.phase
+    workspace: Workspace, fresh: Results, attacking: int, rank: int, events: Words, record: Record, keep: int
+) -> Record:
+    """The inner sweep of one attacker, if it can bring anything new; returns the record of it."""
     attacker = workspace.white if attacking == 0 else workspace.black
+    frame, phase = workspace.frame, workspace.phase
     room, steps = limits(phase)
     updated = update(Layer(frame, attacker, phase, workspace.exits, fresh, 255 - rank), rank, room, steps)
     if updated == 0:
-        return log
+        return record
     if updated < 0:
         inner(frame, attacker, rank, phase, events)
-    return log_changes(attacker, rank, phase, log) if keep else log
+    if keep == RUNS:
+        return Record(log_changes(attacker, rank, phase, record.log), record.paths)
+    if keep == FUNCTIONS:
+        return Record(record.log, follow_changes(attacker, rank, phase, record.paths))
+    return record
 
 
 @jit
@@ -100,19 +123,23 @@ def settle_rank(workspace: Workspace, fresh: Results, rank: int) -> tuple[Ints, 
 
 @jit
 def solve_layers(
-    workspace: Workspace, pool: Pool, en_passant: EnPassant, starts: Ints, keep: bool
-) -> tuple[Runs, Runs, int]:
+    workspace: Workspace,
+    pool: Pool,
+    en_passant: EnPassant,
+    starts: Ints,
+    records: tuple[Record, Record],
+    keep: int,
+) -> tuple[Record, Record, int]:
     """Solve a phase after ``count_moves``, both attackers in turn, its en passant positions included.
 
-    Fresh values and depths go to the pool at ``starts[side]`` (int64 (2,)) + slot. Returns (runs, runs,
-    rank): the runs of White's and of Black's accrued scores, none unless ``keep``, and the first rank without
-    a layer.
+    Fresh values and depths go to the pool at ``starts[side]`` (int64 (2,)) + slot. Returns the records of
+    White's and of Black's inner sweeps, and the first rank without a layer.
     """
     frame, phase = workspace.frame, workspace.phase
     fresh = Results(pool.value, pool.depth, starts)
     nodes = frame.words * 64
     events = [first_events(workspace, attacking) for attacking in range(2)]
-    logs = [empty_log(nodes if keep else int64(1)) for _ in range(2)]
+    of_white, of_black = records
     count = len(en_passant.rows)
     # numba cannot tell the type of an empty list, so there is one entry more.
     rights = [room_for_right(nodes) for _ in range(count + 1)]
@@ -124,10 +151,8 @@ def solve_layers(
             run_outer(workspace, fresh, attacking, rank, events[attacking])
         left = retire(phase, workspace.white, workspace.black)
         if left and rank >= FIRST_LAYER and phase.score_resets:
-            for attacking in range(2):
-                logs[attacking] = run_inner(
-                    workspace, fresh, attacking, rank, events[attacking], logs[attacking], keep
-                )
+            of_white = run_inner(workspace, fresh, int64(0), rank, events[0], of_white, keep)
+            of_black = run_inner(workspace, fresh, int64(1), rank, events[1], of_black, keep)
         for number in range(count):
             square = en_passant.squares[number]
             attacker = workspace.white if side_with_right(square) == 0 else workspace.black
@@ -140,5 +165,4 @@ def solve_layers(
         for attacking in range(2):
             events[attacking] = next_events(attacking, rank, phase, events[attacking], settled, fresh)
         rank += 1
-    by_black, by_white = [weave(log, frame.words, fresh) for log in logs]
-    return by_white, by_black, rank
+    return of_white, of_black, rank

@@ -70,23 +70,31 @@ def _open_states(attacker: Attacker, phase: Phase, side: int, word: int, rank: i
     return bits
 
 
+@inlined
+def changed_states(attacker: Attacker, phase: Phase, side: int, word: int, rank: int) -> tuple[Word, Word]:
+    """Return which states of a word the layer has assigned, and which differ from those of the layer before
+    in value or depth (there: A itself, at first). To be asked once per layer."""
+    alive = phase.alive[side, word]
+    if alive == ZERO:
+        return ZERO, ZERO
+    states = _open_states(attacker, phase, side, word, rank)
+    now = assigned(attacker, phase, side, word) & states
+    before = attacker.logged[side, word]
+    attacker.logged[side, word] = now
+    changed = attacker.inner_sets.changed[side, word]
+    return now, (now & (changed | ~before)) | (before & ~now & states)
+
+
 @jit
 def log_changes(attacker: Attacker, rank: int, phase: Phase, log: Log) -> Log:
-    """Log the states whose (value, depth) differ from those of the layer before (there: A itself, at first).
+    """Log the states whose (value, depth) differ from those of the layer before.
 
     Returns the log, which may have been moved to make room.
     """
-    words, changed = len(phase.canonical), attacker.inner_sets.changed
+    words = len(phase.canonical)
     for side in range(2):
         for word in range(words):
-            alive = phase.alive[side, word]
-            if alive == ZERO:
-                continue
-            states = _open_states(attacker, phase, side, word, rank)
-            now = assigned(attacker, phase, side, word) & states
-            before = attacker.logged[side, word]
-            attacker.logged[side, word] = now
-            bits = (now & (changed[side, word] | ~before)) | (before & ~now & states)
+            now, bits = changed_states(attacker, phase, side, word, rank)
             if bits == ZERO:
                 continue
             first = (side * words + word) * 64
