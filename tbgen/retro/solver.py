@@ -233,9 +233,9 @@ class _Solver:
                 if not self._room_for(sum(int(record.log.length[0]) for record in records)):
                     records = list(self._records(phase))
             clock = self.stages.add("inner sweeps", clock)
-            nodes = settle_rank(workspace, fresh, rank)
+            settle_rank(workspace, fresh, rank)
             events = _results(
-                go(next_events, side, rank, workspace.phase, events[side], nodes, fresh) for side in both
+                go(next_events, side, rank, workspace.phase, events[side], fresh) for side in both
             )
             clock = self.stages.add("settling", clock)
             self.progress("layer" if self.variant.resets else "rank", rank, 0)

@@ -80,6 +80,7 @@ def make_phase(words: int, score_resets: bool) -> Phase:
     return Phase(
         np.zeros((2, words), np.uint64),
         np.zeros((2, words), np.uint64),
+        np.zeros((2, words), np.uint64),
         np.zeros((2, words, SLICES), np.uint64),
         np.zeros(words, np.uint64),
         np.zeros((2, words, 8), np.uint64),

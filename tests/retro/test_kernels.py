@@ -19,7 +19,7 @@ from tbgen.retro.expansion import expand
 from tbgen.retro.geometry import BISHOP, BIT, KING, KNIGHT, QUEEN, ROOK
 from tbgen.retro.kernels.bits import ONE, Ints, Words, image, lowest, reach
 from tbgen.retro.kernels.canonical import canonical_words
-from tbgen.retro.kernels.events import event, event_key, event_node, is_settled, sort_events
+from tbgen.retro.kernels.events import Agenda, Events, Goals, events_of, merged, next_agenda, no_events
 from tbgen.retro.kernels.frame import Frame, legal_words
 from tbgen.retro.kernels.mobility import rank_at
 from tbgen.retro.kernels.moves import MAX_ORIGINS, Origins, origins
@@ -87,24 +87,6 @@ def count_origins(frame: Frame, target: Words, mover: int, each_move: bool, allo
                 while bits:
                     found[64 * out.word[number] + lowest(bits)] += 1
                     bits &= bits - ONE
-    return found
-
-
-@jit
-def events_of(attacking: int, value: Ints, time: Ints, settled: bool, node: Ints) -> Words:
-    found = np.empty(len(value), np.uint64)
-    for number in range(len(value)):
-        found[number] = event(attacking, value[number], time[number], settled, node[number])
-    return found
-
-
-@jit
-def parts_of(events: Words) -> Ints:
-    found = np.empty((3, len(events)), np.int64)
-    for number in range(len(events)):
-        found[0, number] = event_key(events[number])
-        found[1, number] = event_node(events[number])
-        found[2, number] = is_settled(events[number])
     return found
 
 
@@ -311,17 +293,61 @@ def packed(member: np.ndarray) -> np.ndarray:
 # Events and runs
 
 
+WORDS = 100
+
+
+def some_events(number: int, attacker: int, more: int = 0, high: int = 255) -> tuple[Events, list[list[int]]]:
+    """Events of some positions, and [level, node] of each as they are expected to come."""
+    rng = np.random.default_rng(number + attacker)
+    member = np.zeros(2 * 64 * WORDS, bool)
+    member[rng.permutation(len(member))[:number]] = True
+    value = rng.choice([3, 7, 130, 250, 254, *range(20, 90)], len(member)).astype(np.uint8)
+    depth = rng.choice([1, 2, 255, 256, 999], len(member)).astype(np.uint16)
+    white, black = (Goals(value[part], depth[part], more) for part in np.split(np.arange(len(member)), 2))
+    events = events_of(attacker, packed(member).reshape(2, -1), (white, black), high)
+    key = (255 - value if attacker else value).astype(int)
+    level, node = key * 65536 + depth + more, np.arange(len(member))
+    order = np.lexsort([node, level])
+    return events, np.stack([level, node], axis=1)[order[(member & (key < high))[order]]].tolist()
+
+
+def parts_of(events: Events) -> list[list[int]]:
+    """[level, node] of all events, which come by level."""
+    assert (np.diff(events.level) > 0).all()
+    assert (np.diff(events.start) > 0).all()
+    level = np.repeat(events.level, np.diff(events.start))
+    return np.stack([level, events.node[: events.start[-1]]], axis=1).astype(int).tolist()
+
+
 @pytest.mark.parametrize("attacker", [0, 1])
-@pytest.mark.parametrize("settled", [True, False])
-@pytest.mark.parametrize("number", [0, 1, 300, 3000])
-def test_sort_events(number: int, settled: bool, attacker: int) -> None:
-    rng = np.random.default_rng(number)
-    value, time = rng.choice([3, 7, 130, 250, 255], number), rng.choice([1, 2, 255, 256, 999], number)
-    node = np.arange(number)
-    events = sort_events(events_of(attacker, value, time, settled, node))
-    key = 255 - value if attacker else value
-    order = np.lexsort([node, time, key])
-    assert parts_of(events).tolist() == [key[order].tolist(), order.tolist(), [settled] * number]
+@pytest.mark.parametrize("number", [0, 1, 300, 12_000])
+def test_events_come_by_level_and_node(number: int, attacker: int) -> None:
+    for more, high in ((0, 255), (1, 255), (0, 80)):
+        events, expected = some_events(number, attacker, more, high)
+        assert parts_of(events) == expected
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 256), (7, 200), (90, 91)])
+def test_events_are_merged(first: int, last: int) -> None:
+    (one, parts), (other, more) = some_events(5000, 0), some_events(700, 1)
+    expected = [[level, node] for level, node in [*parts, *more] if first <= level >> 16 < last]
+    for both in (merged(one, other, first, last), merged(other, one, first, last)):
+        assert sorted(parts_of(both)) == sorted(expected)
+    assert parts_of(merged(no_events(), no_events(), first, last)) == []
+
+
+@pytest.mark.parametrize("share", [0.1, 0.6, 0.86, 0.9, 1])
+def test_exits_of_those_that_have_left_are_taken_out(share: float) -> None:
+    """Not each time, but before there are many of them."""
+    member = np.random.default_rng(3).random(2 * 64 * WORDS) < share
+    exits, parts = some_events(5000, 0)
+    settled, more = some_events(700, 1)
+    agenda = Agenda(exits, no_events(), len(member))
+    agenda = next_agenda(agenda, settled, packed(member).reshape(2, -1), 4, 200)
+    inside = [[level, node] for level, node in parts if 4 <= level >> 16 < 200 and member[node]]
+    assert parts_of(agenda.exits) == (inside if share < 7 / 8 else parts)
+    assert agenda.alive == (member.sum() if share < 7 / 8 else len(member))
+    assert parts_of(agenda.settled) == [part for part in more if 4 <= part[0] >> 16 < 200]
 
 
 @pytest.mark.parametrize("length", [0, 1, 5000])

@@ -23,8 +23,9 @@ from tbgen.index.table import Table
 from tbgen.material import Material
 from tbgen.retro import pool as pools
 from tbgen.retro.kernels.frame import legal_words
-from tbgen.retro.kernels.phase import EnPassant, count_moves, solve_layers
-from tbgen.retro.kernels.sweep import MAX_DEPTH
+from tbgen.retro.kernels.phase import RUNS, EnPassant, count_moves, empty_record, solve_layers
+from tbgen.retro.kernels.runs import weave
+from tbgen.retro.kernels.sweep import MAX_DEPTH, Results
 from tbgen.retro.solver import solve
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 from tbgen.score import NONE, GScore
@@ -214,8 +215,11 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     for start in starts:
         pool.value[start : start + size], pool.depth[start : start + size] = NONE, 0
     rights = EnPassant(np.array([0]), np.array([square], np.int64))
-    by_white, by_black, _ = solve_layers(workspace, pool, rights, starts, True)
-    both = by_white, by_black
+    none = np.empty(0, np.uint32)
+    empty = empty_record(RUNS, size, none), empty_record(RUNS, size, none)
+    by_black, by_white, _ = solve_layers(workspace, pool, rights, starts, empty, RUNS)
+    solved = Results(pool.value, pool.depth, starts)
+    both = [weave(record.log, workspace.frame.words, solved) for record in (by_white, by_black)]
 
     def fresh(array: np.ndarray) -> np.ndarray:
         return np.array([array[start : start + size] for start in starts])

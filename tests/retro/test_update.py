@@ -10,7 +10,7 @@ from tbgen.index.layout import Layout, layout_of
 from tbgen.index.zeroing import reached_by_pawn_steps
 from tbgen.material import Material
 from tbgen.retro.kernels import layers
-from tbgen.retro.kernels.bits import Words
+from tbgen.retro.kernels.events import Agenda
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.layers import FIRST_LAYER, Attacker, next_events, retire
 from tbgen.retro.kernels.phase import Workspace, count_moves, first_events, run_outer, settle_rank
@@ -25,10 +25,10 @@ from tests.support.made_up_tables import as_sources, made_up
 
 
 @jit
-def sweep_anew(workspace: Workspace, attacking: int, rank: int, events: Words) -> None:
+def sweep_anew(workspace: Workspace, attacking: int, rank: int, agenda: Agenda) -> None:
     """The inner sweep; a function of its own because only compiled code may call kernels."""
     attacker = workspace.white if attacking == 0 else workspace.black
-    layers.inner(workspace.frame, attacker, rank, workspace.phase, events)
+    layers.inner(workspace.frame, attacker, rank, workspace.phase, agenda)
 
 
 @jit
@@ -68,10 +68,10 @@ class Solver:
 
     def leave(self) -> None:
         """Settle the rank of the layer."""
-        nodes = settle_rank(self.workspace, self.fresh, self.rank)
+        settle_rank(self.workspace, self.fresh, self.rank)
         for attacker in (0, 1):
             self.events[attacker] = next_events(
-                attacker, self.rank, self.workspace.phase, self.events[attacker], nodes, self.fresh
+                attacker, self.rank, self.workspace.phase, self.events[attacker], self.fresh
             )
         self.rank += 1
 

@@ -1,94 +1,266 @@
-"""Events: exits, and positions whose fresh value was settled in earlier layers, sorted for the sweeps.
+"""Events: exits, and positions whose fresh value was settled in earlier layers, in the order of the sweeps.
 
-An event is one number: key, time (plies), whether settled, and node (slot, plus the phase size if Black is to
-move), so that sorting events sorts them by key and time.
+An event is a position that comes in at a *level*: key and time (plies) in one number. There are many events
+and few levels, so events are kept level by level, in four bytes each.
 """
 
-import numpy as np
+from typing import NamedTuple
 
-from tbgen.accelerate import inlined, int64, jit
-from tbgen.retro.kernels.bits import ZERO, Word, Words
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.accelerate import inlined, int64, jit, kernel
+from tbgen.retro.geometry import BIT
+from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Words, lowest, popcount
+from tbgen.retro.kernels.numbering import Numbering, number_of, numbering, with_room
 from tbgen.retro.kernels.resets import NO_EXIT, Exits
 
-KEY_SHIFT = np.uint64(56)
-TIME_SHIFT = np.uint64(40)
-TIME_MASK = np.uint64(0xFFFF)
-_SETTLED = np.uint64(1 << 39)
-_NODE_MASK = np.uint64((1 << 39) - 1)
-_FEW = 512
+TIME_BITS = 16
+TIME_MASK = (1 << TIME_BITS) - 1
+NEVER = int64(256 << TIME_BITS)
+"""Above every level."""
+_FEW = 64
+_THIN = 8
+"""Exits are looked through when one in so many positions has left the layers since the last time."""
+
+
+class Events(NamedTuple):
+    """Nodes (slot, plus the phase size if Black is to move) level by level."""
+
+    level: Ints
+    """int64 (levels,): key << 16 | time, rising."""
+    start: Ints
+    """int64 (levels + 1,): the nodes of level i are ``start[i]`` to ``start[i + 1]`` - 1."""
+    node: NDArray[np.uint32]
+    """uint32, with room for more."""
+
+
+class Agenda(NamedTuple):
+    """All events of one attacker."""
+
+    exits: Events
+    """Of positions that may have left the layers since, too."""
+    settled: Events
+    """Positions that have left the layers with a fresh value which sweeps still look for."""
+    alive: int
+    """How many positions were in the layers when the exits were looked through."""
+
+
+class Goals(NamedTuple):
+    """Values and depths of one phase with one side to move, by slot."""
+
+    value: Codes
+    depth: Plies
+    more: int
+    """Plies to be added to the depths."""
 
 
 @inlined
-def event(attacking: int, value: int, time: int, settled: bool, node: int) -> Word:
-    """Pack an event: ``node`` (its slot, plus the phase size if Black is to move) has ``value`` at ``time``,
-    as the attacker ``attacking`` (0 White, 1 Black) sees it."""
-    key = value if attacking == 0 else 255 - value
-    word = np.uint64(key) << KEY_SHIFT | np.uint64(time) << TIME_SHIFT | np.uint64(node)
-    return word | _SETTLED if settled else word
+def level_of(attacking: int, value: int, depth: int) -> int:
+    """The level of a value and depth as the attacker ``attacking`` (0 White, 1 Black) sees it."""
+    key = int64(value) if attacking == 0 else 255 - int64(value)
+    return key << TIME_BITS | int64(depth)
 
 
 @inlined
-def event_key(entry: Word) -> int:
-    """The key of an event, 0..255."""
-    return int64(entry >> KEY_SHIFT)
-
-
-@inlined
-def event_node(entry: Word) -> int:
-    """The node of an event."""
-    return int64(entry & _NODE_MASK)
-
-
-@inlined
-def is_settled(entry: Word) -> bool:
-    """Whether the event is a position settled in an earlier layer (else an exit)."""
-    return entry & _SETTLED != ZERO
+def level_at(events: Events, number: int) -> int:
+    """The level of that number, ``NEVER`` after the last."""
+    return events.level[number] if number < len(events.level) else NEVER
 
 
 @jit
-def sort_events(events: Words) -> Words:
-    """Return events (uint64), given in the order of their nodes, sorted by (key, time, node).
+def no_events() -> Events:
+    """Return events without any."""
+    return Events(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.uint32))
 
-    A stable radix sort on key and time: the library's quicksort is slow on so few distinct keys.
-    """
-    if len(events) < _FEW:
-        events.sort()
-        return events
-    spare = np.empty_like(events)
-    for digit in (40, 48, 56):
-        shift = np.uint64(digit)
-        ends = np.zeros(257, np.int64)
-        for entry in events:
-            ends[int64(entry >> shift & np.uint64(0xFF)) + 1] += 1
-        if ends.max() == len(events):
-            continue
-        for number in range(256):
-            ends[number + 1] += ends[number]
-        for entry in events:
-            number = int64(entry >> shift & np.uint64(0xFF))
-            spare[ends[number]] = entry
-            ends[number] += 1
-        events, spare = spare, events
-    return events
+
+@kernel
+def _count(
+    attacking: int, mask: Words, start: int, goals: Goals, high: int, levels: Numbering, count: Ints
+) -> int:
+    """Count the positions of ``mask`` uint64 (words,) by level, from word ``start`` on and below the level
+    ``high``; return the word that there may be no room for, or the number of words."""
+    for word in range(start, len(mask)):
+        bits = mask[word]
+        if bits and levels.length[0] + 64 > len(levels.key):
+            return word
+        while bits:
+            slot = word * 64 + lowest(bits)
+            bits &= bits - ONE
+            level = level_of(attacking, goals.value[slot], goals.depth[slot]) + goals.more
+            if level < high:
+                count[number_of(levels, np.uint64(level))] += 1
+    return len(mask)
+
+
+@kernel
+def _place(
+    attacking: int,
+    mask: Words,
+    first: int,
+    goals: Goals,
+    high: int,
+    levels: Numbering,
+    place: Ints,
+    node: Words,
+) -> None:
+    """Put the nodes of the positions of ``mask``, the first slot being node ``first``, where their levels
+    are."""
+    for word in range(len(mask)):
+        bits = mask[word]
+        while bits:
+            slot = word * 64 + lowest(bits)
+            bits &= bits - ONE
+            level = level_of(attacking, goals.value[slot], goals.depth[slot]) + goals.more
+            if level < high:
+                number = number_of(levels, np.uint64(level))
+                node[place[number]] = first + slot
+                place[number] += 1
 
 
 @jit
-def exit_events(attacking: int, nodes: int, exits: Exits) -> Words:
-    """Return the sorted events of all exits of the phase: an attacker's exit counts with its smallest depth,
-    a defender's with its largest, one ply after it.
+def events_of(attacking: int, mask: Words, goals: tuple[Goals, Goals], high: int) -> Events:
+    """Return the events of the positions of ``mask`` uint64 (2, words) whose value and depth make a level
+    below that of the key ``high``.
 
-    ``nodes`` is the phase size.
+    ``goals`` are those with White and with Black to move.
     """
-    count = 0
-    for node in range(2 * nodes):
-        if exits.nearest[node] != NO_EXIT:
+    # No event is at this level, which only takes the number 0.
+    levels, count = numbering(_FEW, np.uint64(NEVER)), np.zeros(_FEW, np.int64)
+    words = mask.shape[1]
+    for side in range(2):
+        word = int64(0)
+        while word < words:
+            levels = with_room(levels, 64)
+            longer = np.zeros(len(levels.key), np.int64)
+            longer[: len(count)] = count
+            count = longer
+            word = _count(attacking, mask[side], word, goals[side], high << TIME_BITS, levels, count)
+    known = levels.length[0]
+    order = np.argsort(levels.key[1:known]) + 1
+    start = np.zeros(known, np.int64)
+    place = np.empty(known, np.int64)
+    level = np.empty(known - 1, np.int64)
+    for at in range(known - 1):
+        number = order[at]
+        level[at] = levels.key[number]
+        place[number] = start[at]
+        start[at + 1] = start[at] + count[number]
+    node = np.empty(start[known - 1], np.uint32)
+    for side in range(2):
+        _place(attacking, mask[side], side * words * 64, goals[side], high << TIME_BITS, levels, place, node)
+    return Events(level, start, node)
+
+
+@kernel
+def _mark_exits(exits: Exits, mask: Words) -> None:
+    for word in range(mask.size):
+        bits = ZERO
+        for bit in range(64):
+            if exits.nearest[word * 64 + bit] != NO_EXIT:
+                bits |= BIT[bit]
+        mask[word] = bits
+
+
+@jit
+def with_exit(exits: Exits, words: int) -> Words:
+    """Return which positions have an exit, uint64 (2, words)."""
+    mask = np.empty((2, words), np.uint64)
+    _mark_exits(exits, mask.reshape(-1))
+    return mask
+
+
+@jit
+def exit_events(attacking: int, mask: Words, exits: Exits, high: int) -> Events:
+    """Return the events of the exits of the positions of ``mask`` uint64 (2, words) with keys below ``high``:
+    an attacker's exit counts with its smallest depth, a defender's with its largest, one ply after it."""
+    size = mask.shape[1] * 64
+    white, black = exits.farthest, exits.nearest
+    if attacking == 0:
+        white, black = black, white
+    goals = (
+        Goals(exits.value[:size], white[:size], int64(1)),
+        Goals(exits.value[size:], black[size:], int64(1)),
+    )
+    return events_of(attacking, mask, goals, high)
+
+
+@kernel
+def _copy(target: Events, at: int, source: Events, number: int) -> int:
+    """Append the nodes of one level to the nodes of ``target``, ``at`` of which there are; return their
+    new number."""
+    for place in range(source.start[number], source.start[number + 1]):
+        target.node[at] = source.node[place]
+        at += 1
+    return at
+
+
+@inlined
+def _range(events: Events, first: int, last: int) -> tuple[int, int]:
+    """The first of the levels with keys in ``first <= key < last``, and one past the last."""
+    low, high = first << TIME_BITS, last << TIME_BITS
+    return int64(np.searchsorted(events.level, low)), int64(np.searchsorted(events.level, high))
+
+
+@jit
+def merged(one: Events, other: Events, first: int, last: int) -> Events:
+    """Return the events of both whose keys are in ``first <= key < last``."""
+    mine, end = _range(one, first, last)
+    theirs, their_end = _range(other, first, last)
+    room = end - mine + their_end - theirs
+    total = one.start[end] - one.start[mine] + other.start[their_end] - other.start[theirs]
+    both = Events(np.empty(room, np.int64), np.zeros(room + 1, np.int64), np.empty(total, np.uint32))
+    count, at = 0, 0
+    while mine < end or theirs < their_end:
+        level = min(
+            one.level[mine] if mine < end else NEVER, other.level[theirs] if theirs < their_end else NEVER
+        )
+        if mine < end and one.level[mine] == level:
+            at = _copy(both, at, one, mine)
+            mine += 1
+        if theirs < their_end and other.level[theirs] == level:
+            at = _copy(both, at, other, theirs)
+            theirs += 1
+        both.level[count] = level
+        both.start[count + 1] = at
+        count += 1
+    return Events(both.level[:count], both.start[: count + 1], both.node)
+
+
+@kernel
+def _thin(events: Events, alive: Words, first: int, last: int) -> int:
+    """Take out, in place, all but the events of positions of ``alive`` uint64 (2 * words,) whose keys are in
+    ``first <= key < last``; return the number of levels left."""
+    count, at, begin = 0, 0, events.start[0]
+    for number in range(len(events.level)):
+        level, end = events.level[number], events.start[number + 1]
+        before = at
+        if first << TIME_BITS <= level < last << TIME_BITS:
+            for place in range(begin, end):
+                node = events.node[place]
+                if alive[node >> np.uint32(6)] & BIT[node & np.uint32(63)]:
+                    events.node[at] = node
+                    at += 1
+        begin = end
+        if at > before:
+            events.level[count] = level
             count += 1
-    events = np.empty(count, np.uint64)
-    count = 0
-    for node in range(2 * nodes):
-        if exits.nearest[node] != NO_EXIT:
-            side = 0 if node < nodes else 1
-            depth = exits.nearest[node] if side == attacking else exits.farthest[node]
-            events[count] = event(attacking, int64(exits.value[node]), int64(depth) + 1, False, node)
-            count += 1
-    return sort_events(events)
+            events.start[count] = at
+    return count
+
+
+@jit
+def next_agenda(agenda: Agenda, settled: Events, alive: Words, first: int, last: int) -> Agenda:
+    """Return the events that sweeps over keys in ``first <= key < last`` may meet, those newly settled among
+    them; ``alive`` uint64 (2, words) are the positions still in the layers."""
+    left = int64(0)
+    for side in range(2):
+        for word in range(alive.shape[1]):
+            left += popcount(alive[side, word])
+    exits, counted = agenda.exits, agenda.alive
+    if left * _THIN <= counted * (_THIN - 1):
+        count, counted = _thin(exits, alive.reshape(-1), first, last), left
+        exits = Events(exits.level[:count], exits.start[: count + 1], exits.node)
+        if 2 * exits.start[count] < len(exits.node):
+            exits = Events(exits.level, exits.start, exits.node[: exits.start[count]].copy())
+    return Agenda(exits, merged(agenda.settled, settled, first, last), counted)

@@ -48,6 +48,8 @@ class Phase(NamedTuple):
     legal: Words
     alive: Words
     """Positions still in the layers."""
+    settled: Words
+    """Positions that have left them last, with a fresh value of their own layer."""
     slices: Words
     """uint64 (2, words, SLICES): ranks, see ``tbgen.retro.kernels.mobility``."""
     canonical: Words

@@ -16,15 +16,12 @@ Whole-game mobility takes the same steps without the inner sweeps (section 9 of 
 
 from typing import NamedTuple
 
-import numpy as np
-
 from tbgen.accelerate import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, Words, lowest, popcount
-from tbgen.retro.kernels.events import event, event_key, event_node, is_settled, sort_events
+from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, Words, lowest
+from tbgen.retro.kernels.events import Agenda, Events, Goals, events_of, next_agenda
 from tbgen.retro.kernels.frame import Frame, Phase
 from tbgen.retro.kernels.mobility import of_rank
-from tbgen.retro.kernels.resets import NO_EXIT, Exits
 from tbgen.retro.kernels.sweep import (
     READY,
     Results,
@@ -67,25 +64,19 @@ def _copy(target: Words, source: Words, start: int, stop: int) -> None:
 
 
 @kernel
-def begin(frame: Frame, attacker: Attacker, phase: Phase, exits: Exits) -> None:
-    """Set up the attacker's sets: nothing assigned, defenders with an exit not ready."""
+def begin(attacker: Attacker, phase: Phase, leaving: Words) -> None:
+    """Set up the attacker's sets: nothing assigned, defenders with an exit (``leaving``, uint64 (2, words))
+    not ready."""
     attacker.logged[:] = ZERO
     defending = 1 - attacker.side
-    first = defending * frame.words * 64
-    for word in range(frame.words):
+    for word in range(len(phase.canonical)):
         attacker.outer_sets.wanted[word] = phase.legal[attacker.side, word]
-        bits = phase.legal[defending, word]
-        ready = bits
-        while bits:
-            bit = lowest(bits)
-            bits &= bits - ONE
-            if exits.nearest[first + word * 64 + bit] != NO_EXIT:
-                ready &= ~BIT[bit]
+        ready = phase.legal[defending, word] & ~leaving[defending, word]
         attacker.outer_sets.waiting[word, READY] = ready
 
 
 @kernel
-def outer(frame: Frame, attacker: Attacker, rank: int, phase: Phase, events: Words, fresh: Results) -> None:
+def outer(frame: Frame, attacker: Attacker, rank: int, phase: Phase, agenda: Agenda, fresh: Results) -> None:
     """Assign what the attacker can force to its own scores of rank - 1; see the module's head.
 
     Values and depths go to ``fresh``.
@@ -94,7 +85,7 @@ def outer(frame: Frame, attacker: Attacker, rank: int, phase: Phase, events: Wor
     sets.caught[:] = ZERO
     if rank > 0:
         alive = phase.alive[1 - attacker.side]
-        sweep(frame, attacker.side, events, rank - 1, rank, sets, alive, scratch, fresh)
+        sweep(frame, attacker.side, agenda, rank - 1, rank, sets, alive, scratch, fresh)
 
 
 @kernel
@@ -127,7 +118,7 @@ def assigned(attacker: Attacker, phase: Phase, side: int, word: int) -> Word:
 
 
 @kernel
-def inner(frame: Frame, attacker: Attacker, rank: int, phase: Phase, events: Words) -> None:
+def inner(frame: Frame, attacker: Attacker, rank: int, phase: Phase, agenda: Agenda) -> None:
     """Solve the layer of the opponent's accrued score of this rank; see the module's head."""
     sets, before = attacker.inner_sets, attacker.outer_sets
     alive = phase.alive[1 - attacker.side]
@@ -141,14 +132,14 @@ def inner(frame: Frame, attacker: Attacker, rank: int, phase: Phase, events: Wor
     sets.caught[:] = ZERO
     sets.changed[:] = ZERO
     attacker.last_key[0] = sweep(
-        frame, attacker.side, events, rank, 255 - rank, sets, alive, attacker.scratch, attacker.results
+        frame, attacker.side, agenda, rank, 255 - rank, sets, alive, attacker.scratch, attacker.results
     )
 
 
-@jit
-def settle(attacker: Attacker, rank: int, phase: Phase, fresh: Results) -> Ints:
+@kernel
+def settle(attacker: Attacker, rank: int, phase: Phase, fresh: Results) -> None:
     """Give the positions of this rank with the attacker to move their fresh value and depth, in ``fresh``,
-    and take them out of the layers; return their nodes (int64).
+    and take them out of the layers; ``phase.settled`` remembers them.
 
     In whole-game mobility that is their own score: nothing of smaller rank can be forced, and nothing else
     can take its place.
@@ -156,33 +147,27 @@ def settle(attacker: Attacker, rank: int, phase: Phase, fresh: Results) -> Ints:
     words, side, results = len(phase.canonical), attacker.side, attacker.results
     value, depth, start = fresh.value, fresh.depth, fresh.starts[side]
     own = 255 - rank if side == 0 else rank
-    count = 0
+    layered = rank >= FIRST_LAYER and phase.score_resets
     for word in range(words):
-        if phase.alive[side, word]:
-            count += popcount(phase.alive[side, word] & of_rank(phase.slices[side, word], rank))
-    nodes = np.empty(count, np.int64)
-    count = 0
-    for word in range(words):
-        if phase.alive[side, word] == ZERO:
+        bits = phase.alive[side, word]
+        if bits:
+            bits &= of_rank(phase.slices[side, word], rank)
+        phase.settled[side, word] = bits
+        if bits == ZERO:
             continue
-        bits = phase.alive[side, word] & of_rank(phase.slices[side, word], rank)
         phase.alive[side, word] &= ~bits
-        layered = rank >= FIRST_LAYER and phase.score_resets
         stays = attacker.inner_sets.wanted[word] if layered else ~ZERO
         while bits:
             bit = lowest(bits)
             bits &= bits - ONE
             slot = word * 64 + bit
             node = side * words * 64 + slot
-            nodes[count] = node
-            count += 1
             if stays & BIT[bit]:
                 value[start + slot] = own
                 depth[start + slot] = 0
             else:
                 value[start + slot] = results.value[node]
                 depth[start + slot] = results.depth[node]
-    return nodes
 
 
 @kernel
@@ -196,42 +181,23 @@ def trim(phase: Phase, white: Attacker, black: Attacker) -> None:
 
 
 @jit
-def next_events(
-    attacking: int, rank: int, phase: Phase, events: Words, nodes: tuple[Ints, Ints], fresh: Results
-) -> Words:
-    """Return the events of the next layer: those left of ``events`` merged with the newly settled nodes.
+def settled_events(attacking: int, mask: Words, fresh: Results, high: int) -> Events:
+    """Return the events of positions that have left the layers, ``mask`` uint64 (2, words), with keys below
+    ``high``; their values and depths are in ``fresh``."""
+    size, starts = mask.shape[1] * 64, fresh.starts
+    white = Goals(
+        fresh.value[starts[0] : starts[0] + size], fresh.depth[starts[0] : starts[0] + size], int64(0)
+    )
+    black = Goals(
+        fresh.value[starts[1] : starts[1] + size], fresh.depth[starts[1] : starts[1] + size], int64(0)
+    )
+    return events_of(attacking, mask, (white, black), high)
 
-    ``nodes`` int64 are those with White and with Black to move; their values and depths are in ``fresh``.
-    """
-    words = len(phase.canonical)
+
+@jit
+def next_events(attacking: int, rank: int, phase: Phase, agenda: Agenda, fresh: Results) -> Agenda:
+    """Return the events of the next layer: those left, and the positions settled last."""
     # Without inner sweeps, no attacker looks for scores of the opponent.
     first, last = rank, 254 - rank if phase.score_resets else NONE
-    added = np.empty(len(nodes[0]) + len(nodes[1]), np.uint64)
-    count = 0
-    for side in range(2):
-        for node in nodes[side]:
-            at = fresh.starts[side] + node - side * words * 64
-            entry = event(attacking, int64(fresh.value[at]), int64(fresh.depth[at]), True, node)
-            if event_key(entry) < last:
-                added[count] = entry
-                count += 1
-    added = sort_events(added[:count])
-    merged = np.empty(len(events) + count, np.uint64)
-    taken, length = 0, 0
-    for entry in events:
-        key = event_key(entry)
-        if key < first or key >= last:
-            continue
-        if not is_settled(entry):
-            node = event_node(entry)
-            side = 0 if node < words * 64 else 1
-            if phase.alive[side, (node >> 6) - side * words] & BIT[node & 63] == ZERO:
-                continue
-        while taken < count and added[taken] < entry:
-            merged[length] = added[taken]
-            taken += 1
-            length += 1
-        merged[length] = entry
-        length += 1
-    merged[length : length + count - taken] = added[taken:]
-    return merged[: length + count - taken]
+    settled = settled_events(attacking, phase.settled, fresh, last)
+    return next_agenda(agenda, settled, phase.alive, first, last)

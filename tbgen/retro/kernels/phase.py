@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 from tbgen.accelerate import int64, jit
-from tbgen.retro.kernels.bits import Ints, Words
+from tbgen.retro.kernels.bits import Ints
 from tbgen.retro.kernels.canonical import canonical_words
 from tbgen.retro.kernels.en_passant import prepare, resolve, room_for_right, side_with_right
-from tbgen.retro.kernels.events import exit_events
+from tbgen.retro.kernels.events import Agenda, exit_events, no_events, with_exit
 from tbgen.retro.kernels.frame import Frame, Phase
 from tbgen.retro.kernels.functions import Names, Paths, follow_changes, no_paths
 from tbgen.retro.kernels.layers import (
@@ -71,18 +71,20 @@ def count_moves(workspace: Workspace, pool: Pool, mirrored: bool, start: int, st
 
 
 @jit
-def first_events(workspace: Workspace, attacking: int) -> Words:
+def first_events(workspace: Workspace, attacking: int) -> Agenda:
     """Set up the attacker ``attacking`` (0 White, 1 Black) and return its events."""
     attacker = workspace.white if attacking == 0 else workspace.black
-    begin(workspace.frame, attacker, workspace.phase, workspace.exits)
-    return exit_events(attacking, workspace.frame.words * 64, workspace.exits)
+    leaving = with_exit(workspace.exits, workspace.frame.words)
+    begin(attacker, workspace.phase, leaving)
+    events = exit_events(attacking, leaving, workspace.exits, int64(255))
+    return Agenda(events, no_events(), 2 * workspace.frame.words * 64)
 
 
 @jit
-def run_outer(workspace: Workspace, fresh: Results, attacking: int, rank: int, events: Words) -> None:
+def run_outer(workspace: Workspace, fresh: Results, attacking: int, rank: int, agenda: Agenda) -> None:
     """The outer sweep of one attacker; values and depths go to ``fresh``."""
     attacker = workspace.white if attacking == 0 else workspace.black
-    outer(workspace.frame, attacker, rank, workspace.phase, events, fresh)
+    outer(workspace.frame, attacker, rank, workspace.phase, agenda, fresh)
 
 
 @jit
@@ -94,7 +96,7 @@ def empty_record(keep: int, phase_size: int, of_slot: Names) -> Record:
 
 @jit
 def run_inner(
-    workspace: Workspace, fresh: Results, attacking: int, rank: int, events: Words, record: Record, keep: int
+    workspace: Workspace, fresh: Results, attacking: int, rank: int, agenda: Agenda, record: Record, keep: int
 ) -> Record:
     """The inner sweep of one attacker, if it can bring anything new; returns the record of it."""
     attacker = workspace.white if attacking == 0 else workspace.black
@@ -104,7 +106,7 @@ def run_inner(
     if updated == 0:
         return record
     if updated < 0:
-        inner(frame, attacker, rank, phase, events)
+        inner(frame, attacker, rank, phase, agenda)
     if keep == RUNS:
         return Record(log_changes(attacker, rank, phase, record.log), record.paths)
     if keep == FUNCTIONS:
@@ -113,12 +115,11 @@ def run_inner(
 
 
 @jit
-def settle_rank(workspace: Workspace, fresh: Results, rank: int) -> tuple[Ints, Ints]:
-    """Settle the positions of a rank; return their nodes, White to move and Black to move."""
-    white = settle(workspace.white, rank, workspace.phase, fresh)
-    black = settle(workspace.black, rank, workspace.phase, fresh)
+def settle_rank(workspace: Workspace, fresh: Results, rank: int) -> None:
+    """Settle the positions of a rank."""
+    settle(workspace.white, rank, workspace.phase, fresh)
+    settle(workspace.black, rank, workspace.phase, fresh)
     trim(workspace.phase, workspace.white, workspace.black)
-    return white, black
 
 
 @jit
@@ -161,8 +162,8 @@ def solve_layers(
             resolve(frame, phase, attacker, fresh, rights[number], ranks, at)
         if not left:
             break
-        settled = settle_rank(workspace, fresh, rank)
+        settle_rank(workspace, fresh, rank)
         for attacking in range(2):
-            events[attacking] = next_events(attacking, rank, phase, events[attacking], settled, fresh)
+            events[attacking] = next_events(attacking, rank, phase, events[attacking], fresh)
         rank += 1
     return of_white, of_black, rank

@@ -5,11 +5,10 @@ import numpy as np
 from tbgen.accelerate import int64, jit, kernel
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Plies, Words, lowest
-from tbgen.retro.kernels.events import event, sort_events
-from tbgen.retro.kernels.layers import Attacker, begin
+from tbgen.retro.kernels.events import Agenda, exit_events, with_exit
+from tbgen.retro.kernels.layers import Attacker, begin, settled_events
 from tbgen.retro.kernels.mobility import rank_at
 from tbgen.retro.kernels.phase import Workspace
-from tbgen.retro.kernels.resets import NO_EXIT
 from tbgen.retro.kernels.sweep import READY, Results, sweep
 from tbgen.score import NONE
 
@@ -32,42 +31,18 @@ def _revive(workspace: Workspace, rank: int, fresh: Results) -> None:
 
 
 @jit
-def _layer_events(workspace: Workspace, attacking: int, high: int, fresh: Results) -> Words:
+def _layer_events(workspace: Workspace, attacking: int, leaving: Words, high: int, fresh: Results) -> Agenda:
     """The events of the layer: exits of positions alive, fresh values of all others, keys below ``high``."""
-    phase, exits = workspace.phase, workspace.exits
-    nodes = workspace.frame.words * 64
-    count = 0
-    for step in range(2):
-        if step == 1:
-            events = np.empty(count, np.uint64)
-            count = 0
-        for node in range(2 * nodes):
-            side = 0 if node < nodes else 1
-            slot = node - side * nodes
-            word, bit = slot >> 6, BIT[slot & 63]
-            if phase.legal[side, word] & bit == ZERO:
-                continue
-            settled = phase.alive[side, word] & bit == ZERO
-            if settled:
-                at = fresh.starts[side] + slot
-                code, time = int64(fresh.value[at]), int64(fresh.depth[at])
-            elif exits.nearest[node] != NO_EXIT:
-                ply = exits.nearest[node] if side == attacking else exits.farthest[node]
-                code, time = int64(exits.value[node]), int64(ply) + 1
-            else:
-                continue
-            if (code if attacking == 0 else 255 - code) < high:
-                if step == 1:
-                    events[count] = event(attacking, code, time, settled, node)
-                count += 1
-    return sort_events(events)
+    phase = workspace.phase
+    exits = exit_events(attacking, leaving & phase.alive, workspace.exits, high)
+    return Agenda(exits, settled_events(attacking, phase.legal & ~phase.alive, fresh, high), int64(0))
 
 
 @kernel
-def _begin(workspace: Workspace, attacker: Attacker) -> None:
+def _begin(workspace: Workspace, attacker: Attacker, leaving: Words) -> None:
     """Set up the attacker's inner sets: nothing assigned, only positions alive in the layer."""
     phase, sets, outer_sets = workspace.phase, attacker.inner_sets, attacker.outer_sets
-    begin(workspace.frame, attacker, phase, workspace.exits)
+    begin(attacker, phase, leaving)
     sets.caught[:] = ZERO
     for word in range(workspace.frame.words):
         sets.wanted[word] = outer_sets.wanted[word] & phase.alive[attacker.side, word]
@@ -90,9 +65,10 @@ def solve_layer(
     frame, phase, sets, results = workspace.frame, workspace.phase, attacker.inner_sets, attacker.results
     high = 255 - rank
     _revive(workspace, rank, fresh)
-    _begin(workspace, attacker)
-    events = _layer_events(workspace, attacking, high, fresh)
-    sweep(frame, attacking, events, 0, high, sets, phase.alive[1 - attacking], attacker.scratch, results)
+    leaving = with_exit(workspace.exits, frame.words)
+    _begin(workspace, attacker, leaving)
+    agenda = _layer_events(workspace, attacking, leaving, high, fresh)
+    sweep(frame, attacking, agenda, 0, high, sets, phase.alive[1 - attacking], attacker.scratch, results)
     own = np.uint8(high if attacking == 0 else 255 - high)
     for side in range(2):
         for word in range(frame.words):

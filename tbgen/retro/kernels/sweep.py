@@ -10,8 +10,7 @@ value code for White, 255 minus it for Black. A sweep over a range of keys assig
 levels being taken in the order (key, depth), so every position gets the attacker's best value in the fewest
 plies the attacker can force against the longest defence (depth to goal, section 5 of docs/theory.md).
 
-Exits, and positions whose fresh value was settled in earlier layers, enter as *events*, sorted by key and
-time.
+Exits, and positions whose fresh value was settled in earlier layers, enter as *events* at their levels.
 """
 
 from typing import NamedTuple
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from tbgen.accelerate import inlined, int64, kernel
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Word, Words, lowest, prefetch
-from tbgen.retro.kernels.events import KEY_SHIFT, TIME_MASK, TIME_SHIFT, event_key, event_node, is_settled
+from tbgen.retro.kernels.events import TIME_BITS, TIME_MASK, Agenda, Events, level_at
 from tbgen.retro.kernels.frame import Frame
 from tbgen.retro.kernels.moves import Origins, origins
 
@@ -101,14 +100,11 @@ def _record(results: Results, first: int, bits: Word, code: int, ply: int) -> Wo
 
 
 @inlined
-def _prefetch_event(entry: Word, attacking: int, nodes: int, sets: Sets) -> None:
-    node = event_node(entry)
-    side = 0 if node < nodes else 1
-    word = (node - side * nodes) >> 6
-    if side == attacking:
-        prefetch(sets.wanted, word)
-    else:
-        prefetch(sets.waiting, word * (READY + 1))
+def _place_of(events: Events, number: int, words: int) -> tuple[int, int, Word]:
+    """Side to move, word and bit of an event."""
+    node = int64(events.node[number])
+    side = 0 if node < words * 64 else 1
+    return side, (node >> 6) - side * words, BIT[node & 63]
 
 
 @inlined
@@ -242,10 +238,52 @@ def mark_live(sets: Sets, alive: Words, live: Words) -> None:
 
 
 @kernel
+def _take_exits(
+    attacking: int, exits: Events, level: int, sets: Sets, alive: Words, scratch: Scratch
+) -> None:
+    """Find the attacker's positions with an exit of a level, and the defender's without move left that have
+    waited for it."""
+    words, stop = len(alive), exits.start[level + 1]
+    for number in range(exits.start[level], stop):
+        side, word, _ = _place_of(exits, min(number + 12, stop - 1), words)
+        if side == attacking:
+            prefetch(sets.wanted, word)
+        else:
+            prefetch(sets.waiting, word * (READY + 1))
+        side, word, bit = _place_of(exits, number, words)
+        if side == attacking:
+            if sets.wanted[word] & bit:
+                _find(scratch, 0, word, bit)
+        elif alive[word] & bit:
+            sets.waiting[word, READY] |= bit
+            if _is_out(sets.waiting, word, bit):
+                _find(scratch, 1, word, bit)
+
+
+@kernel
+def _take_settled(attacking: int, settled: Events, level: int, words: int, scratch: Scratch) -> int:
+    """Find the attacker's positions that were settled at a level; put the defender's on the front list and
+    return their number of words there."""
+    front_word, front_bits = scratch.front_word[1], scratch.front_bits[1]
+    front = int64(0)
+    for number in range(settled.start[level], settled.start[level + 1]):
+        side, word, bit = _place_of(settled, number, words)
+        if side == attacking:
+            _find(scratch, 0, word, bit)
+        elif front > 0 and front_word[front - 1] == word:
+            front_bits[front - 1] |= bit
+        else:
+            front_word[front] = word
+            front_bits[front] = bit
+            front += 1
+    return front
+
+
+@kernel
 def sweep(
     frame: Frame,
     attacking: int,
-    events: Words,
+    agenda: Agenda,
     low: int,
     high: int,
     sets: Sets,
@@ -255,64 +293,46 @@ def sweep(
 ) -> int:
     """Assign all positions that the attacker can force to values with keys in ``low <= key < high``.
 
-    ``attacking`` is the attacker, 0 White or 1 Black. ``events`` uint64 (n,) are sorted; ``alive`` uint64
-    (words,) are the positions with the defender to move that are still in the layers. Values and depths go to
-    ``results``, and ``sets.changed`` tells where they differ from what was there. Returns the last key that
-    was assigned to a position, 0 if none.
+    ``attacking`` is the attacker, 0 White or 1 Black. ``alive`` uint64 (words,) are the positions with the
+    defender to move that are still in the layers. Values and depths go to ``results``, and ``sets.changed``
+    tells where they differ from what was there. Returns the last key that was assigned to a position, 0 if
+    none.
     """
     front_word, front_bits = scratch.front_word, scratch.front_bits
-    nodes = frame.words * 64
+    exits, settled = agenda.exits, agenda.settled
+    exit_at = int64(np.searchsorted(exits.level, low << TIME_BITS))
+    settled_at = int64(np.searchsorted(settled.level, low << TIME_BITS))
     defending = 1 - attacking
-    at = int64(np.searchsorted(events, np.uint64(low) << KEY_SHIFT))
-    key, ply, last = int64(0), int64(0), int64(0)
+    level, last = int64(0), int64(0)
     front_wanted, front_caught = int64(0), int64(0)
     mark_live(sets, alive, scratch.live)
     while True:
         if front_wanted + front_caught > 0:
-            ply += 1
-        elif at < len(events) and event_key(events[at]) < high:
-            key = event_key(events[at])
-            ply = int64(events[at] >> TIME_SHIFT & TIME_MASK)
+            level += 1
         else:
-            return last
-        code = key if attacking == 0 else 255 - key
+            level = min(level_at(exits, exit_at), level_at(settled, settled_at))
+            if level >= high << TIME_BITS:
+                return last
+        key, ply = level >> TIME_BITS, level & TIME_MASK
         scratch.deepest[0] = max(scratch.deepest[0], ply)
         if ply > MAX_DEPTH:
             return last
         _reach_back(frame, attacking, sets, scratch, front_caught)
         _take_moves(frame, defending, sets, scratch, front_wanted)
         front_caught = 0
-        now = np.uint64(key) << np.uint64(16) | np.uint64(ply)
-        while at < len(events) and events[at] >> TIME_SHIFT == now:
-            _prefetch_event(events[min(at + 12, len(events) - 1)], attacking, nodes, sets)
-            entry = events[at]
-            at += 1
-            node = event_node(entry)
-            side = 0 if node < nodes else 1
-            word = (node - side * nodes) >> 6
-            bit = BIT[node & 63]
-            if side == attacking:
-                if not is_settled(entry):
-                    bit &= sets.wanted[word]
-                if bit:
-                    _find(scratch, 0, word, bit)
-            elif is_settled(entry):
-                if front_caught > 0 and front_word[1, front_caught - 1] == word:
-                    front_bits[1, front_caught - 1] |= bit
-                else:
-                    front_word[1, front_caught] = word
-                    front_bits[1, front_caught] = bit
-                    front_caught += 1
-            elif alive[word] & bit:
-                sets.waiting[word, READY] |= bit
-                if _is_out(sets.waiting, word, bit):
-                    _find(scratch, 1, word, bit)
-        settled = front_caught
-        front_caught = _gather(scratch, 1, front_caught)
+        if level_at(exits, exit_at) == level:
+            _take_exits(attacking, exits, exit_at, sets, alive, scratch)
+            exit_at += 1
+        if level_at(settled, settled_at) == level:
+            front_caught = _take_settled(attacking, settled, settled_at, frame.words, scratch)
+            settled_at += 1
+        known = front_caught
+        front_caught = _gather(scratch, 1, known)
         front_wanted = _gather(scratch, 0, int64(0))
-        if front_wanted + front_caught > settled:
+        if front_wanted + front_caught > known:
             last = key
-        for number in range(settled, front_caught):
+        code = key if attacking == 0 else 255 - key
+        for number in range(known, front_caught):
             _prefetch_record(results, defending, front_word[1, min(number + 8, front_caught - 1)])
             word, bits = front_word[1, number], front_bits[1, number]
             sets.waiting[word, READY] &= ~bits

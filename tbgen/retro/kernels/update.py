@@ -15,14 +15,13 @@ import numpy as np
 from tbgen.accelerate import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, ZERO, Ints, lowest, popcount
+from tbgen.retro.kernels.events import NEVER, TIME_BITS, TIME_MASK, level_of
 from tbgen.retro.kernels.frame import Frame, Phase
 from tbgen.retro.kernels.layers import FIRST_LAYER, Attacker, assigned
 from tbgen.retro.kernels.moves import origins, quiet_targets
 from tbgen.retro.kernels.resets import NO_EXIT, Exits
 from tbgen.retro.kernels.sweep import Results, mark_live
 
-_NEVER = int64(1 << 24)
-"""Level of what is not assigned."""
 _ROOM_SHARE = 16
 _STEPS_SHARE = 100
 """What part of the positions alive may have left or be looked at before a new sweep is less work (measured: a
@@ -55,25 +54,25 @@ class Changes(NamedTuple):
 
 @inlined
 def _level(attacking: int, high: int, value: int, depth: int) -> int:
-    """The level of a value and depth; ``_NEVER`` from key ``high`` on."""
-    key = int64(value) if attacking == 0 else 255 - int64(value)
-    return key << 16 | int64(depth) if key < high else _NEVER
+    """The level of a value and depth; ``NEVER``, which means not assigned, from key ``high`` on."""
+    level = level_of(attacking, value, depth)
+    return level if level < high << TIME_BITS else NEVER
 
 
 @inlined
 def _plus_one(level: int) -> int:
     """The level one ply further from the goal."""
-    return level + 1 if level < _NEVER else _NEVER
+    return level + 1 if level < NEVER else NEVER
 
 
 @inlined
 def _own_level(layer: Layer, high: int, side: int, word: int, bit: int) -> int:
-    """The last level of a position, alive or not; ``_NEVER`` from key ``high`` on."""
+    """The last level of a position, alive or not; ``NEVER`` from key ``high`` on."""
     attacker = layer.attacker
     if assigned(attacker, layer.phase, side, word) & BIT[bit]:
         at = (side * layer.frame.words + word) * 64 + bit
         return _level(attacker.side, high, attacker.results.value[at], attacker.results.depth[at])
-    return _NEVER
+    return NEVER
 
 
 @inlined
@@ -100,7 +99,7 @@ def _by_moves(layer: Layer, node: int) -> int:
     side = 0 if node < frame.words * 64 else 1
     other = 1 - side
     slot = node - side * frame.words * 64
-    best = _NEVER if side == attacking else int64(-1)
+    best = NEVER if side == attacking else int64(-1)
     if exits.nearest[node] != NO_EXIT:
         ply = exits.nearest[node] if side == attacking else exits.farthest[node]
         best = _level(attacking, layer.high, exits.value[node], int64(ply) + 1)
@@ -114,7 +113,7 @@ def _by_moves(layer: Layer, node: int) -> int:
             best = min(best, level)
         else:
             best = max(best, level)
-            if best == _NEVER:
+            if best == NEVER:
                 return best
     return best
 
@@ -193,11 +192,11 @@ def _set_level(attacker: Attacker, words: int, node: int, level: int) -> None:
     sets, results, side = attacker.inner_sets, attacker.results, 0 if node < words * 64 else 1
     word = (node >> 6) - side * words
     bit = BIT[node & 63]
-    if level < _NEVER:
-        key = level >> 16
+    if level < NEVER:
+        key = level >> TIME_BITS
         results.value[node] = key if attacker.side == 0 else 255 - key
-        results.depth[node] = level & 0xFFFF
-        attacker.scratch.deepest[0] = max(attacker.scratch.deepest[0], level & 0xFFFF)
+        results.depth[node] = level & TIME_MASK
+        attacker.scratch.deepest[0] = max(attacker.scratch.deepest[0], level & TIME_MASK)
         attacker.last_key[0] = max(attacker.last_key[0], key)
         if side == attacker.side:
             sets.wanted[word] &= ~bit
@@ -258,9 +257,9 @@ def _settle_down(layer: Layer, heap: Ints, count: int, before: Changes, steps: i
         before.level[changes] = _own_level(layer, int64(256), side, word, node & 63)
         changes += 1
         if new > old:
-            if new < _NEVER:
+            if new < NEVER:
                 count = _push(heap, count, new, node)
-            new = _NEVER
+            new = NEVER
         _set_level(layer.attacker, words, node, new)
         count = _tell(layer, node, old, new, heap, count)
     return changes
@@ -296,7 +295,7 @@ def _note_changes(layer: Layer, before: Changes, changes: int) -> None:
         side = 0 if node < words * 64 else 1
         word = (node >> 6) - side * words
         # Backwards: what a position's first entry says counts.
-        old = before.level[number] if before.level[number] >> 16 < layer.high else _NEVER
+        old = before.level[number] if before.level[number] >> TIME_BITS < layer.high else NEVER
         if _own_level(layer, layer.high, side, word, node & 63) != old:
             changed[side, word] |= BIT[node & 63]
         else:
