@@ -21,7 +21,7 @@ from typing import Final
 
 from tbgen.errors import TbgenError
 
-__all__ = ["remove_leftovers", "temporary_path", "write_errors", "write_file", "written_aside"]
+__all__ = ["remove_leftovers", "remove_own", "temporary_path", "write_errors", "write_file", "written_aside"]
 
 _MARK: Final = ".tmp-"
 """Stands between the final name and the writer (place, process, chance) in the name of an unfinished file."""
@@ -138,10 +138,30 @@ def remove_leftovers(directory: Path, name: str = "") -> list[Path]:
     return leftovers
 
 
-def _is_left(path: Path, name: str) -> bool:
-    """Whether a path is a temporary file, of a file if it has a name, whose writer is gone."""
+def remove_own(path: Path) -> None:
+    """Remove what this process has written of a file that is not in place yet.
+
+    Another thread that is at work on it fails to put it in place.
+    """
+    for own in path.parent.glob(f"*{_MARK}*-{os.getpid()}-*"):
+        match = _match(own, path.name)
+        if match and match["place"] == _place() and int(match["process"]) == os.getpid():
+            with contextlib.suppress(OSError):
+                own.unlink()
+
+
+def _match(path: Path, name: str) -> re.Match[str] | None:
+    """Return what the name of a temporary file, of the file ``name`` if there is one, tells."""
     match = _UNFINISHED.fullmatch(path.name)
     if match is None or (name and match["name"] != _cut(name, len(os.fsencode(match["name"])))):
+        return None
+    return match
+
+
+def _is_left(path: Path, name: str) -> bool:
+    """Whether a path is a temporary file, of a file if it has a name, whose writer is gone."""
+    match = _match(path, name)
+    if match is None:
         return False
     if match["place"] == _place() and not _is_alive(int(match["process"])):
         return True

@@ -2,6 +2,7 @@
 
 from tbgen.generator.accrued_storage import AccruedStorage
 from tbgen.generator.estimate import Estimate, check_memory, estimate
-from tbgen.generator.runner import Built, Reporter, build, missing
+from tbgen.generator.one_table import Built, Reporter
+from tbgen.generator.runner import build, missing
 
 __all__ = ["AccruedStorage", "Built", "Estimate", "Reporter", "build", "check_memory", "estimate", "missing"]

@@ -31,11 +31,13 @@ class Estimate:
 
     material: Material
     seconds: float
-    """Wall time on this many threads, kernels compiled."""
+    """Wall time, kernels compiled."""
     memory: int
     """Peak memory in bytes of a process that holds nothing else."""
     disk: int
     """Size of the file in bytes."""
+    threads: int
+    """How many threads work on it."""
 
     def beside(self, held: int) -> int:
         """Return the peak in bytes of a process that already holds some, of which nothing is used again."""
@@ -55,7 +57,12 @@ def estimate(
     slots, pawns = 2 * layout.size, min(material.pawns, 2)
     seconds = 0.02 + slots * 1e-9 * kind.nanoseconds[pawns] * 2 / min(threads, 2)
     disk = 30_000 + int(slots * _bytes_per_slot(material, kind, storage) / layout.orders)
-    return Estimate(material, seconds, _memory(layout, kind, threads), disk)
+    return Estimate(material, seconds, _memory(layout, kind, threads), disk, threads)
+
+
+def together(needs: Iterable[Estimate]) -> int:
+    """Return the peak in bytes of a process that works on some tables at once."""
+    return _HELD_ALWAYS + sum(table.memory - _HELD_ALWAYS for table in needs)
 
 
 def _bytes_per_slot(material: Material, kind: "_Kind", storage: AccruedStorage) -> float:

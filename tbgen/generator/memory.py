@@ -13,6 +13,7 @@ both, it stays.
 import contextlib
 import ctypes
 import os
+import re
 import resource
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -21,7 +22,7 @@ from typing import Final
 
 import numpy as np
 
-from tbgen.generator.estimate import Estimate, check_memory, estimate
+from tbgen.generator.estimate import Estimate, check_memory, estimate, together
 from tbgen.material import Material
 from tbgen.variant import Variant
 
@@ -68,6 +69,30 @@ def make_room(needs: Sequence[Estimate], cap: int | None = None) -> None:
     if any(table.beside(held()) > allowed for table in needs):
         give_back()
     check_memory(needs, cap, held())
+
+
+def has_room(need: Estimate, at_work: Sequence[Estimate], cap: int | None = None) -> bool:
+    """Whether a table may begin beside those at work, without the process taking more than ``cap`` bytes, or
+    than the machine has free; memory is given back if that helps."""
+    allowed = available() if cap is None else cap
+
+    def foreseen() -> int:
+        return together([*at_work, need]) + max(0, held() - together(at_work))
+
+    if foreseen() > allowed:
+        give_back()
+    return foreseen() <= allowed
+
+
+def available() -> int:
+    """Return the bytes that the process may take, those that it holds among them, before the machine runs
+    short: a tenth of what is free stays so. Where the system does not say, of all it has."""
+    try:
+        found = re.search(r"^MemAvailable: *(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    free = int(found[1]) << 10 if found else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return held() + free // 10 * 9
 
 
 def give_back() -> None:

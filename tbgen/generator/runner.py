@@ -1,57 +1,25 @@
-"""Building missing tables in order: solve, write, check, go on."""
+"""Building missing tables: in order, several at once, as far as memory allows."""
 
-import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from queue import SimpleQueue
 
-from tbgen import __version__
-from tbgen.errors import MissingTableError
-from tbgen.files import remove_leftovers
+from tbgen.errors import MissingTableError, TbgenError
+from tbgen.files import remove_leftovers, remove_own
 from tbgen.generator.accrued_storage import AccruedStorage
-from tbgen.generator.estimate import check_disk, estimate, pace
+from tbgen.generator.course import Course
+from tbgen.generator.estimate import Estimate, check_disk, estimate
 from tbgen.generator.lock import build_lock
-from tbgen.generator.memory import make_room, process_peak
+from tbgen.generator.memory import available, has_room, make_room
+from tbgen.generator.one_table import Built, Reporter, compile_kernels, solve_and_write
+from tbgen.generator.schedule import Limits, Schedule
 from tbgen.material import Material, closure
 from tbgen.store.format import table_path
-from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
 from tbgen.store.sources import Sources
-from tbgen.store.writer import write_table
 from tbgen.variant import Variant
-
-
-@dataclass(frozen=True)
-class Built:
-    """What a finished table of this build is and took."""
-
-    info: TableInfo
-    layers: int
-    """Accrued scores solved, of both holders; none in whole-game mobility."""
-    seconds: float
-    """Wall time, reading of sub-tables and writing included."""
-    stages: Mapping[str, float]
-    """Seconds per stage; stages of several threads overlap."""
-    process_peak: int
-    """Most memory that the process has held at once since it began, in bytes: not for this table alone."""
-
-
-class Reporter(Protocol):
-    """Told what the build is doing; nothing it does changes a table."""
-
-    def note(self, text: str) -> None:
-        """Something worth a line: a wait, leftovers removed, kernels being compiled."""
-
-    def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        """Table ``number`` of ``count`` begins; all that is left should take about ``seconds_left``."""
-
-    def progress(self, stage: str, done: int | None, total: int) -> None:
-        """A stage of the table has got this far; ``done`` None if it is not counted, ``total`` 0 if nobody
-        knows how far it has to go."""
-
-    def done(self, built: Built, seconds_left: float) -> None:
-        """The table is in place; the others should take about ``seconds_left``."""
 
 
 def missing(
@@ -73,50 +41,60 @@ def build(
     *,
     variant: Variant,
     force: bool = False,
+    jobs: int = 1,
     threads: int = 2,
     storage: AccruedStorage = AccruedStorage.AUTO,
     memory: int | None = None,
 ) -> list[Built]:
     """Build tables and whatever sub-tables they need; finished ones are skipped.
 
-    An interrupted build loses the table at work and nothing else: the next build goes on from there.
+    An interrupted build loses the tables at work and nothing else: the next build goes on from there.
 
     :param variant: what the tables and their sub-tables are for.
     :param force: build the named materials anew even if their tables are there.
+    :param jobs: how many tables may be at work at once. One that would not fit into memory beside the others
+        waits for them.
+    :param threads: how many the tables at work share.
     :param storage: whether to store the values of accrued scores; those of whole-game mobility need none.
     :param memory: bytes that the process may take, which between tables keeps what it has had within them;
-        None for what its largest table needs, if the machine has as much.
+        None for what its largest table needs, if the machine has as much, and with several at once for what
+        the machine has free.
+    :returns: the tables in the order in which they were finished.
     :raises TbgenError: if there is too little memory or room on the disk, or something cannot be read or
-        written; tables finished before are kept.
+        written; tables finished before are kept, and those at work are finished first.
     """
     wanted = list(materials)
     if not force and not missing(wanted, directory, variant):
         tidy(directory, reporter)
         return []  # even where nothing can be written
-    results: list[Built] = []
     with build_lock(directory, reporter.note, variant):
         tidy(directory, reporter)
         todo = missing(wanted, directory, variant, force=wanted if force else ())
         if not todo:
             return []
-        needs = [estimate(material, variant, threads, storage) for material in todo]
+        schedule = schedule_of(todo, variant, storage)
+        needs = [schedule.estimate(material, threads) for material in todo]
         make_room(needs, memory)
         check_disk(needs, directory)
-        _compile(reporter)
-
-        def seconds_left() -> float:
-            done = [built.seconds for built in results]
-            left = sum(table.seconds for table in needs[len(done) :])
-            return left * pace(zip(needs, done, strict=False))
-
+        compile_kernels(reporter)
         with Sources(directory, variant) as sources:
-            for number, material in enumerate(todo):
-                check_disk([needs[number]], directory)  # others use it too
-                make_room([needs[number]], memory)
-                reporter.begin(material, number + 1, len(todo), seconds_left())
-                results.append(_build_one(material, directory, sources, reporter, variant, threads, storage))
-                reporter.done(results[-1], seconds_left())
-    return results
+            task = partial(
+                solve_and_write, directory=directory, sources=sources, variant=variant, storage=storage
+            )
+            return _Run(schedule, directory, variant, reporter, task, jobs, threads, memory).run()
+
+
+def schedule_of(todo: list[Material], variant: Variant, storage: AccruedStorage) -> Schedule:
+    """Return the order in which to build what is missing, on one machine."""
+    return Schedule(todo, lambda material, threads: estimate(material, variant, threads, storage))
+
+
+def limits_of(jobs: int, threads: int, memory: int | None) -> Limits:
+    """Return what the tables of a build may take together at present.
+
+    :param memory: bytes that the process may take; None for what the machine has free.
+    """
+    return Limits(jobs, threads, available() if memory is None else memory)
 
 
 def tidy(directory: Path, reporter: Reporter) -> None:
@@ -125,22 +103,110 @@ def tidy(directory: Path, reporter: Reporter) -> None:
         reporter.note(f"removed {path.name}, left by an interrupted build")
 
 
-def build_table(
-    material: Material,
-    directory: Path,
-    reporter: Reporter,
-    variant: Variant,
-    threads: int,
-    storage: AccruedStorage = AccruedStorage.AUTO,
-) -> Built:
-    """Build one table whose sub-tables lie in the directory; the caller sees to locks and to room.
+class _StoppedError(Exception):
+    """Nobody waits any more for the table at work."""
 
-    :raises TbgenError: if something cannot be read or written.
+
+class _Run:
+    """One build: begins each table on a thread of a pool when its turn has come.
+
+    Threads and not processes: the kernels and all that takes long run without the interpreter lock, small
+    sub-tables are read once for all, and nothing is left when the process ends, however it ends.
     """
-    _compile(reporter)
-    make_room([estimate(material, variant, threads, storage)])
-    with Sources(directory, variant) as sources:
-        return _build_one(material, directory, sources, reporter, variant, threads, storage)
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        directory: Path,
+        variant: Variant,
+        reporter: Reporter,
+        task: Callable[..., Built],
+        jobs: int,
+        threads: int,
+        memory: int | None,
+    ) -> None:
+        self._directory, self._variant, self._reporter, self._task = directory, variant, reporter, task
+        self._memory = memory
+        self._limits = partial(limits_of, jobs, threads, memory)
+        self._course = Course(schedule, reporter, self._limits)
+        self._pool = ThreadPoolExecutor(jobs)
+        self._news: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        """What tables at work have to tell, to be called on the thread of the build."""
+        self._failure: BaseException | None = None
+        self._stopped = False
+
+    def run(self) -> list[Built]:
+        """Build all; return it in the order in which it was finished.
+
+        :raises TbgenError: of the first table that failed, when the others at work have ended.
+        """
+        try:
+            self._begin_what_can()
+            while self._course.at_work:
+                self._news.get()()
+        finally:
+            self._stop()
+        if self._failure:
+            raise self._failure
+        return list(self._course.built.values())
+
+    def _begin_what_can(self) -> None:
+        course = self._course
+        for need in course.schedule.to_begin(course.built, course.at_work, self._limits()):
+            at_work = list(course.at_work.values())
+            try:
+                check_disk([*at_work, need], self._directory)  # others use it too
+                if not at_work:
+                    make_room([need], self._memory)
+                elif not has_room(need, at_work, self._memory):
+                    return  # it waits for them
+            except TbgenError as error:
+                self._fail(need.material, error)
+                return
+            course.begin(need)
+            progress = partial(self._progress, need.material)
+            future = self._pool.submit(self._task, need.material, threads=need.threads, progress=progress)
+            future.add_done_callback(partial(self._hear_end, need))
+
+    def _progress(self, material: Material, stage: str, done: int | None, total: int) -> None:
+        """Hand on how far a table has got, on a thread of its own, and end it there after a stop."""
+        if self._stopped:
+            raise _StoppedError
+        self._news.put(partial(self._course.progress, material, stage, done, total))
+
+    def _hear_end(self, need: Estimate, future: "Future[Built]") -> None:
+        """Hand on that a table has ended, on a thread of its own."""
+        self._news.put(partial(self._end, need, future))
+
+    def _end(self, need: Estimate, future: "Future[Built]") -> None:
+        """Take note of a table that is finished or failed, and begin what can be done now."""
+        error = future.exception()
+        if error is None:
+            self._course.finish(need, future.result())
+        else:
+            self._course.drop(need.material)
+            self._fail(need.material, error)
+        if not self._failure:
+            self._begin_what_can()
+
+    def _fail(self, material: Material, error: BaseException) -> None:
+        """Remember why the build fails; the tables at work are finished, and no other begins."""
+        others = len(self._course.at_work)
+        if isinstance(error, MemoryError):
+            remedy = "build with fewer --jobs" if others else "build on a larger machine"
+            error = TbgenError(f"not enough memory for {material}: {remedy}")
+        if self._failure is None:
+            self._failure = error
+            if others:
+                self._reporter.note(f"{material} has failed; tables at work, to be finished: {others}")
+
+    def _stop(self) -> None:
+        """Leave nothing at work, and nothing of it on the disk; kernels that run cannot be interrupted."""
+        self._stopped = True
+        at_work = self._course.at_work
+        self._pool.shutdown(wait=not at_work, cancel_futures=True)
+        for material in at_work:
+            remove_own(table_path(self._directory, material.name, self._variant))
 
 
 def _is_there(material: Material, directory: Path, variant: Variant) -> bool:
@@ -149,53 +215,3 @@ def _is_there(material: Material, directory: Path, variant: Variant) -> bool:
             return True
     except MissingTableError:
         return False
-
-
-def _compile(reporter: Reporter) -> None:
-    from tbgen.accelerate import is_compiled
-    from tbgen.retro.warmup import FAMILY, compile_kernels
-
-    if not is_compiled(FAMILY):
-        reporter.note("compiling the kernels, once for this version of tbgen: about a minute")
-        begun = time.perf_counter()
-        compile_kernels()
-        reporter.note(f"kernels compiled in {time.perf_counter() - begun:.0f} s")
-
-
-def _build_one(
-    material: Material,
-    directory: Path,
-    sources: Sources,
-    reporter: Reporter,
-    variant: Variant,
-    threads: int,
-    storage: AccruedStorage,
-) -> Built:
-    from tbgen.retro.solver import Stages, solve
-
-    begun = clock = time.perf_counter()
-    stages = Stages()
-    needed = {successor: sources.get(successor) for successor in sorted(material.successors())}
-    stages.add("sub-tables", clock)
-    table = solve(
-        material,
-        needed,
-        variant,
-        threads=threads,
-        progress=reporter.progress,
-        stages=stages,
-        max_runs=storage.max_runs(material),
-    )
-    clock = time.perf_counter()
-    reporter.progress("writing", None, 0)
-    info = write_table(
-        table,
-        table_path(directory, material.name, variant),
-        version=__version__,
-        build_seconds=clock - begun,
-        parameters={"threads": threads, "layers": stages.layers},
-        threads=threads,
-    )
-    stages.add("write", clock)
-    sources.put(table)
-    return Built(info, stages.layers, time.perf_counter() - begun, dict(stages.seconds), process_peak())

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Final, Self
 
@@ -20,12 +21,16 @@ _SMALL: Final = KEPT // 4
 
 
 class Sources:
-    """The tables of a directory for one variant as sources; a context, which closes the files."""
+    """The tables of a directory for one variant as sources; a context, which closes the files.
+
+    Threads may share it.
+    """
 
     def __init__(self, directory: Path, variant: Variant) -> None:
         self._directory, self._variant = directory, variant
         self._kept: OrderedDict[Material, ArraySource] = OrderedDict()
         self._files: dict[Material, TableFile] = {}
+        self._lock = Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -43,22 +48,24 @@ class Sources:
         :raises MissingTableError: if it is not there.
         :raises DamagedTableError: if it cannot be used.
         """
-        if material in self._kept:
-            self._kept.move_to_end(material)
-            return self._kept[material]
-        if material in self._files:
-            return self._files[material]
-        file = TableFile(table_path(self._directory, material.name, self._variant), material=material)
-        if 2 * file.info.size * BYTES_PER_SLOT > _SMALL:
-            self._files[material] = file
-            return file
-        with file:
-            return self._keep(material, ArraySource(*file.read_fresh()))
+        with self._lock:
+            if material in self._kept:
+                self._kept.move_to_end(material)
+                return self._kept[material]
+            if material in self._files:
+                return self._files[material]
+            file = TableFile(table_path(self._directory, material.name, self._variant), material=material)
+            if 2 * file.info.size * BYTES_PER_SLOT > _SMALL:
+                self._files[material] = file
+                return file
+            with file:
+                return self._keep(material, ArraySource(*file.read_fresh()))
 
     def put(self, table: Table) -> None:
         """Keep a table that has just been built, if it is small."""
         if 2 * table.layout.size * BYTES_PER_SLOT <= _SMALL:
-            self._keep(table.material, ArraySource(table.value, table.depth))
+            with self._lock:
+                self._keep(table.material, ArraySource(table.value, table.depth))
 
     def _keep(self, material: Material, source: ArraySource) -> ArraySource:
         self._kept[material] = source

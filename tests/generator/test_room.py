@@ -13,7 +13,7 @@ from tbgen.cli.main import main
 from tbgen.errors import TbgenError
 from tbgen.generator import AccruedStorage, Built, build, estimate, memory
 from tbgen.generator.lock import LOCK_NAME
-from tbgen.generator.runner import build_table
+from tbgen.generator.one_table import build_table
 from tbgen.material import Material, all_materials
 from tbgen.store.format import table_path
 from tbgen.variant import Variant

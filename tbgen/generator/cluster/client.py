@@ -30,9 +30,12 @@ from tbgen.generator.cluster.workers import (
     shared_probe,
     survey,
 )
-from tbgen.generator.estimate import Estimate, check_disk, check_memory, estimate, pace
+from tbgen.generator.course import Course
+from tbgen.generator.estimate import Estimate, check_disk, check_memory, estimate
 from tbgen.generator.lock import build_lock
-from tbgen.generator.runner import Built, Reporter, missing, tidy
+from tbgen.generator.one_table import Built, Reporter
+from tbgen.generator.runner import missing, tidy
+from tbgen.generator.schedule import Limits, Schedule
 from tbgen.material import Material
 from tbgen.variant import Variant
 
@@ -127,11 +130,19 @@ class _Run:
     """The addresses of the workers that have them."""
     begun: dict[Material, list[str]] = field(default_factory=dict)
     """Where they were begun: once, unless the worker died."""
-    built: dict[Material, Built] = field(default_factory=dict)
     failure: TbgenError | None = None
     stuck_since: float | None = None
-    shown: Material | None = None
-    """The table whose progress is shown."""
+
+    def __post_init__(self) -> None:
+        schedule = Schedule(list(self.needs), lambda material, _: self.needs[material])
+        self.course = Course(schedule, self.reporter, self._limits)
+
+    def _limits(self) -> Limits:
+        """What the workers offer together."""
+        workers = self.workers.values()
+        return Limits(
+            max(1, sum(each.threads for each in workers)), 1, int(sum(each.memory for each in workers))
+        )
 
     def run(self) -> list[Built]:
         """Build all; return what was built in the order in which it was finished.
@@ -150,7 +161,7 @@ class _Run:
                     self._hand_out()
                     self._check_that_some_go_on()
                     looked = time.monotonic()
-                if not self.tasks and (self.failure or len(self.built) == len(self.needs)):
+                if not self.tasks and (self.failure or self.course.is_finished):
                     break
                 with contextlib.suppress(Empty):
                     self._hear(self.reports.get(timeout=_TICK))
@@ -159,7 +170,7 @@ class _Run:
                 self.client.cancel(list(self.tasks))
         if self.failure:
             raise self.failure
-        return list(self.built.values())
+        return list(self.course.built.values())
 
     def _hand_out(self) -> None:
         """Give workers what they can do now, be it what a dead worker had and Dask has put into a queue."""
@@ -196,9 +207,7 @@ class _Run:
             future.add_done_callback(self.reports.put)
 
     def _ready(self) -> list[Material]:
-        """Return the tables that are not finished and whose sub-tables are."""
-        left = self.needs.keys() - self.built.keys()
-        return [material for material in self.needs if material in left and not left & material.successors()]
+        return self.course.schedule.ready(self.course.built)
 
     def _room(self, material: Material) -> str | None:
         """Return the worker with most memory left among those that can do a table now."""
@@ -239,10 +248,8 @@ class _Run:
                 self._begin(material, news["worker"], f"{news['worker']} on {news['host']}")
             case "note":
                 self.reporter.note(f"{material}: {news['text']}, on the worker {news['worker']}")
-            case "progress" if material == self.shown:
-                others = [other.name for other in self.tasks.values() if other != material]
-                stage = f"beside {', '.join(others)}, {news['stage']}" if others else news["stage"]
-                self.reporter.progress(stage, news["done"], news["total"])
+            case "progress":
+                self.course.progress(material, news["stage"], news["done"], news["total"])
 
     def _begin(self, material: Material, address: str, place: str) -> None:
         before = self.begun.setdefault(material, [])
@@ -250,19 +257,7 @@ class _Run:
         before.append(place)
         self.places[material] = address
         self.reporter.note(f"{material}: begun by the worker {place}{again}")
-        self._show(material)
-
-    def _show(self, material: Material) -> None:
-        """Let the reporter follow one of the tables at work."""
-        self.shown = material
-        number = list(self.needs).index(material) + 1
-        self.reporter.begin(material, number, len(self.needs), self._seconds_left())
-
-    def _seconds_left(self) -> float:
-        """Return about how long the rest takes, with as many tables at once as are at work now."""
-        left = [need.seconds for table, need in self.needs.items() if table not in self.built]
-        seconds = max([sum(left) / max(len(self.tasks), 1), *left])
-        return seconds * pace((self.needs[table], built.seconds) for table, built in self.built.items())
+        self.course.begin(self.needs[material])
 
     def _end(self, future: Future) -> None:
         """Take note of a task that is finished, failed, or lost, and hand out what can be done now."""
@@ -275,15 +270,15 @@ class _Run:
             except TimeoutError:  # the worker died with it: it is done again
                 future.add_done_callback(self.reports.put)
                 return
-            self.built[material] = built
-            self.reporter.done(built, self._seconds_left())
-        elif future.status == "error":
-            self._fail(material, future.exception())
-        elif self.failure is None:
-            raise gone(self.scheduler)
-        del self.tasks[future]
-        if self.shown == material and (others := set(self.tasks.values()) & set(self.begun)):
-            self._show(min(others))
+            del self.tasks[future]
+            self.course.finish(self.needs[material], built)
+        else:
+            del self.tasks[future]
+            self.course.drop(material)
+            if future.status == "error":
+                self._fail(material, future.exception())
+            elif self.failure is None:
+                raise gone(self.scheduler)
         self._hand_out()
 
     def _fail(self, material: Material, error: BaseException) -> None:

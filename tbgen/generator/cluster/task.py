@@ -14,7 +14,7 @@ from tbgen.errors import MissingTableError, TbgenError
 from tbgen.files import temporary_path
 from tbgen.generator.accrued_storage import AccruedStorage
 from tbgen.generator.memory import keep_memory_for
-from tbgen.generator.runner import Built, build_table
+from tbgen.generator.one_table import Built, build_table
 from tbgen.material import Material
 from tbgen.store.format import table_path
 from tbgen.variant import Variant

@@ -1,0 +1,77 @@
+"""The course of a build: what is finished, what is at work, and what its reporter is told of that."""
+
+import time
+from collections.abc import Callable
+
+from tbgen.generator.estimate import Estimate, pace
+from tbgen.generator.one_table import Built, Reporter
+from tbgen.generator.schedule import Limits, Schedule
+from tbgen.material import Material
+
+
+class Course:
+    """Keeps the books of a build, of which one thread tells it.
+
+    Several tables may be at work; the reporter follows one until it ends, then another.
+    """
+
+    def __init__(self, schedule: Schedule, reporter: Reporter, limits: Callable[[], Limits]) -> None:
+        """``limits`` says what the tables at work may take together, now and, as far as one knows, later."""
+        self.schedule = schedule
+        self.built: dict[Material, Built] = {}
+        """The finished tables, in the order in which they were finished."""
+        self.at_work: dict[Material, Estimate] = {}
+        """The tables begun and not finished."""
+        self._reporter, self._limits = reporter, limits
+        self._taken: list[tuple[Estimate, float]] = []
+        self._begun: dict[Material, float] = {}
+        self._shown: Material | None = None
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether all tables are."""
+        return len(self.built) == len(self.schedule.todo)
+
+    def begin(self, need: Estimate) -> None:
+        """A table begins, or begins anew."""
+        self.at_work[need.material], self._begun[need.material] = need, time.monotonic()
+        self._show(need.material)
+
+    def progress(self, material: Material, stage: str, done: int | None, total: int) -> None:
+        """A table has got so far (:meth:`Reporter.progress`)."""
+        if material == self._shown:
+            others = [other.name for other in self.at_work if other != material]
+            beside = f"beside {', '.join(others)}, " if others else ""
+            self._reporter.progress(beside + stage, done, total)
+
+    def finish(self, need: Estimate, built: Built) -> None:
+        """A table is in place."""
+        self._end(need.material)
+        self.built[need.material] = built
+        self._taken.append((need, built.seconds))
+        self._reporter.done(built, self._seconds_left())
+        self._show_another()
+
+    def drop(self, material: Material) -> None:
+        """A table will not be finished."""
+        self._end(material)
+        self._show_another()
+
+    def _end(self, material: Material) -> None:
+        self.at_work.pop(material, None)
+        if self._shown == material:
+            self._shown = None
+
+    def _show_another(self) -> None:
+        if self._shown is None and self.at_work:
+            self._show(min(self.at_work))
+
+    def _show(self, material: Material) -> None:
+        self._shown = material
+        todo = self.schedule.todo
+        self._reporter.begin(material, todo.index(material) + 1, len(todo), self._seconds_left())
+
+    def _seconds_left(self) -> float:
+        now = time.monotonic()
+        at_work = {material: (need, now - self._begun[material]) for material, need in self.at_work.items()}
+        return self.schedule.outlook(self._limits(), self.built, at_work, pace(self._taken)).seconds
