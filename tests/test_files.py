@@ -15,7 +15,7 @@ import pytest
 
 from tbgen import files
 from tbgen.errors import DamagedTableError, TbgenError, UsageError
-from tbgen.files import remove_leftovers, temporary_path, write_errors, write_file, written_aside
+from tbgen.files import remove_leftovers, remove_own, temporary_path, write_errors, write_file, written_aside
 
 
 def test_a_file_is_there_when_it_is_whole(tmp_path: Path) -> None:
@@ -45,6 +45,23 @@ def test_the_order_of_a_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(os, "replace", replacing)
     write_file(tmp_path / "a.txt", b"whole")
     assert done == ["sync file", "rename", "sync directory"]
+
+
+def test_one_thread_ends_the_writing_of_another(tmp_path: Path) -> None:
+    """What it has written is gone, and does not take its name; other files and processes are not touched."""
+    path, other = tmp_path / "a.txt", temporary_path(tmp_path / "b.txt")
+    foreign = temporary_path(path)
+    foreign = foreign.with_name(foreign.name.replace(f"-{os.getpid()}-", "-1-"))
+    for file in (other, foreign):
+        file.touch()
+    writer = written_aside(path)
+    temporary = writer.__enter__()
+    temporary.write_bytes(b"half")
+    remove_own(path)
+    assert not temporary.exists()
+    with pytest.raises(TbgenError, match=r"a.txt could not be written"):
+        writer.__exit__(None, None, None)
+    assert {*tmp_path.iterdir()} == {other, foreign}
 
 
 def test_permissions(tmp_path: Path) -> None:

@@ -2,15 +2,24 @@
 
 import argparse
 import json
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tbgen.cli.journal import Journal
-from tbgen.cli.options import add_directory, add_json, add_rules, size_in_bytes, whole_number
+from tbgen.cli.options import (
+    MOST_JOBS,
+    add_directory,
+    add_json,
+    add_rules,
+    processors,
+    size_in_bytes,
+    whole_number,
+)
 from tbgen.errors import UsageError, needs_extra
-from tbgen.generator import AccruedStorage, Built, Estimate, build, check_memory, estimate, missing
+from tbgen.generator import AccruedStorage, Built, Estimate, build, check_memory, missing
 from tbgen.generator.memory import keep_memory_for
+from tbgen.generator.runner import limits_of, schedule_of
+from tbgen.generator.schedule import Outlook
 from tbgen.material import MAX_MEN, Material, all_materials
 from tbgen.store.format import default_directory
 from tbgen.text import counted, duration, size_text
@@ -18,8 +27,8 @@ from tbgen.text import counted, duration, size_text
 _DESCRIPTION = """\
 Build the tables of the named materials, or of all with up to N men, and before them whatever sub-tables
 captures and promotions lead to. Tables that are there are skipped, so a build that was interrupted (by
-Ctrl-C or SIGTERM) goes on where it was; the table at work is lost and nothing else. A line per finished table
-goes to stdout, progress to stderr: if that is no terminal, in lines with date and time, for a log.
+Ctrl-C or SIGTERM) goes on where it was; the tables at work are lost and nothing else. A line per finished
+table goes to stdout, progress to stderr: if that is no terminal, in lines with date and time, for a log.
 """
 _EPILOG = """\
 examples:
@@ -27,6 +36,7 @@ examples:
   tbgen build --men 4 --estimate
   nohup tbgen build --men 5 > tables.txt 2> build.log &
   tbgen build --men 5 --accrued none --memory 12G
+  tbgen build --men 5 --jobs 2 --memory 16G
   tbgen build --men 4 --rules wg
   tbgen build --men 5 --scheduler tcp://host:8786 --dir /shared/tables
 """
@@ -42,7 +52,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force", action="store_true", help="build the named materials anew even if their tables are there"
     )
-    parser.add_argument("--threads", type=whole_number(1), metavar="N", help="threads (default: all cores)")
+    parser.add_argument(
+        "--jobs",
+        type=_job_count,
+        metavar="N|auto",
+        help="tables that may be at work at once, as far as memory allows (default: auto, one per thread)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=whole_number(1),
+        metavar="N",
+        help="threads, which the tables at work share (default: all cores); with --scheduler of each table",
+    )
     parser.add_argument(
         "--accrued",
         choices=[choice.value for choice in AccruedStorage],
@@ -64,8 +85,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=size_in_bytes,
         metavar="SIZE",
         help="build nothing if the process would need more memory than this, such as 12G, 8GiB or 4096M "
-        "(default: what the machine has; with --scheduler, what its workers offer); within it, memory is "
-        "kept from table to table, which saves some time",
+        "(default: what the machine has, and what it has free for several tables at once; with --scheduler, "
+        "what its workers offer); within it, memory is kept from table to table, which saves some time",
     )
     add_json(parser, "one JSON document about the tables built (or to build)")
     add_directory(parser)
@@ -74,15 +95,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Build, or say what a build would take."""
     materials = _materials(arguments)
-    threads = arguments.threads or os.cpu_count() or 1
+    threads = arguments.threads or processors()
+    jobs = _jobs(arguments, threads)
     memory: int | None = arguments.memory
     directory = default_directory() if arguments.dir is None else arguments.dir
     forced = materials if arguments.force else []
     storage, variant = _storage(arguments), arguments.variant
     if arguments.estimate:
         todo = missing(materials, directory, variant, force=forced)
-        estimates = [estimate(material, variant, threads, storage) for material in todo]
-        _print_estimates(estimates, arguments.json)
+        schedule = schedule_of(todo, variant, storage)
+        estimates = [schedule.estimate(material, threads) for material in todo]
+        _print_estimates(estimates, schedule.outlook(limits_of(jobs, threads, memory)), arguments.json)
         if memory is not None:
             check_memory(estimates, memory)
         return 0
@@ -95,6 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
                 directory,
                 journal,
                 force=arguments.force,
+                jobs=jobs,
                 threads=threads,
                 storage=storage,
                 memory=memory,
@@ -141,6 +165,24 @@ def _storage(arguments: argparse.Namespace) -> AccruedStorage:
     return AccruedStorage(arguments.accrued)
 
 
+def _job_count(text: str) -> int | None:
+    """Read ``--jobs``; None stands for auto."""
+    return None if text == "auto" else whole_number(1, MOST_JOBS)(text)
+
+
+def _jobs(arguments: argparse.Namespace, threads: int) -> int:
+    """Return how many tables may be at work at once.
+
+    :raises UsageError: if the question is asked of a cluster.
+    """
+    if arguments.jobs is not None and arguments.scheduler is not None:
+        raise UsageError(
+            f"--jobs {arguments.jobs} means nothing with --scheduler: --nthreads of a worker says how many "
+            "tables it does at once (docs/cluster.md)"
+        )
+    return min(threads, MOST_JOBS) if arguments.jobs is None else arguments.jobs
+
+
 def _build_on_cluster() -> Callable[..., list[Built]]:
     with needs_extra("a build with --scheduler", "cluster"):
         from tbgen.generator.cluster.client import build_on_cluster
@@ -154,16 +196,16 @@ def _materials(arguments: argparse.Namespace) -> list[Material]:
     return named + (all_materials(arguments.men) if arguments.men is not None else [])
 
 
-def _print_estimates(estimates: Sequence[Estimate], as_json: bool) -> None:
-    seconds = sum(entry.seconds for entry in estimates)
-    memory = max((entry.memory for entry in estimates), default=0)
+def _print_estimates(estimates: Sequence[Estimate], outlook: Outlook, as_json: bool) -> None:
+    """Print what every table takes alone, and what the build of all takes."""
     disk = sum(entry.disk for entry in estimates)
     if as_json:
         tables = [
             {"material": e.material.name, "seconds": e.seconds, "memory": e.memory, "disk": e.disk}
             for e in estimates
         ]
-        print(json.dumps({"tables": tables, "seconds": seconds, "memory": memory, "disk": disk}, indent=2))
+        whole = {"jobs": outlook.jobs, "seconds": outlook.seconds, "memory": outlook.memory, "disk": disk}
+        print(json.dumps({"tables": tables, **whole}, indent=2))
         return
     if estimates:
         print(f"{'material':10} {'time':>10} {'memory':>11} {'disk':>11}")
@@ -172,8 +214,9 @@ def _print_estimates(estimates: Sequence[Estimate], as_json: bool) -> None:
             f"{entry.material.name:10} {duration(entry.seconds):>10} {size_text(entry.memory):>11} "
             f"{size_text(entry.disk):>11}"
         )
-    needs = f"at most {size_text(memory)} of memory, {size_text(disk)} of disk"
-    print(f"{counted(len(estimates), 'table')} to build: about {duration(seconds)}, {needs}")
+    at_once = f", up to {outlook.jobs} at once" if outlook.jobs > 1 else ""
+    needs = f"at most {size_text(outlook.memory)} of memory, {size_text(disk)} of disk"
+    print(f"{counted(len(estimates), 'table')} to build{at_once}: about {duration(outlook.seconds)}, {needs}")
 
 
 def _document(built: Built) -> dict[str, Any]:

@@ -19,7 +19,7 @@ class Journal:
         self._quiet = quiet
         self._begun = self._table_begun = self._expected = 0.0
         self._table = ""
-        self._logged: set[Material] = set()
+        self._begun_at: dict[Material, float] = {}
         self._count = self._finished = self._bytes = self._peak = 0
 
     def note(self, text: str) -> None:
@@ -28,15 +28,16 @@ class Journal:
 
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
         """Log that the table begins, and remember what to show."""
-        self._table_begun = time.monotonic()
-        self._expected = self._table_begun + seconds_left
+        now = time.monotonic()
+        self._expected = now + seconds_left
         if not self._count:
-            self._begun, self._count = self._table_begun, count
+            self._begun, self._count = now, count
             self._line.log(f"{counted(count, 'table')} to build in {self._directory}: {self._left()}")
         self._table = f"{material}: {number} of {count}"
-        if material not in self._logged:
-            self._logged.add(material)
+        if material not in self._begun_at:
+            self._begun_at[material] = now
             self._line.log(f"{self._table}, begun; {self._left()}")
+        self._table_begun = self._begun_at[material]
         self.progress("reading sub-tables", None, 0)
 
     def progress(self, stage: str, done: int | None, total: int) -> None:

@@ -18,7 +18,9 @@ from tbgen.variant import Variant
 if TYPE_CHECKING:
     from tbgen.games.settings import GameOptions
 
-_MOST_JOBS: Final = 512
+MOST_JOBS: Final = 512
+"""More are a mistake on any machine."""
+
 _WHOLE: Final = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 
 
@@ -205,6 +207,6 @@ def jobs_of(arguments: argparse.Namespace) -> int:
     """
     if arguments.jobs is None:
         return processors()
-    if not arguments.jobs.isdecimal() or not 1 <= int(arguments.jobs) <= _MOST_JOBS:
-        raise UsageError(f"--jobs {quote(arguments.jobs)}: expected a number from 1 to {_MOST_JOBS}")
+    if not arguments.jobs.isdecimal() or not 1 <= int(arguments.jobs) <= MOST_JOBS:
+        raise UsageError(f"--jobs {quote(arguments.jobs)}: expected a number from 1 to {MOST_JOBS}")
     return int(arguments.jobs)

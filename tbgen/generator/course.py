@@ -25,6 +25,7 @@ class Course:
         self._reporter, self._limits = reporter, limits
         self._taken: list[tuple[Estimate, float]] = []
         self._begun: dict[Material, float] = {}
+        """When tables were begun, in the order in which they were first."""
         self._shown: Material | None = None
 
     @property
@@ -68,8 +69,8 @@ class Course:
 
     def _show(self, material: Material) -> None:
         self._shown = material
-        todo = self.schedule.todo
-        self._reporter.begin(material, todo.index(material) + 1, len(todo), self._seconds_left())
+        number = list(self._begun).index(material) + 1
+        self._reporter.begin(material, number, len(self.schedule.todo), self._seconds_left())
 
     def _seconds_left(self) -> float:
         now = time.monotonic()

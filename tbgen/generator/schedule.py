@@ -31,14 +31,9 @@ class Schedule:
     """What a table needs on some number of threads."""
 
     def ready(self, finished: Iterable[Material]) -> list[Material]:
-        """Return the tables that are not finished and whose sub-tables are, those at work among them.
-
-        First comes the one that most of the work must wait for: with it, the tables that rest on it, and so
-        on, in the longest such chain.
-        """
+        """Return the tables that are not finished and whose sub-tables are, those at work among them."""
         left = set(self.todo).difference(finished)
-        found = [material for material in self.todo if material in left and not left & self._needed[material]]
-        return sorted(found, key=self._chain.__getitem__, reverse=True)
+        return [material for material in self.todo if material in left and not left & self._needed[material]]
 
     def to_begin(
         self, finished: Iterable[Material], at_work: Mapping[Material, Estimate], limits: Limits
@@ -92,15 +87,6 @@ class Schedule:
     def _needed(self) -> dict[Material, set[Material]]:
         """Of every table to build the sub-tables that are to be built too."""
         return {material: material.successors() & set(self.todo) for material in self.todo}
-
-    @cached_property
-    def _chain(self) -> dict[Material, float]:
-        """Of every table the seconds that it and the longest chain of tables which rest on it take."""
-        chain: dict[Material, float] = {}
-        for material in reversed(self.todo):
-            after = [chain[other] for other in chain if material in self._needed[other]]
-            chain[material] = self.estimate(material, 1).seconds + max(after, default=0.0)
-        return chain
 
 
 @dataclass(frozen=True)

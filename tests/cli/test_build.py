@@ -119,7 +119,8 @@ def test_the_command_in_json(tmp_path: Path, three_men: Path, capsys: pytest.Cap
 
 def test_an_estimate_builds_nothing(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     absent = own / "absent"
-    lines = logged_answer(capsys, "build", "--men", "4", "--estimate", "--dir", str(absent)).splitlines()
+    words = ["build", "--men", "4", "--estimate", "--jobs", "1", "--dir", str(absent)]
+    lines = logged_answer(capsys, *words).splitlines()
     assert lines[0].split() == ["material", "time", "memory", "disk"]
     assert len(lines) == 38
     assert lines[-1].startswith("36 tables to build: about ")

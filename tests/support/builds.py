@@ -40,7 +40,8 @@ class Diary(Silent):
         self.notes.append(text)
 
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        assert seconds_left > 0
+        again = material.name in [name for name, _, _ in self.begun]
+        assert seconds_left >= 0 if again else seconds_left > 0
         self.begun.append((material.name, number, count))
 
     def progress(self, stage: str, done: int | None, total: int) -> None:

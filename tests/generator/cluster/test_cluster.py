@@ -245,7 +245,7 @@ def test_workers_get_what_they_have_threads_and_memory_for() -> None:
     """A dead worker's table goes to whoever has room first, and not for ever."""
     paper = PaperClient()
     needs = {
-        Material.parse(name): replace(estimate(KBVK, Variant.R_MOBILITY), memory=memory)
+        Material.parse(name): replace(estimate(Material.parse(name), Variant.R_MOBILITY), memory=memory)
         for name, memory in (("KvK", 1), ("KQvK", 5), ("KRvK", 5), ("KBvK", 3), ("KNvK", 2), ("KPvK", 1))
     }
     run: Any = client._Run(paper, "tcp://s:1", Path(), Diary(), 30.0, needs, print)
@@ -255,7 +255,7 @@ def test_workers_get_what_they_have_threads_and_memory_for() -> None:
     run._hand_out()
     assert paper.given == [("KvK", "large")]  # all others rest on it
     run.tasks.clear()
-    run.built[Material.parse("KvK")] = SimpleNamespace(seconds=1.0)
+    run.course.built[Material.parse("KvK")] = SimpleNamespace(seconds=1.0)
     run._hand_out()
     assert paper.given[1:] == [("KQvK", "large"), ("KRvK", "small"), ("KBvK", "large")]
     run._hand_out()

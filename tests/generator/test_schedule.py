@@ -1,0 +1,105 @@
+"""Which table of a build begins next, and how long and how much memory the rest takes."""
+
+import random
+
+import pytest
+
+from tbgen.generator.estimate import Estimate, estimate, together
+from tbgen.generator.schedule import Limits, Schedule
+from tbgen.material import Material, all_materials
+from tbgen.variant import Variant
+
+BASE = together([])
+KVK, KQVK, KRVK, KBVK, KNVK, KPVK = all_materials(3)
+NAMES = ("KvK", "KQvK", "KRvK", "KBvK", "KNvK", "KPvK")
+
+
+def paper(seconds: dict[str, float], memory: dict[str, int]) -> Schedule:
+    """Tables of three men with made-up needs; two threads take half the time of one."""
+
+    def needs(material: Material, threads: int) -> Estimate:
+        own = memory.get(material.name, 10)
+        return Estimate(material, seconds.get(material.name, 1.0) / threads, BASE + own, 0, threads)
+
+    return Schedule(all_materials(3), needs)
+
+
+def begun(schedule: Schedule, finished: list[Material], limits: Limits) -> list[tuple[str, int]]:
+    return [(need.material.name, need.threads) for need in schedule.to_begin(finished, {}, limits)]
+
+
+def test_sub_tables_come_first() -> None:
+    schedule = paper({}, {})
+    limits = Limits(8, 8, 1 << 40)
+    assert begun(schedule, [], limits) == [("KvK", 8)]
+    assert begun(schedule, [KVK], limits) == [(name, 2) for name in NAMES[1:5]]
+    assert begun(schedule, [KVK, KQVK, KRVK, KBVK], limits) == [("KNvK", 8)]
+    assert begun(schedule, [KVK, KQVK, KRVK, KBVK, KNVK], limits) == [("KPvK", 8)]
+    assert begun(schedule, all_materials(3), limits) == []
+
+
+def test_what_is_not_to_be_built_is_there() -> None:
+    assert Schedule([KPVK], paper({}, {}).estimate).ready([]) == [KPVK]
+
+
+def test_threads_are_shared() -> None:
+    """By as many tables as can be at work at once; each has one at least."""
+    schedule = paper({}, {})
+    assert begun(schedule, [KVK], Limits(2, 5, 1 << 40)) == [("KQvK", 2), ("KRvK", 2)]
+    assert begun(schedule, [KVK], Limits(3, 2, 1 << 40)) == [("KQvK", 1), ("KRvK", 1), ("KBvK", 1)]
+    assert begun(schedule, [KVK], Limits(4, 4, BASE + 25)) == [("KQvK", 2), ("KRvK", 2)]
+    assert begun(schedule, [KVK], Limits(1, 4, 1 << 40)) == [("KQvK", 4)]
+
+
+def test_memory() -> None:
+    """One that does not fit waits, and a smaller one goes before it; one alone begins in any case."""
+    schedule = paper({}, {"KQvK": 60, "KRvK": 60, "KBvK": 30})
+    assert begun(schedule, [KVK], Limits(2, 2, BASE + 95)) == [("KQvK", 1), ("KBvK", 1)]
+    at_work = {KQVK: schedule.estimate(KQVK, 2)}
+    assert schedule.to_begin([KVK], at_work, Limits(2, 2, BASE + 65)) == []
+    assert [need.material for need in schedule.to_begin([KVK], at_work, Limits(4, 2, BASE + 100))] == [
+        KBVK,
+        KNVK,
+    ]
+    assert schedule.to_begin([KVK], at_work, Limits(1, 2, 1 << 40)) == []
+    assert begun(schedule, [KVK], Limits(4, 4, BASE + 5)) == [("KQvK", 4)]
+
+
+def test_the_outlook() -> None:
+    schedule = paper({"KQvK": 4.0, "KRvK": 6.0}, {"KQvK": 100, "KRvK": 200})
+    one = schedule.outlook(Limits(1, 1, 1 << 40))
+    assert (one.seconds, one.memory, one.jobs) == (14.0, BASE + 200, 1)
+    two = schedule.outlook(Limits(2, 1, 1 << 40))  # Q and R; at 4 B, at 5 N, at 6 both done
+    assert (two.seconds, two.memory, two.jobs) == (8.0, BASE + 300, 2)
+    narrow = schedule.outlook(Limits(2, 1, BASE + 250))
+    assert (narrow.seconds, narrow.memory, narrow.jobs) == (12.0, BASE + 200, 2)  # R after Q, alone
+    half = schedule.outlook(Limits(2, 1, 1 << 40), [KVK], {KQVK: (schedule.estimate(KQVK, 1), 3.0)}, pace=2.0)
+    assert half.seconds == 14.0  # Q until 5, N and P after B, beside R until 12
+    late = schedule.outlook(
+        Limits(2, 1, 1 << 40), all_materials(3)[:5], {KPVK: (schedule.estimate(KPVK, 1), 9)}
+    )
+    assert late.seconds == 0.0
+    assert schedule.outlook(Limits(2, 1, 0), all_materials(3)).seconds == 0.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_order_breaks_the_rules(seed: int) -> None:
+    """All materials of four men, whichever table ends first."""
+    rng = random.Random(seed)
+    limits = Limits(rng.randint(1, 6), rng.randint(1, 6), rng.randint(1, 3) << 30)
+    schedule = Schedule(all_materials(4), lambda m, threads: estimate(m, Variant.R_MOBILITY, threads))
+    finished: list[Material] = []
+    at_work: dict[Material, Estimate] = {}
+    while len(finished) < 36:
+        for need in schedule.to_begin(finished, at_work, limits):
+            assert need.material.successors() <= {*finished}
+            at_work[need.material] = need
+        assert 0 < len(at_work) <= limits.jobs
+        assert len(at_work) == 1 or together(at_work.values()) <= limits.memory
+        assert sum(need.threads for need in at_work.values()) <= limits.threads or all(
+            need.threads == 1 for need in at_work.values()
+        )
+        ended = rng.choice(sorted(at_work))
+        del at_work[ended]
+        finished.append(ended)
+    assert sorted(finished) == all_materials(4)
