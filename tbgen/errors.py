@@ -124,7 +124,7 @@ class GameError(TbgenError):
 
 
 class MissingLayerError(TbgenError):
-    """A layer of a table that was built without accrued scores has not been made, and must not be now."""
+    """A layer is needed, for a line or for a table without accrued scores, and none is to be made."""
 
     exit_code: ClassVar[int] = 3
     code: ClassVar[str] = "missing_layer"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import chess
 
@@ -14,6 +14,8 @@ from tbgen.probe.states import ProbeResult
 from tbgen.scoring import Scoring
 from tbgen.text import plies
 from tbgen.variant import Variant
+
+_UNKNOWN: Final = "?  (the table stores the value only: --depths makes the depth)"
 
 
 class Answer(Protocol):
@@ -75,7 +77,7 @@ class MobilityAnswer:
         game = "" if variant.resets else f", {variant.label}"
         yield f"{result.material}, {situation(self.board)}{game}"
         yield f"value           {result.value}  ({result.value.holder.capitalize()} holds it)"
-        yield f"depth           {plies(result.depth)}"
+        yield f"depth           {_UNKNOWN if result.depth is None else plies(result.depth)}"
         yield f"accrued score   {result.accrued}"
         yield f"position score  {result.position_score}"
         yield f"points          {self.scoring.text(result.value)}  (White-Black)"
@@ -84,7 +86,8 @@ class MobilityAnswer:
             width = max(len(move.san) for move in self.moves)
             for move in self.moves:
                 reset = "  resets" if move.zeroing and variant.resets else ""
-                yield f"{move.san:{width}}  {move.value:>6}  {plies(move.depth):>9}{reset}"
+                depth = "?" if move.depth is None else plies(move.depth)
+                yield f"{move.san:{width}}  {move.value:>6}  {depth:>9}{reset}"
         if self.line is not None:
             yield ""
             yield from line_text(self.board, self.line)

@@ -71,7 +71,7 @@ class Wanted:
         accrued = None if arguments.accrued is None else GScore.parse(arguments.accrued)
         view = None if arguments.view is None else View.parse(arguments.view)
         if view is not None:
-            for option in ("accrued", "line", "scoring", "cutoff", "komi"):
+            for option in ("accrued", "line", "depths", "scoring", "cutoff", "komi"):
                 if getattr(arguments, option) not in (None, False):
                     raise UsageError(
                         f"--{option} means nothing with --view, where no score accrues: leave one out"
@@ -103,6 +103,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-moves", action="store_true", help="leave the moves out, which take nine tenths of the time"
     )
+    parser.add_argument(
+        "--depths",
+        action="store_true",
+        help="make the depths of accrued scores that a table of five men does not store: half a minute and "
+        "some GiB of memory for each score, kept beside the table",
+    )
     parser.add_argument("--view", metavar="NAME", help=f"answer in another game: {', '.join(View)}")
     add_rules(parser)
     add_scoring(parser)
@@ -114,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Probe one position, several, or those of standard input."""
     wanted = Wanted.of(arguments)
     directory_of(arguments)
-    with Tablebase(arguments.dir, rules=arguments.variant) as tables:
+    with Tablebase(arguments.dir, rules=arguments.variant, depths=arguments.depths) as tables:
         if arguments.fen == [_STANDARD_INPUT]:
             return _batch(tables, wanted)
         texts = positions_of(arguments.fen)

@@ -26,8 +26,9 @@ materials mate. Every page has its data beside it as JSON and CSV, its plots as 
 The pages need no server and nothing from elsewhere. Without materials, all tables that are there count.
 
 Each table is read once, and once more where both rules are compared; progress goes to stderr. Lines that lead
-to tables that are missing are left out, and so are those that need a layer that is not there. A file with its
-final name is complete; the pages over all tables come last. Pages of an earlier report stay where they are.
+to tables that are missing are left out, and so are those that need depths which tables do not store. A file
+with its final name is complete; the pages over all tables come last. Pages of an earlier report stay where
+they are.
 """
 _EPILOG = """\
 examples:
@@ -92,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{arguments.out / 'index.html'}: {pages}, {duration(time.monotonic() - begin)}")
     if report.lines_left_out:
         lines = counted(report.lines_left_out, "line")
-        say(f"tbgen: {lines} left out, for want of the tables or layers that play leads to")
+        say(f"tbgen: {lines} left out, for want of tables or depths that play leads to")
     return 0
 
 

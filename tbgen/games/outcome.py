@@ -80,7 +80,7 @@ class Outcome:
     settings: GameSettings
     """By what it was refereed and is scored."""
     depth: int | None = None
-    """Plies in which best play makes the value the accrued score, if the basis is a tablebase."""
+    """Plies in which best play makes the value the accrued score, if the basis is a tablebase that tells."""
     ending: str = ""
     """What the game's PGN says of its end, one printable line; empty if it says nothing."""
     recorded: str = "*"

@@ -1,4 +1,4 @@
-"""Accrued scores of tables that were built without them: one layer at a time, made when it is asked for."""
+"""Depths of accrued scores that tables do not store: one layer at a time, made when it is asked for."""
 
 import logging
 import os
@@ -12,7 +12,7 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.errors import DamagedTableError, MissingLayerError, TbgenError
+from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.index.layout import Side, Slot, layout_of
 from tbgen.material import Material
 from tbgen.score import Code, GScore
@@ -46,14 +46,14 @@ class _LayerInMemory:
 
 
 class Layers:
-    """The layers of tables: those kept beside the tables, others made and kept there.
+    """The layers of tables: those kept beside the tables, others made and kept there, which takes half a
+    minute and much memory.
 
     :param path_of: where the table of a material lies.
-    :param make: whether to make others; it takes half a minute and much memory.
     """
 
-    def __init__(self, path_of: Callable[[Material], Path], cache: ChunkCache, *, make: bool = True) -> None:
-        self._path_of, self._cache, self._may_make = path_of, cache, make
+    def __init__(self, path_of: Callable[[Material], Path], cache: ChunkCache) -> None:
+        self._path_of, self._cache = path_of, cache
         self._open: OrderedDict[_Key, _Layer] = OrderedDict()
         self._lock = Lock()
         self._making: defaultdict[_Key, Lock] = defaultdict(Lock)
@@ -63,10 +63,14 @@ class Layers:
         with self._lock:
             self._open.clear()
 
+    def has(self, table: TableFile, slot: Slot, accrued: GScore) -> bool:
+        """Return whether the layer of a slot is there; if it is not damaged, none has to be made."""
+        path = layer_path(table, accrued, slot // table.info.phase_size)
+        return (path, table.info.digest) in self._open or path.exists()
+
     def get(self, table: TableFile, side: Side, slot: Slot, accrued: GScore) -> Entry:
         """Return code of V(P, A) and D(P, A), as :meth:`TableFile.accrued` does, for a table without them.
 
-        :raises MissingLayerError: if the layer is not there and may not be made.
         :raises TbgenError: if the layer cannot be made.
         """
         phase, within = divmod(slot, table.info.phase_size)
@@ -104,10 +108,6 @@ class Layers:
         return None
 
     def _make(self, path: Path, table: TableFile, accrued: GScore, phase: int) -> _Layer:
-        if not self._may_make:
-            raise MissingLayerError(
-                f"{table.info.material} was built without accrued scores, and there is no layer of {accrued}"
-            )
         from tbgen.retro.layer import LayerSolver, memory_needed
 
         material = Material.parse(table.info.material)
@@ -116,9 +116,9 @@ class Layers:
         there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         if needed > there:
             raise TbgenError(
-                f"{material} was built without accrued scores, and making the layer of {accrued} needs about "
-                f"{needed / 2**30:.1f} GiB of memory, but this machine has {there / 2**30:.1f} GiB: probe it "
-                f"on a larger one, or use a table built with --accrued all"
+                f"the depths of {material} with {accrued} accrued are not stored, and making them needs "
+                f"about {needed / 2**30:.1f} GiB of memory, but this machine has {there / 2**30:.1f} GiB: do "
+                "without depths, or probe on a larger one"
             )
         threads = os.cpu_count() or 1
         with ExitStack() as stack:
@@ -127,7 +127,7 @@ class Layers:
                 sources = Sources(self._path_of(successor).parent, table.info.variant)
                 around[successor] = stack.enter_context(sources).get(successor)
             _logger.warning(
-                "%s was built without accrued scores: making the layer of %s%s, to be kept in %s",
+                "the depths of %s with %s accrued are not stored: making them%s, to be kept in %s",
                 material,
                 accrued,
                 f" with about {needed / 2**30:.1f} GiB of memory" if needed > 2**30 else "",

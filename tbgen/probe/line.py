@@ -1,11 +1,13 @@
 """Best play of both sides until the goal is reached."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import chess
 
-from tbgen.errors import DamagedTableError
-from tbgen.probe.moves import successors
+from tbgen.errors import DamagedTableError, MissingLayerError
+from tbgen.probe.moves import Reached, Successor, successors
+from tbgen.probe.search import DepthSearch
 from tbgen.probe.states import Goal, State
 from tbgen.probe.values import Values
 from tbgen.score import GScore
@@ -34,19 +36,54 @@ def best_line(values: Values, board: chess.Board, state: State) -> list[LinePly]
 
     It has as many plies as the depth, and ends with an accrued score that is the value.
 
+    :raises MissingLayerError: if it needs depths that the tables do not store, and none are to be made.
     :raises DamagedTableError: if the tables contradict each other on the way.
     """
-    accrued, (value, depth) = state.accrued, values.of(state)
+    accrued, goal = state.accrued, values.of(state)
+    search = DepthSearch(values.of)
+    value, depth = goal.value, _depth(search, state, goal)
     board = board.copy(stack=False)
     line = []
     while depth:
-        best = successors(values, board, accrued)[0]
-        if best.goal != Goal(value, depth - 1):
+        best = _best(search, successors(values, board, accrued), Goal(value, depth - 1))
+        if best is None:
             places = " and ".join(map(str, values.directories))
             raise DamagedTableError(
                 f"the tables in {places} contradict each other; find which with: tbgen verify"
             )
-        san = board.san_and_push(best.reached.move)
-        accrued, depth = best.reached.state.accrued, best.goal.depth
-        line.append(LinePly(best.reached.move, san, to_gscore(accrued), depth))
+        san = board.san_and_push(best.move)
+        accrued, depth = best.state.accrued, depth - 1
+        line.append(LinePly(best.move, san, to_gscore(accrued), depth))
     return line
+
+
+def _best(search: DepthSearch, after: Sequence[Successor], wanted: Goal) -> Reached | None:
+    """Return the best move if it leads to a goal, else None; moves of which the table stores the depth come
+    first.
+
+    :param after: what the moves lead to, the best for the mover first.
+    """
+    best = after[0]
+    if best.goal == wanted:
+        return best.reached
+    if best.goal.value == wanted.value:
+        for reached, goal in after:
+            if goal == Goal(wanted.value, None) and _depth(search, reached.state, goal) == wanted.depth:
+                return reached
+    return None
+
+
+def _depth(search: DepthSearch, state: State, goal: Goal) -> int:
+    """Return the depth of a state, whether its table stores it or not.
+
+    :raises MissingLayerError: if it takes too long to find.
+    """
+    if goal.depth is not None:
+        return goal.depth
+    depth = search.depth(state, goal.value)
+    if depth is None:
+        raise MissingLayerError(
+            f"the line needs depths of accrued scores that {state.position.shape.material} does not store: "
+            "ask with --depths (in Python, depths=True), which makes them"
+        )
+    return depth

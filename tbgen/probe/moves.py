@@ -22,8 +22,8 @@ class RankedMove:
     move: chess.Move
     san: str
     value: GScore
-    depth: int
-    """Depth of the state it leads to, in plies."""
+    depth: int | None
+    """Depth of the state it leads to, in plies; None if the table does not store it."""
     zeroing: bool
     """Whether it is a capture or a pawn move, which resets the accrued score in r-mobility."""
 
@@ -92,15 +92,17 @@ def order(
     """Return what is reached with its values and depths, the best value for the mover first.
 
     Among equal ones, the mover hurries to what is better for him than the accrued score and puts off what is
-    worse; ties go by UCI.
+    worse, by moves of which the depth is known before others; ties go by UCI.
     """
     white = board.turn
     held_merit = merit(accrued, white)
 
-    def key(successor: Successor) -> tuple[int, int, str]:
-        gain = merit(successor.goal.value, white) - held_merit
-        hurry = successor.goal.depth if gain > 0 else -successor.goal.depth if gain < 0 else 0
-        return -gain, hurry, successor.reached.move.uci()
+    def key(successor: Successor) -> tuple[int, bool, int, str]:
+        value, depth = successor.goal
+        gain = merit(value, white) - held_merit
+        unknown = depth is None and gain != 0
+        hurry = 0 if depth is None or not gain else depth if gain > 0 else -depth
+        return -gain, unknown, hurry, successor.reached.move.uci()
 
     return sorted((Successor(r, goal) for r, goal in zip(reached, goals, strict=True)), key=key)
 

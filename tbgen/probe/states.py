@@ -34,8 +34,8 @@ class Goal(NamedTuple):
     """What best play from a state reaches, and when: V(P, A) and D(P, A) of docs/theory.md."""
 
     value: Signed
-    depth: int
-    """Plies until the accrued score is the value; 0 if it already is."""
+    depth: int | None
+    """Plies until the accrued score is the value; 0 if it already is; None if the tables do not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,9 @@ class ProbeResult:
     material: Material
     value: GScore
     """The result under optimal play of both sides."""
-    depth: int
-    """Plies until the accrued score is the value; 0 if it already is."""
+    depth: int | None
+    """Plies until the accrued score is the value; 0 if it already is. None if the table does not store it: a
+    packed one has the depths of fresh states, and of accrued ones those that follow from them."""
     position_score: GScore
     """The position's own score."""
     accrued: GScore

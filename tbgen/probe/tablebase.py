@@ -50,8 +50,8 @@ class Tablebase:
     :param rules: the variant that the tables are for: ``r``, or ``wg`` for whole-game mobility.
     :param max_open_files: most table files to keep open.
     :param cache_bytes: most bytes of decoded chunks to keep.
-    :param make_layers: whether to make the layer that a question needs of a table that was built without
-        accrued scores; without, the answer is a :class:`~tbgen.errors.MissingLayerError`.
+    :param depths: whether to make the depths of accrued scores that tables do not store, score by score,
+        which takes half a minute and some GiB of memory each time; without, these depths are None.
     """
 
     def __init__(
@@ -60,15 +60,16 @@ class Tablebase:
         rules: Variant | str = "r",
         max_open_files: int = MAX_OPEN_FILES,
         cache_bytes: int = CACHE_BYTES,
-        make_layers: bool = True,
+        depths: bool = False,
     ) -> None:
         given = [directory for directory in directories if directory is not None]
-        self._values = Values(
-            given,
-            variant=Variant.parse(rules),
-            max_open=max_open_files,
-            cache_bytes=cache_bytes,
-            make_layers=make_layers,
+        kind: type[Values] = Values
+        if depths:
+            from tbgen.probe.depths import DeepValues
+
+            kind = DeepValues
+        self._values = kind(
+            given, variant=Variant.parse(rules), max_open=max_open_files, cache_bytes=cache_bytes
         )
         self._again: Final = partial(
             type(self),
@@ -76,7 +77,7 @@ class Tablebase:
             rules=rules,
             max_open_files=max_open_files,
             cache_bytes=cache_bytes,
-            make_layers=make_layers,
+            depths=depths,
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -260,7 +261,10 @@ class Tablebase:
 
 
 def open_tablebase(
-    *directories: str | PathLike[str] | None, rules: Variant | str = "r", cache_bytes: int = CACHE_BYTES
+    *directories: str | PathLike[str] | None,
+    rules: Variant | str = "r",
+    cache_bytes: int = CACHE_BYTES,
+    depths: bool = False,
 ) -> Tablebase:
     """Open directories of tables: the given ones, else that of ``$TBGEN_DIR``, else ``data``.
 
@@ -269,6 +273,8 @@ def open_tablebase(
 
     :param directories: where tables lie; the first one that has a table counts.
     :param cache_bytes: most bytes of decoded chunks to keep.
+    :param depths: whether to make the depths of accrued scores that packed tables do not store: half a minute
+        and some GiB of memory for each score, kept beside the table. Without, such depths are None.
 
     :raises UsageError: if a directory that is given, or named by ``$TBGEN_DIR``, is none, or there are no
         such rules.
@@ -281,4 +287,4 @@ def open_tablebase(
             )
         if directory is not None and not Path(directory).is_dir():
             raise UsageError(f"there is no directory {directory}: give those in which tables were built")
-    return Tablebase(*directories, rules=rules, cache_bytes=cache_bytes)
+    return Tablebase(*directories, rules=rules, cache_bytes=cache_bytes, depths=depths)

@@ -7,14 +7,13 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from tbgen.errors import MissingTableError, TbgenError
+from tbgen.errors import MissingLayerError, MissingTableError, TbgenError
 from tbgen.index.layout import Layout, layout_of
 from tbgen.material import Material
 from tbgen.probe.exits import TableExits
-from tbgen.probe.layers import Layers
 from tbgen.probe.states import Goal, State
 from tbgen.probe.zeroing import Place
-from tbgen.score import NONE, GScore
+from tbgen.score import NONE
 from tbgen.signed import Signed, code_of, of_code, rank_of
 from tbgen.store.cache import ChunkCache
 from tbgen.store.format import default_directory, table_path
@@ -34,6 +33,9 @@ class Values:
         table counts.
     """
 
+    _by_score = False
+    """Whether what is stored of one accrued score lies together."""
+
     def __init__(
         self,
         given: Sequence[str | PathLike[str]],
@@ -41,7 +43,6 @@ class Values:
         variant: Variant,
         max_open: int,
         cache_bytes: int,
-        make_layers: bool,
     ) -> None:
         self.directories: Final = tuple(map(Path, given)) or (default_directory(),)
         self.variant: Final = variant
@@ -49,7 +50,6 @@ class Values:
         self._given = given
         self._max_open = max_open
         self._cache = ChunkCache(cache_bytes)
-        self._layers = Layers(self.path_of, self._cache, make=make_layers)
         self._files: OrderedDict[Material, TableFile] = OrderedDict()
         self._lock = Lock()
         self._closed = False
@@ -59,13 +59,13 @@ class Values:
         with self._lock:
             self._files.clear()
             self._closed = True
-        self._layers.close()
 
     def of(self, state: State) -> Goal:
         """Return what best play from a state of a valid position reaches (facts F1 and F4; in whole-game
         mobility, section 9 of docs/theory.md).
 
         :raises MissingTableError: if the table has not been built.
+        :raises MissingLayerError: if the table has no accrued scores, and none are to be made.
         :raises DamagedTableError: if its file cannot be used.
         """
         position, accrued = state
@@ -74,18 +74,20 @@ class Values:
             return Goal(score, 0)
         shape, side, slot, ep_square = position[:4]
         code, depth = self.fresh(Place(shape.layout, side, slot, ep_square))
-        if rank_of(accrued) <= rank_of(of_code(code)):
-            if not self._resets:
-                return Goal(accrued, 0)
-            if accrued != score:
-                table, held = self.table(shape.material), code_of(accrued, shape.swapped)
-                if table.info.stores_accrued:
-                    code, depth = table.accrued(side, slot, held)
-                else:
-                    code, depth = self._layers.get(table, side, slot, GScore.from_code(held))
-                if code == NONE:
-                    raise table.damaged("it has no value for a legal position")
-        return Goal(of_code(code, shape.swapped), depth)
+        if rank_of(accrued) > rank_of(of_code(code)):
+            return Goal(of_code(code, shape.swapped), depth)
+        if not self._resets:
+            return Goal(accrued, 0)
+        if accrued == score:
+            return Goal(of_code(code, shape.swapped), depth)
+        table = self.table(shape.material)
+        if table.info.stores_accrued:
+            value, plies = table.accrued(side, slot, code_of(accrued, shape.swapped))
+            return Goal(of_code(value, shape.swapped), plies)
+        raise MissingLayerError(
+            f"{shape.material} was built without accrued scores: build it again with --accrued all, or ask "
+            "with --depths (in Python, depths=True), which makes what one score needs after the other"
+        )
 
     def fresh(self, place: Place) -> Entry:
         """Return code of W and D in plies of a legal position, with the colours of its table.
@@ -113,7 +115,6 @@ class Values:
         States are looked up in the order in which they are stored, so that chunks are decoded once.
         """
         tables: dict[Layout, int] = {}
-        layered: dict[Layout, bool] = {}
         found: list[Goal | TbgenError] = [_UNKNOWN] * len(states)
         keys = []
         for place, state in enumerate(states):
@@ -124,9 +125,7 @@ class Values:
             layout = position.shape.layout
             if layout not in tables:
                 tables[layout] = len(tables)
-                layered[layout] = self._is_layered(layout.material)
-            # Layers are files of their own: those of one accrued score belong together.
-            part = tables[layout] << 8 | (accrued & 255 if layered[layout] else 0)
+            part = tables[layout] << 8 | (accrued & 255 if self._by_score else 0)
             part = part << 2 | (position.ep_square >= 0) << 1 | position.side
             keys.append((part << _SLOT_BITS | position.slot, place))
         for _, place in sorted(keys):
@@ -137,15 +136,6 @@ class Values:
                 except TbgenError as error:
                     found[place] = error.with_traceback(None)
         return found
-
-    def _is_layered(self, material: Material) -> bool:
-        """Whether a table is there and was built without the accrued scores that it takes."""
-        if not self._resets:
-            return False
-        try:
-            return not self.table(material).info.stores_accrued
-        except TbgenError:
-            return False
 
     def path_of(self, material: Material) -> Path:
         """Return where the table of a material lies, or else where it would have to."""

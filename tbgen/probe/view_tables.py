@@ -121,7 +121,7 @@ class ViewTables:
             move.move, move.san, self.view.points(move.value), self._depth(move.value, move.depth)
         )
 
-    def _depth(self, value: GScore, depth: int) -> int | None:
+    def _depth(self, value: GScore, depth: int | None) -> int | None:
         return None
 
 
@@ -191,9 +191,10 @@ class ClassicalTables(ViewTables):
             raise PositionError(str(error)) from None
         if found.value.rank:
             return None, 0
+        assert found.depth is not None, "tables store all fresh depths"
         return found.value.white == found.position_score.white, found.depth  # that of who has just moved
 
-    def _depth(self, value: GScore, depth: int) -> int:
+    def _depth(self, value: GScore, depth: int | None) -> int | None:
         return 0 if value.rank else depth
 
 

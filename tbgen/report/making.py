@@ -52,7 +52,7 @@ class Report:
 
     @property
     def lines_left_out(self) -> int:
-        """How many records have no line, for want of the tables or layers that play leads to."""
+        """How many records have no line, for want of tables or depths that play leads to."""
         records = (record for table in self.tables for record in table.records)
         return sum(1 for record in records if record.depth and not record.line)
 
@@ -132,7 +132,7 @@ def _tables(plan: Plan, site: Site | None, threads: int, clock: Clock) -> Iterat
         site.write_style()
     with ExitStack() as stack:
         tables = {
-            variant: stack.enter_context(Tablebase(plan.directory, rules=variant, make_layers=False))
+            variant: stack.enter_context(Tablebase(plan.directory, rules=variant))
             for variant in plan.variants
         }
         for task in plan.tasks:

@@ -90,7 +90,7 @@ class TableFile:
         except DamagedChunkError as error:
             raise self.damaged(str(error)) from error
 
-    def accrued(self, side: Side, slot: Slot, code: Code) -> Entry:
+    def accrued(self, side: Side, slot: Slot, code: Code) -> tuple[Code, int | None]:
         """Return code of V(P, A) and D(P, A) for the code of an accrued score A.
 
         A must have been folded in, must differ from g(P), and its rank must not exceed that of W.

@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from tbgen.cli.main import main
+from tbgen.store.format import table_path
+from tbgen.variant import Variant
 from tests.support.commands import answer, failure
+from tests.support.depths import forget_depths
 
 pytestmark = pytest.mark.usefixtures("default_directory")
 
@@ -40,6 +44,36 @@ def test_a_position(capsys: pytest.CaptureFixture[str]) -> None:
         ["3.", "Kg4", "G1.5"],
     ]
     assert ["Kh5", "G1.5", "3", "plies"] in table
+
+
+NEAR, FAR = "2b5/2K5/8/k7/8/8/8/8 w - - 1 1", "1K6/3k3B/8/8/8/8/8/8 w - - 1 1"
+"""With -G1.5 accrued a reset is 1 and 33 plies away."""
+
+
+def test_depths_that_are_not_stored(
+    reference_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are marked as unknown, made on request, and a line says if it cannot do without."""
+    for name in ("KvK", "KBvK"):
+        shutil.copy(table_path(reference_dir, name, Variant.R_MOBILITY), tmp_path)
+    forget_depths(monkeypatch, tmp_path)
+    options = ["--accrued", "-G1.5", "--dir", str(tmp_path)]
+    lines = answer(capsys, "probe", NEAR, *options, "--line").splitlines()
+    assert "depth           ?  (the table stores the value only: --depths makes the depth)" in lines
+    assert lines[-3:] == ["best play: 2 plies", "    1. Kxc8    G5.5", "  1... Kb6    -G3.5"]
+    assert "Kb7     G5.5          ?" in answer(capsys, "probe", FAR, *options).splitlines()
+    document = json.loads(answer(capsys, "probe", FAR, *options, "--json"))
+    assert document["depth"] is None
+    assert {move["depth"] for move in document["moves"]} == {None}
+    assert failure(capsys, 3, "probe", FAR, *options, "--line") == (
+        "tbgen: the line needs depths of accrued scores that KBvK does not store: ask with --depths "
+        "(in Python, depths=True), which makes them\n"
+    )
+    assert not list(tmp_path.glob("*.layer.h5"))
+    lines = answer(capsys, "probe", FAR, *options, "--line", "--depths").splitlines()
+    assert "depth           33 plies" in lines
+    assert "best play: 33 plies" in lines
+    assert (tmp_path / "KBvK.r.-G1.5.layer.h5").exists()
 
 
 def test_a_position_as_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -222,6 +256,7 @@ def test_views(capsys: pytest.CaptureFixture[str], three_men: Path) -> None:
             "there is no view 'suicide': expected one of classical, stalemate-wins, lasker",
         ),
         (["--view", "lasker", "--accrued", "G3.5"], "--accrued means nothing with --view"),
+        (["--view", "lasker", "--depths"], "--depths means nothing with --view"),
         (["--view", "lasker", "--line"], "--line means nothing with --view"),
         (["--view", "lasker", "--scoring", "komi"], "--scoring means nothing with --view"),
     ],

@@ -27,6 +27,7 @@ from tbgen.score import GScore
 from tbgen.signed import Signed, fold, merit, of_code, of_gscore, to_gscore
 from tbgen.store.format import table_path
 from tbgen.variant import Variant
+from tests.support.depths import known
 from tests.support.reference import ReferenceTable, solve
 from tests.support.reference_game import rank_of
 
@@ -126,7 +127,9 @@ def best_first(moves: list[RankedMove], white: bool, accrued: GScore) -> list[ch
     by_uci = sorted(moves, key=lambda ranked: ranked.uci)
     for value in {ranked.value for ranked in moves}:
         better = value > accrued if white else value < accrued
-        same = sorted((r for r in by_uci if r.value == value), key=lambda r: r.depth, reverse=not better)
+        same = sorted(
+            (r for r in by_uci if r.value == value), key=lambda r: known(r.depth), reverse=not better
+        )
         if value != accrued:
             by_uci = [same.pop(0) if r.value == value else r for r in by_uci]
     return [ranked.move for ranked in sorted(by_uci, key=lambda r: r.value, reverse=white)]
@@ -343,7 +346,7 @@ def test_threads_and_bounded_files(own_dir: Path) -> None:
 
         def probe(board: chess.Board) -> tuple[int, int]:
             result = tables.probe(board)
-            return result.value.code, result.depth
+            return result.value.code, known(result.depth)
 
         with ThreadPoolExecutor(8) as pool:
             found = list(pool.map(probe, [board for board, _ in asked]))

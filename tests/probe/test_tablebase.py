@@ -216,7 +216,7 @@ def test_a_pool_of_processes(tables: Path) -> None:
     fens = [random_board(rng, Material.parse("KRvKB")).fen() for _ in range(40)]
     fens.append(chess.STARTING_FEN)
     for rules in ("r", "wg"):
-        with Tablebase(tables, rules=rules, cache_bytes=1 << 20, make_layers=False) as tablebase:
+        with Tablebase(tables, rules=rules, cache_bytes=1 << 20) as tablebase:
             expected = [str(result) for result in tablebase.probe_many(fens)]
             with multiprocessing.get_context("spawn").Pool(2) as pool:
                 found = pool.map(results_of, [(tablebase, fens)] * 2)

@@ -12,12 +12,14 @@ import pytest
 from tbgen import DamagedTableError, MissingTableError, TbgenError, open_tablebase
 from tbgen.index.layout import Side, layout_of
 from tbgen.material import Material
+from tbgen.probe.depths import DeepValues
 from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
 from tbgen.store.layer import LayerFile, layer_path, write_layer
 from tbgen.store.reader import TableFile
 from tbgen.variant import Variant
 from tests.support.builds import without_accrued
+from tests.support.depths import known
 from tests.support.slots import board_at
 
 
@@ -50,18 +52,18 @@ def test_layers_give_what_the_table_would_hold(
     bare = without_accrued(tables, name, tmp_path / "bare")
     boards = some_boards(tables, name, 400, rng)
     open_states = 0
-    with open_tablebase(tables) as full, open_tablebase(bare) as other:
+    with open_tablebase(tables) as full, open_tablebase(bare, depths=True) as other:
         for accrued in (GScore(rank, white) for rank in (2, 3, 5, 6, 9, 11) for white in (True, False)):
             for board in boards:
                 expected = full.probe(board, accrued)
                 found = other.probe(board, accrued)
                 assert (found.value, found.depth) == (expected.value, expected.depth), board.fen()
-                open_states += found.depth > 0 and found.accrued == accrued
+                open_states += known(found.depth) > 0 and found.accrued == accrued
     assert open_states > 200
-    assert "without accrued scores: making the layer of" in caplog.text
+    assert "accrued are not stored: making them, to be kept in" in caplog.text
     made = set(bare.glob("*.layer.h5"))
     caplog.clear()
-    with open_tablebase(bare) as other:
+    with open_tablebase(bare, depths=True) as other:
         for board in boards:
             other.probe(board, "G1.5")
     assert not caplog.records
@@ -90,13 +92,13 @@ def test_a_table_without_accrued_scores(bare: Path, three_men: Path) -> None:
 
 
 def test_a_damaged_layer_is_made_again(bare: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with open_tablebase(bare) as tables:
+    with open_tablebase(bare, depths=True) as tables:
         expected = tables.probe(BOARD, "G1.5")
     (path,) = bare.glob("*.layer.h5")
     path.write_bytes(path.read_bytes()[:900])
-    with open_tablebase(bare) as tables:
+    with open_tablebase(bare, depths=True) as tables:
         assert tables.probe(BOARD, "G1.5") == expected
-    assert caplog.text.count("making the layer") == 2
+    assert caplog.text.count("making them") == 2
     with (
         TableFile(table_path(bare, "KNvK", Variant.R_MOBILITY)) as table,
         LayerFile(path, table, G15, 0) as layer,
@@ -105,7 +107,7 @@ def test_a_damaged_layer_is_made_again(bare: Path, caplog: pytest.LogCaptureFixt
 
 
 def test_flipped_bits_are_found_while_probing(bare: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with open_tablebase(bare) as tables:
+    with open_tablebase(bare, depths=True) as tables:
         expected = tables.probe(BOARD, "G1.5")
     (path,) = bare.glob("*.layer.h5")
     content = bytearray(path.read_bytes())
@@ -114,14 +116,14 @@ def test_flipped_bits_are_found_while_probing(bare: Path, caplog: pytest.LogCapt
     for chunk in chunks:
         content[chunk.byte_offset + chunk.size // 2] ^= 1
     path.write_bytes(content)
-    with open_tablebase(bare) as tables:
+    with open_tablebase(bare, depths=True) as tables:
         assert tables.probe(BOARD, "G1.5") == expected
-    assert caplog.text.count("making the layer") == 2
+    assert caplog.text.count("making them") == 2
 
 
 def test_another_layer_is_not_used(bare: Path, three_men: Path) -> None:
     """Not that of another table, nor of another score or phase, whatever the name says."""
-    with open_tablebase(bare) as tables:
+    with open_tablebase(bare, depths=True) as tables:
         tables.probe(BOARD, "G1.5")
         expected = tables.probe(BOARD, "G2.5")
     (path,) = bare.glob("*G1.5.layer.h5")
@@ -134,15 +136,17 @@ def test_another_layer_is_not_used(bare: Path, three_men: Path) -> None:
             with pytest.raises(DamagedTableError, match="another layer"):
                 LayerFile(path, owner, accrued, phase)
     shutil.copy(path, path.with_name("KNvK.r.G2.5.layer.h5"))
-    with open_tablebase(bare) as tables:
+    with open_tablebase(bare, depths=True) as tables:
         assert tables.probe(BOARD, "G2.5") == expected
 
 
 def test_a_table_built_anew_does_not_use_old_layers(bare: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Not even in a tablebase that has one of them open."""
-    with open_tablebase(bare) as tables:
+    with open_tablebase(bare, depths=True) as tables:
         expected = tables.probe(BOARD, "G1.5")
-        layers = tables._values._layers
+        values = tables._values
+        assert isinstance(values, DeepValues)
+        layers = values._layers
         (key,) = layers._open
         layers._open[key[0], "the digest before"] = layers._open.pop(key)
         assert tables.probe(BOARD, "G1.5") == expected
@@ -152,7 +156,7 @@ def test_a_table_built_anew_does_not_use_old_layers(bare: Path, caplog: pytest.L
 
 def test_what_a_layer_needs_is_missing(bare: Path) -> None:
     table_path(bare, "KvK", Variant.R_MOBILITY).unlink()
-    with open_tablebase(bare) as tables:
+    with open_tablebase(bare, depths=True) as tables:
         with pytest.raises(MissingTableError, match="KvK"):
             tables.get(BOARD, "G1.5")
         assert tables.get(chess.Board("8/8/8/3k4/8/8/2B5/K7 w - - 0 1")) is None
@@ -161,7 +165,7 @@ def test_what_a_layer_needs_is_missing(bare: Path) -> None:
 def test_a_layer_that_does_not_fit_is_refused(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tbgen.retro.layer._BYTES_PER_SLOT", 1 << 40)
     with (
-        open_tablebase(bare) as tables,
+        open_tablebase(bare, depths=True) as tables,
         pytest.raises(TbgenError, match=r"needs about .* GiB of memory, but"),
     ):
         tables.probe(BOARD, "G1.5")
@@ -170,7 +174,7 @@ def test_a_layer_that_does_not_fit_is_refused(bare: Path, monkeypatch: pytest.Mo
 def test_a_layer_that_cannot_be_kept_still_answers(
     bare: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with open_tablebase(bare) as tables:
+    with open_tablebase(bare, depths=True) as tables:
         expected = tables.probe(BOARD, "G1.5")
     for path in bare.glob("*.layer.h5"):
         path.unlink()
@@ -179,7 +183,7 @@ def test_a_layer_that_cannot_be_kept_still_answers(
         raise TbgenError("the disk is full")
 
     monkeypatch.setattr("tbgen.probe.layers.write_layer", refuse)
-    with open_tablebase(bare) as tables:
+    with open_tablebase(bare, depths=True) as tables:
         assert tables.probe(BOARD, "G1.5") == expected
     assert "not kept: the disk is full" in caplog.text
     assert not list(bare.glob("*.layer.h5"))

@@ -15,6 +15,7 @@ from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.retro import solver
 from tbgen.score import NONE, GScore
 from tbgen.variant import Variant
+from tests.support.depths import known
 from tests.support.one_ply import by_probing, one_ply
 from tests.support.reference import ReferenceTable, solve
 from tests.support.reference_game import Game, king_placements, solve_game
@@ -179,7 +180,7 @@ def solve_placement(fen: str, tablebase: Tablebase) -> Game:
 
     def fresh_of(board: chess.Board) -> tuple[int, int]:
         result = tablebase.probe(board)
-        return result.value.code, result.depth
+        return result.value.code, known(result.depth)
 
     boards = list(king_placements(chess.Board(fen)))
     for turn in chess.COLORS:

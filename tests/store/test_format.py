@@ -204,7 +204,7 @@ def test_layers(name: str, three_men: Path, tmp_path: Path) -> None:
     white, black = name.split("v")
     with (
         h5py.File(table_path(bare, name, Variant.R_MOBILITY), locking=False) as file,
-        open_tablebase(bare) as makes,
+        open_tablebase(bare, depths=True) as makes,
         open_tablebase(three_men) as tables,
     ):
         for number in range(60):

@@ -12,6 +12,7 @@ from tbgen.games.pgn.reader import Game
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.settings import GameOptions
 from tbgen.index.position import validate
+from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
 
@@ -84,7 +85,10 @@ def adjudicate(
     else:
         try:
             found = None if tables is None else _probe(arbiter, tables, require_proof=require_proof)
-            value, basis, depth = found or (value, Basis.PLAYED, None)
+            if found is None:
+                basis = Basis.PLAYED
+            else:
+                value, basis, depth = found.value, Basis.TABLEBASE, found.depth
         except MissingTableError as error:
             if require_tables or require_proof:
                 raise
@@ -93,8 +97,8 @@ def adjudicate(
     return Outcome(value, basis, arbiter.accrued, arbiter.settings, depth, said, recorded, missing)
 
 
-def _probe(arbiter: Arbiter, tables: Tablebase, *, require_proof: bool) -> tuple[GScore, Basis, int] | None:
-    """Return value, basis and depth by tables, None of a position that none can hold."""
+def _probe(arbiter: Arbiter, tables: Tablebase, *, require_proof: bool) -> ProbeResult | None:
+    """Return what tables say, None of a position that none can hold."""
     board = arbiter.board
     try:
         validate(board)
@@ -102,8 +106,7 @@ def _probe(arbiter: Arbiter, tables: Tablebase, *, require_proof: bool) -> tuple
         if require_proof:
             raise UnprovenError(f"no table can prove the result: {error}") from None
         return None
-    found = tables.probe(board, arbiter.accrued)
-    return found.value, Basis.TABLEBASE, found.depth
+    return tables.probe(board, arbiter.accrued)
 
 
 def _since_reset(game: Game) -> tuple[Fen, list[chess.Move]]:

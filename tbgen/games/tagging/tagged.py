@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from copy import copy
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from multiprocessing.connection import wait
@@ -17,7 +16,7 @@ from os import PathLike
 from threading import Thread
 from typing import Final
 
-from tbgen.errors import GameError, MissingLayerError, TbgenError, UsageError
+from tbgen.errors import GameError, TbgenError, UsageError
 from tbgen.games.outcome import Outcome
 from tbgen.games.pgn.reader import RESULTS, read_game
 from tbgen.games.pgn.splitter import RawGame, Stream, split_games
@@ -62,7 +61,6 @@ class Adjudicator:
     :param directory: where the tables lie; None for the default one.
     :param require_tables: raise an error about a missing table instead of letting the game stand as played.
     :param require_proof: do so too where no table can hold the final position.
-    :param make_layers: whether to make a layer that a table was built without.
     :param trust_tags: believe the tags of a game that tbgen has tagged, instead of refereeing it again; but
         not what they do not prove, for tables may be there now, nor if ``options`` say by what to referee.
     """
@@ -74,25 +72,17 @@ class Adjudicator:
         *,
         require_tables: bool = False,
         require_proof: bool = False,
-        make_layers: bool = True,
         trust_tags: bool = False,
     ) -> None:
         self.options = options or GameOptions(Variant.R_MOBILITY)
         self._directory = directory
         self._require_tables = require_tables
         self._require_proof = require_proof
-        self._make_layers = make_layers
         self._trust_tags = trust_tags
         self._tables: Tablebase | None = None
 
     def __getstate__(self) -> dict[str, object]:
         return self.__dict__ | {"_tables": None}  # open files stay here
-
-    def without_layers(self) -> Adjudicator:
-        """Return one that makes no layers."""
-        other = copy(self)
-        other._make_layers = False
-        return other
 
     def outcome(self, raw: RawGame) -> Outcome:
         """Return how a game ended and what it is worth.
@@ -100,8 +90,7 @@ class Adjudicator:
         :raises UsageError: if the game is broken or its tags mean nothing, naming game and place.
         :raises MissingTableError: if a table is missing and required.
         :raises UnprovenError: if no table can hold the final position, and a proof is required.
-        :raises MissingLayerError: if a layer is missing and may not be made.
-        :raises TbgenError: if a table's file cannot be used.
+        :raises TbgenError: if a table's file cannot be used, or it was built without accrued scores.
         """
         if self._trust_tags and not self.options.fixed:
             told = outcome_of_tags({tag.name: tag.value for tag in reversed(raw.tags)}, self.options)
@@ -125,9 +114,7 @@ class Adjudicator:
 
     def _open(self) -> Tablebase:
         if self._tables is None:
-            self._tables = Tablebase(
-                self._directory, rules=self.options.variant, make_layers=self._make_layers
-            )
+            self._tables = Tablebase(self._directory, rules=self.options.variant)
         return self._tables
 
 
@@ -155,16 +142,15 @@ def tag_games(
             yield _tagged(raw, _found(adjudicator, raw))
         return
     games = chain(first, games)
-    # Layers are made here, one after the other, and not by many processes at once: each takes gigabytes.
-    with _pool(adjudicator.without_layers(), jobs) as pool:
+    with _pool(adjudicator, jobs) as pool:
         under_way: deque[tuple[list[RawGame], Future[list[_Found]]]] = deque()
         try:
             while batch := list(islice(games, _BATCH)):
                 under_way.append((batch, _submitted(pool, batch, jobs)))
                 if len(under_way) > _AHEAD * jobs:
-                    yield from _finished(adjudicator, *under_way.popleft())
+                    yield from _finished(*under_way.popleft())
             while under_way:
-                yield from _finished(adjudicator, *under_way.popleft())
+                yield from _finished(*under_way.popleft())
         except BrokenProcessPool:
             raise TbgenError(
                 "a process that adjudicated games was killed, maybe because memory ran out: "
@@ -186,11 +172,8 @@ def _submitted(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Fu
         ) from None
 
 
-def _finished(
-    adjudicator: Adjudicator, batch: list[RawGame], future: Future[list[_Found]]
-) -> Iterator[TaggedGame]:
-    for raw, found in zip(batch, future.result(), strict=True):
-        yield _tagged(raw, _found(adjudicator, raw) if isinstance(found, MissingLayerError) else found)
+def _finished(batch: list[RawGame], future: Future[list[_Found]]) -> Iterator[TaggedGame]:
+    return map(_tagged, batch, future.result())
 
 
 def _tagged(raw: RawGame, found: _Found) -> TaggedGame:

@@ -57,7 +57,7 @@ def _record(scanned: TableCounts, code: int, by_depth: Counts) -> Record:
 def with_line(record: Record, tables: Tablebase) -> Record:
     """Return a record with best play from its example, replayed by the arbiter.
 
-    It comes back unchanged if a table, or a layer that ``tables`` must not make, is missing for the line.
+    It comes back unchanged if a table is missing for the line, or a depth that none stores.
 
     :raises DamagedTableError: if a table cannot be used, or the arbiter does not come to the record's value.
     """

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tbgen.errors import GameError, MissingLayerError, MissingTableError, UsageError
+from tbgen.errors import GameError, MissingTableError, UsageError
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.splitter import RawGame, split_games
@@ -304,45 +304,11 @@ def test_processes_change_nothing(reference_dir: Path) -> None:
             assert [game.outcome for game in others] == [game.outcome for game in games]
 
 
-class LackingLayers(Adjudicator):
-    """Finds that each game of mate needs a layer, and has it only where it may be made."""
-
-    makes = True
-
-    def without_layers(self) -> Adjudicator:
-        adjudicator = LackingLayers()
-        adjudicator.makes = False
-        return adjudicator
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _lacking, (self.makes,)
-
-    def outcome(self, raw: RawGame) -> "object":  # type: ignore[override]
-        if b"#" in raw.data and not self.makes:
-            raise MissingLayerError("not here")
-        return super().outcome(raw)
-
-
-def _lacking(makes: bool) -> LackingLayers:
-    adjudicator = LackingLayers()
-    adjudicator.makes = makes
-    return adjudicator
-
-
-def test_layers_are_made_by_the_first_process() -> None:
-    data = (SOUND % 1 + b'[A "1"]\n\n1. e4 *\n\n') * 40
-    adjudicator = LackingLayers()
-    assert joined(tagged(data, adjudicator, 2)) == joined(tagged(data))
-    with pytest.raises(GameError, match="not here"):
-        tagged(data, adjudicator.without_layers())
-
-
-def test_an_adjudicator_that_makes_no_layers() -> None:
+def test_an_adjudicator_travels_with_its_settings() -> None:
     adjudicator = Adjudicator(GameOptions(WG), "x", require_tables=True, trust_tags=True)
     settings = {"_directory": "x", "_require_tables": True, "_trust_tags": True, "_tables": None}
     settings |= {"options": adjudicator.options, "_require_proof": False}
-    for sent, make_layers in ((adjudicator.without_layers(), False), (adjudicator, True)):
-        assert vars(pickle.loads(pickle.dumps(sent))) == settings | {"_make_layers": make_layers}
+    assert vars(pickle.loads(pickle.dumps(adjudicator))) == settings
 
 
 def test_an_adjudicator_leaves_its_open_tables_behind(reference_dir: Path) -> None:
@@ -350,7 +316,6 @@ def test_an_adjudicator_leaves_its_open_tables_behind(reference_dir: Path) -> No
     tagged(f'[FEN "{BISHOP}"]\n\n*\n'.encode(), adjudicator)
     assert vars(adjudicator)["_tables"] is not None
     assert vars(pickle.loads(pickle.dumps(adjudicator)))["_tables"] is None
-    assert vars(adjudicator.without_layers())["_tables"] is None
 
 
 def test_trusted_tags(reference_dir: Path) -> None:

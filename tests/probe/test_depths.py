@@ -1,0 +1,228 @@
+"""Depths that tables do not store: what is said of them, how they are found, and when layers are made."""
+
+import pickle
+import random
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import chess
+import pytest
+
+import tbgen
+from tbgen.errors import DamagedTableError, MissingLayerError
+from tbgen.games.outcome import Basis
+from tbgen.games.referee import Arbiter, adjudicate
+from tbgen.material import Material
+from tbgen.probe.layers import Layers
+from tbgen.probe.search import DepthSearch
+from tbgen.probe.states import ProbeResult, state_of
+from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.score import GScore
+from tbgen.signed import of_gscore
+from tbgen.store.format import table_path
+from tbgen.variant import Variant
+from tests.support.builds import without_accrued
+from tests.support.depths import forget_depths
+from tests.support.random_boards import random_board
+
+SHARES = {"KRvKN": 30, "KBvKN": 80, "KRvKP": 60, "KQvKQ": 80, "KQvKR": 95, "KPvKP": 60}
+"""Materials, and how many depths in a hundred are found at least by looking at 60 states; seeds are fixed."""
+
+
+@pytest.fixture(scope="module")
+def tablebase(tables: Path) -> Iterator[Tablebase]:
+    """All tables of up to four men."""
+    with open_tablebase(tables) as tablebase:
+        yield tablebase
+
+
+@pytest.fixture
+def packed(tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tablebase]:
+    """The same without depths of accrued scores."""
+    directory = tmp_path / "packed"
+    directory.symlink_to(tables)
+    forget_depths(monkeypatch, directory)
+    with open_tablebase(directory) as packed:
+        yield packed
+
+
+State = tuple[chess.Board, GScore, ProbeResult]
+"""A position, an accrued score, and the answer of the whole table."""
+
+
+def accrued_states(tablebase: Tablebase, name: str, count: int) -> list[State]:
+    """Random states whose accrued score counts: of no greater rank than the position's own and its value."""
+    rng, found = random.Random(name), list[State]()
+    while len(found) < count:
+        board = random_board(rng, Material.parse(name))
+        fresh = tablebase.probe(board)
+        top = min(fresh.position_score.rank, fresh.value.rank)
+        accrued = GScore(rng.randrange(2, max(top, 2) + 1), rng.random() < 0.5)
+        if top >= 2 and accrued != fresh.position_score:
+            found.append((board, accrued, tablebase.probe(board, accrued)))
+    return found
+
+
+@pytest.mark.parametrize("name", ["KRvKN", "KPvKP", "KQvKQ"])
+def test_what_tables_do_not_store_is_none(name: str, tablebase: Tablebase, packed: Tablebase) -> None:
+    """Values are what they are; so are depths of fresh states, and those of 0."""
+    unknown = 0
+    for board, accrued, full in accrued_states(tablebase, name, 60):
+        assert packed.probe(board) == tablebase.probe(board)
+        result = packed.probe(board, accrued)
+        assert result == replace(full, depth=0 if full.value == accrued else None)
+        every, ranked = tablebase.moves(board, accrued), packed.moves(board, accrued)
+        assert list(packed.moves_many([board], [accrued])) == [ranked]
+        assert [move.value for move in ranked] == [move.value for move in every]
+        depths = {move.move: move.depth for move in every}
+        assert all(move.depth in (None, depths[move.move]) for move in ranked)
+        for value in {move.value for move in ranked}:
+            same = [move for move in ranked if move.value == value]
+            stored = [move for move in same if move.depth is not None]
+            if value == accrued:  # no hurry and no delay
+                assert [move.uci for move in same] == sorted(move.uci for move in same)
+            else:  # as ever, as far as it is known; then the others
+                assert stored == [move for move in every if move in stored]
+                others = [move.uci for move in same[len(stored) :]]
+                assert others == sorted(others)
+                unknown += len(others)
+    assert unknown > 50
+
+
+@pytest.mark.parametrize("name", SHARES)
+def test_searched_depths_are_those_that_tables_store(
+    name: str, tablebase: Tablebase, packed: Tablebase
+) -> None:
+    """Or none are found; never others."""
+    states = [found for found in accrued_states(tablebase, name, 50) if found[1] != found[2].value]
+    together = DepthSearch(packed._values.of)
+    answered = 0
+    for board, accrued, full in states:
+        _, state = state_of(board, accrued, Variant.R_MOBILITY)
+        value = of_gscore(full.value)
+        depth = DepthSearch(packed._values.of).depth(state, value, most=60)
+        again = together.depth(state, value, most=60)
+        assert depth in (None, full.depth), board.fen()
+        assert again in (None, full.depth), board.fen()
+        assert depth is None or again is not None  # what it has found out helps
+        answered += depth is not None
+    assert 100 * answered >= SHARES[name] * len(states)
+
+
+def test_the_search_ends_where_tables_contradict_each_other(tablebase: Tablebase) -> None:
+    """No move keeps the value, or all states that do go round in circles."""
+    _, state = state_of("1K6/3k3B/8/8/8/8/8/8 w - - 1 1", "-G1.5", Variant.R_MOBILITY)
+    for value in ("-G9.5", "G5.5"):
+        search = DepthSearch(lambda about: tablebase._values.of(about)._replace(depth=None))
+        assert search.depth(state, of_gscore(GScore(value)), most=50) is None
+
+
+@pytest.mark.parametrize("name", ["KRvKP", "KBvKN", "KPvKP"])
+def test_lines_without_stored_depths(name: str, tablebase: Tablebase, packed: Tablebase) -> None:
+    """Each ply of them is a best one, they are as long as the depth says and come to the value; or they say
+    what they lack."""
+    rng = random.Random(name)
+    starts: list[tuple[chess.Board, GScore | None]] = [
+        (random_board(rng, Material.parse(name)), None) for _ in range(60)
+    ]
+    starts += [(board, accrued) for board, accrued, _ in accrued_states(tablebase, name, 60)]
+    plies = lacking = searched = 0
+    reasons = set[str]()
+    for board, accrued in starts:
+        start = tablebase.probe(board, accrued)
+        try:
+            line = packed.line(board, accrued)
+        except MissingLayerError as error:
+            reasons.add(str(error))
+            lacking += 1
+            continue
+        assert len(line) == start.depth
+        held, after = start.accrued, board.copy(stack=False)
+        for left, ply in zip(range(len(line) - 1, -1, -1), line, strict=True):
+            zeroing = after.is_zeroing(ply.move)
+            after.push(ply.move)
+            reached = tablebase.probe(after, tbgen.FRESH if zeroing else held)
+            assert (reached.value, reached.depth, ply.depth) == (start.value, left, left), board.fen()
+            held = reached.accrued
+            assert ply.accrued == held
+            searched += packed.probe(after, held).depth is None
+        assert held == start.value
+        plies += len(line)
+    assert plies > 400
+    assert searched > 9
+    assert lacking < len(starts) // 4
+    assert all(f"that {name} does not store: ask with --depths" in reason for reason in reasons)
+
+
+@pytest.mark.parametrize("name", ["KBvK", "KNvK"])
+def test_depths_on_demand(
+    name: str,
+    three_men: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What is not found by a search comes from layers, which are kept."""
+    directory = tmp_path / "packed"
+    directory.mkdir()
+    for needed in ("KvK", name):
+        shutil.copy(table_path(three_men, needed, Variant.R_MOBILITY), directory)
+    forget_depths(monkeypatch, directory)
+    with open_tablebase(three_men) as full, open_tablebase(directory, depths=True) as deep:
+        states = accrued_states(full, name, 60)
+        boards, scores = [board for board, _, _ in states], [accrued for _, accrued, _ in states]
+        expected = [result for _, _, result in states]
+        assert [deep.probe(*state[:2]) for state in states] == expected
+        assert "accrued are not stored: making them, to be kept in" in caplog.text
+        made = set(directory.glob("*.layer.h5"))
+        assert made
+        assert list(deep.probe_many(boards, scores)) == expected
+        assert [deep.moves(*state[:2]) for state in states[:9]] == [
+            full.moves(*state[:2]) for state in states[:9]
+        ]
+        assert [deep.line(*state[:2]) for state in states] == [full.line(*state[:2]) for state in states]
+        assert repr(pickle.loads(pickle.dumps(deep))) == repr(deep)
+
+
+def test_a_table_whose_values_are_not_those_of_its_layers(
+    three_men: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = tmp_path / "packed"
+    directory.mkdir()
+    for needed in ("KvK", "KBvK"):
+        shutil.copy(table_path(three_men, needed, Variant.R_MOBILITY), directory)
+    forget_depths(monkeypatch, directory)
+    monkeypatch.setattr(DepthSearch, "depth", lambda *_: None)
+    monkeypatch.setattr(Layers, "get", lambda *_: (GScore("G3.5").code, 1))
+    with (
+        open_tablebase(directory, depths=True) as deep,
+        pytest.raises(DamagedTableError, match="accrued scores are not those"),
+    ):
+        deep.probe("1K6/3k3B/8/8/8/8/8/8 w - - 1 1", "-G1.5")
+
+
+def test_a_table_without_accrued_scores(three_men: Path, tmp_path: Path) -> None:
+    """Where one decides, the answer is a sentence; all else is as ever."""
+    bare = without_accrued(three_men, "KBvK", tmp_path / "bare")
+    asked = "1K6/3k3B/8/8/8/8/8/8 w - - 1 1"
+    with open_tablebase(bare) as tables, open_tablebase(three_men) as full:
+        assert tables.probe(asked) == full.probe(asked)
+        assert tables.probe(asked, "-G9.5") == full.probe(asked, "-G9.5")
+        for ask in (tables.probe, tables.get, tables.moves, tables.line):
+            with pytest.raises(
+                MissingLayerError, match="KBvK was built without accrued scores: build it again"
+            ):
+                ask(asked, "-G1.5")
+        with pytest.raises(MissingLayerError):
+            adjudicate(Arbiter(f"{asked} -G1.5"), tables)
+    assert not list(bare.glob("*.layer.h5"))
+
+
+def test_adjudication_does_without_depths(tablebase: Tablebase, packed: Tablebase) -> None:
+    for board, accrued, full in accrued_states(tablebase, "KRvKN", 30):
+        board.halfmove_clock = 1
+        outcome = adjudicate(Arbiter(board, accrued=accrued), packed)
+        assert (outcome.value, outcome.basis) == (full.value, Basis.TABLEBASE)
+        assert outcome.depth == (0 if full.value == accrued else None)

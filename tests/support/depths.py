@@ -1,0 +1,27 @@
+"""Depths that tables must know, and tables that do not."""
+
+from pathlib import Path
+
+import pytest
+
+from tbgen.index.layout import Side, Slot
+from tbgen.score import Code
+from tbgen.store.reader import TableFile
+
+
+def known(depth: int | None) -> int:
+    """A depth that the table stores."""
+    assert depth is not None
+    return depth
+
+
+def forget_depths(monkeypatch: pytest.MonkeyPatch, directory: Path) -> None:
+    """From now on the tables of a directory do not know the depths of accrued scores that are not the value,
+    as packed ones do not."""
+    look_up = TableFile.accrued
+
+    def without_depth(file: TableFile, side: Side, slot: Slot, code: Code) -> tuple[Code, int | None]:
+        value, depth = look_up(file, side, slot, code)
+        return value, depth if value == code or file.path.parent != directory else None
+
+    monkeypatch.setattr(TableFile, "accrued", without_depth)
