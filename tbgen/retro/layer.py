@@ -21,6 +21,7 @@ from tbgen.index.zeroing import block_slots, reached_by_promotion
 from tbgen.material import Material
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.phase import count_moves
+from tbgen.retro.kernels.resets import room_for_exits
 from tbgen.retro.kernels.single_layer import solve_layer
 from tbgen.retro.kernels.sweep import Results
 from tbgen.retro.pool import PoolLoader
@@ -63,7 +64,9 @@ class LayerSolver:
         self._phase_size = layout.phase_size
         pool = loader.pool
         self._fresh = Results(pool.value, pool.depth, pool.targets.begin[phase].copy())
-        self._workspace = workspace = make_workspace(layout, Variant.R_MOBILITY)
+        # Layers are solved one after the other, so the exits need room of their own.
+        exits = room_for_exits(2 * layout.phase_size)
+        self._workspace = workspace = make_workspace(layout, Variant.R_MOBILITY)._replace(exits=exits)
         place_pawns(workspace.frame, layout, phase)
         mirrored = mirrors_itself(layout, phase)
         parts = list(pairwise(np.linspace(0, workspace.frame.words, 4 * threads + 1).astype(int).tolist()))

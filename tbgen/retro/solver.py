@@ -226,7 +226,7 @@ class _Solver:
                 break
             if rank >= FIRST_LAYER and self.variant.resets:
                 layers = [
-                    go(run_inner, workspace, fresh, side, rank, events[side], records[side], self.keep)
+                    go(run_inner, workspace, pool, fresh, side, rank, events[side], records[side], self.keep)
                     for side in both
                 ]
                 records = _results(layers)

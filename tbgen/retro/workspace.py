@@ -10,8 +10,9 @@ from tbgen.retro.kernels.layers import Attacker
 from tbgen.retro.kernels.mobility import SLICES
 from tbgen.retro.kernels.moves import MAX_ORIGINS, Origins
 from tbgen.retro.kernels.phase import Workspace
-from tbgen.retro.kernels.resets import room_for_exits
+from tbgen.retro.kernels.resets import Exits, OneExit, room_for_exits
 from tbgen.retro.kernels.sweep import BATCH, Results, Scratch, Sets
+from tbgen.retro.kernels.targets import Men
 from tbgen.variant import Variant
 
 
@@ -71,6 +72,12 @@ def make_scratch(words: int) -> Scratch:
             np.empty(BATCH + MAX_ORIGINS, np.uint64),
             np.empty(8, np.int64),
         ),
+        OneExit(
+            room_for_exits(1),
+            np.empty(5, np.int64),
+            Men(np.zeros(6, np.int64), np.zeros(2, np.uint64), np.empty(6, np.int64)),
+            np.empty(SLICES, np.uint64),
+        ),
         np.zeros(1, np.int64),
     )
 
@@ -112,11 +119,10 @@ def make_workspace(layout: Layout, variant: Variant) -> Workspace:
     """Return room to solve any phase of a layout in a variant."""
     frame = frame_of(layout)
     phase = make_phase(frame.words, variant.resets)
-    return Workspace(
-        frame,
-        phase,
-        make_attacker(0, frame.words, phase.quiet[1], variant.resets),
-        make_attacker(1, frame.words, phase.quiet[0], variant.resets),
-        room_for_exits(2 * layout.phase_size),
-        like_men(layout),
-    )
+    white = make_attacker(0, frame.words, phase.quiet[1], variant.resets)
+    black = make_attacker(1, frame.words, phase.quiet[0], variant.resets)
+    if variant.resets:
+        exits = Exits(white.results.value, white.results.depth, black.results.depth)
+    else:
+        exits = room_for_exits(2 * layout.phase_size)
+    return Workspace(frame, phase, white, black, exits, like_men(layout))

@@ -32,11 +32,13 @@ def sweep_anew(workspace: Workspace, attacking: int, rank: int, agenda: Agenda) 
 
 
 @jit
-def carry_on(workspace: Workspace, fresh: Results, attacking: int, rank: int, room: int, steps: int) -> int:
+def carry_on(
+    workspace: Workspace, pool: Pool, fresh: Results, attacking: int, rank: int, limit: tuple[int, int]
+) -> int:
     """The update, with limits of our own."""
     attacker = workspace.white if attacking == 0 else workspace.black
-    layer = Layer(workspace.frame, attacker, workspace.phase, workspace.exits, fresh, 255 - rank)
-    return update(layer, rank, room, steps)
+    layer = Layer(workspace.frame, attacker, workspace.phase, pool, fresh, 255 - rank)
+    return update(layer, rank, limit[0], limit[1])
 
 
 @dataclass
@@ -79,7 +81,7 @@ class Solver:
         return (self.workspace.white, self.workspace.black)[number]
 
     def update(self, attacker: int, room: int, steps: int) -> int:
-        return int(carry_on(self.workspace, self.fresh, attacker, self.rank, room, steps))
+        return int(carry_on(self.workspace, self.pool, self.fresh, attacker, self.rank, (room, steps)))
 
     def sweep(self, attacker: int) -> None:
         sweep_anew(self.workspace, attacker, self.rank, self.events[attacker])

@@ -47,6 +47,7 @@ class Workspace(NamedTuple):
     white: Attacker
     black: Attacker
     exits: Exits
+    """Needed until the events are made; then results take the room (unless the game has no layers)."""
     like: Ints
     """int64 (n, 2): ranges of like men."""
 
@@ -96,13 +97,20 @@ def empty_record(keep: int, phase_size: int, of_slot: Names) -> Record:
 
 @jit
 def run_inner(
-    workspace: Workspace, fresh: Results, attacking: int, rank: int, agenda: Agenda, record: Record, keep: int
+    workspace: Workspace,
+    pool: Pool,
+    fresh: Results,
+    attacking: int,
+    rank: int,
+    agenda: Agenda,
+    record: Record,
+    keep: int,
 ) -> Record:
     """The inner sweep of one attacker, if it can bring anything new; returns the record of it."""
     attacker = workspace.white if attacking == 0 else workspace.black
     frame, phase = workspace.frame, workspace.phase
     room, steps = limits(phase)
-    updated = update(Layer(frame, attacker, phase, workspace.exits, fresh, 255 - rank), rank, room, steps)
+    updated = update(Layer(frame, attacker, phase, pool, fresh, 255 - rank), rank, room, steps)
     if updated == 0:
         return record
     if updated < 0:
@@ -152,8 +160,8 @@ def solve_layers(
             run_outer(workspace, fresh, attacking, rank, events[attacking])
         left = retire(phase, workspace.white, workspace.black)
         if left and rank >= FIRST_LAYER and phase.score_resets:
-            of_white = run_inner(workspace, fresh, int64(0), rank, events[0], of_white, keep)
-            of_black = run_inner(workspace, fresh, int64(1), rank, events[1], of_black, keep)
+            of_white = run_inner(workspace, pool, fresh, int64(0), rank, events[0], of_white, keep)
+            of_black = run_inner(workspace, pool, fresh, int64(1), rank, events[1], of_black, keep)
         for number in range(count):
             square = en_passant.squares[number]
             attacker = workspace.white if side_with_right(square) == 0 else workspace.black

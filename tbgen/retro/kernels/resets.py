@@ -350,3 +350,31 @@ def rank_and_exits(frame: Frame, pool: Pool, exits: Exits, phase: Phase, start: 
     squares = np.empty(frame.scalars, np.int64)
     men = Men(np.zeros(6, np.int64), frame.pawns.copy(), np.empty(6, np.int64))
     _rank_words(frame, pool, exits, phase, squares, men, start, stop)
+
+
+class OneExit(NamedTuple):
+    """Room to find the exit of one position."""
+
+    exits: Exits
+    """The exit, in the only entry."""
+    squares: Ints
+    """int64 (scalars,)."""
+    men: Men
+    slices: Words
+    """uint64 (SLICES,)."""
+
+
+@kernel
+def find_exit(frame: Frame, pool: Pool, node: int, one: OneExit) -> None:
+    """Find the best exit of one legal position, as ``rank_and_exits`` does for all of them."""
+    side = 0 if node < frame.words * 64 else 1
+    bit = node & 63
+    occupied = decode(frame, (node >> 6) - side * frame.words, one.squares)
+    for man in range(frame.scalars):
+        one.men.squares[man] = one.squares[man]
+    one.men.squares[frame.scalars] = VARIABLE
+    one.men.pawns[0], one.men.pawns[1] = frame.pawns[0], frame.pawns[1]
+    one.slices[:] = ZERO
+    one.exits.nearest[0] = NO_EXIT
+    turn = Turn(side, -bit, BIT[bit], occupied, one.squares, one.men, one.slices)
+    _zeroing_moves(frame, pool, one.exits, turn)

@@ -24,6 +24,7 @@ from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Word, Words,
 from tbgen.retro.kernels.events import TIME_BITS, TIME_MASK, Agenda, Events, level_at
 from tbgen.retro.kernels.frame import Frame
 from tbgen.retro.kernels.moves import Origins, origins
+from tbgen.retro.kernels.resets import OneExit
 
 READY = 7
 """Slice of ``Sets.waiting`` after those of the counters."""
@@ -78,6 +79,7 @@ class Scratch(NamedTuple):
     sweep begins."""
     origins: Origins
     """Room for a batch of words."""
+    exit: OneExit
     deepest: Ints
     """int64 (1,): greatest depth ever assigned; more than ``MAX_DEPTH`` if depths do not fit."""
 

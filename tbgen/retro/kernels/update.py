@@ -19,8 +19,9 @@ from tbgen.retro.kernels.events import NEVER, TIME_BITS, TIME_MASK, level_of
 from tbgen.retro.kernels.frame import Frame, Phase
 from tbgen.retro.kernels.layers import FIRST_LAYER, Attacker, assigned
 from tbgen.retro.kernels.moves import origins, quiet_targets
-from tbgen.retro.kernels.resets import NO_EXIT, Exits
+from tbgen.retro.kernels.resets import NO_EXIT, find_exit
 from tbgen.retro.kernels.sweep import Results, mark_live
+from tbgen.retro.kernels.targets import Pool
 
 _ROOM_SHARE = 16
 _STEPS_SHARE = 100
@@ -36,7 +37,8 @@ class Layer(NamedTuple):
     frame: Frame
     attacker: Attacker
     phase: Phase
-    exits: Exits
+    pool: Pool
+    """Exits lead there."""
     fresh: Results
     """Values of the positions that have left the layers."""
     high: int
@@ -94,15 +96,12 @@ def _fresh_level(layer: Layer, side: int, word: int, bit: int) -> int:
 @kernel
 def _by_moves(layer: Layer, node: int) -> int:
     """The level that a position's moves give it."""
-    frame, exits, scratch = layer.frame, layer.exits, layer.attacker.scratch
+    frame, scratch = layer.frame, layer.attacker.scratch
     attacking, targets = layer.attacker.side, scratch.origins.word
     side = 0 if node < frame.words * 64 else 1
     other = 1 - side
     slot = node - side * frame.words * 64
     best = NEVER if side == attacking else int64(-1)
-    if exits.nearest[node] != NO_EXIT:
-        ply = exits.nearest[node] if side == attacking else exits.farthest[node]
-        best = _level(attacking, layer.high, exits.value[node], int64(ply) + 1)
     count = quiet_targets(frame, slot >> 6, slot & 63, side, targets, scratch.origins.squares)
     for number in range(count):
         word, bit = targets[number] >> 6, targets[number] & 63
@@ -115,7 +114,13 @@ def _by_moves(layer: Layer, node: int) -> int:
             best = max(best, level)
             if best == NEVER:
                 return best
-    return best
+    find_exit(frame, layer.pool, node, scratch.exit)
+    exits = scratch.exit.exits
+    if exits.nearest[0] == NO_EXIT:
+        return best
+    ply = int64(exits.nearest[0] if side == attacking else exits.farthest[0]) + 1
+    level = _level(attacking, layer.high, exits.value[0], ply)
+    return min(best, level) if side == attacking else max(best, level)
 
 
 @inlined
