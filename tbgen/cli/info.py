@@ -25,8 +25,8 @@ _DESCRIPTION = """\
 Without materials, list the tables of the directory and name those of up to four men that are missing; once
 there is one of five men, those of five men too, or count them while they are many. With materials, describe
 each and count its values: positions up to symmetry, per side to move. Depths are the longest of the table,
-those of accrued scores included where it stores them. Layers are what probes of tables without accrued scores
-have worked out and kept beside them.
+those of accrued scores included where it stores them. Layers are what tbgen probe --depths has worked
+out and kept beside them.
 
 Tables for whole-game mobility (--rules wg) are listed apart from those for r-mobility; a list ends with how
 many there are of the other kind.

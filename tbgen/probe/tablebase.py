@@ -162,6 +162,9 @@ class Tablebase:
     def moves(self, position: AnyPosition, accrued: AnyScore = None) -> list[RankedMove]:
         """Return all legal moves, best first, with value and depth of the states they lead to.
 
+        Of moves with one value, those come first that reach it sooner if the mover prefers it to the accrued
+        score, and later if not; then, by UCI, those of which the table does not store the depth.
+
         Raises as :meth:`probe` does, also for a missing table that only some of the moves lead to.
         """
         board, state = state_of(position, accrued, self._values.variant)
@@ -171,6 +174,9 @@ class Tablebase:
 
     def best_move(self, position: AnyPosition, accrued: AnyScore = None) -> chess.Move | None:
         """Return the first of :meth:`moves`, None in mate and stalemate.
+
+        It keeps the value; that the value is also reached takes depths, which not all tables store: whoever
+        plays on with an accrued score opens them with ``depths=True``, or follows :meth:`line`.
 
         >>> import chess, tbgen
         >>> board = chess.Board("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
@@ -182,6 +188,11 @@ class Tablebase:
 
     def line(self, position: AnyPosition, accrued: AnyScore = None) -> list[LinePly]:
         """Return best play of both sides up to the ply at which the accrued score is the value.
+
+        Depths that tables do not store it finds by looking some plies ahead, and where that takes too long,
+        by layers if the tablebase was opened with ``depths=True``.
+
+        :raises MissingLayerError: if it was not.
 
         Raises as :meth:`probe` does.
         """

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from tbgen.cli.main import main
+from tbgen.store.format import table_path
+from tbgen.variant import Variant
+from tests.support.depths import forget_depths
 
 BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 GAMES = f"""\
@@ -50,6 +53,27 @@ def games(tmp_path: Path) -> str:
     path = tmp_path / "games.pgn"
     path.write_text(GAMES)
     return str(path)
+
+
+def test_a_depth_that_is_not_stored(
+    reference_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is left out, and the value is as exact; no layer is made."""
+    for name in ("KvK", "KBvK"):
+        shutil.copy(table_path(reference_dir, name, Variant.R_MOBILITY), tmp_path)
+    forget_depths(monkeypatch, tmp_path)
+    stopped = ["adjudicate", "1K6/3k3B/8/8/8/8/8/8 w - - 1 1 -G1.5", "--dir", str(tmp_path)]
+    assert main([*stopped, "--line"]) == 0
+    output = capsys.readouterr()
+    assert "basis           tablebase" in output.out.splitlines()
+    assert "result          G5.5  (White holds it)" in output.out.splitlines()
+    assert output.err.startswith(
+        "tbgen: the line cannot be shown: the line needs depths of accrued scores that"
+    )
+    assert main([*stopped, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["value"], document["basis"], document["depth"]) == ("G5.5", "tablebase", None)
+    assert not list(tmp_path.glob("*.layer.h5"))
 
 
 def test_a_position(capsys: pytest.CaptureFixture[str]) -> None:
