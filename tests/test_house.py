@@ -83,7 +83,9 @@ def test_every_room_is_on_the_page() -> None:
         assert known, named
 
 
-KERNELS = [path for part in ("retro", "verify") for path in (PACKAGE / part / "kernels").glob("*.py")]
+KERNELS = [
+    path for part in ("retro", "packed", "verify") for path in (PACKAGE / part / "kernels").glob("*.py")
+]
 MOST_PARAMETERS = 9
 
 

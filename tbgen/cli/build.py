@@ -17,6 +17,7 @@ from tbgen.cli.options import (
 )
 from tbgen.errors import UsageError, needs_extra
 from tbgen.generator import AccruedStorage, Built, Estimate, build, check_memory, missing
+from tbgen.generator.form import Form
 from tbgen.generator.memory import keep_memory_for
 from tbgen.generator.runner import limits_of, schedule_of
 from tbgen.generator.schedule import Outlook
@@ -63,6 +64,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=whole_number(1),
         metavar="N",
         help="threads, which the tables at work share (default: all cores); with --scheduler of each table",
+    )
+    parser.add_argument(
+        "--form",
+        choices=[form.value for form in Form],
+        default=Form.AUTO.value,
+        help="plain or packed tables (default: %(default)s, packed from five men on)",
     )
     parser.add_argument(
         "--accrued",
@@ -121,6 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
                 jobs=jobs,
                 threads=threads,
                 storage=storage,
+                form=Form(arguments.form),
                 memory=memory,
                 variant=variant,
             )

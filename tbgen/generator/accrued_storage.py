@@ -18,11 +18,12 @@ class AccruedStorage(Enum):
     """Stored, but for tables of five men with so many runs that they would take about as much room as the
     fresh values, or too much memory while they are gathered: more than positions, or than 200 million."""
 
-    def max_runs(self, material: Material) -> int | None:
-        """Return how many runs a table may have to be stored with them; None for any number."""
+    def max_runs(self, material: Material, packed: bool = False) -> int | None:
+        """Return how many runs a table may have to be stored with them; None for any number, as if it is
+        packed: it stores functions in their place, which take little room."""
         if self is AccruedStorage.NONE:
             return 0
-        if self is AccruedStorage.ALL or material.men < 5:
+        if self is AccruedStorage.ALL or material.men < 5 or packed:
             return None
         layout = layout_of(material)
         return min(layout.size // layout.orders, _MOST_RUNS)

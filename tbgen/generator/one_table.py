@@ -1,21 +1,26 @@
 """Building one table: read what it rests on, solve, write, check."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tbgen import __version__
 from tbgen.generator.accrued_storage import AccruedStorage
 from tbgen.generator.estimate import estimate
+from tbgen.generator.form import Form
 from tbgen.generator.memory import make_room, process_peak
+from tbgen.index.layout import layout_of
+from tbgen.index.table import AccruedForm
 from tbgen.material import Material
 from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
-from tbgen.store.sources import Sources
 from tbgen.store.writer import write_table
 from tbgen.variant import Variant
+
+if TYPE_CHECKING:
+    from tbgen.packed.sources import UnpackedSources
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,7 @@ def build_table(
     variant: Variant,
     threads: int,
     storage: AccruedStorage = AccruedStorage.AUTO,
+    form: Form = Form.AUTO,
 ) -> Built:
     """Build one table whose sub-tables lie in the directory; the caller sees to locks and to the disk.
 
@@ -69,8 +75,17 @@ def build_table(
     """
     compile_kernels(reporter)
     make_room([estimate(material, variant, threads, storage)])
-    with Sources(directory, variant) as sources:
-        return solve_and_write(material, directory, sources, reporter.progress, variant, threads, storage)
+    with sources_of(directory, variant, threads) as sources:
+        return solve_and_write(
+            material, directory, sources, reporter.progress, variant, threads, storage, form
+        )
+
+
+def sources_of(directory: Path, variant: Variant, threads: int) -> "UnpackedSources":
+    """Return the tables of a directory as the solver reads them."""
+    from tbgen.packed.sources import UnpackedSources
+
+    return UnpackedSources(directory, variant, threads)
 
 
 def compile_kernels(reporter: Reporter) -> None:
@@ -88,24 +103,32 @@ def compile_kernels(reporter: Reporter) -> None:
 def solve_and_write(
     material: Material,
     directory: Path,
-    sources: Sources,
+    sources: "UnpackedSources",
     progress: Progress,
     variant: Variant,
     threads: int,
     storage: AccruedStorage,
+    form: Form,
+    todo: Collection[Material] = (),
 ) -> Built:
     """Build one table whose sub-tables are among the sources; the caller sees to all else.
 
+    A packed table that promotions in others of ``todo`` lead to is kept plain too, until the build ends.
     Whatever ``progress`` raises ends the work, and nothing of the table is left.
 
     :raises TbgenError: if something cannot be read or written.
     """
+    from tbgen.packed.order import stored_side
+    from tbgen.packed.pack import NeedFinder
+    from tbgen.packed.writer import write_packed
     from tbgen.retro.solver import Stages, solve
 
     begun = clock = time.perf_counter()
     stages = Stages()
     needed = {successor: sources.get(successor) for successor in sorted(material.successors())}
     stages.add("sub-tables", clock)
+    packs = form.packs(material)
+    finder = NeedFinder(layout_of(material)) if packs else None
     table = solve(
         material,
         needed,
@@ -113,18 +136,37 @@ def solve_and_write(
         threads=threads,
         progress=progress,
         stages=stages,
-        max_runs=storage.max_runs(material),
+        accrued=AccruedForm.FUNCTIONS if packs else AccruedForm.RUNS,
+        max_runs=storage.max_runs(material, packs),
+        side=stored_side(layout_of(material)),
+        after_phase=finder,
     )
     clock = time.perf_counter()
     progress("writing", None, 0)
-    info = write_table(
-        table,
-        table_path(directory, material.name, variant),
-        version=__version__,
-        build_seconds=clock - begun,
-        parameters={"threads": threads, "layers": stages.layers},
-        threads=threads,
-    )
+    path = table_path(directory, material.name, variant)
+    seconds = clock - begun
+    parameters = {"threads": threads, "layers": stages.layers}
+    if finder is None:
+        info = write_table(
+            table,
+            path,
+            version=__version__,
+            build_seconds=seconds,
+            parameters=parameters,
+            threads=threads,
+        )
+    else:
+        info = write_packed(
+            table,
+            finder.needed(),
+            path,
+            version=__version__,
+            build_seconds=seconds,
+            parameters=parameters,
+            threads=threads,
+        )
+        if any(material in other.successors() and other.men == material.men for other in todo):
+            sources.keep(table, info)
     stages.add("write", clock)
     sources.put(table)
     return Built(info, stages.layers, time.perf_counter() - begun, dict(stages.seconds), process_peak())

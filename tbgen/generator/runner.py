@@ -11,14 +11,14 @@ from tbgen.files import remove_leftovers, remove_own
 from tbgen.generator.accrued_storage import AccruedStorage
 from tbgen.generator.course import Course
 from tbgen.generator.estimate import Estimate, check_disk, estimate
+from tbgen.generator.form import Form
 from tbgen.generator.lock import build_lock
 from tbgen.generator.memory import available, has_room, make_room
-from tbgen.generator.one_table import Built, Reporter, compile_kernels, solve_and_write
+from tbgen.generator.one_table import Built, Reporter, compile_kernels, solve_and_write, sources_of
 from tbgen.generator.schedule import Limits, Schedule
 from tbgen.material import Material, closure
 from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
-from tbgen.store.sources import Sources
+from tbgen.store.stored_file import StoredFile
 from tbgen.variant import Variant
 
 
@@ -44,6 +44,7 @@ def build(
     jobs: int = 1,
     threads: int = 2,
     storage: AccruedStorage = AccruedStorage.AUTO,
+    form: Form = Form.AUTO,
     memory: int | None = None,
 ) -> list[Built]:
     """Build tables and whatever sub-tables they need; finished ones are skipped.
@@ -56,6 +57,7 @@ def build(
         waits for them.
     :param threads: how many the tables at work share.
     :param storage: whether to store the values of accrued scores; those of whole-game mobility need none.
+    :param form: whether to write them plain or packed.
     :param memory: bytes that the process may take, which between tables keeps what it has had within them;
         None for what its largest table needs, if the machine has as much, and with several at once for what
         the machine has free.
@@ -72,16 +74,26 @@ def build(
         todo = missing(wanted, directory, variant, force=wanted if force else ())
         if not todo:
             return []
+        from tbgen.packed.sources import remove_copies
+
         schedule = schedule_of(todo, variant, storage)
         needs = [schedule.estimate(material, threads) for material in todo]
         make_room(needs, memory)
         check_disk(needs, directory)
         compile_kernels(reporter)
-        with Sources(directory, variant) as sources:
+        with sources_of(directory, variant, threads) as sources:
             task = partial(
-                solve_and_write, directory=directory, sources=sources, variant=variant, storage=storage
+                solve_and_write,
+                directory=directory,
+                sources=sources,
+                variant=variant,
+                storage=storage,
+                form=form,
+                todo=todo,
             )
-            return _Run(schedule, directory, variant, reporter, task, jobs, threads, memory).run()
+            built = _Run(schedule, directory, variant, reporter, task, jobs, threads, memory).run()
+        remove_copies(directory)
+        return built
 
 
 def schedule_of(todo: list[Material], variant: Variant, storage: AccruedStorage) -> Schedule:
@@ -211,7 +223,7 @@ class _Run:
 
 def _is_there(material: Material, directory: Path, variant: Variant) -> bool:
     try:
-        with TableFile(table_path(directory, material.name, variant), material=material):
+        with StoredFile(table_path(directory, material.name, variant), material=material):
             return True
     except MissingTableError:
         return False

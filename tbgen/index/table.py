@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.index.layout import PIECE_ORDER, Layout, layout_of
+from tbgen.index.layout import PIECE_ORDER, Layout, Side, layout_of
 from tbgen.material import Material
 from tbgen.score import NONE
 from tbgen.variant import Variant
@@ -26,12 +26,12 @@ class AccruedForm(Enum):
     RUNS = "runs"
     """Values and depths, both sides to move: ``Table.run_mask`` and what belongs to it."""
     FUNCTIONS = "functions"
-    """Values with Black to move, from which those with White to move follow: ``Table.functions``."""
+    """Values with one side to move, from which those with the other follow: ``Table.functions``."""
 
 
 @dataclass(slots=True)
 class Functions:
-    """V(P, .) of every position with Black to move as a step function of A, without depths.
+    """V(P, .) of every position with one side to move as a step function of A, without depths.
 
     The entries of a function say from which A on V(P, A) is what: White's A by rising rank first, then
     Black's. Before the first entry of a holder V(P, A) = A. Neighbours of one holder differ, and the first is
@@ -39,8 +39,10 @@ class Functions:
     nothing. Function 0 has no entries; the others follow by falling frequency, then by their entries.
     """
 
+    side: Side
+    """The side to move."""
     number: NDArray[np.uint32]
-    """Shape (size,): the function of every canonical legal slot with Black to move, 0 elsewhere."""
+    """Shape (size,): the function of every canonical legal slot with this side to move, 0 elsewhere."""
     start: NDArray[np.int64]
     """Shape (n + 1,): the entries of function k are ``start[k]`` to ``start[k + 1]`` - 1."""
     accrued: NDArray[np.uint8]

@@ -18,8 +18,8 @@ from tbgen.material import Material
 from tbgen.score import Code, GScore
 from tbgen.store.cache import ChunkCache
 from tbgen.store.layer import LayerFile, layer_path, write_layer
-from tbgen.store.reader import Entry, TableFile
-from tbgen.store.sources import Sources
+from tbgen.store.reader import Entry
+from tbgen.store.stored_file import StoredFile
 
 _OPEN: Final = 8
 """Layers kept open."""
@@ -63,13 +63,13 @@ class Layers:
         with self._lock:
             self._open.clear()
 
-    def has(self, table: TableFile, slot: Slot, accrued: GScore) -> bool:
+    def has(self, table: StoredFile, slot: Slot, accrued: GScore) -> bool:
         """Return whether the layer of a slot is there; if it is not damaged, none has to be made."""
         path = layer_path(table, accrued, slot // table.info.phase_size)
         return (path, table.info.digest) in self._open or path.exists()
 
-    def get(self, table: TableFile, side: Side, slot: Slot, accrued: GScore) -> Entry:
-        """Return code of V(P, A) and D(P, A), as :meth:`TableFile.accrued` does, for a table without them.
+    def get(self, table: StoredFile, side: Side, slot: Slot, accrued: GScore) -> Entry:
+        """Return code of V(P, A) and D(P, A), as a table file's ``accrued`` does, for a table without them.
 
         :raises TbgenError: if the layer cannot be made.
         """
@@ -83,7 +83,7 @@ class Layers:
             key[0].unlink(missing_ok=True)
         return self._layer(key, table, accrued, phase).get(side, within)
 
-    def _layer(self, key: _Key, table: TableFile, accrued: GScore, phase: int) -> _Layer:
+    def _layer(self, key: _Key, table: StoredFile, accrued: GScore, phase: int) -> _Layer:
         with self._lock:
             making = self._making[key]
         with making:  # only who wants the same layer waits while it is made
@@ -101,13 +101,14 @@ class Layers:
                     self._open.popitem(last=False)
         return layer
 
-    def _kept(self, path: Path, table: TableFile, accrued: GScore, phase: int) -> _Layer | None:
+    def _kept(self, path: Path, table: StoredFile, accrued: GScore, phase: int) -> _Layer | None:
         # A layer of a table built anew since then, or a damaged one, is as good as none.
         with suppress(FileNotFoundError, DamagedTableError):
             return LayerFile(path, table, accrued, phase, self._cache)
         return None
 
-    def _make(self, path: Path, table: TableFile, accrued: GScore, phase: int) -> _Layer:
+    def _make(self, path: Path, table: StoredFile, accrued: GScore, phase: int) -> _Layer:
+        from tbgen.packed.sources import UnpackedSources
         from tbgen.retro.layer import LayerSolver, memory_needed
 
         material = Material.parse(table.info.material)
@@ -124,8 +125,10 @@ class Layers:
         with ExitStack() as stack:
             around = {}
             for successor in material.successors():
-                sources = Sources(self._path_of(successor).parent, table.info.variant)
+                sources = UnpackedSources(self._path_of(successor).parent, table.info.variant, threads)
                 around[successor] = stack.enter_context(sources).get(successor)
+            plain = stack.enter_context(UnpackedSources(table.path.parent, table.info.variant, threads))
+            fresh = stack.enter_context(plain.open(material))
             _logger.warning(
                 "the depths of %s with %s accrued are not stored: making them%s, to be kept in %s",
                 material,
@@ -133,7 +136,7 @@ class Layers:
                 f" with about {needed / 2**30:.1f} GiB of memory" if needed > 2**30 else "",
                 path,
             )
-            value, depth = LayerSolver(table, layout, phase, around, threads=threads).solve(accrued)
+            value, depth = LayerSolver(fresh, layout, phase, around, threads=threads).solve(accrued)
         try:
             write_layer(table, accrued, phase, value, depth, threads)
             return LayerFile(path, table, accrued, phase, self._cache)

@@ -268,7 +268,7 @@ class Tablebase:
         from tbgen.probe.positions import PositionTable
 
         named = material if isinstance(material, Material) else Material.parse(material)
-        return PositionTable(self._values.table(named))
+        return PositionTable(self._values.plain_table(named))
 
 
 def open_tablebase(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from threading import Lock
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError
 from tbgen.index.layout import Layout, layout_of
@@ -18,7 +18,13 @@ from tbgen.signed import Signed, code_of, of_code, rank_of
 from tbgen.store.cache import ChunkCache
 from tbgen.store.format import default_directory, table_path
 from tbgen.store.reader import Entry, TableFile
+from tbgen.store.stored_file import StoredFile
 from tbgen.variant import Variant
+
+if TYPE_CHECKING:
+    from tbgen.packed.file import PackedFile
+
+AnyTable: TypeAlias = "TableFile | PackedFile"
 
 _SLOT_BITS: Final = 48
 _UNKNOWN: Final = Goal(Signed(0), 0)
@@ -50,7 +56,7 @@ class Values:
         self._given = given
         self._max_open = max_open
         self._cache = ChunkCache(cache_bytes)
-        self._files: OrderedDict[Material, TableFile] = OrderedDict()
+        self._files: OrderedDict[Material, AnyTable] = OrderedDict()
         self._lock = Lock()
         self._closed = False
 
@@ -137,12 +143,35 @@ class Values:
                     found[place] = error.with_traceback(None)
         return found
 
+    def plain_table(self, material: Material) -> TableFile:
+        """Return an open table in plain form: of a packed one its plain copy, which takes time to make.
+
+        Raises as :meth:`table` does.
+        """
+        table = self.table(material)
+        if isinstance(table, TableFile):
+            return table
+        from tbgen.packed.sources import UnpackedSources
+
+        with UnpackedSources(table.path.parent, self.variant) as sources:
+            return sources.open(material)
+
+    def _open(self, material: Material) -> AnyTable:
+        path = self.path_of(material)
+        with StoredFile(path, material=material) as stored:
+            packed = stored.info.packed
+        if not packed:
+            return TableFile(path, material=material, cache=self._cache)
+        from tbgen.packed.file import PackedFile  # takes numba, which plain tables do without
+
+        return PackedFile(path, material=material, cache=self._cache, exits=self.exits(material))
+
     def path_of(self, material: Material) -> Path:
         """Return where the table of a material lies, or else where it would have to."""
         paths = [table_path(directory, material.name, self.variant) for directory in self.directories]
         return next((path for path in paths if len(paths) > 1 and path.exists()), paths[0])
 
-    def table(self, material: Material) -> TableFile:
+    def table(self, material: Material) -> AnyTable:
         """Return an open table, for as long as the caller keeps it.
 
         :raises MissingTableError: if it has not been built.
@@ -157,7 +186,7 @@ class Values:
                 self._files.move_to_end(material)
                 return file
             try:
-                file = TableFile(self.path_of(material), material=material, cache=self._cache)
+                file = self._open(material)
             except MissingTableError as error:
                 error.__context__ = None
                 first, *others = self._given or (None,)

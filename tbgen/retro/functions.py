@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from tbgen.index.layout import Layout
+from tbgen.index.layout import Layout, Side
 from tbgen.index.table import Functions
 from tbgen.retro.kernels.bits import Codes, Words
 from tbgen.retro.kernels.frame import Phase
@@ -21,7 +21,8 @@ _PART: Final = 1 << 22
 class FunctionBook:
     """The functions of a table: known ones, and which each slot has."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, side: Side) -> None:
+        self.side = side
         self._phase_size = layout.phase_size
         self._number: Names = np.zeros(layout.size, np.uint32)
         self._known = numbering(_FEW, NO_STEP)
@@ -43,7 +44,7 @@ class FunctionBook:
         """Turn the paths of a phase into functions.
 
         ``by_holder`` are the paths of White's accrued scores, which lie in ``of_phase``, and of Black's;
-        ``fresh`` uint8 (phase size,) the fresh values with Black to move. ``parts`` are ranges of words, on
+        ``fresh`` uint8 (phase size,) the fresh values. ``parts`` are ranges of words, on
         which ``run`` may work at once; like the threads, they change nothing in the end.
         """
 
@@ -70,7 +71,7 @@ class FunctionBook:
         rename(self._number, names)
         joined = np.frombuffer(b"".join(entries[function] for function in order), np.uint8)
         start = np.cumsum([0, *(len(entries[function]) // 2 for function in order)])
-        return Functions(self._number, start, joined[::2].copy(), joined[1::2].copy())
+        return Functions(self.side, self._number, start, joined[::2].copy(), joined[1::2].copy())
 
 
 def _entries(keys: Words, function: int) -> bytes:

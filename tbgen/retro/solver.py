@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.index.layout import Layout, layout_of
+from tbgen.index.layout import BLACK_TO_MOVE, Layout, Side, layout_of
 from tbgen.index.source import Source
 from tbgen.index.table import AccruedForm, Table
 from tbgen.index.zeroing import en_passant_configs, is_wide, phase_groups
@@ -37,6 +37,7 @@ from tbgen.retro.kernels.phase import (
 )
 from tbgen.retro.kernels.runs import Runs, weave
 from tbgen.retro.kernels.sweep import MAX_DEPTH, Results
+from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.pool import Map, PoolLoader
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 from tbgen.score import MAX_CODED_RANK, NONE
@@ -45,6 +46,9 @@ from tbgen.variant import Variant
 Result = TypeVar("Result")
 Progress = Callable[[str, int, int], None]
 """Called with a stage, how much of it is done and how much there is."""
+AfterPhase = Callable[[int, Workspace, Pool, int, Map], None]
+"""Called with each phase that is solved, while its moves and exits are still there: its number, its
+workspace, the pool with the values, into how many parts work on it is best cut, and a ``map`` for them."""
 
 
 @dataclass
@@ -75,14 +79,17 @@ def solve(
     wide: bool | None = None,
     accrued: AccruedForm = AccruedForm.RUNS,
     max_runs: int | None = None,
+    side: Side = BLACK_TO_MOVE,
+    after_phase: AfterPhase | None = None,
 ) -> Table:
     """Solve the table of a material.
 
     ``sources`` maps every successor material to its table of the same variant. ``wide`` says whether to
     put all threads on one phase after the other, rather than one thread on each phase; by default that
     depends on the phases' size.
-    ``accrued`` says what to keep of accrued scores. With more than ``max_runs`` runs the table goes without
-    any; in whole-game mobility there is nothing to keep.
+    ``accrued`` says what to keep of accrued scores, ``side`` of which side to move the functions are. With
+    more than ``max_runs`` runs the table goes without any; in whole-game mobility there is nothing to keep.
+    ``after_phase`` is called with every phase.
 
     :raises ValueError: if ``wide`` is asked of a table with en passant positions.
     :raises OverflowError: if a value has no code or a depth no room; no material of five men comes near.
@@ -98,7 +105,8 @@ def solve(
     stages.add("sub-tables", clock)
     solver = _Solver(layout, loader, variant, threads, progress or (lambda *_: None), stages)
     if variant.resets and max_runs != 0:
-        solver.keep_accrued(accrued, max_runs)
+        solver.keep_accrued(accrued, max_runs, side)
+    solver.after_phase = after_phase
     solver.run(wide)
     clock = time.perf_counter()
     table = solver.table()
@@ -119,6 +127,7 @@ class _Solver:
         stages: Stages,
     ) -> None:
         self.variant = variant
+        self.after_phase: AfterPhase | None = None
         self.keep = NOTHING
         self.max_runs: int | None = None
         self.kept = 0
@@ -132,14 +141,14 @@ class _Solver:
         self._lock = threading.Lock()
         self.width = threads
 
-    def keep_accrued(self, form: AccruedForm, max_runs: int | None) -> None:
+    def keep_accrued(self, form: AccruedForm, max_runs: int | None, side: Side) -> None:
         """Say what to keep of accrued scores."""
         self.max_runs = max_runs
         if form is AccruedForm.RUNS:
             self.keep = RUNS
         elif form is AccruedForm.FUNCTIONS:
             self.keep = FUNCTIONS
-            self.functions = FunctionBook(self.layout)
+            self.functions = FunctionBook(self.layout, side)
 
     def run(self, wide: bool) -> None:
         """Solve all phases; those with equally many pawn steps left are independent of each other."""
@@ -197,6 +206,7 @@ class _Solver:
             self.stages.add("layers", clock)
             self._check(workspace, int(rank))
             self._keep(phase, workspace, records, wide=False)
+            self._look(phase, workspace, 1, map)
         finally:
             idle.put(workspace)
 
@@ -243,16 +253,25 @@ class _Solver:
         self._check(workspace, rank)
         self._keep(phase, workspace, records, wide=True)
         self.stages.add("accrued scores", clock)
+        self._look(phase, workspace, 4 * self.width, self.threads.map)
         idle.put(workspace)
 
     def _records(self, phase: int) -> tuple[Record, Record]:
         """Empty records of the inner sweeps of both attackers, White's first: of Black's and of White's A."""
         size = self.layout.phase_size
         none = np.empty(0, np.uint32)
-        by_black, by_white = none, none
+        by_black, by_white, side = none, none, 0
         if self.functions is not None:
+            side = int(self.functions.side)
             by_black, by_white = np.empty(size, np.uint32), self.functions.of_phase(phase)
-        return empty_record(self.keep, size, by_black), empty_record(self.keep, size, by_white)
+        return empty_record(self.keep, size, by_black, side), empty_record(self.keep, size, by_white, side)
+
+    def _look(self, phase: int, workspace: Workspace, parts: int, run: Map) -> None:
+        """Show a solved phase to who wants to see it."""
+        if self.after_phase is not None:
+            clock = time.perf_counter()
+            self.after_phase(phase, workspace, self.pool, parts, run)
+            self.stages.add("one ply", clock)
 
     def _room_for(self, more: int) -> bool:
         """Whether so many runs more may be kept; if not, all are given up."""
@@ -267,7 +286,7 @@ class _Solver:
         size, words = self.layout.phase_size, workspace.frame.words
         run: Map = self.threads.map if wide else map
         if self.functions is not None:
-            first = self.layout.size + phase * size
+            first = self.functions.side * self.layout.size + phase * size
             fresh = self.pool.value[first : first + size]
             edges = np.linspace(0, words, (self.width if wide else 1) + 1).astype(int).tolist()
             both = of_white.paths, of_black.paths

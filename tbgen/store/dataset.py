@@ -13,7 +13,7 @@ from tbgen.index.table import LAST_RUN, Table
 from tbgen.store import schema
 from tbgen.store.format import BLOCK, CHUNK_BYTES
 from tbgen.store.manifest import manifest_line
-from tbgen.store.schema import DatasetSchema, Schema
+from tbgen.store.schema import DatasetSchema
 
 AnyArray = NDArray[Any]
 Corner = tuple[int, ...]
@@ -38,7 +38,7 @@ class Dataset:
     @property
     def chunks(self) -> tuple[int, ...]:
         """Shape of a full chunk."""
-        if self.schema.whole:
+        if self.schema.whole or self.schema.raw:
             return self.shape
         return (*(1 for _ in self.shape[1:]), min(self.shape[-1], CHUNK_BYTES // self.dtype.itemsize))
 
@@ -46,7 +46,7 @@ class Dataset:
         """Yield the corner of every chunk and its elements, in order; the last of a row may be short."""
         if 0 in self.shape:
             return
-        if self.schema.whole:
+        if self.schema.whole or self.schema.raw:
             yield (0,) * len(self.shape), self.rows[0]
             return
         step = self.chunks[-1]
@@ -68,24 +68,26 @@ _HASHED_AT_ONCE: Final = 1 << 18
 
 
 def datasets(
-    schema: Schema, sizes: Mapping[str, int], rows: Mapping[DatasetSchema, Sequence[AnyArray]]
+    wanted: Sequence[DatasetSchema],
+    sizes: Mapping[str, int],
+    rows: Mapping[DatasetSchema, Sequence[AnyArray]],
 ) -> list[Dataset]:
-    """Return the datasets of a file in the order of the manifest.
+    """Return the datasets of a file in their order.
 
     :param sizes: what the names of axes stand for.
     :param rows: the data of each, as :attr:`Dataset.rows`.
     """
 
-    def dtype(wanted: DatasetSchema) -> np.dtype[Any]:
-        *narrow, widest = wanted.types
-        alike = [rows[other] for other in schema.datasets if other is wanted or wanted.alike == other.alike]
+    def dtype(one: DatasetSchema) -> np.dtype[Any]:
+        *narrow, widest = one.types
+        alike = [rows[other] for other in wanted if other is one or one.alike == other.alike]
         for candidate in narrow:
             most = np.iinfo(candidate).max
             if all(row.max(initial=0) <= most for data in alike for row in data):
                 return candidate
         return widest
 
-    return [Dataset(each, dtype(each), each.sized(sizes), rows[each]) for each in schema.datasets]
+    return [Dataset(each, dtype(each), each.sized(sizes), rows[each]) for each in wanted]
 
 
 def table_datasets(table: Table) -> list[Dataset]:
@@ -105,7 +107,7 @@ def table_datasets(table: Table) -> list[Dataset]:
     )
     masks = list(table.run_mask.reshape(4, -1))
     return datasets(
-        schema.TABLE,
+        schema.TABLE.datasets,
         sizes,
         {
             schema.PLACEMENTS: [np.array(layout.placements, np.uint8).reshape(-1)],

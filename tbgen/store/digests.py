@@ -9,7 +9,7 @@ from tbgen.errors import MissingTableError, NoTablesError, TbgenError
 from tbgen.material import Material
 from tbgen.store.format import table_path, tables_in
 from tbgen.store.info import TableInfo
-from tbgen.store.reader import TableFile
+from tbgen.store.stored_file import StoredFile
 from tbgen.variant import Variant
 
 
@@ -64,7 +64,7 @@ def set_digests(tables: Sequence[TableDigests]) -> tuple[str, str] | None:
 
 def _digests(material: Material, directory: Path, variant: Variant) -> TableDigests:
     try:
-        with TableFile(table_path(directory, material.name, variant), material=material) as file:
+        with StoredFile(table_path(directory, material.name, variant), material=material) as file:
             if file.info.manifest.digest != file.info.digest:
                 raise file.damaged("its manifest does not match its digest")
             return TableDigests(material, variant, file.info, None)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tbgen.store.manifest import Manifest
-from tbgen.store.schema import TABLE, table_sizes
+from tbgen.store.schema import PACKED, TABLE, table_sizes
 from tbgen.variant import Variant
 
 
@@ -45,6 +45,8 @@ class TableInfo:
     """How the table was built."""
     bytes: int
     """Size of the file."""
+    packed: bool
+    """Whether it is in packed form."""
 
     @classmethod
     def of_attributes(cls, path: Path, stored: Mapping[str, Any], size: int) -> "TableInfo":
@@ -53,11 +55,12 @@ class TableInfo:
         :raises KeyError, ValueError, TypeError: if an attribute is missing or means nothing.
         """
         values = TABLE.decode(stored)
-        for name in ("format", "complete"):  # the same in all tables that can be read
-            del values[name]
+        packed = values.pop("format") == PACKED.format
+        del values["complete"]  # the same in all tables that can be read
         return cls(
             path=path,
             bytes=size,
+            packed=packed,
             variant=Variant(values.pop("rules")),
             stores_accrued=bool(values.pop("accrued")),
             manifest=Manifest(values.pop("manifest")),

@@ -16,12 +16,13 @@ from tbgen.store.chunks import DamagedChunkError
 from tbgen.store.dataset import datasets
 from tbgen.store.format import SUFFIX
 from tbgen.store.manifest import Manifest, manifest_of
-from tbgen.store.reader import Entry, TableFile, open_arrays, open_file
+from tbgen.store.reader import Entry, open_arrays
 from tbgen.store.schema import LAYER, LAYER_DEPTH, LAYER_VALUE
+from tbgen.store.stored_file import StoredFile, open_file
 from tbgen.store.writer import write_datasets
 
 
-def layer_path(table: TableFile, accrued: GScore, phase: int) -> Path:
+def layer_path(table: StoredFile, accrued: GScore, phase: int) -> Path:
     """Return where a layer of a table is kept: beside it.
 
     Without pawns ``KBNvKR.r.-G3.5.layer.h5``, else with the phase too: ``KRPvKR.r.G2.0.17.layer.h5``.
@@ -32,7 +33,7 @@ def layer_path(table: TableFile, accrued: GScore, phase: int) -> Path:
 
 
 def write_layer(
-    table: TableFile,
+    table: StoredFile,
     accrued: GScore,
     phase: int,
     value: NDArray[np.uint8],
@@ -44,7 +45,7 @@ def write_layer(
     :raises TbgenError: if it cannot be written; nothing is left behind then.
     """
     stored = datasets(
-        LAYER, {"phase_size": value.shape[1]}, {LAYER_VALUE: list(value), LAYER_DEPTH: list(depth)}
+        LAYER.datasets, {"phase_size": value.shape[1]}, {LAYER_VALUE: list(value), LAYER_DEPTH: list(depth)}
     )
 
     def check(path: Path) -> None:
@@ -56,7 +57,7 @@ def write_layer(
     )
 
 
-def _facts(table: TableFile, accrued: GScore, phase: int) -> dict[str, str | int]:
+def _facts(table: StoredFile, accrued: GScore, phase: int) -> dict[str, str | int]:
     """What the attributes and the manifest say about the layer."""
     return {"table": table.info.digest, "accrued": str(accrued), "phase": phase}
 
@@ -69,7 +70,7 @@ class LayerFile:
     """
 
     def __init__(
-        self, path: Path, table: TableFile, accrued: GScore, phase: int, cache: ChunkCache | None = None
+        self, path: Path, table: StoredFile, accrued: GScore, phase: int, cache: ChunkCache | None = None
     ) -> None:
         self.path = path
         try:

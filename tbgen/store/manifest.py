@@ -46,7 +46,7 @@ class Manifest:
 
 def manifest_of(schema: Schema, facts: Mapping[str, Any], lines: Iterable[str]) -> Manifest:
     """Return the manifest of a file from its facts, by name of attribute, and the lines of its datasets."""
-    head = [f"{schema.format} {schema.version}"]
+    head = [schema.headline]
     for name in schema.facts:
         fact = facts[name]
         head.append(f"{name} {' '.join(map(str, fact)) if isinstance(fact, tuple) else fact}")

@@ -1,40 +1,29 @@
 """Reading a table file: single positions through a cache of decoded chunks, or all of it at once."""
 
 import hashlib
-import operator
-import os
-import shlex
-import stat
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, quote
 from tbgen.index.layout import Side, Slot, layout_of
-from tbgen.index.table import FRESH, LAST_RUN, Table, free_men, pawns
+from tbgen.index.table import FRESH, LAST_RUN, Table
 from tbgen.material import Material
 from tbgen.score import NONE, Code, GScore
 from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
 from tbgen.store.chunks import ChunkedArray, DamagedChunkError
-from tbgen.store.format import BLOCK, rules_of_name
-from tbgen.store.info import TableInfo
+from tbgen.store.format import BLOCK
 from tbgen.store.manifest import manifest_line, manifest_of
 from tbgen.store.schema import TABLE, DatasetSchema, Schema
-from tbgen.variant import Variant
+from tbgen.store.stored_file import StoredFile
 
 CACHE_BYTES: Final = 32 << 20
 """Decoded chunks kept by a file that is not given a cache."""
-
-_T = TypeVar("_T")
-
 
 Entry: TypeAlias = tuple[Code, int]
 """What is stored of a position: the code of its value, and its depth in plies.
@@ -42,46 +31,20 @@ Entry: TypeAlias = tuple[Code, int]
 A plain tuple, because a named one takes several times as long to make, once per look-up."""
 
 
-class TableFile:
-    """An open table; single look-ups are safe for threads.
+class TableFile(StoredFile):
+    """An open table in plain form; single look-ups are safe for threads.
 
     :param material: the material that the file has to hold; None accepts any.
     :param cache: where decoded chunks are kept; files may share one.
-    :raises MissingTableError: if there is no such file.
-    :raises DamagedTableError: if it is no complete table that this version of tbgen can read.
-    :raises TbgenError: if the system does not let it be read.
+
+    Raises as :class:`StoredFile` does.
     """
 
     def __init__(
         self, path: Path, *, material: Material | None = None, cache: ChunkCache | None = None
     ) -> None:
-        self.path = path
-        self._name = path.name.split(".")[0] if material is None else material.name
         self._cache = ChunkCache(CACHE_BYTES) if cache is None else cache
-        self._file = self._open()
-        try:
-            self._guard(self._load)
-        except BaseException:
-            self._file.close()
-            raise
-        if material is not None and self.info.material != material.name:
-            self.close()
-            raise self.damaged(f"it holds {self.info.material}")
-
-    info: TableInfo
-    """What the file says about itself."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file; it cannot be read any more."""
-        self._file.close()
+        super().__init__(path, material=material)
 
     def fresh(self, side: Side, slot: Slot) -> Entry:
         """Return code of W and D in plies; ``(NONE, 0)`` where there is no position."""
@@ -217,81 +180,13 @@ class TableFile:
             for counted in (np.bincount(side, minlength=256).tolist() for side in sides)
         ]
 
-    def damaged(self, problem: str) -> DamagedTableError:
-        """Return the error that says what is wrong with the file and what to do."""
-        return DamagedTableError(
-            f"{self.path} cannot be used: {problem}; build it again with: {self._command('--force')}"
-        )
-
     def starts(self) -> NDArray[np.uint64]:
         """Read the number of runs before every block of slots, shape (2, 2, blocks)."""
         return self._guard(self._start.read)
 
-    def _command(self, *options: str) -> str:
-        rules = [] if self._variant is Variant.R_MOBILITY else ["--rules", self._variant]
-        return shlex.join(["tbgen", "build", *options, self._name, "--dir", str(self.path.parent), *rules])
-
-    @property
-    def _variant(self) -> Variant:
-        """The variant that the file's name promises."""
-        named = rules_of_name(self.path)
-        return next((variant for variant in Variant if variant == named), Variant.R_MOBILITY)
-
-    def _open(self) -> h5py.File:
-        try:
-            mode = os.stat(self.path).st_mode
-            if not stat.S_ISREG(mode):  # opening a pipe would wait for somebody to write
-                kind = "a directory" if stat.S_ISDIR(mode) else "no ordinary file"
-                raise DamagedTableError(
-                    f"{self.path} is {kind} and takes the place of a table: remove it, then build the table "
-                    f"with: {self._command()}"
-                )
-            return open_file(self.path)
-        except DamagedTableError:
-            raise
-        except FileNotFoundError:
-            raise MissingTableError(self._name, self.path.parent, self._variant) from None
-        except NotADirectoryError:
-            raise TbgenError(f"{self.path.parent} is not a directory; choose another with --dir") from None
-        except PermissionError:
-            raise TbgenError(f"no permission to read {self.path}") from None
-        except (OSError, RuntimeError, ValueError) as error:
-            text = str(error)
-            if "truncated file" in text:
-                problem = "it is truncated"
-            elif "already open for write" in text:
-                problem = "its build was interrupted"
-            elif "signature not found" in text:
-                problem = "it is no HDF5 file"
-            else:
-                problem = "it is damaged"
-            raise self.damaged(problem) from error
-
     def _load(self) -> None:
-        attributes = self._file.attrs
-        if attributes.get("format") != TABLE.format.encode():
-            raise self.damaged("it is no tbgen table")
-        version = operator.index(attributes["format_version"])
-        if version > TABLE.version:
-            raise DamagedTableError(
-                f"{self.path} has format version {version} and this tbgen reads version {TABLE.version}: "
-                f"install a newer tbgen, or build it again with: {self._command('--force')}"
-            )
-        if version < TABLE.version:
-            raise self.damaged(f"its format version {version} is that of an older tbgen")
-        if attributes.get("complete") != 1:
-            raise self.damaged("its build was interrupted")
-        rules = bytes(attributes["rules"]).decode()
-        if all(rules != variant for variant in Variant):
-            raise self.damaged(f"its rules {quote(rules)} are unknown")
-        if rules_of_name(self.path) not in (None, rules):
-            raise self.damaged(f"it holds values for the rules {quote(rules)}")
-        self.info = TableInfo.of_attributes(self.path, attributes, os.path.getsize(self.path))
-        self._material = Material.parse(self.info.material)
-        layout = layout_of(self._material)
-        index = (free_men(layout), pawns(layout), layout.size, layout.phase_size)
-        if index != (self.info.free_men, self.info.pawns, self.info.size, self.info.phase_size):
-            raise self.damaged("it has another index layout")
+        if self.schema is not TABLE:
+            raise self.damaged("it is packed, and was to be read as a plain table")
         self._arrays = arrays = open_arrays(self._file, TABLE, self._cache)
         sizes = self.info.sizes(arrays[schema.EP_CONFIG].shape[0])
         for wanted, array in arrays.items():
@@ -324,28 +219,6 @@ class TableFile:
     def _placements(self) -> NDArray[np.uint8]:
         layout = layout_of(self._material)
         return np.array(layout.placements, np.uint8).reshape(len(layout.placements), layout.pawns)
-
-    def _guard(self, read: Callable[[], _T]) -> _T:
-        """Turn whatever a damaged file provokes into one error."""
-        try:
-            return read()
-        except DamagedTableError:
-            raise
-        except DamagedChunkError as error:
-            raise self.damaged(str(error)) from error
-        except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError) as error:
-            raise self.damaged("it is damaged") from error
-
-
-def open_file(path: Path) -> h5py.File:
-    """Open an HDF5 file for reading, whoever else reads it."""
-    try:
-        return h5py.File(path, "r", locking=False)
-    except OSError as error:
-        # HDF5 wants one flag per file and process, and somebody else has it open with the default one.
-        if "locking flag" not in str(error):
-            raise
-        return h5py.File(path, "r")
 
 
 def open_arrays(file: h5py.File, kind: Schema, cache: ChunkCache) -> dict[DatasetSchema, ChunkedArray]:

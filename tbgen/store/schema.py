@@ -17,6 +17,7 @@ from tbgen.store.format import BLOCK
 U1: Final = np.dtype("u1")
 U2: Final = np.dtype("<u2")
 I4: Final = np.dtype("<i4")
+U4: Final = np.dtype("<u4")
 U8: Final = np.dtype("<u8")
 
 
@@ -77,6 +78,8 @@ class DatasetSchema:
     """Whether it is small and so is one chunk."""
     sparse: bool = False
     """Whether chunks that are all zero are left out of the file."""
+    raw: bool = False
+    """Whether it lies in the file as it is: in one piece, without filters."""
 
     def sized(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """Return the shape in a table of these sizes."""
@@ -90,6 +93,8 @@ class Schema:
     format: str
     """What the attribute ``format`` says."""
     version: int
+    headline: str
+    """First line of the manifest. It stays as it is where a new version stores the same content otherwise."""
     attributes: tuple[Attribute, ...]
     datasets: tuple[DatasetSchema, ...]
 
@@ -167,57 +172,135 @@ EP_DEPTH: Final = DatasetSchema(
     "ep/depth", _DEPTHS, ("configurations", "phase_size"), "the same: D(P) in plies, or 0", alike="depth"
 )
 
+_TABLE_HEADLINE: Final = "tbgen table 2"
+
+_TABLE_ATTRIBUTES: Final = (
+    Attribute("rules", Kind.TEXT, "`r` or `wg`", fact=True),
+    Attribute(
+        "material",
+        Kind.TEXT,
+        "canonical name: the side with more men first, of equal ones the stronger in the order K Q R B N P",
+        fact=True,
+    ),
+    Attribute(
+        "free_men",
+        Kind.TEXT,
+        "men that are not pawns in the order of the index, White's in upper case: `K k B`",
+        fact=True,
+    ),
+    Attribute("pawns", Kind.TEXT, "pawns in the order of a placement: `P p`, or empty", fact=True),
+    Attribute("size", Kind.INTEGER, "slots per side to move", fact=True),
+    Attribute("phase_size", Kind.INTEGER, "slots per side to move and pawn placement", fact=True),
+    Attribute(
+        "positions",
+        Kind.PAIR,
+        "positions with White and with Black to move, up to symmetry, without en passant right",
+        fact=True,
+    ),
+    Attribute("ep_positions", Kind.INTEGER, "positions with an en passant right, up to symmetry", fact=True),
+    Attribute(
+        "accrued",
+        Kind.INTEGER,
+        "1 if V(P, A) and D(P, A) are stored, 0 if they were left out, as always for `wg`",
+        fact=True,
+    ),
+    Attribute("runs", Kind.INTEGER, "length of the `accrued` lists", fact=True),
+    Attribute("max_depth", Kind.INTEGER, "greatest depth in the file, in plies", fact=True),
+    Attribute("tbgen_version", Kind.TEXT, "what it was built by"),
+    Attribute("build_seconds", Kind.REAL, "seconds from its sub-tables to its values, by the clock"),
+    Attribute("parameters", Kind.JSON, "how it was built"),
+)
+"""Of a table in either form."""
+
 TABLE: Final = Schema(
     "tbgen table",
-    2,
-    (
-        *_HEAD,
-        Attribute("rules", Kind.TEXT, "`r` or `wg`", fact=True),
-        Attribute(
-            "material",
-            Kind.TEXT,
-            "canonical name: the side with more men first, of equal ones the stronger in the order "
-            "K Q R B N P",
-            fact=True,
-        ),
-        Attribute(
-            "free_men",
-            Kind.TEXT,
-            "men that are not pawns in the order of the index, White's in upper case: `K k B`",
-            fact=True,
-        ),
-        Attribute("pawns", Kind.TEXT, "pawns in the order of a placement: `P p`, or empty", fact=True),
-        Attribute("size", Kind.INTEGER, "slots per side to move", fact=True),
-        Attribute("phase_size", Kind.INTEGER, "slots per side to move and pawn placement", fact=True),
-        Attribute(
-            "positions",
-            Kind.PAIR,
-            "positions with White and with Black to move, up to symmetry, without en passant right",
-            fact=True,
-        ),
-        Attribute(
-            "ep_positions", Kind.INTEGER, "positions with an en passant right, up to symmetry", fact=True
-        ),
-        Attribute(
-            "accrued",
-            Kind.INTEGER,
-            "1 if V(P, A) and D(P, A) are stored, 0 if they were left out, as always for `wg`",
-            fact=True,
-        ),
-        Attribute("runs", Kind.INTEGER, "length of the `accrued` lists", fact=True),
-        Attribute("max_depth", Kind.INTEGER, "greatest depth in the file, in plies", fact=True),
-        Attribute("tbgen_version", Kind.TEXT, "what it was built by"),
-        Attribute("build_seconds", Kind.REAL, "seconds from its sub-tables to its values, by the clock"),
-        Attribute("parameters", Kind.JSON, "how it was built"),
-        *_TAIL,
-    ),
+    3,
+    _TABLE_HEADLINE,
+    (*_HEAD, *_TABLE_ATTRIBUTES, *_TAIL),
     (
         *(PLACEMENTS, VALUE, DEPTH),
         *(RUN_MASK, RUN_START, RUN_RANK, RUN_VALUE, RUN_DEPTH),
         *(EP_CONFIG, EP_VALUE, EP_DEPTH),
     ),
 )
-"""A table. The version is raised by every change that an older reader would misread."""
+"""A table in plain form. The version is raised by every change that an older reader would misread."""
+
+FUNCTION_NUMBER: Final = DatasetSchema(
+    "accrued/function", (U4,), ("stored slots",), "by slot of the stored side: number of its function, or 0"
+)
+FUNCTION_START: Final = DatasetSchema(
+    "accrued/start", (U4,), ("functions + 1",), "number of entries before each function's first", whole=True
+)
+FUNCTION_ACCRUED: Final = DatasetSchema(
+    "accrued/from", (U1,), ("runs",), "code of the A from which on an entry counts"
+)
+FUNCTION_VALUE: Final = DatasetSchema(
+    "accrued/value", (U1,), ("runs",), "code of V(P, A); NONE for A itself, FRESH for W(P)"
+)
+
+CODE: Final = DatasetSchema("fresh/code", (U1,), ("symbols",), "code of each value symbol", whole=True)
+VALUE_SHARES: Final = DatasetSchema(
+    "fresh/value_share",
+    (U2,),
+    ("value contexts", "symbols"),
+    "share of each value symbol in each context",
+    whole=True,
+)
+DEPTH_SHARES: Final = DatasetSchema(
+    "fresh/depth_share",
+    (U2,),
+    ("depth contexts", "halves"),
+    "share of each half depth in each context",
+    whole=True,
+)
+FUNCTION_SHARES: Final = DatasetSchema(
+    "accrued/share",
+    (U2,),
+    ("function contexts", "function symbols"),
+    "share of each function symbol",
+    whole=True,
+)
+VALUE_LENGTH: Final = DatasetSchema("fresh/length", (U2,), ("coded blocks",), "bytes of each block")
+VALUE_CHECK: Final = DatasetSchema("fresh/check", (U2,), ("coded blocks",), "CRC-16 of each block")
+VALUE_DATA: Final = DatasetSchema("fresh/data", (U1,), ("value bytes",), "the blocks", raw=True)
+FUNCTION_LENGTH: Final = DatasetSchema("accrued/length", (U2,), ("function blocks",), "bytes of each block")
+FUNCTION_CHECK: Final = DatasetSchema("accrued/check", (U2,), ("function blocks",), "CRC-16 of each block")
+FUNCTION_DATA: Final = DatasetSchema("accrued/data", (U1,), ("function bytes",), "the blocks", raw=True)
+EXCEPTION_SLOT: Final = DatasetSchema(
+    "exception/slot", (U4,), ("exceptions",), "slots of the derived side where the rule is wrong, ascending"
+)
+EXCEPTION_VALUE: Final = DatasetSchema("exception/value", (U1,), ("exceptions",), "W(P) there")
+EXCEPTION_DEPTH: Final = DatasetSchema(
+    "exception/depth", _DEPTHS, ("exceptions",), "D(P) there, in plies", alike="exception depth"
+)
+
+PACKED: Final = Schema(
+    "tbgen packed table",
+    3,
+    _TABLE_HEADLINE,
+    (
+        *_HEAD,
+        *_TABLE_ATTRIBUTES,
+        Attribute("stored_side", Kind.INTEGER, "side to move that is stored: 0 White, 1 Black"),
+        Attribute("stored", Kind.TEXT, "a line as in the manifest for every dataset of the file"),
+        *_TAIL,
+    ),
+    (
+        *(PLACEMENTS, CODE, VALUE_SHARES, DEPTH_SHARES, VALUE_LENGTH, VALUE_CHECK, VALUE_DATA),
+        *(EXCEPTION_SLOT, EXCEPTION_VALUE, EXCEPTION_DEPTH),
+        *(FUNCTION_START, FUNCTION_ACCRUED, FUNCTION_VALUE, FUNCTION_SHARES),
+        *(FUNCTION_LENGTH, FUNCTION_CHECK, FUNCTION_DATA),
+        *(EP_CONFIG, EP_VALUE, EP_DEPTH),
+    ),
+)
+"""A table in packed form: the same content as :data:`CONTENT` describes, in other datasets."""
+
+CONTENT: Final = (
+    *(PLACEMENTS, VALUE, DEPTH),
+    *(FUNCTION_NUMBER, FUNCTION_START, FUNCTION_ACCRUED, FUNCTION_VALUE),
+    *(EP_CONFIG, EP_VALUE, EP_DEPTH),
+)
+"""What the manifest of a packed table says it holds: W and D of both sides, as in a plain one, functions."""
 
 LAYER_VALUE: Final = DatasetSchema(
     "value", (U1,), (2, "phase_size"), "by side, and slot less `phase * phase_size`: V(P, A)"
@@ -229,6 +312,7 @@ LAYER_DEPTH: Final = DatasetSchema(
 LAYER: Final = Schema(
     "tbgen layer",
     1,
+    "tbgen layer 1",
     (
         *_HEAD,
         Attribute("table", Kind.TEXT, "digest of the table to which it belongs", fact=True),

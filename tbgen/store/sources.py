@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from types import TracebackType
 from typing import Final, Self
 
@@ -30,7 +30,7 @@ class Sources:
         self._directory, self._variant = directory, variant
         self._kept: OrderedDict[Material, ArraySource] = OrderedDict()
         self._files: dict[Material, TableFile] = {}
-        self._lock = Lock()
+        self._lock = RLock()
 
     def __enter__(self) -> Self:
         return self
@@ -54,12 +54,19 @@ class Sources:
                 return self._kept[material]
             if material in self._files:
                 return self._files[material]
-            file = TableFile(table_path(self._directory, material.name, self._variant), material=material)
+            file = self.open(material)
             if 2 * file.info.size * BYTES_PER_SLOT > _SMALL:
                 self._files[material] = file
                 return file
             with file:
                 return self._keep(material, ArraySource(*file.read_fresh()))
+
+    def open(self, material: Material) -> TableFile:
+        """Return the plain table of a material, newly opened.
+
+        Raises as :meth:`get` does.
+        """
+        return TableFile(table_path(self._directory, material.name, self._variant), material=material)
 
     def put(self, table: Table) -> None:
         """Keep a table that has just been built, if it is small."""

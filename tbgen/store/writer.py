@@ -69,33 +69,43 @@ def write_datasets(
     attributes: Mapping[str, Any],
     check: Callable[[Path], None],
     threads: int,
+    described: Sequence[Dataset] | None = None,
 ) -> None:
     """Write a file under its final name, which exists only once the file is complete and checked.
 
     :param attributes: those of the schema but format, version, manifest, digest and completeness.
     :param check: reads the file back under its temporary name.
+    :param described: what the manifest describes, if that is not what the file stores.
     :raises TbgenError: if the directory is not writable or the disk is full; nothing is left behind then.
     """
     remedy = "choose another directory with --dir"
     with written_aside(path, remedy=remedy) as temporary, write_errors(path, remedy=remedy):
         try:
-            _write(temporary, schema, stored, attributes, threads)
+            _write(temporary, schema, stored, stored if described is None else described, attributes, threads)
             check(temporary)
         except RuntimeError as error:  # so h5py reports a failed close
             raise OSError(str(error)) from error
 
 
 def _write(
-    path: Path, schema: Schema, stored: Sequence[Dataset], attributes: Mapping[str, Any], threads: int
+    path: Path,
+    schema: Schema,
+    stored: Sequence[Dataset],
+    described: Sequence[Dataset],
+    attributes: Mapping[str, Any],
+    threads: int,
 ) -> None:
     with ThreadPoolExecutor(threads) as pool:
-        lines = pool.map(Dataset.manifest_line, stored)
+        lines = pool.map(Dataset.manifest_line, described)
         # Only new versions mark a file as being written, so that no reader takes half a file for a whole;
         # what HDF5 2 calls "latest" HDF5 1.14 cannot read.
         with h5py.File(path, "w", libver=("v114", "v114"), locking=False) as file:
             _set_attributes(file, {"format": schema.format, "format_version": schema.version, **attributes})
             for dataset in stored:
                 target = _create(file, dataset)
+                if dataset.schema.raw and dataset.shape[-1]:
+                    target[...] = dataset.rows[0]
+                    continue
                 for corner, data in _compressed(pool, threads, dataset):
                     target.id.write_direct_chunk(corner, data)
             manifest = manifest_of(schema, attributes, lines)
@@ -109,7 +119,7 @@ def _set_attributes(file: h5py.File, attributes: Mapping[str, Any]) -> None:
 
 
 def _create(file: h5py.File, dataset: Dataset) -> h5py.Dataset:
-    if 0 in dataset.shape:
+    if dataset.schema.raw or 0 in dataset.shape:
         return file.create_dataset(dataset.name, dataset.shape, dataset.dtype)
     return file.create_dataset(
         dataset.name,

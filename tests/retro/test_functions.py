@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tbgen.accelerate import jit
+from tbgen.index.layout import WHITE_TO_MOVE
 from tbgen.index.table import FRESH, AccruedForm, Functions, Table
 from tbgen.material import Material
 from tbgen.retro import solver
@@ -25,7 +26,9 @@ def stored(tables: Path, name: str) -> Table:
 
 
 def check_equal(found: Functions | None, expected: Functions) -> None:
-    for field in fields(Functions):
+    assert found is not None
+    assert found.side == expected.side
+    for field in fields(Functions)[1:]:
         array, wanted = getattr(found, field.name), getattr(expected, field.name)
         assert array.dtype == wanted.dtype, field.name
         assert np.array_equal(array, wanted), field.name
@@ -42,6 +45,10 @@ def test_functions_are_those_of_the_runs(name: str, functions: int, tables: Path
     assert table.functions is not None
     assert len(table.functions.start) == functions + 1
     check_equal(table.functions, functions_of_runs(full))
+    other = solver.solve(
+        material, sources, Variant.R_MOBILITY, accrued=AccruedForm.FUNCTIONS, side=WHITE_TO_MOVE
+    )
+    check_equal(other.functions, functions_of_runs(full, WHITE_TO_MOVE))
     assert table.accrued_form is AccruedForm.FUNCTIONS
     assert len(table.run_rank) == table.run_mask.size == 0
     assert np.array_equal(table.value, full.value)

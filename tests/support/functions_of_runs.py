@@ -4,19 +4,18 @@ from collections import Counter
 
 import numpy as np
 
+from tbgen.index.layout import BLACK_TO_MOVE, Side
 from tbgen.index.table import FRESH, LAST_RUN, Functions, Table
 from tests.support.table_states import runs_of
 
-BLACK_TO_MOVE = 1
 
-
-def functions_of_runs(table: Table) -> Functions:
+def functions_of_runs(table: Table, of: Side = BLACK_TO_MOVE) -> Functions:
     """What the solver is expected to return in place of the runs of a table."""
     holder, side, slot = runs_of(table)
     rank = table.run_rank % LAST_RUN
     code = np.where(holder == 0, rank, 255 - rank).astype(np.uint8)
     value = np.where(table.run_value == table.value[side, slot], np.uint8(FRESH), table.run_value)
-    chosen = np.flatnonzero(side == BLACK_TO_MOVE)
+    chosen = np.flatnonzero(side == of)
     chosen = chosen[np.argsort(((slot * 2 + holder) * LAST_RUN + rank)[chosen])]
     holder, slot, code, value = holder[chosen], slot[chosen], code[chosen], value[chosen]
     # Runs of the same value differ in depth alone.
@@ -35,4 +34,4 @@ def functions_of_runs(table: Table) -> Functions:
     number[slots] = [names[function] for function in functions]
     start = np.cumsum([0, *(len(function) // 2 for function in ordered)])
     joined = np.frombuffer(b"".join(ordered), np.uint8).reshape(-1, 2)
-    return Functions(number, start, joined[:, 0], joined[:, 1])
+    return Functions(of, number, start, joined[:, 0], joined[:, 1])

@@ -16,8 +16,9 @@ from tbgen.store.cache import ChunkCache
 from tbgen.store.chunks import DamagedChunkError
 from tbgen.store.format import BLOCK, table_path
 from tbgen.store.info import TableInfo
-from tbgen.store.reader import TableFile, open_arrays, open_file
+from tbgen.store.reader import TableFile, open_arrays
 from tbgen.store.schema import DatasetSchema
+from tbgen.store.stored_file import open_file
 from tbgen.variant import Variant
 
 

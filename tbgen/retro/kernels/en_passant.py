@@ -95,7 +95,7 @@ def prepare(frame: Frame, pool: Pool, exits: Exits, phase: Phase, square: int, r
         best.value[first : first + 64] = exits.value[at : at + 64]
         best.nearest[first : first + 64] = exits.nearest[at : at + 64]
         best.farthest[first : first + 64] = exits.farthest[at : at + 64]
-        turn = Turn(side, first, legal, occupied, squares, men, uncounted)
+        turn = Turn(side, first, legal, occupied, squares, men, uncounted, False)
         capturers = PAWN_ATTACKS[1 - side, square] & frame.pawns[side]
         while capturers:
             mask = _capture(frame, pool, best, turn, square, lowest(capturers))

@@ -1,4 +1,4 @@
-"""Functions: V(P, A) of a position as a function of A, for positions with Black to move, without depths.
+"""Functions: V(P, A) of a position as a function of A, for one side to move, without depths.
 
 While the layers are solved, every position is on a *path* for each holder of A: the changes of V(P, A) from
 layer to layer so far, without a log. Very many positions share a path, so a path is a number, and a change
@@ -36,17 +36,19 @@ class Paths(NamedTuple):
     """The paths of one holder of A in one phase."""
 
     of_slot: Names
-    """uint32 (phase size,): the path of every slot with Black to move; empty if functions are not wanted."""
+    """uint32 (phase size,): the path of every slot; empty if functions are not wanted."""
+    side: int
+    """The side to move of the slots, 0 White or 1 Black."""
     steps: Numbering
     """Paths by their last change: the path before it << 16, the code of A from which on it counts << 8, and
     the code of V(P, A), NONE for A itself."""
 
 
 @jit
-def no_paths(of_slot: Names) -> Paths:
-    """Return paths without changes; ``of_slot`` uint32 (phase size,) is to hold them."""
+def no_paths(of_slot: Names, side: int) -> Paths:
+    """Return paths of one side to move without changes; ``of_slot`` uint32 (phase size,) is to hold them."""
     of_slot[:] = 0
-    return Paths(of_slot, numbering(_FEW, NO_STEP))
+    return Paths(of_slot, side, numbering(_FEW, NO_STEP))
 
 
 @jit
@@ -57,15 +59,16 @@ def follow_changes(attacker: Attacker, rank: int, phase: Phase, paths: Paths) ->
     """
     words, value = len(phase.canonical), attacker.results.value
     code = np.uint64(255 - rank if attacker.side == 0 else rank)
+    side = paths.side
     for word in range(words):
-        now, bits = changed_states(attacker, phase, 1, word, rank)
+        now, bits = changed_states(attacker, phase, side, word, rank)
         if bits:
-            paths = Paths(paths.of_slot, with_room(paths.steps, 64))
+            paths = Paths(paths.of_slot, side, with_room(paths.steps, 64))
         while bits:
             bit = lowest(bits)
             bits &= bits - ONE
             slot = word * 64 + bit
-            after = np.uint64(value[words * 64 + slot] if now & BIT[bit] else NONE)
+            after = np.uint64(value[side * words * 64 + slot] if now & BIT[bit] else NONE)
             path = np.uint64(paths.of_slot[slot])
             if after != paths.steps.key[int64(path)] & _LOW_BYTE:
                 step = path << _ENTRY | code << _BYTE | after
@@ -80,13 +83,13 @@ def number_endings(
     """Number what the positions of the words ``start`` to ``stop`` - 1 have come to: both paths, and W.
 
     ``by_holder`` are the paths of White's and of Black's accrued scores, ``value`` uint8 (phase size,) the
-    fresh values with Black to move. The numbers take the place of the first paths; slots without position
+    fresh values. The numbers take the place of the first paths; slots without position
     have 0.
     """
     of_slot, other = by_holder[0].of_slot, by_holder[1].of_slot
     endings = numbering(_FEW, NO_STEP)
     for word in range(start, stop):
-        bits = phase.legal[1, word] & phase.canonical[word]
+        bits = phase.legal[by_holder[0].side, word] & phase.canonical[word]
         if bits:
             endings = with_room(endings, 64)
         while bits:

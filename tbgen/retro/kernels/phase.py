@@ -89,10 +89,11 @@ def run_outer(workspace: Workspace, fresh: Results, attacking: int, rank: int, a
 
 
 @jit
-def empty_record(keep: int, phase_size: int, of_slot: Names) -> Record:
-    """Return a record without entries; ``of_slot`` uint32 (phase size,) is to hold paths, if any."""
+def empty_record(keep: int, phase_size: int, of_slot: Names, side: int) -> Record:
+    """Return a record without entries; ``of_slot`` uint32 (phase size,) is to hold paths of one side to move,
+    if any."""
     # Memory that is never written to is never taken from the system.
-    return Record(empty_log(phase_size if keep == RUNS else int64(1)), no_paths(of_slot))
+    return Record(empty_log(phase_size if keep == RUNS else int64(1)), no_paths(of_slot, side))
 
 
 @jit

@@ -67,6 +67,8 @@ class Turn(NamedTuple):
     """The position after the move in hand; between moves, that of the word."""
     slices: Words
     """uint64 (SLICES,): the counter of the word's moves."""
+    captures_only: bool
+    """Whether pawn moves other than captures are left out."""
 
 
 @jit
@@ -272,7 +274,7 @@ def _pawn_moves(frame: Frame, pool: Pool, exits: Exits, turn: Turn, pawn: int) -
     left = occupied & ~BIT[pawn]
     pawns[side] &= ~BIT[pawn]
     square = pawn + forward
-    if occupied & BIT[square] == ZERO:
+    if occupied & BIT[square] == ZERO and not turn.captures_only:
         open_way = legal & ~BIT[square]
         mask = open_way & king_safe(frame, squares, side, left | BIT[square], pawns[enemy], NOWHERE, True)
         _pawn_arrives(pool, exits, turn, mask, square, NOTHING, NOWHERE)
@@ -340,7 +342,7 @@ def _rank_words(
             count_quiet(frame, word, side, own, legal[1 - side], occupied, squares, counter)
             for number in range(SLICES - 1):
                 phase.quiet[side, word, number] = counter[ONE_MOVE + number]
-            _zeroing_moves(frame, pool, exits, Turn(side, first, own, occupied, squares, men, counter))
+            _zeroing_moves(frame, pool, exits, Turn(side, first, own, occupied, squares, men, counter, False))
 
 
 @jit
@@ -376,5 +378,26 @@ def find_exit(frame: Frame, pool: Pool, node: int, one: OneExit) -> None:
     one.men.pawns[0], one.men.pawns[1] = frame.pawns[0], frame.pawns[1]
     one.slices[:] = ZERO
     one.exits.nearest[0] = NO_EXIT
-    turn = Turn(side, -bit, BIT[bit], occupied, one.squares, one.men, one.slices)
+    turn = Turn(side, -bit, BIT[bit], occupied, one.squares, one.men, one.slices, False)
     _zeroing_moves(frame, pool, one.exits, turn)
+
+
+@jit
+def capture_exits(
+    frame: Frame, pool: Pool, exits: Exits, phase: Phase, side: int, start: int, stop: int
+) -> None:
+    """Keep the best captures of the positions of the words ``start`` to ``stop`` - 1 with ``side`` to move in
+    ``exits``, in the place of all zeroing moves."""
+    squares, counter = np.empty(frame.scalars, np.int64), np.empty(SLICES, np.uint64)
+    men = Men(np.zeros(6, np.int64), frame.pawns.copy(), np.empty(6, np.int64))
+    for word in range(start, stop):
+        own, first = phase.legal[side, word], (side * frame.words + word) * 64
+        exits.nearest[first : first + 64] = NO_EXIT
+        if own == ZERO:
+            continue
+        occupied = decode(frame, word, squares)
+        for man in range(frame.scalars):
+            men.squares[man] = squares[man]
+        men.squares[frame.scalars] = VARIABLE
+        counter[:] = ZERO
+        _zeroing_moves(frame, pool, exits, Turn(side, first, own, occupied, squares, men, counter, True))

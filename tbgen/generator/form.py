@@ -1,0 +1,22 @@
+"""The choice of the form that tables are written in."""
+
+from enum import Enum
+from typing import Final
+
+from tbgen.material import Material
+
+_PACKED_FROM: Final = 5
+
+
+class Form(Enum):
+    """Whether tables are plain or packed (docs/format.md)."""
+
+    PLAIN = "plain"
+    PACKED = "packed"
+    AUTO = "auto"
+    """Packed from five men on. All tables of up to four men take 110 MiB, are what the others rest on, and
+    plain ones are read without compiled code."""
+
+    def packs(self, material: Material) -> bool:
+        """Return whether the table of a material is packed."""
+        return self is Form.PACKED or (self is Form.AUTO and material.men >= _PACKED_FROM)

@@ -1,0 +1,294 @@
+"""Reading a packed table: single positions, decoded as far as they are asked for."""
+
+import hashlib
+from functools import cached_property, partial
+from pathlib import Path
+from threading import local
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.errors import TbgenError
+from tbgen.index.exits import BestExit, Exits
+from tbgen.index.layout import SIDES, Side, Slot, layout_of
+from tbgen.index.table import FRESH, Functions
+from tbgen.material import Material
+from tbgen.packed.encode import starts_of, symbols_of
+from tbgen.packed.kernels.blocks import BLOCK_ROWS, Stream
+from tbgen.packed.kernels.probe import (
+    DAMAGED,
+    UNSTORED,
+    Coding,
+    Room,
+    derived_accrued,
+    derived_fresh,
+    inherited,
+    make_room,
+    stored_accrued,
+    stored_fresh,
+)
+from tbgen.packed.model import model_of
+from tbgen.packed.order import rows_of
+from tbgen.score import NONE, Code
+from tbgen.store import schema
+from tbgen.store.cache import ChunkCache
+from tbgen.store.chunks import ChunkedArray
+from tbgen.store.manifest import manifest_line
+from tbgen.store.reader import Entry
+from tbgen.store.schema import PACKED, DatasetSchema
+from tbgen.store.stored_file import StoredFile
+
+_CACHE_BYTES: Final = 1 << 20
+_HASHED_AT_ONCE: Final = 1 << 20
+_NO_MODEL: Final = model_of(np.zeros((1, 1), np.uint16))
+
+ValueOnly = tuple[Code, int | None]
+"""A code, and a depth in plies where it is stored."""
+
+
+class PackedFile(StoredFile):
+    """An open table in packed form; single look-ups are safe for threads.
+
+    :param exits: finds the exits of the table's positions, which its values rest on; a file without it can be
+        checked, but not asked.
+
+    Raises as :class:`StoredFile` does.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        material: Material | None = None,
+        cache: ChunkCache | None = None,
+        exits: Exits | None = None,
+    ) -> None:
+        self._cache = ChunkCache(_CACHE_BYTES) if cache is None else cache
+        self._exits = exits
+        self._rooms = local()
+        super().__init__(path, material=material)
+
+    side: Side
+    """The side to move that is stored."""
+
+    def fresh(self, side: Side, slot: Slot) -> Entry:
+        """Return code of W and D in plies of a legal position at its canonical slot.
+
+        :raises DamagedTableError: if its block does not decode.
+        """
+        if side == self.side:
+            code, depth = stored_fresh(self.coding, slot, self._room)
+            if code == UNSTORED:
+                return self._by_capture(slot, depth)
+        else:
+            place = np.searchsorted(self._exceptions, slot)
+            if place < len(self._exceptions) and self._exceptions[place] == slot:
+                return self._exception(int(place))
+            found = self._exit(side, slot)
+            code, depth = derived_fresh(self.coding, slot, *found, self._room)
+        if code == DAMAGED:
+            raise self._damaged_block()
+        return Code(code), depth
+
+    def accrued(self, side: Side, slot: Slot, code: Code) -> ValueOnly:
+        """Return code of V(P, A), and D(P, A) where it follows, for the code of an accrued score A.
+
+        A must have been folded in, must differ from g(P), and its rank must not exceed that of W.
+        """
+        if side == self.side:
+            value = stored_accrued(self.coding, slot, code, self._room)
+            if value == FRESH:
+                value = self.fresh(side, slot)[0]
+            elif value == NONE:
+                value = code
+        else:
+            room = self._room
+            value, pending = derived_accrued(self.coding, slot, code, self._exit(side, slot)[0], room)
+            slots, said = room.pending[:pending].tolist(), room.said[:pending].tolist()
+            for after, what in zip(slots, said, strict=True):
+                other = inherited(code, what, self._captures(Slot(after)).value)
+                if value == NONE or (other < value) == (side == 0):
+                    value = other
+        if value == DAMAGED:
+            raise self._damaged_block()
+        return Code(value), 0 if value == code else None
+
+    def en_passant(self, phase: int, square: int, slot: int) -> Entry:
+        """Return code of W and D with the right to capture on ``square``; ``slot`` counts within the phase.
+
+        ``(NONE, 0)`` stands for no such position, as where no such capture is legal.
+        """
+        row = self._ep_rows.get((phase, square))
+        if row is None:
+            return Code(NONE), 0
+        return self._guard(
+            lambda: (
+                self._arrays[schema.EP_VALUE].item(row, slot),
+                self._arrays[schema.EP_DEPTH].item(row, slot),
+            )
+        )
+
+    def check(self) -> None:
+        """Read all bytes and compare them with their digests.
+
+        :raises DamagedTableError: naming the first dataset that differs.
+        """
+        if self.info.manifest.digest != self.info.digest:
+            raise self.damaged("its manifest does not match its digest")
+        for wanted, line in zip(PACKED.datasets, self._stored_lines, strict=True):
+            if self._guard(partial(self._line, wanted)) != line:
+                raise self.damaged(f"its {wanted.name} does not match its digest")
+
+    def _line(self, wanted: DatasetSchema) -> str:
+        """Return the line of a dataset as its bytes give it."""
+        if not wanted.raw:
+            return self._arrays[wanted].manifest_line()
+        data, state = self._data(wanted), hashlib.sha256()
+        for at in range(0, len(data), _HASHED_AT_ONCE):
+            state.update(data[at : at + _HASHED_AT_ONCE].tobytes())
+        return manifest_line(wanted.name, data.dtype, data.shape, state.hexdigest())
+
+    def functions(self, number: NDArray[np.uint32]) -> Functions:
+        """Return the dictionary of functions with the numbers of all slots, which the caller has decoded."""
+        return Functions(
+            self.side, number, self.coding.entry_start, self.coding.entry_accrued, self.coding.entry_value
+        )
+
+    @cached_property
+    def coding(self) -> Coding:
+        """All that is needed to decode the blocks."""
+        return self._guard(self._coding)
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks."""
+        return self.coding.value_stream.length.size
+
+    def exceptions(self) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16]]:
+        """Return slots, values and depths of the side that is not stored where the rule is wrong."""
+        values, depths = self._arrays[schema.EXCEPTION_VALUE], self._arrays[schema.EXCEPTION_DEPTH]
+        found = self._guard(values.read), self._guard(depths.read)
+        return self._exceptions, found[0], found[1].astype(np.uint16)
+
+    def en_passant_arrays(self) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.uint16]]:
+        """Return configurations, values and depths of the en passant positions."""
+        arrays = [self._arrays[wanted] for wanted in (schema.EP_CONFIG, schema.EP_VALUE, schema.EP_DEPTH)]
+        config, value, depth = self._guard(lambda: [array.read() for array in arrays])
+        return config, value, depth.astype(np.uint16)
+
+    def _load(self) -> None:
+        if self.schema is not PACKED:
+            raise self.damaged("it is plain, and was to be read as a packed table")
+        self.side = SIDES[int(self._file.attrs["stored_side"])]
+        self._stored_lines = bytes(self._file.attrs["stored"]).decode().splitlines()
+        if [line.split()[0] for line in self._stored_lines] != [one.name for one in PACKED.datasets]:
+            raise self.damaged("it lists other datasets")
+        self._arrays = {
+            wanted: ChunkedArray(self._file[wanted.name], self._cache, wanted.sparse)
+            for wanted in PACKED.datasets
+            if not wanted.raw
+        }
+        configurations = self._arrays[schema.EP_CONFIG].read().tolist()
+        self._ep_rows = {(phase, square): row for row, (phase, square) in enumerate(configurations)}
+
+    def _coding(self) -> Coding:
+        layout = layout_of(Material.parse(self.info.material))
+        read = {
+            wanted: self._checked(wanted)
+            for wanted in (
+                *(
+                    schema.CODE,
+                    schema.VALUE_SHARES,
+                    schema.DEPTH_SHARES,
+                    schema.VALUE_LENGTH,
+                    schema.VALUE_CHECK,
+                ),
+                *(schema.FUNCTION_START, schema.FUNCTION_ACCRUED, schema.FUNCTION_VALUE),
+                *(schema.FUNCTION_SHARES, schema.FUNCTION_LENGTH, schema.FUNCTION_CHECK),
+            )
+        }
+        rows = rows_of(layout, self.side)
+        blocks = rows.per_phase * len(layout.placements) // BLOCK_ROWS
+        functions = len(read[schema.FUNCTION_START]) - 1
+        if len(read[schema.VALUE_LENGTH]) != blocks or (functions > 0) != self.info.stores_accrued:
+            raise self.damaged("its blocks are not those of its index")
+        shares = read[schema.FUNCTION_SHARES]
+        return Coding(
+            rows,
+            symbols_of(read[schema.CODE], max(functions, 0)),
+            model_of(read[schema.VALUE_SHARES]),
+            model_of(read[schema.DEPTH_SHARES]),
+            model_of(shares) if shares.size else _NO_MODEL,
+            self._stream(schema.VALUE_DATA, read[schema.VALUE_LENGTH], read[schema.VALUE_CHECK]),
+            self._stream(schema.FUNCTION_DATA, read[schema.FUNCTION_LENGTH], read[schema.FUNCTION_CHECK]),
+            read[schema.FUNCTION_START].astype(np.int64),
+            read[schema.FUNCTION_ACCRUED],
+            read[schema.FUNCTION_VALUE],
+        )
+
+    def _stream(self, wanted: DatasetSchema, length: NDArray[np.uint16], check: NDArray[np.uint16]) -> Stream:
+        data = self._data(wanted)
+        if int(length.sum(dtype=np.int64)) != len(data):
+            raise self.damaged(f"its {wanted.name} has another length")
+        start = starts_of(length) if len(length) else np.zeros(1, np.int64)
+        return Stream(data, start, length, check)
+
+    def _data(self, wanted: DatasetSchema) -> NDArray[np.uint8]:
+        """The bytes of a raw dataset, mapped: they come from the disk as they are read."""
+        dataset = self._file[wanted.name]
+        size, offset = dataset.shape[0], dataset.id.get_offset()
+        if not size:
+            return np.zeros(0, np.uint8)
+        if offset is None or dataset.dtype != np.uint8:
+            raise self.damaged(f"its {wanted.name} is stored in another way")
+        # A plain array of the mapping: numba takes no subclass.
+        return np.memmap(self.path, np.uint8, "c", offset, (size,)).view(np.ndarray)
+
+    def _checked(self, wanted: DatasetSchema) -> NDArray[Any]:
+        return self._arrays[wanted].read()
+
+    @cached_property
+    def _exceptions(self) -> NDArray[np.int64]:
+        return self._guard(self._arrays[schema.EXCEPTION_SLOT].read).astype(np.int64)
+
+    def _exception(self, place: int) -> Entry:
+        return self._guard(
+            lambda: (
+                self._arrays[schema.EXCEPTION_VALUE].item(0, place),
+                self._arrays[schema.EXCEPTION_DEPTH].item(0, place),
+            )
+        )
+
+    @property
+    def _room(self) -> Room:
+        """The working memory of this thread."""
+        room: Room | None = getattr(self._rooms, "room", None)
+        if room is None:
+            room = self._rooms.room = make_room()
+        return room
+
+    def _exit(self, side: Side, slot: Slot) -> tuple[int, int, int]:
+        found = self._need_exits()(side, slot)
+        return (NONE, 0, 0) if found is None else (found.value, found.nearest, found.farthest)
+
+    def _captures(self, slot: Slot) -> BestExit:
+        """The exit by captures of a position of the stored side that has one."""
+        found = self._need_exits()(self.side, slot, captures_only=True)
+        if found is None:
+            raise self._damaged_block()
+        return found
+
+    def _by_capture(self, slot: Slot, own: int) -> Entry:
+        """W and D of a position of the stored side, worth ``own`` by itself, that its best capture gives."""
+        value, nearest, farthest = self._captures(slot)
+        hurries = value > own if self.side else value < own  # the smaller the code, the better for White
+        return value, 1 + (nearest if hurries else farthest)
+
+    def _need_exits(self) -> Exits:
+        if self._exits is None:
+            raise TbgenError(f"{self.path} was opened without the tables that it rests on")
+        return self._exits
+
+    def _damaged_block(self) -> TbgenError:
+        return self.damaged("it has flipped bits in a block")

@@ -1,0 +1,1 @@
+"""The compiled loops of the packed form: jitted functions and nothing else."""

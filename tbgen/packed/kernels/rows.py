@@ -1,0 +1,195 @@
+"""Rows: the 64 slots of a table that differ in the square of one man only, in the order of a packed table.
+
+The men of the side not to move are the major digits of a row's number, then the mover's king, then his other
+men; the last of them is the *row man*. So neighbours differ by a quiet move of the side to move, and have
+values alike.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tbgen.accelerate import inlined, int64, kernel
+from tbgen.retro.geometry import BETWEEN, BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_OF, TRIANGLE_SQUARE
+from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Ints, Word, Words, lowest, reach
+from tbgen.retro.kernels.frame import attacks_along
+
+MAX_FREE = 5
+"""Most free men of a table."""
+
+
+class Rows(NamedTuple):
+    """The rows of a table, as the kernels see them."""
+
+    side: int
+    """The side to move, 0 White or 1 Black."""
+    kinds: Ints
+    """int64 (free,): kind of each free man, in the order of the index."""
+    colours: Ints
+    """int64 (free,): 0 White, 1 Black."""
+    order: Ints
+    """int64 (free,): free men from the major digit to the row man."""
+    radix: Ints
+    """int64 (free - 1,): how many values each digit of a row's number has."""
+    like: Ints
+    """int64 (n, 2): ranges of like free men."""
+    pawnless: bool
+    per_phase: int
+    """Rows of one phase."""
+    pawns: Words
+    """uint64 (phases, 2): squares of White's and Black's pawns."""
+    row_shift: int
+    """By how many bits the row man's square is shifted in a slot."""
+    mirrored: Ints
+    """int64 (phases,): 1 where a placement is its own mirror image."""
+
+
+@inlined
+def place_row(rows: Rows, row: int, squares: Ints) -> None:
+    """Write the squares of a row's men but the row man's to ``squares``, int64 (free,), by the index."""
+    rest = row % rows.per_phase
+    for digit in range(len(rows.radix) - 1, -1, -1):
+        man = rows.order[digit]
+        squares[man] = rest % rows.radix[digit]
+        rest //= rows.radix[digit]
+        if man == 0 and rows.pawnless:
+            squares[man] = TRIANGLE_SQUARE[squares[man]]
+
+
+@inlined
+def row_of(rows: Rows, phase: int, squares: Ints) -> int:
+    """The row of a position with canonical ``squares``."""
+    number = phase
+    for digit in range(len(rows.radix)):
+        man = rows.order[digit]
+        square = squares[man]
+        if man == 0 and rows.pawnless:
+            square = TRIANGLE_OF[square]
+        number = number * rows.radix[digit] + square
+    return number
+
+
+@inlined
+def first_slot(rows: Rows, row: int, squares: Ints) -> int:
+    """The slot of a row's position with the row man on a1 (square 0 of the index' digit)."""
+    slot = row // rows.per_phase
+    free = len(rows.kinds)
+    row_man = rows.order[free - 1]
+    for man in range(free):
+        square = 0 if man == row_man else int64(squares[man])
+        if man == 0 and rows.pawnless:
+            slot = slot * 10 + int64(TRIANGLE_OF[square])
+        else:
+            slot = slot * 64 + square
+    return slot
+
+
+@inlined
+def _legal(rows: Rows, phase: int, squares: Ints) -> Word:
+    """Squares of the row man with which the men stand apart and the side not to move is not in check."""
+    free, side = len(rows.kinds), rows.side
+    row_man = rows.order[free - 1]
+    occupied = rows.pawns[phase, 0] | rows.pawns[phase, 1]
+    for man in range(free):
+        if man != row_man:
+            if occupied & BIT[squares[man]]:
+                return ZERO
+            occupied |= BIT[squares[man]]
+    target = squares[1 - side]  # the king of the side not to move, which is never the row man
+    if PAWN_ATTACKS[1 - side, target] & rows.pawns[phase, side]:
+        return ZERO
+    legal: Word = ~occupied & ~reach(rows.kinds[row_man], BIT[target], ~occupied)
+    for man in range(free):
+        if (
+            man != row_man
+            and rows.colours[man] == side
+            and attacks_along(rows.kinds[man], squares[man], target)
+        ):
+            between = BETWEEN[squares[man], target]
+            if between & occupied == ZERO:
+                legal &= between
+    return legal
+
+
+@inlined
+def _sort_like(squares: Ints, like: Ints) -> None:
+    for group in range(len(like)):
+        start, stop = like[group, 0], like[group, 1]
+        for man in range(start + 1, stop):
+            square, place = squares[man], man
+            while place > start and squares[place - 1] > square:
+                squares[place] = squares[place - 1]
+                place -= 1
+            squares[place] = square
+
+
+@inlined
+def _compared(squares: Ints, image: Ints, free: int) -> int:
+    """-1, 0 or 1: whether ``image`` comes before ``squares`` in the index, is the same, or comes after."""
+    for man in range(free):
+        if image[man] != squares[man]:
+            return -1 if image[man] < squares[man] else 1
+    return 0
+
+
+@inlined
+def _image(squares: Ints, symmetry: int, like: Ints, free: int, image: Ints) -> None:
+    for man in range(free):
+        image[man] = IMAGES[symmetry, squares[man]]
+    _sort_like(image, like)
+
+
+@inlined
+def _symmetry(rows: Rows, phase: int, king: int) -> int:
+    """The symmetry, other than none, that leaves White's king or the pawns in their places; else 0."""
+    if rows.pawnless:
+        return 4 if king % 9 == 0 else 0
+    return 1 if rows.mirrored[phase] else 0
+
+
+@inlined
+def _smallest_image(rows: Rows, phase: int, legal: Word, squares: Ints, image: Ints) -> Word:
+    """Those of the squares ``legal`` of the row man with which no image has a smaller slot."""
+    free = len(rows.kinds)
+    row_man = rows.order[free - 1]
+    if row_man != 0 and row_man != 1:
+        symmetry = _symmetry(rows, phase, squares[0])
+        if symmetry == 0:
+            return legal
+        for man in range(2):  # most rows are decided by the kings alone
+            other = IMAGES[symmetry, squares[man]]
+            if other != squares[man]:
+                return legal if other > squares[man] else ZERO
+    left, result = legal, legal
+    while left:
+        bit = lowest(left)
+        left &= left - ONE
+        squares[row_man] = bit
+        symmetry = _symmetry(rows, phase, squares[0])
+        if symmetry:
+            _image(squares, symmetry, rows.like, free, image)
+            if _compared(squares, image, free) < 0:
+                result &= ~BIT[bit]
+    return result
+
+
+@kernel
+def row_mask(rows: Rows, row: int, squares: Ints, image: Ints) -> Word:
+    """The canonical legal positions of a row: a set of squares of the row man.
+
+    ``squares``, int64 (free,), receives the squares of the other men; ``image`` is scratch of that size.
+    """
+    phase = row // rows.per_phase
+    free = len(rows.kinds)
+    row_man = rows.order[free - 1]
+    place_row(rows, row, squares)
+    mask = _legal(rows, phase, squares)
+    for group in range(len(rows.like)):
+        for man in range(rows.like[group, 0] + 1, rows.like[group, 1]):
+            if man == row_man:
+                mask &= ALL << np.uint64(squares[man - 1])
+            elif squares[man - 1] > squares[man]:
+                return ZERO
+    if mask == ZERO:
+        return ZERO
+    return _smallest_image(rows, phase, mask, squares, image)

@@ -1,0 +1,128 @@
+"""The phases of a table one after the other, with all that a ply from each of its positions needs."""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from types import TracebackType
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.index.layout import Layout, Side
+from tbgen.index.source import Source
+from tbgen.index.zeroing import en_passant_configs
+from tbgen.material import Material
+from tbgen.packed.kernels.one_ply import Ply, count_phase, find_ranks
+from tbgen.retro.kernels.canonical import canonical_words, expand_words
+from tbgen.retro.kernels.frame import legal_words
+from tbgen.retro.kernels.resets import capture_exits, room_for_exits
+from tbgen.retro.pool import PoolLoader
+from tbgen.retro.workspace import frame_of, like_men, make_phase, mirrors_itself, place_pawns
+from tbgen.score import NONE
+
+_PARTS: Final = 4
+"""Parts of a phase per thread."""
+
+
+class Phases:
+    """Sets the phases of a table up, one at a time; a context, which ends its threads.
+
+    The table's own values and depths lie at the beginning of ``pool``, White to move first; who uses this
+    fills them in, or finds them.
+
+    :param sources: every successor's table.
+    """
+
+    def __init__(self, layout: Layout, sources: Mapping[Material, Source], side: Side, threads: int) -> None:
+        self.layout, self.side = layout, side
+        self._loader = PoolLoader(layout, sources)
+        self._threads = ThreadPoolExecutor(threads)
+        self._frame = frame_of(layout)
+        self._phase = make_phase(self._frame.words, True)
+        self._exits = room_for_exits(2 * layout.phase_size)
+        self._rank: NDArray[np.uint8] = np.zeros((2, layout.phase_size), np.uint8)
+        self._like = like_men(layout)
+        self._edges = np.linspace(0, self._frame.words, _PARTS * threads + 1).astype(int).tolist()
+        self._mirrored = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def value(self) -> NDArray[np.uint8]:
+        """The table's own values, shape (2, size)."""
+        return self._loader.pool.value[: 2 * self.layout.size].reshape(2, -1)
+
+    @property
+    def depth(self) -> NDArray[np.uint16]:
+        """The table's own depths, shape (2, size)."""
+        return self._loader.pool.depth[: 2 * self.layout.size].reshape(2, -1)
+
+    def set_en_passant(self, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Set the values and depths of en passant positions, shape (configurations, phase size)."""
+        at = self._loader.pool.targets.ep_offset
+        self._loader.pool.value[at : at + value.size] = value.reshape(-1)
+        self._loader.pool.depth[at : at + depth.size] = depth.reshape(-1)
+        assert len(value) == len(en_passant_configs(self.layout))
+
+    def prepare(self, phases: list[int]) -> None:
+        """Read what zeroing moves from phases of equally many pawn steps reach."""
+        self._loader.prepare(phases, self._threads.map)
+
+    def enter(self, phase: int) -> Ply:
+        """Return a phase of those prepared last, its moves counted and exits found: all zeroing moves of the
+        derived side, captures of the stored one."""
+        place_pawns(self._frame, self.layout, phase)
+        self._mirrored = mirrors_itself(self.layout, phase)
+        pool, frame, at = self._loader.pool, self._frame, phase * self.layout.phase_size
+        self._phase.slices[:] = 0
+        self.run(legal_words, frame, self._phase.legal)
+        self.run(count_phase, frame, pool, self._exits, self._phase, self._like, self._mirrored)
+        self._rank[:] = 0
+        self.run(find_ranks, self._phase, self._rank)
+        if self.layout.pawns:
+            self.run(capture_exits, frame, pool, self._exits, self._phase, int(self.side))
+        start = np.array([at, self.layout.size + at])
+        return Ply(frame, self._phase, self._exits, pool.value, pool.depth, start, self._rank)
+
+    def run(self, kernel: Callable[..., Any], *given: Any) -> list[Any]:
+        """Call a kernel for all parts of the words, which are its last two arguments, and wait."""
+        return list(self._threads.map(lambda part: kernel(*given, *part), pairwise(self._edges)))
+
+    def expand(self, ply: Ply, side: Side) -> None:
+        """Copy the canonical slots of one side of the phase to all slots that mean the same."""
+        if len(self._like) or self._mirrored or not self.layout.pawns:
+            part = slice(ply.start[side], ply.start[side] + self.layout.phase_size)
+            value, depth = ply.value[part], ply.depth[part]
+            self.run(expand_words, ply.frame, self._like, self._mirrored, value, depth)
+
+    def blank(self, phase: int, side: Side) -> None:
+        """Clear the slots of one side of a phase that are no canonical ones of positions."""
+        place_pawns(self._frame, self.layout, phase)
+        mirrored = mirrors_itself(self.layout, phase)
+        self.run(legal_words, self._frame, self._phase.legal)
+        self.run(canonical_words, self._frame, self._like, mirrored, self._phase.canonical)
+        there = (self._phase.legal[side] & self._phase.canonical).view(np.uint8)
+        empty = ~np.unpackbits(there, bitorder="little").view(np.bool_)
+        part = slice(phase * self.layout.phase_size, (phase + 1) * self.layout.phase_size)
+        self.value[side, part][empty] = NONE
+        self.depth[side, part][empty] = 0
+
+    def take(self) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        """Return the table's own values and depths, shape (2, size) each, and give the rest of the memory
+        back; nothing else can be asked for any more."""
+        pool, size = self._loader.pool, 2 * self.layout.size
+        pool.value.resize(size, refcheck=False)
+        pool.depth.resize(size, refcheck=False)
+        return pool.value.reshape(2, -1), pool.depth.reshape(2, -1)
+
+    @property
+    def like(self) -> tuple[NDArray[np.int64], bool]:
+        """Ranges of like men, and whether the phase's pawns are their own mirror image."""
+        return self._like, self._mirrored

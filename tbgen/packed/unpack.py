@@ -1,0 +1,119 @@
+"""Unpacking: the whole content of a packed table, as the solver had it in memory."""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.index.layout import BLACK_TO_MOVE, WHITE_TO_MOVE, layout_of
+from tbgen.index.source import Source
+from tbgen.index.table import Functions, Table
+from tbgen.index.zeroing import phase_groups
+from tbgen.material import Material
+from tbgen.packed.file import PackedFile
+from tbgen.packed.kernels.blocks import CAPTURE_FLAG
+from tbgen.packed.kernels.encode import decode_blocks, decode_function_blocks
+from tbgen.packed.kernels.one_ply import derive_all, explain
+from tbgen.packed.phases import Phases
+from tbgen.score import NONE
+
+_AT_ONCE: Final = 2048
+"""Blocks per job of a thread."""
+
+
+def unpack(
+    file: PackedFile,
+    sources: Mapping[Material, Source],
+    *,
+    threads: int = 2,
+    progress: Callable[[str, int, int], None] = lambda *_: None,
+) -> Table:
+    """Return the content of a packed table: fresh values and depths of both sides, and its functions.
+
+    :param sources: every successor's table.
+    :raises DamagedTableError: if a block does not decode.
+    """
+    material = Material.parse(file.info.material)
+    layout, side = layout_of(material), file.side
+    derived = BLACK_TO_MOVE if side == WHITE_TO_MOVE else WHITE_TO_MOVE
+    slots, values, depths = file.exceptions()
+    config, ep_value, ep_depth = file.en_passant_arrays()
+    with Phases(layout, sources, side, threads) as phases:
+        value, depth = phases.value, phases.depth
+        phases.set_en_passant(ep_value, ep_depth)
+        _decode(file, value[side], depth[side], threads)
+        done = 0
+        for group in phase_groups(layout):
+            phases.prepare(list(group))
+            for phase in group:
+                ply = phases.enter(phase)
+                if not all(phases.run(explain, ply, int(side))):
+                    raise file.damaged("it has flipped bits in a block")
+                phases.expand(ply, side)
+                phases.run(derive_all, ply, int(derived))
+                first = phase * layout.phase_size
+                begin, end = np.searchsorted(slots, (first, first + layout.phase_size))
+                value[derived, slots[begin:end]] = values[begin:end]
+                depth[derived, slots[begin:end]] = depths[begin:end]
+                depth[side, first : first + layout.phase_size] &= CAPTURE_FLAG - 1
+                phases.expand(ply, derived)
+                done += 1
+                progress("unpacking", done, len(layout.placements))
+        for phase in range(len(layout.placements)):
+            for each in (side, derived):
+                phases.blank(phase, each)
+        value, depth = phases.take()
+    none = np.zeros(0, np.uint8)
+    table = Table(
+        material,
+        file.info.variant,
+        value,
+        depth,
+        np.zeros((2, 2, 0), np.uint64),
+        none,
+        none,
+        np.zeros(0, np.uint16),
+        config,
+        ep_value,
+        ep_depth,
+    )
+    if file.info.stores_accrued:
+        table.functions = _functions(file, threads)
+    return table
+
+
+def _decode(file: PackedFile, value: NDArray[np.uint8], depth: NDArray[np.uint16], threads: int) -> None:
+    """Decode the values of the stored side, flagged as the blocks say."""
+    coding = file.coding
+    value[:], depth[:] = NONE, 0
+
+    def decode(part: tuple[int, int]) -> bool:
+        return decode_blocks(
+            coding.rows, coding.symbols, part, coding.values, coding.depths, coding.value_stream, value, depth
+        )
+
+    _all(file, decode, threads)
+
+
+def _functions(file: PackedFile, threads: int) -> Functions:
+    coding = file.coding
+    number = np.zeros(file.info.size, np.uint32)
+    models = coding.values, coding.depths, coding.functions
+    streams = coding.value_stream, coding.function_stream
+
+    def decode(part: tuple[int, int]) -> bool:
+        return decode_function_blocks(coding.rows, coding.symbols, part, models, streams, number)
+
+    _all(file, decode, threads)
+    return file.functions(number)
+
+
+def _all(file: PackedFile, decode: Callable[[tuple[int, int]], bool], threads: int) -> None:
+    """Decode all blocks."""
+    edges = [*range(0, file.blocks, _AT_ONCE), file.blocks]
+    with ThreadPoolExecutor(threads) as pool:
+        if not all(pool.map(decode, list(pairwise(edges)))):
+            raise file.damaged("it has flipped bits in a block")

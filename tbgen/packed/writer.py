@@ -1,0 +1,143 @@
+"""Writing a packed table: encoded, decoded and compared, written, checked, and only then put in place."""
+
+import contextlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tbgen.index.table import Table
+from tbgen.packed.encode import Encoded, Encoder
+from tbgen.packed.file import PackedFile
+from tbgen.packed.pack import Needed
+from tbgen.store import schema
+from tbgen.store.dataset import AnyArray, Dataset, datasets
+from tbgen.store.format import layers_beside
+from tbgen.store.info import TableInfo
+from tbgen.store.schema import DatasetSchema
+from tbgen.store.writer import write_datasets
+
+
+def write_packed(
+    table: Table,
+    needed: Needed,
+    path: Path,
+    *,
+    version: str,
+    build_seconds: float,
+    parameters: Mapping[str, Any] | None = None,
+    threads: int = 2,
+) -> TableInfo:
+    """Write a table in packed form under its final name, which exists only once the file is complete and
+    checked.
+
+    The table has functions of accrued scores, or none; runs are not stored. Layers kept beside an older table
+    of this name are removed.
+
+    :raises TbgenError: if the directory is not writable or the disk is full; nothing is left behind then.
+    :raises ValueError: if the table does not decode to what it was.
+    """
+    encoded = Encoder(table, needed, threads).encode()
+    stored = _datasets(table, needed, encoded)
+    functions = table.functions
+    attributes = {
+        **table.facts(),
+        "accrued": int(functions is not None),
+        "runs": 0 if functions is None else functions.accrued.size,
+        "stored_side": int(needed.side),
+        "stored": "".join(f"{dataset.manifest_line()}\n" for dataset in stored),
+        "tbgen_version": version,
+        "build_seconds": float(build_seconds),
+        "parameters": json.dumps(dict(parameters or {}), sort_keys=True),
+    }
+
+    def check(temporary: Path) -> None:
+        with PackedFile(temporary, material=table.material) as written:
+            written.check()
+
+    write_datasets(path, schema.PACKED, stored, attributes, check, threads, described=_content(table))
+    for layer in layers_beside(path):
+        with contextlib.suppress(OSError):  # nobody reads what belongs to another table
+            layer.unlink()
+    with PackedFile(path) as file:
+        return file.info
+
+
+def _shared(table: Table) -> dict[DatasetSchema, Sequence[AnyArray]]:
+    """The datasets of the content that the file stores as they are."""
+    layout, functions = table.layout, table.functions
+    none = np.zeros(0, np.uint8)
+    return {
+        schema.PLACEMENTS: [np.array(layout.placements, np.uint8).reshape(-1)],
+        schema.FUNCTION_START: [none if functions is None else functions.start],
+        schema.FUNCTION_ACCRUED: [none if functions is None else functions.accrued],
+        schema.FUNCTION_VALUE: [none if functions is None else functions.value],
+        schema.EP_CONFIG: [table.ep_config.ravel()],
+        schema.EP_VALUE: list(table.ep_value),
+        schema.EP_DEPTH: list(table.ep_depth),
+    }
+
+
+def _sizes(table: Table) -> dict[str, int]:
+    layout, functions = table.layout, table.functions
+    return {
+        "size": layout.size,
+        "phase_size": layout.phase_size,
+        "placements": len(layout.placements),
+        "pawns": layout.pawns,
+        "configurations": len(table.ep_config),
+        "stored slots": 0 if functions is None else layout.size,
+        "functions + 1": 0 if functions is None else len(functions.start),
+        "runs": 0 if functions is None else functions.accrued.size,
+    }
+
+
+def _content(table: Table) -> list[Dataset]:
+    """What the manifest describes."""
+    functions = table.functions
+    rows = {
+        **_shared(table),
+        schema.VALUE: list(table.value),
+        schema.DEPTH: list(table.depth),
+        schema.FUNCTION_NUMBER: [np.zeros(0, np.uint32) if functions is None else functions.number],
+    }
+    return datasets(schema.CONTENT, _sizes(table), rows)
+
+
+def _datasets(table: Table, needed: Needed, encoded: Encoded) -> list[Dataset]:
+    """What the file stores."""
+    values, functions = encoded.values, encoded.functions
+    derived = 1 - needed.side
+    rows: dict[DatasetSchema, Sequence[AnyArray]] = {
+        **_shared(table),
+        schema.CODE: [encoded.code],
+        schema.VALUE_SHARES: [encoded.value_share.reshape(-1)],
+        schema.DEPTH_SHARES: [encoded.depth_share.reshape(-1)],
+        schema.VALUE_LENGTH: [values.length],
+        schema.VALUE_CHECK: [values.check],
+        schema.VALUE_DATA: [values.data],
+        schema.EXCEPTION_SLOT: [needed.exceptions],
+        schema.EXCEPTION_VALUE: [table.value[derived][needed.exceptions]],
+        schema.EXCEPTION_DEPTH: [table.depth[derived][needed.exceptions]],
+        schema.FUNCTION_SHARES: [encoded.function_share.reshape(-1)],
+        schema.FUNCTION_LENGTH: [functions.length],
+        schema.FUNCTION_CHECK: [functions.check],
+        schema.FUNCTION_DATA: [functions.data],
+    }
+    sizes = {
+        **_sizes(table),
+        "symbols": len(encoded.code),
+        "value contexts": encoded.value_share.shape[0],
+        "depth contexts": encoded.depth_share.shape[0],
+        "halves": encoded.depth_share.shape[1],
+        "function contexts": encoded.function_share.shape[0],
+        "function symbols": encoded.function_share.shape[1],
+        "coded blocks": len(values.length),
+        "value bytes": len(values.data),
+        "function blocks": len(functions.length),
+        "function bytes": len(functions.data),
+        "exceptions": len(needed.exceptions),
+    }
+    return datasets(schema.PACKED.datasets, sizes, rows)
