@@ -21,7 +21,7 @@ from tbgen.packed.kernels.one_ply import (
 from tbgen.packed.order import stored_side
 from tbgen.retro.kernels.canonical import expand_words
 from tbgen.retro.kernels.phase import Workspace
-from tbgen.retro.kernels.resets import capture_exits
+from tbgen.retro.kernels.resets import capture_exits, rank_and_exits
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.pool import Map
 from tbgen.retro.workspace import mirrors_itself
@@ -82,6 +82,8 @@ class NeedFinder:
             if len(like) or mirrored or not layout.pawns:
                 do(expand_words, frame, like, mirrored, pool.value[own], pool.depth[own])
 
+        # The layers have taken the room of the exits.
+        do(rank_and_exits, frame, pool, ply.exits, ply.phase)
         do(find_ranks, ply.phase, ply.rank)
         if layout.pawns:  # else the exits are captures anyway
             do(capture_exits, frame, pool, ply.exits, ply.phase, side)

@@ -47,7 +47,7 @@ Result = TypeVar("Result")
 Progress = Callable[[str, int, int], None]
 """Called with a stage, how much of it is done and how much there is."""
 AfterPhase = Callable[[int, Workspace, Pool, int, Map], None]
-"""Called with each phase that is solved, while its moves and exits are still there: its number, its
+"""Called with each phase that is solved, while its moves are still there: its number, its
 workspace, the pool with the values, into how many parts work on it is best cut, and a ``map`` for them."""
 
 
