@@ -175,9 +175,37 @@ def block_slots(block: Block) -> int:
     return 2 * layout_of(block[0]).phase_size
 
 
+def places_of_promoted(layout: Layout, group: Sequence[int], beyond: int) -> dict[Block, tuple[int, int]]:
+    """Return where in the pool the blocks begin that promotions from a group of phases reach, the halves with
+    White and with Black to move.
+
+    They take the room of the table's own phases that are solved later; what does not fit there lies from
+    ``beyond`` on.
+    """
+    places, inside = {}, (group[-1] + 1) * layout.phase_size
+    for block in reached_by_promotion(layout, group):
+        half = block_slots(block) // 2
+        if inside + half <= layout.size:
+            places[block] = inside, layout.size + inside
+            inside += half
+        else:
+            places[block] = beyond, beyond + half
+            beyond += 2 * half
+    return places
+
+
 def most_promoted_slots(layout: Layout) -> int:
-    """Return how many slots of other materials with as many men one group of phases reaches at most."""
-    return max(sum(map(block_slots, reached_by_promotion(layout, group))) for group in phase_groups(layout))
+    """Return how many slots the blocks that promotions reach take beyond the table's own, at most."""
+    own = 2 * layout.size
+    return max(
+        (
+            begins[1] + block_slots(block) // 2 - own
+            for group in phase_groups(layout)
+            for block, begins in places_of_promoted(layout, group, own).items()
+            if begins[0] >= own
+        ),
+        default=0,
+    )
 
 
 def _block(target: Target, white: list[int], black: list[int]) -> Block:

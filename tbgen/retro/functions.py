@@ -24,7 +24,7 @@ class FunctionBook:
     def __init__(self, layout: Layout, side: Side) -> None:
         self.side = side
         self._phase_size = layout.phase_size
-        self._number: Names = np.zeros(layout.size, np.uint32)
+        self._number: Names = np.empty(layout.size, np.uint32)
         self._known = numbering(_FEW, NO_STEP)
         self._lock = threading.Lock()
 

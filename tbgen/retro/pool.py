@@ -1,6 +1,7 @@
 """Filling the pool: which blocks of the sub-tables a group of phases needs, and getting them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Final, Protocol, TypeVar
 
 import numpy as np
@@ -14,12 +15,13 @@ from tbgen.index.zeroing import (
     block_slots,
     en_passant_configs,
     most_promoted_slots,
+    places_of_promoted,
     reached_by_pawn_steps,
-    reached_by_promotion,
     targets_of,
 )
 from tbgen.material import Material
 from tbgen.retro.expansion import expand
+from tbgen.retro.kernels.bits import Codes, Plies
 from tbgen.retro.kernels.targets import Pool, Targets
 from tbgen.score import NONE
 
@@ -94,7 +96,8 @@ class PoolLoader:
     """Makes the pool of a table and fills it from the sub-tables.
 
     Tables with fewer men are small and stay in the pool. Tables with as many men, which promotions reach, do
-    not fit all at once: only the phases that can be reached from those being solved are there.
+    not fit all at once: only the phases that can be reached from those being solved are there, as far as
+    possible where the table's own phases that are solved later will be.
     """
 
     def __init__(
@@ -119,19 +122,19 @@ class PoolLoader:
             np.empty(self._room_at + room, np.uint16),
             make_directory(layout, block_at, blocks),
         )
-        if table is None:
-            self.pool.value[:own] = NONE
-            self.pool.depth[:own] = 0
         self._table = table
-        self._load(kept, own, map)
+        if table is None:
+            self._clear(2 * layout.size, own)
+        ends = np.cumsum([own, *map(block_slots, kept)]).tolist()
+        places = {block: (at, (at + end) // 2) for block, (at, end) in zip(kept, pairwise(ends), strict=True)}
+        self._load(places, map)
 
     def recall(self, phase: int) -> None:
         """Bring what pawn moves from a phase reach into the pool, and the phase itself, from the table that
         was solved before."""
         assert self._table is not None
         size, configs = self._layout.phase_size, en_passant_configs(self._layout).tolist()
-        value = self.pool.value[: 2 * self._layout.size].reshape(2, -1)
-        depth = self.pool.depth[: 2 * self._layout.size].reshape(2, -1)
+        value, depth = self._own()
         for reached in {phase, *reached_by_pawn_steps(self._layout, phase)}:
             part = slice(reached * size, (reached + 1) * size)
             self._table.read_phase(reached, value[:, part], depth[:, part])
@@ -142,29 +145,47 @@ class PoolLoader:
                     part = slice(at, at + size)
                     self._table.read_en_passant(row, self.pool.value[part], self.pool.depth[part])
 
-    def prepare(self, phases: Iterable[int], run: Map = map) -> None:
+    def prepare(self, phases: Sequence[int], run: Map = map) -> None:
         """Bring whatever zeroing moves from some phases of equally many pawn steps reach into the pool.
 
         ``run`` is called like ``map`` and may spread the work over threads.
         """
-        needed = reached_by_promotion(self._layout, phases)
         for block in self._number:
             if block[0].men == self._layout.material.men:
                 self.pool.targets.begin[self._number[block]] = -1
-        self._load(needed, self._room_at, run)
+        self._load(places_of_promoted(self._layout, phases, self._room_at), run)
 
-    def _load(self, blocks: Sequence[Block], at: int, run: Map) -> None:
-        for block in blocks:
-            size = block_slots(block) // 2
-            self.pool.targets.begin[self._number[block]] = at, at + size
-            at += 2 * size
-        for _ in run(self._fill, blocks):
+    def clear(self, phase: int) -> None:
+        """Empty the table's own slots of a phase."""
+        size = self._layout.phase_size
+        for begin in (phase * size, self._layout.size + phase * size):
+            self._clear(begin, begin + size)
+
+    def _clear(self, begin: int, end: int) -> None:
+        self.pool.value[begin:end] = NONE
+        self.pool.depth[begin:end] = 0
+
+    def _load(self, places: Mapping[Block, tuple[int, int]], run: Map) -> None:
+        for block, begins in places.items():
+            self.pool.targets.begin[self._number[block]] = begins
+        for _ in run(self._fill, places):
             pass
 
     def _fill(self, block: Block) -> None:
         material, phase = block
-        layout, at = layout_of(material), self.pool.targets.begin[self._number[block], 0]
-        value = self.pool.value[at : at + 2 * layout.phase_size].reshape(2, -1)
-        depth = self.pool.depth[at : at + 2 * layout.phase_size].reshape(2, -1)
+        layout = layout_of(material)
+        white, black = self.pool.targets.begin[self._number[block]].tolist()
+        if white < 2 * self._layout.size:
+            (value, depth), part = self._own(), slice(white, white + layout.phase_size)
+        else:
+            both = slice(white, black + layout.phase_size)
+            value, depth = self.pool.value[both].reshape(2, -1), self.pool.depth[both].reshape(2, -1)
+            part = slice(None)
+        value, depth = value[:, part], depth[:, part]
         self._sources[material].read_phase(phase, value, depth)
         expand(layout, phase, value, depth)
+
+    def _own(self) -> tuple[Codes, Plies]:
+        """Values and depths of the table's own slots, shape (2, size) each."""
+        own = 2 * self._layout.size
+        return self.pool.value[:own].reshape(2, -1), self.pool.depth[:own].reshape(2, -1)

@@ -185,6 +185,7 @@ class _Solver:
 
     def _begin(self, phase: int, workspace: Workspace) -> tuple[NDArray[np.int64], bool]:
         place_pawns(workspace.frame, self.layout, phase)
+        self.loader.clear(phase)
         at = phase * self.layout.phase_size
         return np.array([at, self.layout.size + at]), mirrors_itself(self.layout, phase)
 

@@ -12,7 +12,7 @@ from tbgen.accelerate import int64, jit
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import ArraySource, Source
 from tbgen.index.symmetry import IMAGE
-from tbgen.index.table import FRESH, LAST_RUN
+from tbgen.index.table import FRESH, LAST_RUN, Table
 from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.retro.expansion import expand
@@ -182,22 +182,25 @@ def tablebase(tables: Path) -> Iterator[Tablebase]:
         yield tablebase
 
 
-def full_pool(layout: Layout, tables: Path) -> PoolLoader:
-    """The pool of a table, its own slots as they are when the table is solved."""
+def around_and_own(layout: Layout, tables: Path) -> tuple[PoolLoader, Table]:
+    """The pool of a table, and the table."""
     sources: dict[Material, Source] = {}
     for material in [*layout.material.successors(), layout.material]:
         with TableFile(table_path(tables, material.name, Variant.R_MOBILITY)) as file:
             table = file.read()
         sources[material] = ArraySource(table.value, table.depth)
-    loader = PoolLoader(layout, sources)
-    pool = loader.pool
+    expand_all(layout, table.value, table.depth)
+    return PoolLoader(layout, sources), table
+
+
+def put_own(loader: PoolLoader, layout: Layout, table: Table, phase: int) -> None:
+    """Fill the pool with the table's own slots as they are when a phase is solved."""
+    pool, solved = loader.pool, phase * layout.phase_size
+    for array, filled in ((pool.value, table.value), (pool.depth, table.depth)):
+        array[: 2 * layout.size].reshape(2, -1)[:, :solved] = filled[:, :solved]
     end = pool.targets.ep_offset + table.ep_value.size
-    size = table.value.size
-    pool.value[:size], pool.depth[:size] = table.value.reshape(-1), table.depth.reshape(-1)
     pool.value[pool.targets.ep_offset : end] = table.ep_value.reshape(-1)
     pool.depth[pool.targets.ep_offset : end] = table.ep_depth.reshape(-1)
-    expand_all(layout, pool.value[:size].reshape(2, -1), pool.depth[:size].reshape(2, -1))
-    return loader
 
 
 def expand_all(layout: Layout, value: np.ndarray, depth: np.ndarray) -> None:
@@ -210,12 +213,13 @@ def expand_all(layout: Layout, value: np.ndarray, depth: np.ndarray) -> None:
 def test_legality_ranks_and_exits(name: str, tables: Path, tablebase: Tablebase) -> None:
     layout = layout_of(Material.parse(name))
     rng = random.Random(name)
-    loader = full_pool(layout, tables)
+    loader, table = around_and_own(layout, tables)
     look_up = by_probing(tablebase)
     legal = 0
     for phase in rng.sample(range(len(layout.placements)), min(8, len(layout.placements))):
         workspace = phase_of(layout, phase)
         loader.prepare([phase])
+        put_own(loader, layout, table, phase)
         count_moves(workspace, loader.pool, mirrors_itself(layout, phase), 0, workspace.frame.words)
         for _ in range(900 // min(8, len(layout.placements))):
             slot, side = rng.randrange(layout.phase_size), rng.randrange(2)

@@ -216,7 +216,7 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
         pool.value[start : start + size], pool.depth[start : start + size] = NONE, 0
     rights = EnPassant(np.array([0]), np.array([square], np.int64))
     none = np.empty(0, np.uint32)
-    empty = empty_record(RUNS, size, none), empty_record(RUNS, size, none)
+    empty = empty_record(RUNS, size, none, 0), empty_record(RUNS, size, none, 0)
     by_black, by_white, _ = solve_layers(workspace, pool, rights, starts, empty, RUNS)
     solved = Results(pool.value, pool.depth, starts)
     both = [weave(record.log, workspace.frame.words, solved) for record in (by_white, by_black)]

@@ -117,6 +117,7 @@ def solvers(name: str, phase: int) -> list[Solver]:
     for _ in range(2):
         loader = PoolLoader(layout, as_sources(around))
         loader.prepare([phase])
+        loader.clear(phase)
         pool = loader.pool
         pairs: list[tuple[np.ndarray, np.ndarray]] = [(pool.value, own[0]), (pool.depth, own[1])]
         for array, filled in pairs:
