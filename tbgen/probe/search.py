@@ -12,7 +12,7 @@ from tbgen.signed import Signed, merit
 from tbgen.variant import Variant
 
 MOST_STATES: Final = 300
-"""States to look at before giving up: some tenths of a second."""
+"""States to look at before giving up: some tenths of a second, in packed tables up to two seconds."""
 MOST_PLIES: Final = 300
 """Plies to look ahead before giving up; Python has room for so many calls within calls."""
 

@@ -119,15 +119,15 @@ def test_the_search_ends_where_tables_contradict_each_other(tablebase: Tablebase
         assert search.depth(state, of_gscore(GScore(value)), most=50) is None
 
 
-@pytest.mark.parametrize("name", ["KRvKP", "KBvKN", "KPvKP"])
+@pytest.mark.parametrize("name", ["KRvKP", "KQvKR", "KPvKP"])
 def test_lines_without_stored_depths(name: str, tablebase: Tablebase, packed: Tablebase) -> None:
     """Each ply of them is a best one, they are as long as the depth says and come to the value; or they say
     what they lack."""
     rng = random.Random(name)
     starts: list[tuple[chess.Board, GScore | None]] = [
-        (random_board(rng, Material.parse(name)), None) for _ in range(60)
+        (random_board(rng, Material.parse(name)), None) for _ in range(30)
     ]
-    starts += [(board, accrued) for board, accrued, _ in accrued_states(tablebase, name, 60)]
+    starts += [(board, accrued) for board, accrued, _ in accrued_states(tablebase, name, 30)]
     plies = lacking = searched = 0
     reasons = set[str]()
     for board, accrued in starts:
@@ -150,8 +150,8 @@ def test_lines_without_stored_depths(name: str, tablebase: Tablebase, packed: Ta
             searched += packed.probe(after, held).depth is None
         assert held == start.value
         plies += len(line)
-    assert plies > 400
-    assert searched > 9
+    assert plies > 200
+    assert searched > 4
     assert lacking < len(starts) // 4
     assert all(f"that {name} does not store: ask with --depths" in reason for reason in reasons)
 
