@@ -6,6 +6,8 @@ from typing import Final
 from tbgen.material import Material
 
 _PACKED_FROM: Final = 5
+_LEAST: Final = 3
+"""The table of two kings is smaller than a block of a packed one."""
 
 
 class Form(Enum):
@@ -19,4 +21,4 @@ class Form(Enum):
 
     def packs(self, material: Material) -> bool:
         """Return whether the table of a material is packed."""
-        return self is Form.PACKED or (self is Form.AUTO and material.men >= _PACKED_FROM)
+        return material.men >= (_PACKED_FROM if self is Form.AUTO else _LEAST) and self is not Form.PLAIN

@@ -73,7 +73,7 @@ def build_table(
 
     :raises TbgenError: if there is too little memory, or something cannot be read or written.
     """
-    compile_kernels(reporter)
+    compile_kernels(reporter, packed=form.packs(material))
     make_room([estimate(material, variant, threads, storage)])
     with sources_of(directory, variant, threads) as sources:
         return solve_and_write(
@@ -88,9 +88,10 @@ def sources_of(directory: Path, variant: Variant, threads: int) -> "UnpackedSour
     return UnpackedSources(directory, variant, threads)
 
 
-def compile_kernels(reporter: Reporter) -> None:
-    """Compile the kernels of the solver if they are not in the cache."""
+def compile_kernels(reporter: Reporter, *, packed: bool) -> None:
+    """Compile the kernels of the solver if they are not in the cache, and those of packed tables if asked."""
     from tbgen.accelerate import is_compiled
+    from tbgen.packed import warmup as packed_warmup
     from tbgen.retro import warmup
 
     if not is_compiled(warmup.FAMILY):
@@ -98,6 +99,9 @@ def compile_kernels(reporter: Reporter) -> None:
         begun = time.perf_counter()
         warmup.compile_kernels()
         reporter.note(f"kernels compiled in {time.perf_counter() - begun:.0f} s")
+    if packed and not is_compiled(packed_warmup.FAMILY):
+        reporter.note("compiling the kernels of packed tables, once for this version of tbgen: a minute too")
+        packed_warmup.compile_kernels()
 
 
 def solve_and_write(

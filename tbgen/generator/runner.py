@@ -80,7 +80,7 @@ def build(
         needs = [schedule.estimate(material, threads) for material in todo]
         make_room(needs, memory)
         check_disk(needs, directory)
-        compile_kernels(reporter)
+        compile_kernels(reporter, packed=any(map(form.packs, todo)))
         with sources_of(directory, variant, threads) as sources:
             task = partial(
                 solve_and_write,

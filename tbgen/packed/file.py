@@ -40,6 +40,8 @@ from tbgen.store.schema import PACKED, DatasetSchema
 from tbgen.store.stored_file import StoredFile
 
 _CACHE_BYTES: Final = 1 << 20
+_REMEMBERED: Final = 1 << 15
+"""Answers of one table that are kept, of either kind."""
 _HASHED_AT_ONCE: Final = 1 << 20
 _NO_MODEL: Final = model_of(np.zeros((1, 1), np.uint16))
 
@@ -67,6 +69,8 @@ class PackedFile(StoredFile):
         self._cache = ChunkCache(_CACHE_BYTES) if cache is None else cache
         self._exits = exits
         self._rooms = local()
+        self._fresh: dict[tuple[Side, Slot], Entry] = {}
+        self._accrued: dict[tuple[Side, Slot, Code], ValueOnly] = {}
         super().__init__(path, material=material)
 
     side: Side
@@ -77,6 +81,18 @@ class PackedFile(StoredFile):
 
         :raises DamagedTableError: if its block does not decode.
         """
+        known = self._fresh.get((side, slot))
+        return self._decoded(side, slot) if known is None else known
+
+    def _decoded(self, side: Side, slot: Slot) -> Entry:
+        """Return what ``fresh`` does, and remember it."""
+        found = self._decode(side, slot)
+        if len(self._fresh) >= _REMEMBERED:
+            self._fresh.clear()
+        self._fresh[side, slot] = found
+        return found
+
+    def _decode(self, side: Side, slot: Slot) -> Entry:
         if side == self.side:
             code, depth = stored_fresh(self.coding, slot, self._room)
             if code == UNSTORED:
@@ -96,6 +112,16 @@ class PackedFile(StoredFile):
 
         A must have been folded in, must differ from g(P), and its rank must not exceed that of W.
         """
+        known = self._accrued.get((side, slot, code))
+        if known is not None:
+            return known
+        found = self._decode_accrued(side, slot, code)
+        if len(self._accrued) >= _REMEMBERED:
+            self._accrued.clear()
+        self._accrued[side, slot, code] = found
+        return found
+
+    def _decode_accrued(self, side: Side, slot: Slot, code: Code) -> ValueOnly:
         if side == self.side:
             value = stored_accrued(self.coding, slot, code, self._room)
             if value == FRESH:

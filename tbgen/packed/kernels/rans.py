@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.accelerate import inlined
+from tbgen.packed.crc import CRC_OF_BYTE
 from tbgen.retro.kernels.bits import Codes, Ints
 
 TOTAL_BITS = 12
@@ -91,8 +92,5 @@ def checksum(data: Codes, start: int, stop: int) -> int:
     """CRC-16 (polynomial 0x1021, from 0xFFFF): no change within two neighbouring bytes escapes it."""
     crc = 0xFFFF
     for at in range(start, stop):
-        crc ^= int(data[at]) << 8
-        for _ in range(8):
-            crc = (crc << 1) ^ 0x1021 if crc & 0x8000 else crc << 1
-        crc &= 0xFFFF
+        crc = (crc << 8 & 0xFF00) ^ CRC_OF_BYTE[crc >> 8 ^ int(data[at])]
     return crc

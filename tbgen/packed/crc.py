@@ -1,0 +1,17 @@
+"""CRC-16 with the polynomial 0x1021, byte by byte."""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def _of_byte(byte: int) -> int:
+    crc = byte << 8
+    for _ in range(8):
+        crc = crc << 1 ^ 0x1021 if crc & 0x8000 else crc << 1
+    return crc & 0xFFFF
+
+
+CRC_OF_BYTE: Final[NDArray[np.int64]] = np.array([_of_byte(byte) for byte in range(256)], np.int64)
+"""int64 (256,): the checksum of each byte, begun with 0."""
