@@ -14,15 +14,12 @@ from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import BYTES_PER_SLOT
 from tbgen.index.zeroing import en_passant_configs, is_wide, most_promoted_slots
 from tbgen.material import Material
-from tbgen.store.sources import KEPT
+from tbgen.store.sources import KEPT, SMALL
 from tbgen.variant import Variant
 
 _MIB: Final = 1 << 20
-_BASE_MEMORY: Final = 512 * _MIB
-"""The interpreter, numba and its compiler."""
-
-_HELD_ALWAYS: Final = _BASE_MEMORY + KEPT
-"""What a process that builds may hold between two tables."""
+_BASE_MEMORY: Final = 216 * _MIB
+"""The interpreter, numba and compiled kernels; in the process that compiles them, it may be 0.7 GiB."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +31,10 @@ class Estimate:
     """Wall time, kernels compiled."""
     memory: int
     """Peak memory in bytes of a process that holds nothing else."""
+    shared: int
+    """Of these, what tables at work at once share: interpreter and kernels, and small sub-tables."""
+    kept: int
+    """Bytes of the finished table that the process keeps for those that rest on it."""
     disk: int
     """Size of the file in bytes."""
     threads: int
@@ -41,7 +42,7 @@ class Estimate:
 
     def beside(self, held: int) -> int:
         """Return the peak in bytes of a process that already holds some, of which nothing is used again."""
-        return self.memory + max(0, held - _HELD_ALWAYS)
+        return self.memory + max(0, held - self.shared)
 
 
 @cache
@@ -57,12 +58,22 @@ def estimate(
     slots, pawns = 2 * layout.size, min(material.pawns, 2)
     seconds = 0.02 + slots * 1e-9 * kind.nanoseconds[pawns] * 2 / min(threads, 2)
     disk = 30_000 + int(slots * _bytes_per_slot(material, kind, storage) / layout.orders)
-    return Estimate(material, seconds, _memory(layout, kind, threads), disk, threads)
+    shared = shared_memory(material)
+    own = pool_memory(layout) + slots_at_work(layout, threads) * kind.workspace
+    own += _accrued_memory(layout, kind, storage)
+    return Estimate(material, seconds, shared + own, shared, _kept(material), disk, threads)
 
 
-def together(needs: Iterable[Estimate]) -> int:
-    """Return the peak in bytes of a process that works on some tables at once."""
-    return _HELD_ALWAYS + sum(table.memory - _HELD_ALWAYS for table in needs)
+def together(needs: Iterable[Estimate], kept: int = 0) -> int:
+    """Return the peak in bytes of a process that works on some tables at once.
+
+    :param kept: bytes of tables that it has finished before and keeps, as far as it keeps any.
+    """
+    own = small = 0
+    for table in needs:
+        own += table.memory - table.shared
+        small += table.shared - _BASE_MEMORY
+    return _BASE_MEMORY + min(max(small, kept), KEPT) + own
 
 
 def _bytes_per_slot(material: Material, kind: "_Kind", storage: AccruedStorage) -> float:
@@ -76,15 +87,34 @@ def _bytes_per_slot(material: Material, kind: "_Kind", storage: AccruedStorage) 
     )
 
 
-def _memory(layout: Layout, kind: "_Kind", threads: int) -> int:
-    """Return the peak of memory in bytes: the pool, the room to solve phases in, the runs."""
+def shared_memory(material: Material) -> int:
+    """Return the bytes of what tables that are built by one process share (:class:`Sources`)."""
+    return _BASE_MEMORY + min(KEPT, sum(map(_kept, material.successors())))
+
+
+def _kept(material: Material) -> int:
+    size = 2 * layout_of(material).size * BYTES_PER_SLOT
+    return size if size <= SMALL else 0
+
+
+def pool_memory(layout: Layout) -> int:
+    """Return the bytes of the pool, which has the table and what its moves lead to."""
     rights = len(en_passant_configs(layout)) * layout.phase_size
     smaller = [m for m in layout.material.successors() if m.men < layout.material.men]
     around = sum(2 * layout_of(m).size for m in smaller) + most_promoted_slots(layout)
-    pool = BYTES_PER_SLOT * (2 * layout.size + rights + around)
-    at_once = 1 if is_wide(layout) else min(threads, len(layout.placements))
-    runs = int(layout.size * kind.runs)
-    return _HELD_ALWAYS + pool + at_once * layout.phase_size * kind.workspace + runs * _BYTES_PER_RUN
+    return BYTES_PER_SLOT * (2 * layout.size + rights + around)
+
+
+def slots_at_work(layout: Layout, threads: int) -> int:
+    """Return how many slots, of one side to move, the phases have that are solved at one time."""
+    return layout.phase_size * (1 if is_wide(layout) else min(threads, len(layout.placements)))
+
+
+def _accrued_memory(layout: Layout, kind: "_Kind", storage: AccruedStorage) -> int:
+    """Return the bytes of the runs of accrued scores while they are put in order."""
+    most = storage.max_runs(layout.material)
+    room = layout.size * kind.accrued[min(layout.material.pawns, 2)]
+    return room if most is None else min(room, most * _BYTES_PER_RUN)
 
 
 _BYTES_PER_RUN: Final = 8
@@ -102,31 +132,31 @@ class _Kind:
     """The same of tables of five men, which leave accrued scores out where there are many."""
     bytes_left_out: tuple[float, float, float]
     """The same without accrued scores."""
-    runs: float
-    """Most runs of accrued scores per slot of a side, before a table of five men goes without them."""
     workspace: int
-    """Bytes that solving takes per slot (of one side to move) of every phase at work."""
+    """Bytes of memory that solving takes per slot (of one side to move) of every phase at work."""
+    accrued: tuple[int, int, int]
+    """Bytes of memory that runs of accrued scores take per slot of a side, if the table stores them."""
 
 
 def _whole_game(
     nanoseconds: tuple[float, float, float], size: tuple[float, float, float], workspace: int
 ) -> _Kind:
     """The same in whole-game mobility, where tables have no accrued scores and are solved without layers."""
-    return _Kind(nanoseconds, size, size, size, 0, workspace)
+    return _Kind(nanoseconds, size, size, size, workspace, (0, 0, 0))
 
 
 _KINDS: Final = {
     Variant.R_MOBILITY: (
-        _Kind((42, 54, 110), (0.22, 0.35, 0.33), (0.2, 0.24, 0.3), (0.19, 0.31, 0.30), 0.2, 40),
-        _Kind((85, 90, 130), (0.36, 0.44, 0.5), (0.35, 0.45, 0.5), (0.32, 0.38, 0.45), 0.3, 54),
-        _Kind((130, 120, 140), (0.36, 0.46, 0.6), (0.42, 0.5, 0.55), (0.32, 0.38, 0.45), 0.5, 54),
-        _Kind((240, 215, 160), (0.85, 1.25, 0.92), (0.55, 0.6, 0.6), (0.44, 0.51, 0.51), 0.5, 54),
+        _Kind((42, 54, 110), (0.22, 0.35, 0.33), (0.2, 0.24, 0.3), (0.19, 0.31, 0.30), 19, (1, 1, 1)),
+        _Kind((85, 90, 130), (0.36, 0.44, 0.5), (0.35, 0.45, 0.5), (0.32, 0.38, 0.45), 20, (2, 2, 4)),
+        _Kind((130, 120, 140), (0.36, 0.46, 0.6), (0.42, 0.5, 0.55), (0.32, 0.38, 0.45), 20, (2, 2, 8)),
+        _Kind((240, 215, 160), (0.85, 1.25, 0.92), (0.55, 0.6, 0.6), (0.44, 0.51, 0.51), 22, (14, 45, 18)),
     ),
     Variant.WHOLE_GAME: (
-        _whole_game((29, 47, 95), (0.2, 0.3, 0.3), 22),
-        _whole_game((68, 85, 115), (0.28, 0.38, 0.45), 30),
-        _whole_game((95, 88, 110), (0.33, 0.38, 0.45), 30),
-        _whole_game((100, 100, 106), (0.43, 0.52, 0.51), 30),
+        _whole_game((29, 47, 95), (0.2, 0.3, 0.3), 14),
+        _whole_game((68, 85, 115), (0.28, 0.38, 0.45), 18),
+        _whole_game((95, 88, 110), (0.33, 0.38, 0.45), 18),
+        _whole_game((100, 100, 106), (0.43, 0.52, 0.51), 18),
     ),
 }
 """By variant: a lone king, a decisive lead, a clear one, none."""

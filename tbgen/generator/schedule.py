@@ -44,12 +44,13 @@ class Schedule:
         and nothing would fit, the first table begins alone.
         """
         ready = [material for material in self.ready(finished) if material not in at_work]
+        kept = self._kept(finished)
         for at_once in range(min(limits.jobs, len(at_work) + len(ready)), len(at_work), -1):
             threads = max(1, limits.threads // at_once)
             needs = list(at_work.values())
             for material in ready:
                 need = self.estimate(material, threads)
-                if not needs or together([*needs, need]) <= limits.memory:
+                if not needs or together([*needs, need], kept) <= limits.memory:
                     needs.append(need)
                 if len(needs) == at_once:
                     return needs[len(at_work) :]
@@ -77,11 +78,15 @@ class Schedule:
             for need in self.to_begin(done, working, limits):
                 working[need.material] = need
                 heappush(ends, (now + need.seconds * pace, need.material))
-            memory, most = max(memory, together(working.values())), max(most, len(working))
+            memory = max(memory, together(working.values(), self._kept(done)))
+            most = max(most, len(working))
             now, material = heappop(ends)
             del working[material]
             done.add(material)
         return Outlook(now, memory, most)
+
+    def _kept(self, finished: Iterable[Material]) -> int:
+        return sum(self.estimate(material, 1).kept for material in finished)
 
     @cached_property
     def _needed(self) -> dict[Material, set[Material]]:

@@ -16,7 +16,7 @@ from tbgen.variant import Variant
 KEPT: Final = 256 << 20
 """Bytes of small tables that a build keeps in memory for those that rest on them."""
 
-_SMALL: Final = KEPT // 4
+SMALL: Final = KEPT // 4
 """Bytes up to which a table is small."""
 
 
@@ -55,7 +55,7 @@ class Sources:
             if material in self._files:
                 return self._files[material]
             file = self.open(material)
-            if 2 * file.info.size * BYTES_PER_SLOT > _SMALL:
+            if 2 * file.info.size * BYTES_PER_SLOT > SMALL:
                 self._files[material] = file
                 return file
             with file:
@@ -70,7 +70,7 @@ class Sources:
 
     def put(self, table: Table) -> None:
         """Keep a table that has just been built, if it is small."""
-        if 2 * table.layout.size * BYTES_PER_SLOT <= _SMALL:
+        if 2 * table.layout.size * BYTES_PER_SLOT <= SMALL:
             with self._lock:
                 self._keep(table.material, ArraySource(table.value, table.depth))
 

@@ -260,22 +260,18 @@ def test_the_command(three_men: Path, tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_the_estimate_knows_how_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["build", "--men", "3", "--estimate", "--threads", "4", "--dir", str(tmp_path)]
-    text = {n: logged_answer(capsys, *words, "--jobs", n).splitlines()[-1] for n in ("1", "2", "auto")}
-    assert text["1"].startswith("6 tables to build: about ")
-    assert text["2"].startswith("6 tables to build, up to 2 at once: about ")
-    assert text["auto"].startswith("6 tables to build, up to 4 at once: about ")
-    one, two = (json.loads(logged_answer(capsys, *words, "--jobs", jobs, "--json")) for jobs in ("1", "2"))
-    assert (one["jobs"], two["jobs"]) == (1, 2)
-    assert one["memory"] == max(table["memory"] for table in one["tables"]) < two["memory"]
-    assert one["disk"] == two["disk"]
-    narrow = json.loads(
-        logged_answer(
-            capsys, *words, "--jobs", "4", "--json", "--memory", str(one["memory"] // 1024 + 1) + "K"
-        )
-    )
-    assert narrow["jobs"] == 1
-    assert narrow["seconds"] == one["seconds"]
+    words = ["build", "--men", "4", "--estimate", "--threads", "4", "--dir", str(tmp_path), "--jobs"]
+    text = {n: logged_answer(capsys, *words, n).splitlines()[-1] for n in ("1", "2", "auto")}
+    assert text["1"].startswith("36 tables to build: about ")
+    assert text["2"].startswith("36 tables to build, up to 2 at once: about ")
+    assert text["auto"].startswith("36 tables to build, up to 4 at once: about ")
+    one, two, four = (json.loads(logged_answer(capsys, *words, n, "--json")) for n in ("1", "2", "4"))
+    assert (one["jobs"], two["jobs"], four["jobs"]) == (1, 2, 4)
+    assert max(table["memory"] for table in one["tables"]) < one["memory"] < two["memory"] < four["memory"]
+    assert one["disk"] == two["disk"] == four["disk"]
+    cap = f"{two['memory'] // 1024}K"
+    narrow = json.loads(logged_answer(capsys, *words, "4", "--json", "--memory", cap))
+    assert narrow["memory"] <= two["memory"]
 
 
 def test_bad_input(capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,6 +63,7 @@ def test_the_estimate_bounds_the_peak(before: str, variant: str, tmp_path: Path)
     assert len(found) > 6
     for name, peak, need in found:
         assert 100 << 20 < peak <= need, name
+        assert before == "used" or need < 1.3 * peak, name
 
 
 def test_what_is_not_given_back_would_break_the_bound(tmp_path: Path) -> None:

@@ -52,14 +52,14 @@ def test_a_cap_on_memory(
 ) -> None:
     monkeypatch.setattr(memory, "held", lambda: 0)
     words = ["build", "KBNvK", "--dir", str(tmp_path), "--memory"]
-    assert main([*words, "512M"]) == 1
+    assert main([*words, "128M"]) == 1
     sentence = capsys.readouterr().err
     assert sentence.startswith("tbgen: KvK needs about ")
     assert sentence.endswith(
-        " MiB of memory and --memory allows 512 MiB, and 3 more of the tables to build exceed it: "
+        " MiB of memory and --memory allows 128 MiB, and 3 more of the tables to build exceed it: "
         "allow more, build with fewer --threads, or on a larger machine\n"
     )
-    assert main([*words, "512M", "--estimate"]) == 1
+    assert main([*words, "128M", "--estimate"]) == 1
     output = capsys.readouterr()
     assert "4 tables to build" in output.out
     assert output.err == sentence

@@ -7,6 +7,7 @@ import pytest
 from tbgen.generator.estimate import Estimate, estimate, together
 from tbgen.generator.schedule import Limits, Schedule
 from tbgen.material import Material, all_materials
+from tbgen.store.sources import KEPT
 from tbgen.variant import Variant
 
 BASE = together([])
@@ -19,7 +20,7 @@ def paper(seconds: dict[str, float], memory: dict[str, int]) -> Schedule:
 
     def needs(material: Material, threads: int) -> Estimate:
         own = memory.get(material.name, 10)
-        return Estimate(material, seconds.get(material.name, 1.0) / threads, BASE + own, 0, threads)
+        return Estimate(material, seconds.get(material.name, 1.0) / threads, BASE + own, BASE, 0, 0, threads)
 
     return Schedule(all_materials(3), needs)
 
@@ -63,6 +64,19 @@ def test_memory() -> None:
     ]
     assert schedule.to_begin([KVK], at_work, Limits(1, 2, 1 << 40)) == []
     assert begun(schedule, [KVK], Limits(4, 4, BASE + 5)) == [("KQvK", 4)]
+
+
+def test_finished_tables_that_are_kept() -> None:
+    """Those with few men stay in memory for those that rest on them, up to a bound."""
+    schedule = Schedule(all_materials(4), lambda m, threads: estimate(m, Variant.R_MOBILITY, threads))
+    limits = Limits(1, 1, 1 << 40)
+    largest = max(schedule.estimate(material, 1).memory for material in all_materials(4))
+    assert largest < schedule.outlook(limits).memory <= largest + KEPT
+    lone = schedule.estimate(KPVK, 1)
+    assert together([lone]) == lone.memory
+    assert together([lone], 100 << 20) == lone.memory - lone.shared + BASE + (100 << 20)
+    assert together([lone], 1 << 40) == lone.memory - lone.shared + BASE + KEPT
+    assert estimate(Material.parse("KQRvKR"), Variant.R_MOBILITY).kept == 0
 
 
 def test_the_outlook() -> None:

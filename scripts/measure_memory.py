@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Build tables one by one, each in a process of its own, and compare the memory they take with the estimate.
+
+    scripts/measure_memory.py data KBvKN KQRvKR
+    scripts/measure_memory.py data KQRvKR --threads 1 --rules wg --accrued all
+
+DIR must hold the sub-tables, and stays as it is: a table is made in a folder of its own, which is removed.
+Further options are passed on to `tbgen build`.
+
+Prints a line per table: the estimate, the peak of the process, how many times the estimate that is, and what
+is left of the peak for each slot of the phases at work when the pool and what any build holds are taken off:
+`workspace` and `accrued` in tbgen/generator/estimate.py say that. Exit code 0 if all estimates are near the
+peak, else 1.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from tbgen.errors import TbgenError
+from tbgen.generator.estimate import pool_memory, shared_memory, slots_at_work
+from tbgen.index.layout import layout_of
+from tbgen.material import Material
+from tbgen.store.format import SUFFIX
+
+WITHIN: Final = 0.15
+"""How far an estimate may be off, of the peak."""
+
+MIB: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a build of one table has taken."""
+
+    material: Material
+    estimated: int
+    """Bytes."""
+    peak: int
+    """Bytes that the process has held at most."""
+    at_work: int
+    """Slots of the phases at work at one time."""
+
+    @property
+    def ratio(self) -> float:
+        """The peak as a multiple of the estimate."""
+        return self.peak / self.estimated
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the estimate is near the peak."""
+        return abs(self.estimated - self.peak) <= WITHIN * self.peak
+
+    @property
+    def rest(self) -> float:
+        """Bytes per slot at work beyond what any build holds and the pool."""
+        expected = shared_memory(self.material) + pool_memory(layout_of(self.material))
+        return (self.peak - expected) / self.at_work
+
+    def __str__(self) -> str:
+        return (
+            f"{self.material.name:8} {self.estimated / MIB:10,.0f} MiB {self.peak / MIB:10,.0f} MiB "
+            f"{self.ratio:7.2f} {self.rest:10.1f}"
+        )
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure what the arguments ask for; return the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    parser.add_argument("directory", type=Path, metavar="DIR", help="the sub-tables")
+    parser.add_argument("materials", nargs="+", metavar="MATERIAL")
+    parser.add_argument("--threads", type=int, default=2, metavar="N", help="threads (default: 2)")
+    given, options = parser.parse_known_args(arguments)
+    try:
+        return run(given.directory, given.materials, given.threads, options)
+    except TbgenError as error:
+        print(f"measure_memory: {error}", file=sys.stderr)
+        return error.exit_code
+
+
+def run(directory: Path, names: Sequence[str], threads: int, options: Sequence[str] = ()) -> int:
+    """Measure tables and print what was found; return 0 if all estimates are good, else 1."""
+    print(f"{'material':8} {'estimate':>14} {'peak':>14} {'ratio':>7} {'bytes/slot':>10}")
+    good = True
+    for measured in measurements(directory, names, threads, options):
+        print(measured, flush=True)
+        good &= measured.is_good
+    return 0 if good else 1
+
+
+def measurements(
+    directory: Path, names: Sequence[str], threads: int, options: Sequence[str] = ()
+) -> Iterator[Measured]:
+    """Build the tables of some materials, each in a process and a folder of its own.
+
+    :raises TbgenError: if a build fails.
+    """
+    for material in map(Material.parse, names):
+        with tempfile.TemporaryDirectory(prefix="tbgen-memory-") as folder:
+            for path in directory.resolve().glob(f"*{SUFFIX}"):
+                if path.name.split(".")[0] != material.name:
+                    Path(folder, path.name).symlink_to(path)
+            words = [material.name, "--dir", folder, "--threads", str(threads), "--json", *options]
+            (foreseen,) = answer(words, "--estimate")["tables"]
+            (built,) = answer(words)["built"]
+        at_work = slots_at_work(layout_of(material), threads)
+        yield Measured(material, foreseen["memory"], built["peak_memory"], at_work)
+
+
+def answer(words: Sequence[str], *more: str) -> dict[str, Any]:
+    """Return the document that ``tbgen build`` prints.
+
+    :raises TbgenError: with what it says if it fails, or if sub-tables are missing.
+    """
+    command = [sys.executable, "-m", "tbgen", "build", *words, *more]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise TbgenError(done.stderr.splitlines()[-1].removeprefix("tbgen: "))
+    document: dict[str, Any] = json.loads(done.stdout)
+    if len(document.get("tables", ())) > 1:
+        missing = ", ".join(table["material"] for table in document["tables"][:-1])
+        raise TbgenError(f"sub-tables of {words[0]} are missing, build them first: {missing}")
+    return document
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,61 @@
+"""The script that compares the memory which builds take with what was estimated."""
+
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tbgen.errors import TbgenError
+from tbgen.generator import AccruedStorage, estimate
+from tbgen.material import Material
+from tbgen.store.format import table_path
+from tbgen.variant import Variant
+from tests.support.script_modules import load_script
+
+measure_memory = load_script("measure_memory")
+
+pytestmark = [
+    pytest.mark.usefixtures("compiled"),
+    pytest.mark.skipif(sys.platform != "linux", reason="the peak of a table is known on Linux alone"),
+]
+
+MIB = 1 << 20
+
+
+def test_estimates_are_compared_with_peaks(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(own.iterdir())
+    code = measure_memory.main([str(own), "KBvK", "KBvKN", "--threads", "1", "--accrued", "none"])
+    title, *lines = capsys.readouterr().out.splitlines()
+    assert title.split() == ["material", "estimate", "peak", "ratio", "bytes/slot"]
+    assert [line.split()[0] for line in lines] == ["KBvK", "KBvKN"]
+    for line in lines:
+        name, estimated, _, peak, _, ratio, _ = line.replace(",", "").split()
+        need = estimate(Material.parse(name), Variant.R_MOBILITY, 1, AccruedStorage.NONE)
+        assert int(estimated) == round(need.memory / MIB)
+        assert float(ratio) == pytest.approx(int(peak) / int(estimated), abs=0.01)
+        assert int(peak) > 50
+    assert code in (0, 1)
+    assert sorted(own.iterdir()) == before
+
+
+def test_an_estimate_may_be_off_by_15_per_cent() -> None:
+    measured = measure_memory.Measured(Material.parse("KBvK"), 1150 * MIB, 1000 * MIB, 1 << 18)
+    assert measured.is_good
+    assert replace(measured, estimated=850 * MIB).is_good
+    assert not replace(measured, estimated=1151 * MIB).is_good
+    assert not replace(measured, estimated=849 * MIB).is_good
+    assert measured.ratio == pytest.approx(0.87, abs=0.001)
+    assert replace(measured, peak=1001 * MIB).rest - measured.rest == 4
+
+
+def test_what_cannot_be_built(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is said as the command says it; sub-tables that are missing are not built on the way."""
+    shutil.copy(table_path(own, "KBvK", Variant.R_MOBILITY), own / "KBvKN.r.h5")
+    assert measure_memory.main([str(own), "KQvKR", "--memory", "1M"]) == 1
+    assert "KQvKR needs about" in capsys.readouterr().err
+    table_path(own, "KRvK", Variant.R_MOBILITY).unlink()
+    with pytest.raises(TbgenError, match="sub-tables of KQvKR are missing, build them first: KRvK"):
+        measure_memory.run(own, ["KQvKR"], 1)
+    assert measure_memory.main([str(own), "KXvK"]) == 2
