@@ -201,10 +201,10 @@ _TABLE_ATTRIBUTES: Final = (
     Attribute(
         "accrued",
         Kind.INTEGER,
-        "1 if V(P, A) and D(P, A) are stored, 0 if they were left out, as always for `wg`",
+        "1 if values of accrued scores are stored, 0 if they were left out, as always for `wg`",
         fact=True,
     ),
-    Attribute("runs", Kind.INTEGER, "length of the `accrued` lists", fact=True),
+    Attribute("runs", Kind.INTEGER, "length of the lists of accrued scores and their values", fact=True),
     Attribute("max_depth", Kind.INTEGER, "greatest depth in the file, in plies", fact=True),
     Attribute("tbgen_version", Kind.TEXT, "what it was built by"),
     Attribute("build_seconds", Kind.REAL, "seconds from its sub-tables to its values, by the clock"),
@@ -281,7 +281,7 @@ PACKED: Final = Schema(
     (
         *_HEAD,
         *_TABLE_ATTRIBUTES,
-        Attribute("stored_side", Kind.INTEGER, "side to move that is stored: 0 White, 1 Black"),
+        Attribute("stored_side", Kind.INTEGER, "side to move that is stored, 0 White or 1 Black"),
         Attribute("stored", Kind.TEXT, "a line as in the manifest for every dataset of the file"),
         *_TAIL,
     ),

@@ -57,7 +57,8 @@ def set_attribute(name: str, value: object) -> Callable[[h5py.File], None]:
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        (set_attribute("format_version", 3), "format version 3 and this tbgen reads version 2"),
+        (set_attribute("format_version", 4), "format version 4 and this tbgen reads version 3"),
+        (set_attribute("format_version", 2), "its format version 2 is that of an older tbgen"),
         (set_attribute("format_version", 1), "its format version 1 is that of an older tbgen"),
         (set_attribute("format_version", 1.5), "damaged"),
         (set_attribute("complete", 0), "interrupted"),

@@ -1,7 +1,8 @@
 """What the schema says is what files hold, what readers give back, and what docs/format.md tells."""
 
+import itertools
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import h5py
@@ -13,7 +14,7 @@ from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
 from tbgen.store.layer import layer_path, write_layer
 from tbgen.store.reader import TableFile
-from tbgen.store.schema import LAYER, TABLE, DatasetSchema, Schema
+from tbgen.store.schema import CONTENT, LAYER, PACKED, TABLE, DatasetSchema, Schema
 from tbgen.variant import Variant
 from tests.support.paths import ROOT
 
@@ -27,8 +28,8 @@ def table_of_attributes(schema: Schema) -> str:
     )
 
 
-def table_of_datasets(schema: Schema) -> str:
-    rows = ((f"`{one.name}`", type_of(one), shape_of(one), one.meaning) for one in schema.datasets)
+def table_of_datasets(datasets: Iterable[DatasetSchema]) -> str:
+    rows = ((f"`{one.name}`", type_of(one), shape_of(one), one.meaning) for one in datasets)
     return markdown(("dataset", "type", "shape", "meaning"), rows)
 
 
@@ -50,12 +51,24 @@ def markdown(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     )
 
 
-@pytest.mark.parametrize("schema", [TABLE, LAYER], ids=lambda schema: schema.format)
-def test_the_document_has_the_tables_of_the_schema(schema: Schema) -> None:
+def packed_attributes() -> Schema:
+    """What the attributes of a packed table have that those of a plain one have not, and what it is."""
+    more = [one for one in PACKED.attributes if one not in TABLE.attributes]
+    return replace(PACKED, attributes=(PACKED.attributes[0], *more))
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        *(table_of_attributes(schema) for schema in (TABLE, packed_attributes(), LAYER)),
+        *(table_of_datasets(datasets) for datasets in (TABLE.datasets, PACKED.datasets, CONTENT)),
+        table_of_datasets(LAYER.datasets),
+    ],
+    ids=itertools.count(),
+)
+def test_the_document_has_the_tables_of_the_schema(table: str) -> None:
     """Where it has not, what it should have is what this prints."""
-    document = DOCUMENT.read_text()
-    for table in (table_of_attributes(schema), table_of_datasets(schema)):
-        assert table in document, table
+    assert table in DOCUMENT.read_text(), table
 
 
 def holds(path: Path, schema: Schema) -> None:
@@ -75,7 +88,7 @@ def holds(path: Path, schema: Schema) -> None:
             assert len(file[one.name].shape) == len(one.shape)
             assert file[one.name].name == f"/{one.name}"
         lines = bytes(file.attrs["manifest"]).decode().splitlines()
-    begins = [f"{schema.format} {schema.version}".split()[0], *schema.facts]
+    begins = [schema.headline.split()[0], *schema.facts]
     begins += [one.name for one in schema.datasets]
     assert [line.split(" ")[0] for line in lines] == begins
 
@@ -96,5 +109,5 @@ def test_layers_hold_what_the_schema_says(path: Path) -> None:
 
 def test_what_is_known_of_a_table_are_its_attributes() -> None:
     named = {"variant": "rules", "stores_accrued": "accrued"}
-    known = {named.get(field.name, field.name) for field in fields(TableInfo)} - {"path", "bytes"}
+    known = {named.get(field.name, field.name) for field in fields(TableInfo)} - {"path", "bytes", "packed"}
     assert known == {one.name for one in TABLE.attributes} - {"format", "complete"}

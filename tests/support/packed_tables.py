@@ -1,0 +1,52 @@
+"""Packed tables of small materials, made from plain tables of what they rest on."""
+
+from pathlib import Path
+
+from tbgen.index.layout import layout_of
+from tbgen.index.table import AccruedForm, Table
+from tbgen.material import Material
+from tbgen.packed.pack import NeedFinder
+from tbgen.packed.writer import write_packed
+from tbgen.retro.solver import solve
+from tbgen.store.format import table_path
+from tbgen.store.reader import TableFile
+from tbgen.variant import Variant
+from tests.support.solved_tables import source_of
+
+
+def plain(tables: Path, name: str, variant: Variant = Variant.R_MOBILITY) -> Table:
+    """A table of a directory of plain ones."""
+    with TableFile(table_path(tables, name, variant)) as file:
+        return file.read()
+
+
+def pack(tables: Path, name: str, directory: Path, variant: Variant = Variant.R_MOBILITY) -> Path:
+    """Solve and pack a table whose sub-tables lie in a directory."""
+    material = Material.parse(name)
+    finder = NeedFinder(layout_of(material))
+    table = solve(
+        material,
+        {sub: source_of(plain(tables, sub.name, variant)) for sub in material.successors()},
+        variant,
+        accrued=AccruedForm.FUNCTIONS,
+        side=finder.side,
+        after_phase=finder,
+    )
+    path = table_path(directory, name, variant)
+    write_packed(table, finder.needed(), path, version="0.2.0", build_seconds=1.0, parameters={"threads": 2})
+    return path
+
+
+class PackedTables:
+    """Packed copies of the tables of a directory, each made when it is asked for first.
+
+    :param directory: where they lie; processes may share it, since a file is there as a whole or not at all.
+    """
+
+    def __init__(self, tables: Path, directory: Path) -> None:
+        self.plain, self.directory = tables, directory
+        directory.mkdir(exist_ok=True)
+
+    def __call__(self, name: str, variant: Variant = Variant.R_MOBILITY) -> Path:
+        path = table_path(self.directory, name, variant)
+        return path if path.exists() else pack(self.plain, name, self.directory, variant)
