@@ -16,6 +16,7 @@ from tbgen.store.format import table_path
 from tbgen.store.writer import write_table
 from tbgen.variant import Variant
 from tests.support.builds import Silent
+from tests.support.packed_tables import PackedTables
 from tests.support.reference_table import reference_table
 from tests.support.shared import PLACE
 
@@ -86,6 +87,17 @@ def whole_game_tables(tables: Path) -> Path:
     """The same directory with the 36 tables for whole-game mobility beside the others."""
     build(all_materials(4), tables, Silent(), threads=os.cpu_count() or 1, variant=Variant.WHOLE_GAME)
     return tables
+
+
+@pytest.fixture(scope="session")
+def packed(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> PackedTables:
+    """Packed copies of the tables, made when they are asked for; what they rest on stays plain.
+
+    Those for whole-game mobility want the fixture ``whole_game_tables`` too.
+    """
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    return PackedTables(tables, shared / "packed")
 
 
 @pytest.fixture(scope="session")

@@ -12,45 +12,21 @@ from tbgen.errors import TbgenError
 from tbgen.index.exits import BestExit
 from tbgen.index.layout import SIDES, Side, Slot, layout_of
 from tbgen.index.position import board_of, locate
-from tbgen.index.table import FRESH, AccruedForm, Table
+from tbgen.index.table import FRESH
 from tbgen.material import Material
 from tbgen.packed.file import PackedFile
-from tbgen.packed.pack import NeedFinder
 from tbgen.packed.unpack import unpack
-from tbgen.packed.writer import write_packed
 from tbgen.probe.exits import TableExits
 from tbgen.probe.values import Values
-from tbgen.retro.solver import solve
 from tbgen.score import NONE, Code
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.variant import Variant
 from tests.support.functions_of_runs import functions_of_runs
+from tests.support.packed_tables import PackedTables, pack, plain
 from tests.support.solved_tables import source_of
 
 R = Variant.R_MOBILITY
-
-
-def plain(tables: Path, name: str, variant: Variant = R) -> Table:
-    with TableFile(table_path(tables, name, variant)) as file:
-        return file.read()
-
-
-def packed(tables: Path, name: str, directory: Path, variant: Variant = R) -> Path:
-    """Solve and pack a table whose sub-tables lie in a directory."""
-    material = Material.parse(name)
-    finder = NeedFinder(layout_of(material))
-    table = solve(
-        material,
-        {sub: source_of(plain(tables, sub.name, variant)) for sub in material.successors()},
-        variant,
-        accrued=AccruedForm.FUNCTIONS,
-        side=finder.side,
-        after_phase=finder,
-    )
-    path = table_path(directory, name, variant)
-    write_packed(table, finder.needed(), path, version="0.2.0", build_seconds=1.0, parameters={"threads": 2})
-    return path
 
 
 def exits_of(values: Values, name: str) -> TableExits:
@@ -58,8 +34,8 @@ def exits_of(values: Values, name: str) -> TableExits:
 
 
 @pytest.mark.parametrize("name", ["KNvK", "KPvK", "KBvKN", "KNNvK", "KPvKP", "KRvKP", "KPPvK", "KQvKR"])
-def test_unpacked_it_is_the_plain_table(name: str, tables: Path, tmp_path: Path) -> None:
-    path, full = packed(tables, name, tmp_path), plain(tables, name)
+def test_unpacked_it_is_the_plain_table(name: str, tables: Path, packed: PackedTables) -> None:
+    path, full = packed(name), plain(tables, name)
     sources = {sub: source_of(plain(tables, sub.name)) for sub in Material.parse(name).successors()}
     with PackedFile(path, material=Material.parse(name)) as file:
         table, side = unpack(file, sources), file.side
@@ -76,9 +52,9 @@ def test_unpacked_it_is_the_plain_table(name: str, tables: Path, tmp_path: Path)
         assert np.array_equal(getattr(table.functions, field), getattr(expected, field)), field
 
 
-def test_whole_game_mobility(tables: Path, whole_game_tables: Path, tmp_path: Path) -> None:
+def test_whole_game_mobility(whole_game_tables: Path, packed: PackedTables) -> None:
     for name in ("KNvK", "KPvKP"):
-        path = packed(whole_game_tables, name, tmp_path, Variant.WHOLE_GAME)
+        path = packed(name, Variant.WHOLE_GAME)
         full = plain(whole_game_tables, name, Variant.WHOLE_GAME)
         subs = Material.parse(name).successors()
         sources = {sub: source_of(plain(whole_game_tables, sub.name, Variant.WHOLE_GAME)) for sub in subs}
@@ -99,9 +75,9 @@ def codes_of(file: TableFile, side: Side, slot: Slot, own: int) -> list[Code]:
 
 
 @pytest.mark.parametrize(("name", "every"), [("KNvK", 1), ("KBvKN", 400), ("KPvKP", 400), ("KRvKN", 400)])
-def test_every_state_of_single_positions(name: str, every: int, tables: Path, tmp_path: Path) -> None:
+def test_every_state_of_single_positions(name: str, every: int, tables: Path, packed: PackedTables) -> None:
     """All positions, or one of ``every`` in a row by chance, with all accrued scores."""
-    path, chance = packed(tables, name, tmp_path), random.Random(name)
+    path, chance = packed(name), random.Random(name)
     layout, states = layout_of(Material.parse(name)), 0
     values = Values([tables], variant=R, max_open=64, cache_bytes=1 << 24)
     with (
@@ -128,76 +104,19 @@ def test_every_state_of_single_positions(name: str, every: int, tables: Path, tm
     assert states > 1000
 
 
-def test_every_flipped_byte_is_noticed(tables: Path, tmp_path: Path) -> None:
-    """Where a byte says something, a flip makes the file refused at once or by its check."""
-    path, chance = packed(tables, "KNvK", tmp_path), random.Random(1)
-    content = path.read_bytes()
-    for at in chance.sample(range(len(content)), 400):
-        damaged = bytearray(content)
-        damaged[at] ^= 1 << chance.randrange(8)
-        path.write_bytes(damaged)
-        try:
-            with PackedFile(path) as file:
-                file.check()
-                assert said_by(file) == said_by_bytes(content, tmp_path), at  # HDF5 never reads that byte
-        except TbgenError:
-            pass
-
-
-def said_by(file: PackedFile) -> list[object]:
-    return [file.info.digest, file.info.parameters, file.info.build_seconds, file.info.tbgen_version]
-
-
-def said_by_bytes(content: bytes, directory: Path) -> list[object]:
-    other = directory / "other" / "KNvK.r.h5"
-    other.parent.mkdir(exist_ok=True)
-    if not other.exists():
-        other.write_bytes(content)
-    with PackedFile(other) as file:
-        return said_by(file)
-
-
-def test_a_flipped_byte_of_a_block_is_noticed_by_the_probe_that_meets_it(
-    tables: Path, tmp_path: Path
+def test_two_packings_are_the_same_file_but_for_times(
+    tables: Path, packed: PackedTables, tmp_path: Path
 ) -> None:
-    path = packed(tables, "KNvK", tmp_path)
-    with PackedFile(path) as file:
-        first = file.coding.value_stream.data[:40].tobytes()
-    content = path.read_bytes()
-    at = content.index(first)
-    damaged = bytearray(content)
-    damaged[at + 20] ^= 16
-    path.write_bytes(damaged)
-    values = Values([tables], variant=R, max_open=64, cache_bytes=1 << 24)
-    with (
-        TableFile(table_path(tables, "KNvK", R)) as full,
-        PackedFile(path, exits=exits_of(values, "KNvK")) as file,
-    ):
-        value, _ = full.read_fresh()
-        noticed = 0
-        for slot in np.flatnonzero(value[file.side] != NONE).tolist():
-            try:
-                file.fresh(file.side, Slot(slot))
-            except TbgenError:
-                noticed += 1
-        assert noticed
-    values.close()
-
-
-def test_two_packings_are_the_same_file_but_for_times(tables: Path, tmp_path: Path) -> None:
-    paths = []
-    for number in (1, 2):
-        (tmp_path / str(number)).mkdir()
-        paths.append(packed(tables, "KPvK", tmp_path / str(number)))
+    paths = [packed("KPvK"), pack(tables, "KPvK", tmp_path)]
     with PackedFile(paths[0]) as one, PackedFile(paths[1]) as other:
         assert one.info.digest == other.info.digest
         assert one.coding.value_stream.data.tobytes() == other.coding.value_stream.data.tobytes()
     assert os.path.getsize(paths[0]) == os.path.getsize(paths[1])
 
 
-def test_an_exit_is_asked_for_where_captures_decide(tables: Path, tmp_path: Path) -> None:
+def test_an_exit_is_asked_for_where_captures_decide(tables: Path, packed: PackedTables) -> None:
     """A packed table cannot answer without the tables that it rests on."""
-    path = packed(tables, "KQvKR", tmp_path)
+    path = packed("KQvKR")
     asked: list[Slot] = []
 
     def exits(side: Side, slot: Slot, ep_square: int = -1, *, captures_only: bool = False) -> BestExit:
@@ -213,7 +132,7 @@ def test_an_exit_is_asked_for_where_captures_decide(tables: Path, tmp_path: Path
         file.fresh(file.side, asked[0])
 
 
-def test_functions_say_fresh_and_nothing_else_of_it(tables: Path, tmp_path: Path) -> None:
-    with PackedFile(packed(tables, "KBvKN", tmp_path)) as file:
+def test_functions_say_fresh_and_nothing_else_of_it(packed: PackedTables) -> None:
+    with PackedFile(packed("KBvKN")) as file:
         assert FRESH in file.coding.entry_value
         assert int(file.coding.entry_start[-1]) == file.info.runs

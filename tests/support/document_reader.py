@@ -19,6 +19,12 @@ def swap_colours(men: Men) -> Men:
     return [(letter.swapcase(), square ^ 56) for letter, square in men]
 
 
+def name_of(men: Men) -> str:
+    """The material, White's men first."""
+    letters = sorted((letter for letter, _ in men), key=lambda letter: "KQRBNP".index(letter.upper()))
+    return "v".join(("".join(filter(str.isupper, letters)), "".join(filter(str.islower, letters)).upper()))
+
+
 def symmetries(men: Men, pawns: bool) -> list[Men]:
     """The position and its images: two with pawns, else eight."""
     found = []
@@ -68,11 +74,8 @@ def look_up(
     if rank(own) < 2:
         return own, 0
     name = bytes(file.attrs["material"]).decode()
-    order = "KQRBNP"
-    letters = sorted((letter for letter, _ in men), key=lambda letter: order.index(letter.upper()))
-    sides = ["".join(filter(str.isupper, letters)), "".join(filter(str.islower, letters)).upper()]
-    if "v".join(sides) != name:
-        assert "v".join(sides[::-1]) == name
+    if name_of(men) != name:
+        assert name_of(swap_colours(men)) == name
         swapped = None if accrued is None else 255 - accrued
         en_passant = None if ep_square is None else ep_square ^ 56
         value, depth = look_up(file, swap_colours(men), not white, 255 - own, swapped, en_passant)
