@@ -253,6 +253,7 @@ class _Solver:
             rank += 1
         self._check(workspace, rank)
         self._keep(phase, workspace, records, wide=True)
+        del events, records  # others need the room
         self.stages.add("accrued scores", clock)
         self._look(phase, workspace, 4 * self.width, self.threads.map)
         idle.put(workspace)
