@@ -107,10 +107,10 @@ def run(arguments: argparse.Namespace) -> int:
     memory: int | None = arguments.memory
     directory = default_directory() if arguments.dir is None else arguments.dir
     forced = materials if arguments.force else []
-    storage, variant = _storage(arguments), arguments.variant
+    storage, form, variant = _storage(arguments), Form(arguments.form), arguments.variant
     if arguments.estimate:
         todo = missing(materials, directory, variant, force=forced)
-        schedule = schedule_of(todo, variant, storage)
+        schedule = schedule_of(todo, variant, storage, form)
         estimates = [schedule.estimate(material, threads) for material in todo]
         _print_estimates(estimates, schedule.outlook(limits_of(jobs, threads, memory)), arguments.json)
         if memory is not None:
@@ -128,7 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
                 jobs=jobs,
                 threads=threads,
                 storage=storage,
-                form=Form(arguments.form),
+                form=form,
                 memory=memory,
                 variant=variant,
             )
@@ -141,6 +141,7 @@ def run(arguments: argparse.Namespace) -> int:
                 force=arguments.force,
                 threads=arguments.threads,
                 storage=storage,
+                form=form,
                 memory=memory,
                 variant=variant,
             )

@@ -10,6 +10,7 @@ from typing import Final
 
 from tbgen.errors import TbgenError
 from tbgen.generator.accrued_storage import AccruedStorage
+from tbgen.generator.form import Form
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import BYTES_PER_SLOT
 from tbgen.index.zeroing import en_passant_configs, is_wide, most_promoted_slots
@@ -51,9 +52,10 @@ def estimate(
     variant: Variant,
     threads: int = 2,
     storage: AccruedStorage = AccruedStorage.AUTO,
+    form: Form = Form.AUTO,
 ) -> Estimate:
-    """Estimate one table of a variant from its size and kind, and whether accrued scores are to be stored;
-    rates measured with ``tbgen build --json`` on two cores."""
+    """Estimate one table of a variant from its size and kind, its form, and whether accrued scores are to be
+    stored; rates measured with ``tbgen build --json`` on two cores."""
     layout, kind = layout_of(material), _kind(material, variant)
     slots, pawns = 2 * layout.size, min(material.pawns, 2)
     seconds = 0.02 + slots * 1e-9 * kind.nanoseconds[pawns] * 2 / min(threads, 2)

@@ -74,7 +74,7 @@ def build_table(
     :raises TbgenError: if there is too little memory, or something cannot be read or written.
     """
     compile_kernels(reporter, packed=form.packs(material))
-    make_room([estimate(material, variant, threads, storage)])
+    make_room([estimate(material, variant, threads, storage, form)])
     with sources_of(directory, variant, threads) as sources:
         return solve_and_write(
             material, directory, sources, reporter.progress, variant, threads, storage, form

@@ -76,7 +76,7 @@ def build(
             return []
         from tbgen.packed.sources import remove_copies
 
-        schedule = schedule_of(todo, variant, storage)
+        schedule = schedule_of(todo, variant, storage, form)
         needs = [schedule.estimate(material, threads) for material in todo]
         make_room(needs, memory)
         check_disk(needs, directory)
@@ -91,14 +91,15 @@ def build(
                 form=form,
                 todo=todo,
             )
-            built = _Run(schedule, directory, variant, reporter, task, jobs, threads, memory).run()
-        remove_copies(directory)
-        return built
+            try:
+                return _Run(schedule, directory, variant, reporter, task, jobs, threads, memory).run()
+            finally:
+                remove_copies(directory)
 
 
-def schedule_of(todo: list[Material], variant: Variant, storage: AccruedStorage) -> Schedule:
+def schedule_of(todo: list[Material], variant: Variant, storage: AccruedStorage, form: Form) -> Schedule:
     """Return the order in which to build what is missing, on one machine."""
-    return Schedule(todo, lambda material, threads: estimate(material, variant, threads, storage))
+    return Schedule(todo, lambda material, threads: estimate(material, variant, threads, storage, form))
 
 
 def limits_of(jobs: int, threads: int, memory: int | None) -> Limits:

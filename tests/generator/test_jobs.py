@@ -19,6 +19,7 @@ from tbgen.cli.main import main
 from tbgen.errors import TbgenError
 from tbgen.generator import Built, build, estimate, memory
 from tbgen.generator.estimate import together
+from tbgen.generator.form import Form
 from tbgen.generator.lock import LOCK_NAME
 from tbgen.material import Material, all_materials
 from tbgen.retro import solver
@@ -68,6 +69,14 @@ def digests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {table.info.material: table.info.digest for table in built}
 
 
+@pytest.fixture(scope="module")
+def packed_digests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The digests of packed tables of three men, built one after the other on one thread."""
+    directory = tmp_path_factory.mktemp("packed")
+    built = build(all_materials(3), directory, Diary(), variant=VARIANT, jobs=1, threads=1, form=Form.PACKED)
+    return {table.info.material: table.info.digest for table in built}
+
+
 def failing(name: str, error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the solver fail at one table."""
     solve = solver.solve
@@ -95,6 +104,27 @@ def test_any_number_of_jobs_and_threads_gives_the_same_tables(
         assert table.info.parameters["threads"] <= threads
         assert table.info.digest == digest(tmp_path, table.info.material) == digests[table.info.material]
     assert not list(tmp_path.glob("*.tmp-*"))
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_packed_tables_at_once(jobs: int, tmp_path: Path, packed_digests: dict[str, str]) -> None:
+    """The same bytes of content, and no plain copies when the build has ended."""
+    built = build(
+        all_materials(3), tmp_path, Diary(), variant=VARIANT, jobs=jobs, threads=3, form=Form.PACKED
+    )
+    assert {table.info.material: table.info.digest for table in built} == packed_digests
+    assert sorted(os.listdir(tmp_path)) == sorted([LOCK_NAME, *(f"{m}.r.h5" for m in all_materials(3))])
+
+
+def test_no_copies_are_left_by_a_build_that_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed_digests: dict[str, str]
+) -> None:
+    """KPvK rests on plain copies of the others; what is packed stays."""
+    failing("KPvK", TbgenError("something is wrong"), monkeypatch)
+    with pytest.raises(TbgenError, match="something is wrong"):
+        build(all_materials(3), tmp_path, Diary(), variant=VARIANT, jobs=2, form=Form.PACKED)
+    names = sorted({*packed_digests} - {"KPvK"})
+    assert sorted(os.listdir(tmp_path)) == sorted([LOCK_NAME, *(f"{name}.r.h5" for name in names)])
 
 
 def test_tables_are_at_work_together(empty: Path) -> None:

@@ -32,11 +32,13 @@ from tbgen.generator.cluster.workers import (
 )
 from tbgen.generator.course import Course
 from tbgen.generator.estimate import Estimate, check_disk, check_memory, estimate
+from tbgen.generator.form import Form
 from tbgen.generator.lock import build_lock
 from tbgen.generator.one_table import Built, Reporter
 from tbgen.generator.runner import missing, tidy
 from tbgen.generator.schedule import Limits, Schedule
 from tbgen.material import Material
+from tbgen.packed.sources import remove_copies
 from tbgen.variant import Variant
 
 _TICK: Final = 1.0
@@ -56,6 +58,7 @@ def build_on_cluster(
     force: bool = False,
     threads: int | None = None,
     storage: AccruedStorage = AccruedStorage.AUTO,
+    form: Form = Form.AUTO,
     memory: int | None = None,
     patience: float = 30.0,
 ) -> list[Built]:
@@ -66,6 +69,7 @@ def build_on_cluster(
     :param variant: what the tables and their sub-tables are for.
     :param threads: of each table; None for the worker's processors shared among the tables it does at once.
     :param storage: whether to store the values of accrued scores.
+    :param form: whether to write tables plain or packed.
     :param memory: bytes that a table may need; None for all that a worker offers.
     :param patience: seconds to wait for a worker, before the build and whenever none can go on with it.
     :raises TbgenError: if the cluster cannot do the build, or a table cannot be built; tables finished before
@@ -82,7 +86,9 @@ def build_on_cluster(
             return []
         with shared_probe(directory) as probe:
             share = survey(client, probe, patience)
-            needs = {material: estimate(material, variant, threads or share, storage) for material in todo}
+            needs = {
+                material: estimate(material, variant, threads or share, storage, form) for material in todo
+            }
             check_workers(connected_workers(client, scheduler), needs.values())
             if memory is not None:
                 check_memory(needs.values(), memory)
@@ -94,9 +100,13 @@ def build_on_cluster(
                 probe=str(probe),
                 threads=threads,
                 storage=storage.value,
+                form=form.value,
                 variant=variant,
             )
-            built = _Run(client, scheduler, directory, reporter, patience, needs, task).run()
+            try:
+                built = _Run(client, scheduler, directory, reporter, patience, needs, task).run()
+            finally:
+                remove_copies(directory)
         remove_leftovers(directory)  # of workers that died on the way
         return built
 

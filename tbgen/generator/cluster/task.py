@@ -13,6 +13,7 @@ from tbgen import __version__
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.files import temporary_path
 from tbgen.generator.accrued_storage import AccruedStorage
+from tbgen.generator.form import Form
 from tbgen.generator.memory import keep_memory_for
 from tbgen.generator.one_table import Built, build_table
 from tbgen.material import Material
@@ -58,10 +59,13 @@ def make_table(
     topic: str,
     threads: int | None,
     storage: str,
+    form: str,
     variant: Variant,
 ) -> Built:
-    """Build one table in the shared directory, as a task of Dask; ``threads`` None for this worker's share,
-    ``storage`` the value of an :class:`AccruedStorage`, ``variant`` that of the table and its sub-tables.
+    """Build one table in the shared directory, as a task of Dask; ``threads`` None for this worker's share.
+
+    ``storage`` and ``form`` are the values of an :class:`AccruedStorage` and of a :class:`Form`, ``variant``
+    is that of the table and its sub-tables.
 
     What happens on the way is told under ``topic``, in dictionaries of the kinds begin, note and progress.
 
@@ -79,7 +83,9 @@ def make_table(
             _await(directory_here, sub_table, variant)
         share = threads or _threads(get_worker())
         keep_memory_for([material], variant, share)
-        return build_table(material, directory_here, relay, variant, share, AccruedStorage(storage))
+        return build_table(
+            material, directory_here, relay, variant, share, AccruedStorage(storage), Form(form)
+        )
     except TbgenError:
         raise
     except MemoryError as error:

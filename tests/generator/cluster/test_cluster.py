@@ -26,6 +26,7 @@ from tbgen.generator.cluster.workers import Worker
 from tbgen.generator.lock import LOCK_NAME
 from tbgen.material import Material, all_materials
 from tbgen.store.format import table_path, tables_in
+from tbgen.store.stored_file import StoredFile
 from tbgen.variant import Variant
 from tests.support.builds import Diary, digest, logged
 from tests.support.cluster import KBVK, KBVKN, SUBS, copy_subs
@@ -191,6 +192,13 @@ def test_the_command(
     assert main([*words, "--json", "--force", "--accrued", "none"]) == 0
     (table,) = json.loads(capsys.readouterr().out)["built"]
     assert not table["accrued"]
+    assert main([*words, "--json", "--force", "--form", "packed"]) == 0
+    (packed,) = json.loads(capsys.readouterr().out)["built"]
+    with StoredFile(table_path(tmp_path, "KBvK", Variant.R_MOBILITY)) as file:
+        assert file.info.packed
+    assert packed["accrued"]
+    assert packed["positions"] == table["positions"]
+    assert not (tmp_path / ".unpacked").exists()
 
 
 def test_workers_keep_memory_for_large_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,6 +218,7 @@ def test_workers_keep_memory_for_large_tables(tmp_path: Path, monkeypatch: pytes
             topic="",
             threads=1,
             storage="auto",
+            form="auto",
             variant=Variant.R_MOBILITY,
         )
     assert done == ["KBvK", "kept", "KQQQvK"]
