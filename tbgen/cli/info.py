@@ -25,16 +25,17 @@ _DESCRIPTION = """\
 Without materials, list the tables of the directory and name those of up to four men that are missing; once
 there is one of five men, those of five men too, or count them while they are many. With materials, describe
 each and count its values: positions up to symmetry, per side to move. Depths are the longest of the table,
-those of accrued scores included where it stores them. Layers are what tbgen probe --depths has worked
+those of accrued scores included where it stores them: plain tables do, packed
+ones have the values of accrued scores alone. Layers are what tbgen probe --depths has worked
 out and kept beside them.
 
 Tables for whole-game mobility (--rules wg) are listed apart from those for r-mobility; a list ends with how
 many there are of the other kind.
 
 --manifest prints, for each table that is there or is named, what two people need to compare theirs: the
-digest of the fresh values (the same whether or not accrued scores are stored), whether accrued scores are
-stored, and the digest of everything; the last line has both digests of all lines. It repeats what the files
-say; tbgen verify checks it.
+digest of the fresh values (the same in both forms, whether or not accrued scores are stored), whether accrued
+scores are stored (values: without depths, as packed tables have them), and the digest of everything; the last
+line has both digests of all lines. It repeats what the files say; tbgen verify checks it.
 """
 _EPILOG = """\
 examples:
@@ -90,14 +91,17 @@ def _list(directory: Path, variant: Variant, entries: Sequence[Entry]) -> Iterat
     if found:
         yield ""
         yield (
-            f"{'material':10} {'positions':>14} {'depth':>9}  {'accrued':8} {'size':>10} {'built in':>10}  by"
+            f"{'material':10} {'positions':>14} {'depth':>9}  {'form':6} {'accrued':8} {'size':>10}"
+            f" {'built in':>10}  by"
         )
     for info, entry in found:
         beside = _layers_text(entry.layers, entry.layer_bytes)
         accrued = "stored" if info.stores_accrued else "left out" if variant.resets else "-"
+        if info.packed and info.stores_accrued:
+            accrued = "values"
         yield (
             f"{info.material:10} {sum(info.positions) + info.ep_positions:14,} {info.max_depth:3} plies"
-            f"  {accrued:8} {size_text(info.bytes):>10} {info.build_seconds:8.1f} s"
+            f"  {info.form:6} {accrued:8} {size_text(info.bytes):>10} {info.build_seconds:8.1f} s"
             f"  tbgen {info.tbgen_version}{beside and f', {beside}'}"
         )
     missing = " ".join(_missing([entry.material for entry in entries if entry.missing]))
@@ -131,18 +135,25 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
         en_passant = f", {info.ep_positions:,} en passant" if info.ep_positions else ""
         yield f"positions      {white:,} White to move, {black:,} Black to move{en_passant}"
         if info.variant.resets:
-            runs = f"{info.runs:,}" if info.stores_accrued else "left out, worked out on demand"
-            yield f"accrued runs   {runs}"
+            yield _accrued_line(info)
         if entry.layers:
             yield f"kept beside    {_layers_text(entry.layers, entry.layer_bytes)}"
-        included = ", accrued scores included" if info.stores_accrued else ""
+        included = ", accrued scores included" if info.stores_runs else ""
         yield f"longest depth  {counted(info.max_depth, 'ply', 'plies')}{included}"
         yield f"built          in {info.build_seconds:.1f} s by tbgen {info.tbgen_version}"
-        yield f"format         version {info.format_version}, rules {info.variant}"
+        yield f"format         version {info.format_version}, {info.form}, rules {info.variant}"
         yield f"digest         {info.digest}"
         yield f"{'value':>10} {'White to move':>16} {'Black to move':>16}"
         for score in sorted({*counts[0], *counts[1]}, reverse=True):
             yield f"{score!s:>10} {counts[0].get(score, 0):16,} {counts[1].get(score, 0):16,}"
+
+
+def _accrued_line(info: TableInfo) -> str:
+    if not info.stores_accrued:
+        return "accrued runs   left out, worked out on demand"
+    if info.packed:
+        return f"accrued steps  {info.runs:,}, without depths, which are worked out on demand"
+    return f"accrued runs   {info.runs:,}"
 
 
 def _document(directory: Path, variant: Variant, entries: Sequence[Entry]) -> dict[str, Any]:
@@ -168,6 +179,7 @@ def _table(info: TableInfo, entry: Entry) -> dict[str, Any]:
             "black": info.positions[1],
             "en_passant": info.ep_positions,
         },
+        "form": info.form,
         "accrued": info.stores_accrued,
         "runs": info.runs,
         "max_depth": info.max_depth,

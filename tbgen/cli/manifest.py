@@ -51,6 +51,7 @@ def _document(tables: list[TableDigests]) -> dict[str, Any]:
                 "rules": table.variant,
                 "fresh": table.info.manifest.fresh,
                 "accrued": table.info.stores_accrued,
+                "form": table.info.form,
                 "digest": table.info.digest,
             }
             for table in tables

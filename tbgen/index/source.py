@@ -41,3 +41,16 @@ class ArraySource:
     def nbytes(self) -> int:
         """Bytes of the arrays."""
         return self.value.nbytes + self.depth.nbytes
+
+
+@dataclass(frozen=True)
+class ArrayTable(ArraySource):
+    """A whole table in memory as a :class:`StoredTable`: en passant positions too, of shape (configurations,
+    phase size)."""
+
+    ep_value: NDArray[np.uint8]
+    ep_depth: NDArray[np.uint16]
+
+    def read_en_passant(self, row: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Copy one configuration; see :class:`StoredTable`."""
+        value[:], depth[:] = self.ep_value[row], self.ep_depth[row]

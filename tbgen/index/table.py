@@ -19,6 +19,9 @@ LAST_RUN: Final = 128
 """Added to the rank of a position's last run."""
 
 
+_COUNTED_AT_ONCE: Final = 1 << 20
+
+
 class AccruedForm(Enum):
     """What a table holds of the values V(P, A) of accrued scores."""
 
@@ -116,6 +119,12 @@ class Table:
         return white, black
 
     @property
+    def counts(self) -> NDArray[np.uint64]:
+        """Number of positions of every value: shape (2, 256), by side to move and code, 0 for ``NONE``; those
+        with an en passant right are not among them."""
+        return count_values(self.value)
+
+    @property
     def ep_positions(self) -> int:
         """Number of canonical positions with an en passant right."""
         return int(np.count_nonzero(self.ep_value != NONE))
@@ -139,7 +148,7 @@ class Table:
             "positions": self.positions,
             "ep_positions": self.ep_positions,
             "accrued": int(self.stores_accrued),
-            "runs": self.run_rank.size,
+            "runs": self.run_rank.size if self.functions is None else self.functions.accrued.size,
             "max_depth": self.max_depth,
         }
 
@@ -175,6 +184,17 @@ class Table:
         for array, shape in expected:
             if array.shape != shape:
                 raise ValueError(f"table {self.material}: array of shape {array.shape}, expected {shape}")
+
+
+def count_values(value: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Return how many times each code stands among some, shape (2, n), as shape (2, 256); 0 for ``NONE``."""
+    counts = np.zeros((2, 256), np.uint64)
+    for total, codes in zip(counts, value, strict=True):
+        for start in range(0, codes.size, _COUNTED_AT_ONCE):  # numpy widens what it counts to eight bytes
+            part = np.bincount(codes[start : start + _COUNTED_AT_ONCE], minlength=256)
+            total += part.astype(np.uint64)
+    counts[:, NONE] = 0
+    return counts
 
 
 def free_men(layout: Layout) -> str:

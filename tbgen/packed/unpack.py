@@ -1,6 +1,6 @@
 """Unpacking: the whole content of a packed table, as the solver had it in memory."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Final
@@ -44,10 +44,11 @@ def unpack(
     with Phases(layout, sources, side, threads) as phases:
         value, depth = phases.value, phases.depth
         phases.set_en_passant(ep_value, ep_depth)
-        _decode(file, value[side], depth[side], threads)
         done = 0
         for group in phase_groups(layout):
+            # What promotions reach lies where phases of later groups will be.
             phases.prepare(list(group))
+            _decode(file, group, value[side], depth[side], threads)
             for phase in group:
                 ply = phases.enter(phase)
                 if not all(phases.run(explain, ply, int(side))):
@@ -85,17 +86,21 @@ def unpack(
     return table
 
 
-def _decode(file: PackedFile, value: NDArray[np.uint8], depth: NDArray[np.uint16], threads: int) -> None:
-    """Decode the values of the stored side, flagged as the blocks say."""
-    coding = file.coding
-    value[:], depth[:] = NONE, 0
+def _decode(
+    file: PackedFile, group: Sequence[int], value: NDArray[np.uint8], depth: NDArray[np.uint16], threads: int
+) -> None:
+    """Decode the values of the stored side in neighbouring phases, flagged as the blocks say."""
+    coding, size = file.coding, file.info.phase_size
+    slots = slice(group[0] * size, (group[-1] + 1) * size)
+    value[slots], depth[slots] = NONE, 0
 
     def decode(part: tuple[int, int]) -> bool:
         return decode_blocks(
             coding.rows, coding.symbols, part, coding.values, coding.depths, coding.value_stream, value, depth
         )
 
-    _all(file, decode, threads)
+    blocks = file.blocks * size // file.info.size
+    _all(file, decode, threads, group[0] * blocks, (group[-1] + 1) * blocks)
 
 
 def _functions(file: PackedFile, threads: int) -> Functions:
@@ -107,13 +112,15 @@ def _functions(file: PackedFile, threads: int) -> Functions:
     def decode(part: tuple[int, int]) -> bool:
         return decode_function_blocks(coding.rows, coding.symbols, part, models, streams, number)
 
-    _all(file, decode, threads)
+    _all(file, decode, threads, 0, file.blocks)
     return file.functions(number)
 
 
-def _all(file: PackedFile, decode: Callable[[tuple[int, int]], bool], threads: int) -> None:
-    """Decode all blocks."""
-    edges = [*range(0, file.blocks, _AT_ONCE), file.blocks]
+def _all(
+    file: PackedFile, decode: Callable[[tuple[int, int]], bool], threads: int, first: int, end: int
+) -> None:
+    """Decode the blocks ``first`` to ``end`` - 1."""
+    edges = [*range(first, end, _AT_ONCE), end]
     with ThreadPoolExecutor(threads) as pool:
         if not all(pool.map(decode, list(pairwise(edges)))):
             raise file.damaged("it has flipped bits in a block")

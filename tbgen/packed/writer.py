@@ -3,6 +3,7 @@
 import contextlib
 import json
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tbgen.store import schema
 from tbgen.store.dataset import AnyArray, Dataset, datasets
 from tbgen.store.format import layers_beside
 from tbgen.store.info import TableInfo
+from tbgen.store.manifest import Manifest, manifest_of
 from tbgen.store.schema import DatasetSchema
 from tbgen.store.writer import write_datasets
 
@@ -41,11 +43,8 @@ def write_packed(
     """
     encoded = Encoder(table, needed, threads).encode()
     stored = _datasets(table, needed, encoded)
-    functions = table.functions
     attributes = {
         **table.facts(),
-        "accrued": int(functions is not None),
-        "runs": 0 if functions is None else functions.accrued.size,
         "stored_side": int(needed.side),
         "stored": "".join(f"{dataset.manifest_line()}\n" for dataset in stored),
         "tbgen_version": version,
@@ -94,6 +93,12 @@ def _sizes(table: Table) -> dict[str, int]:
     }
 
 
+def manifest_of_content(table: Table, threads: int = 2) -> Manifest:
+    """Return the manifest of a packed table with this content."""
+    with ThreadPoolExecutor(threads) as pool:
+        return manifest_of(schema.PACKED, table.facts(), pool.map(Dataset.manifest_line, _content(table)))
+
+
 def _content(table: Table) -> list[Dataset]:
     """What the manifest describes."""
     functions = table.functions
@@ -112,6 +117,7 @@ def _datasets(table: Table, needed: Needed, encoded: Encoded) -> list[Dataset]:
     derived = 1 - needed.side
     rows: dict[DatasetSchema, Sequence[AnyArray]] = {
         **_shared(table),
+        schema.COUNT: list(table.counts),
         schema.CODE: [encoded.code],
         schema.VALUE_SHARES: [encoded.value_share.reshape(-1)],
         schema.DEPTH_SHARES: [encoded.depth_share.reshape(-1)],

@@ -26,7 +26,9 @@ class TableDigests:
     def __str__(self) -> str:
         if self.info is None:
             return f"{self.material} {self.variant} {'missing' if self.missing else 'damaged'}"
-        stored = "stored" if self.info.stores_accrued else "left-out"
+        stored = "left-out"
+        if self.info.stores_accrued:
+            stored = "values" if self.info.packed else "stored"
         return f"{self.material} {self.variant} {self.info.manifest.fresh} {stored} {self.info.digest}"
 
     @property

@@ -32,7 +32,7 @@ class TableInfo:
     stores_accrued: bool
     """Whether the values of accrued scores are stored, or were left out."""
     runs: int
-    """Runs of accrued values."""
+    """Runs of accrued values; of a packed table entries of functions."""
     max_depth: int
     """Longest way to the goal in plies."""
     digest: str
@@ -66,6 +66,17 @@ class TableInfo:
             manifest=Manifest(values.pop("manifest")),
             **values,
         )
+
+    @property
+    def stores_runs(self) -> bool:
+        """Whether the values of accrued scores are stored as runs, with depths; packed tables have functions,
+        without."""
+        return self.stores_accrued and not self.packed
+
+    @property
+    def form(self) -> str:
+        """``plain`` or ``packed``."""
+        return "packed" if self.packed else "plain"
 
     def facts(self) -> dict[str, Any]:
         """Return what the manifest repeats, by name of attribute."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tbgen.index.layout import Side, Slot, layout_of
 from tbgen.index.table import FRESH, LAST_RUN, Table
 from tbgen.material import Material
-from tbgen.score import NONE, Code, GScore
+from tbgen.score import NONE, Code
 from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
 from tbgen.store.chunks import ChunkedArray, DamagedChunkError
@@ -164,21 +164,6 @@ class TableFile(StoredFile):
         if manifest_line(name, data.dtype, data.shape, state.hexdigest()) not in self.info.manifest.lines:
             raise self.damaged(f"its {name} does not match its digest")
         return data
-
-    def counts(self) -> list[dict[GScore, int]]:
-        """Return the number of positions up to symmetry of every value, for White and for Black to move.
-
-        En passant positions are not among them.
-        """
-        sides = self._guard(self._value.read)
-        return [
-            {
-                GScore.from_code(code): int(count)
-                for code, count in enumerate(counted)
-                if count and code != NONE
-            }
-            for counted in (np.bincount(side, minlength=256).tolist() for side in sides)
-        ]
 
     def starts(self) -> NDArray[np.uint64]:
         """Read the number of runs before every block of slots, shape (2, 2, blocks)."""

@@ -238,6 +238,9 @@ FUNCTION_VALUE: Final = DatasetSchema(
     "accrued/value", (U1,), ("runs",), "code of V(P, A); NONE for A itself, FRESH for W(P)"
 )
 
+COUNT: Final = DatasetSchema(
+    "fresh/count", (U8,), (2, 256), "by side and code: number of positions with this W(P)"
+)
 CODE: Final = DatasetSchema("fresh/code", (U1,), ("symbols",), "code of each value symbol", whole=True)
 VALUE_SHARES: Final = DatasetSchema(
     "fresh/value_share",
@@ -286,7 +289,7 @@ PACKED: Final = Schema(
         *_TAIL,
     ),
     (
-        *(PLACEMENTS, CODE, VALUE_SHARES, DEPTH_SHARES, VALUE_LENGTH, VALUE_CHECK, VALUE_DATA),
+        *(PLACEMENTS, COUNT, CODE, VALUE_SHARES, DEPTH_SHARES, VALUE_LENGTH, VALUE_CHECK, VALUE_DATA),
         *(EXCEPTION_SLOT, EXCEPTION_VALUE, EXCEPTION_DEPTH),
         *(FUNCTION_START, FUNCTION_ACCRUED, FUNCTION_VALUE, FUNCTION_SHARES),
         *(FUNCTION_LENGTH, FUNCTION_CHECK, FUNCTION_DATA),

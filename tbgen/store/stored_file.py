@@ -7,18 +7,22 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import h5py
+import numpy as np
+from numpy.typing import NDArray
 
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, quote
 from tbgen.index.layout import layout_of
-from tbgen.index.table import free_men, pawns
+from tbgen.index.table import count_values, free_men, pawns
 from tbgen.material import Material
-from tbgen.store.chunks import DamagedChunkError
+from tbgen.score import GScore
+from tbgen.store.cache import ChunkCache
+from tbgen.store.chunks import ChunkedArray, DamagedChunkError
 from tbgen.store.format import rules_of_name
 from tbgen.store.info import TableInfo
-from tbgen.store.schema import PACKED, TABLE, Schema
+from tbgen.store.schema import COUNT, PACKED, TABLE, VALUE, Schema
 from tbgen.variant import Variant
 
 _T = TypeVar("_T")
@@ -66,6 +70,28 @@ class StoredFile:
 
     schema: Schema
     """What kind of file it is."""
+
+    def counts(self) -> list[dict[GScore, int]]:
+        """Return the number of positions up to symmetry of every value, for White and for Black to move.
+
+        En passant positions are not among them. In a packed table the numbers are stored, of a plain one the
+        values are counted.
+
+        :raises DamagedTableError: if they do not decode.
+        """
+        return [
+            {GScore.from_code(code): number for code, number in enumerate(side) if number}
+            for side in self._guard(self._counts).tolist()
+        ]
+
+    def _counts(self) -> NDArray[np.uint64]:
+        wanted = COUNT if self.info.packed else VALUE
+        stored: NDArray[Any] = ChunkedArray(self._file[wanted.name], ChunkCache(0)).read()
+        if not self.info.packed:
+            return count_values(stored)
+        if stored.shape != (2, 256) or stored.sum(axis=1).tolist() != list(self.info.positions):
+            raise self.damaged(f"its {wanted.name} does not fit its positions")
+        return stored
 
     def damaged(self, problem: str) -> DamagedTableError:
         """Return the error that says what is wrong with the file and what to do."""

@@ -4,6 +4,7 @@ import chess
 
 from tbgen.index.table import LAST_RUN, Table
 from tbgen.verify.en_passant import allowed_rights
+from tbgen.verify.packed import disorder
 
 
 def inconsistency(table: Table) -> str | None:
@@ -14,6 +15,8 @@ def inconsistency(table: Table) -> str | None:
         return str(error).removeprefix(f"table {table.material}: ")
     if table.run_rank.size and table.run_rank[-1] < LAST_RUN:
         return "its last run is not marked as such"
+    if table.functions is not None and (problem := disorder(table.functions)) is not None:
+        return problem
     return _wrong_rights(table)
 
 

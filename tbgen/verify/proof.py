@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.errors import DamagedTableError
-from tbgen.index.table import LAST_RUN, Table
+from tbgen.index.table import LAST_RUN, AccruedForm, Table
 from tbgen.score import NONE, GScore
 from tbgen.verify.consistency import inconsistency
 from tbgen.verify.en_passant import rows_of_rights
@@ -24,6 +24,7 @@ from tbgen.verify.kernels.layers import Claims, begin, copy_images, enter_claims
 from tbgen.verify.kernels.runs import Runs, survey_runs
 from tbgen.verify.kernels.states import Positions, prove, prove_en_passant
 from tbgen.verify.kernels.survey import NO_RANK, survey, survey_en_passant
+from tbgen.verify.packed import Probes, Reader, Rows, compare_functions
 from tbgen.verify.report import VerifyResult, describe
 from tbgen.verify.threads import ProofThreads
 
@@ -53,6 +54,7 @@ def verify_table(
     limit: int = 10,
     progress: Progress | None = None,
     layers: LayersOfPhase | None = None,
+    reader: Reader | None = None,
 ) -> VerifyResult:
     """Prove a table from its sub-tables, which must have been proved before.
 
@@ -61,8 +63,9 @@ def verify_table(
     :param sample: prove the states of that many random positions only; legality is checked everywhere.
     :param seed: of the random choice.
     :param limit: describe that many wrong states at most; all are counted.
-    :param layers: makes the layers of a phase, of a table without accrued scores; what it says is proved
-        like what is stored.
+    :param layers: makes the layers of a phase, of a table without runs; what it says is proved like what is
+        stored, and functions are compared with it.
+    :param reader: reads single positions; what it says of random ones is compared with what is proved.
     :raises KeyError: if a sub-table is missing.
     :raises DamagedTableError: if the arrays of the table do not fit together.
     """
@@ -71,7 +74,7 @@ def verify_table(
     if problem is not None:
         raise DamagedTableError(f"table {table.material}: {problem}")
     with ProofThreads(threads) as pool:
-        proof = Proof(table, sub_tables, pool, progress or _silent, layers)
+        proof = Proof(table, sub_tables, pool, progress or _silent, layers, reader)
         states = proof.run(sample, np.random.default_rng(seed))
     return VerifyResult(
         table.material,
@@ -94,10 +97,13 @@ class Proof:
         threads: ProofThreads,
         progress: Progress,
         layers: LayersOfPhase | None = None,
+        reader: Reader | None = None,
     ) -> None:
-        if table.variant.resets and not table.stores_accrued and layers is None:
-            raise ValueError(f"{table.material} has no accrued scores, and nobody makes any")
-        self.layers = layers
+        self.has_runs = table.accrued_form is AccruedForm.RUNS
+        if table.variant.resets and not self.has_runs and layers is None:
+            raise ValueError(f"{table.material} has no runs of accrued scores, and nobody makes its layers")
+        self.layers, self.reader = layers, reader
+        self.probes: Probes | None = None
         layout = table.layout
         men = men_of(layout)
         self.table, self.layout, self.threads, self.progress = table, layout, threads, progress
@@ -123,8 +129,11 @@ class Proof:
         self.survey(self.layout.size)
         if self.threads.wrong:
             return 0
-        if self.table.stores_accrued:
+        if self.has_runs:
             self.survey_runs(self.layout.size)
+        if self.reader is not None:
+            self.probes = Probes(self.table, self.rank, self.reader, random)
+            self._add(self.probes.compare_fresh())
         if sample is not None:
             self._choose(sample, random)
         every = len(self.layout.placements)
@@ -134,7 +143,7 @@ class Proof:
     @property
     def _made(self) -> bool:
         """Whether layers are made on the way."""
-        return self.table.variant.resets and not self.table.stores_accrued
+        return self.table.variant.resets and not self.has_runs
 
     def survey(self, stop: int) -> None:
         """Find the positions before slot ``stop`` and their ranks."""
@@ -182,7 +191,9 @@ class Proof:
                 if layer is None:
                     self._enter(ranges, accrued)
                 else:
-                    self.enter_claims(ranges, accrued, layer)
+                    claims = self._claims(accrued, layer)
+                    self.enter_claims(ranges, accrued, claims)
+                    self._compare_layer(ranges, accrued, claims)
                 copies = zip(images, lengths, strict=True)
                 lengths = self.threads.each(copy_images, ((self.game, rank, *pair, n) for pair, n in copies))
                 states += self._prove_layer(ranges, accrued)
@@ -212,13 +223,29 @@ class Proof:
                 enter_layer, ((self.game, self.rank, accrued, part, runs, entry) for part, entry in parts)
             )
 
-    def enter_claims(self, ranges: list[Range], accrued: Accrued, layer: SolveLayer) -> None:
-        """The same where the layers are made on the way."""
+    def _claims(self, accrued: Accrued, layer: SolveLayer) -> Claims:
         if accrued.level == MIDDLE:
             shape = self.game.key.shape
-            claims = Claims(np.full(shape, NONE, np.uint8), np.zeros(shape, np.uint16))
-        else:
-            claims = Claims(*layer(GScore(accrued.rank, accrued.level > MIDDLE)))
+            return Claims(np.full(shape, NONE, np.uint8), np.zeros(shape, np.uint16))
+        return Claims(*layer(GScore(accrued.rank, accrued.level > MIDDLE)))
+
+    def _compare_layer(self, ranges: list[Range], accrued: Accrued, claims: Claims) -> None:
+        """Compare a layer that has been made with functions and probes."""
+        if accrued.level == MIDDLE:
+            return
+        table, rank, base = self.table, self.rank, self.game.base
+        if table.functions is not None:
+            parts = ((table, rank, accrued, base, part, claims) for part in ranges)
+            for rows in self.threads.each(compare_functions, parts):
+                self._add(rows)
+        if self.probes is not None:
+            self._add(self.probes.compare_accrued(accrued, base, claims))
+
+    def _add(self, rows: Rows) -> None:
+        self.threads.add(rows, len(rows))
+
+    def enter_claims(self, ranges: list[Range], accrued: Accrued, claims: Claims) -> None:
+        """The same where the layers are made on the way."""
         for side in range(2):
             self.threads.inspect(
                 enter_claims, ((self.game, self.rank, accrued, side, part, claims) for part in ranges)

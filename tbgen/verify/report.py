@@ -25,7 +25,10 @@ _PROBLEMS: Final = {
     problems.REPEATED: "the exception repeats the accrued score",
     problems.BETWEEN: "the value lies outside the range from the accrued score to the fresh value",
     problems.WRONG: "the moves lead to something else",
+    problems.BY_FUNCTION: "its function says something else",
+    problems.PROBED: "a probe says something else",
 }
+_RECOMPUTED: Final = (problems.ENDED, problems.WRONG, problems.BY_FUNCTION, problems.PROBED)
 _MOST_POSITIONS: Final = 1000
 """Positions among which the cause is sought."""
 
@@ -35,13 +38,16 @@ Place = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a table says of a state: a value and the plies to it."""
+    """What is said of a state: a value and the plies to it."""
 
     value: GScore | None
     """None if a depth stands where there is no value."""
-    depth: int
+    depth: int | None
+    """None if it is not said: functions have values alone."""
 
     def __str__(self) -> str:
+        if self.depth is None:
+            return str(self.value)
         plies = f"{self.depth} {'ply' if self.depth == 1 else 'plies'}"
         return f"{'no value' if self.value is None else self.value} in {plies}"
 
@@ -157,11 +163,12 @@ def _finding(table: Table, layout: Layout, row: NDArray[np.int64]) -> Finding:
     fresh = problem in (problems.NOWHERE, problems.MISSING, problems.ENDED) or level == MIDDLE
     if not fresh and board is not None and problem == problems.WRONG:
         fresh = GScore.of_board(board) == _score(level)
+    with_depth = fresh or problem not in (problems.BY_FUNCTION, problems.PROBED)
     return Finding(
         fen,
         None if fresh else _score(level),
-        None if problem == problems.MISSING else _entry(stored, level),
-        _entry(right, level) if problem in (problems.ENDED, problems.WRONG) else None,
+        None if problem == problems.MISSING else _entry(stored, level, with_depth),
+        None if problem not in _RECOMPUTED else _entry(right, level, with_depth),
         _PROBLEMS[problem],
     )
 
@@ -170,10 +177,10 @@ def _score(worth: int) -> GScore:
     return GScore(min(worth, WHITE_WORTH - worth), worth > MIDDLE)
 
 
-def _entry(key: int, level: int) -> Entry:
+def _entry(key: int, level: int, with_depth: bool) -> Entry:
     worth, depth = _read_key(key, level)
     score = _score(worth)
-    return Entry(score if score.rank <= MAX_CODED_RANK else None, depth)
+    return Entry(score if score.rank <= MAX_CODED_RANK else None, depth if with_depth else None)
 
 
 def _read_key(key: int, level: int) -> tuple[int, int]:

@@ -3,15 +3,17 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.errors import MissingTableError, TbgenError
-from tbgen.index.source import ArraySource
+from tbgen.index.source import ArraySource, ArrayTable
 from tbgen.index.table import LAST_RUN, Table
 from tbgen.material import Material, closure
+from tbgen.probe.values import AnyTable, Values
+from tbgen.score import GScore
 from tbgen.store.format import BLOCK, table_path
 from tbgen.store.reader import TableFile
 from tbgen.variant import Variant
@@ -19,7 +21,12 @@ from tbgen.verify.consistency import inconsistency
 from tbgen.verify.report import VerifyResult
 
 if TYPE_CHECKING:
+    from tbgen.packed.file import PackedFile
     from tbgen.verify.proof import LayersOfPhase, SolveLayer
+
+_MAX_OPEN: Final = 64
+_CACHE_BYTES: Final = 64 << 20
+"""Of the files that probes read."""
 
 Fresh = tuple[NDArray[np.uint8], NDArray[np.uint16]]
 
@@ -82,6 +89,7 @@ def verify(
     proved: dict[Material, Fresh] = {}
     failed: set[Material] = set()
     _compile(reporter)
+    values = Values([directory], variant=variant, max_open=_MAX_OPEN, cache_bytes=_CACHE_BYTES)
     from tbgen.verify.proof import verify_table
 
     for number, material in enumerate(order):
@@ -89,18 +97,19 @@ def verify(
         proof = _obstacle(material, failed)
         if proof is None:
             try:
-                with TableFile(table_path(directory, material.name, variant), material=material) as file:
-                    table = _read(file, threads)
-                    result = verify_table(
-                        table,
-                        proved,
-                        sample=sample,
-                        seed=seed,
-                        threads=threads,
-                        limit=limit,
-                        progress=reporter.progress,
-                        layers=_layers(file, table, proved, threads),
-                    )
+                file = values.table(material)
+                table = _read(file, proved, threads, reporter)
+                result = verify_table(
+                    table,
+                    proved,
+                    sample=sample,
+                    seed=seed,
+                    threads=threads,
+                    limit=limit,
+                    progress=reporter.progress,
+                    layers=_layers(table, proved, threads),
+                    reader=None if isinstance(file, TableFile) else file,
+                )
                 proof = TableProof(material, result=result)
                 if result.ok:
                     proved[material] = table.value, table.depth
@@ -119,10 +128,13 @@ def _obstacle(material: Material, failed: set[Material]) -> TableProof | None:
     return TableProof(material, waits_for=obstacles[0]) if obstacles else None
 
 
-def _read(file: TableFile, threads: int) -> Table:
+def _read(file: AnyTable, proved: Mapping[Material, Fresh], threads: int, reporter: Reporter) -> Table:
     """Return a whole table after checking its digest and what it says about itself."""
-    file.check(threads)
-    table = file.read()
+    if isinstance(file, TableFile):
+        file.check(threads)
+        table = file.read()
+    else:
+        table = _unpacked(file, proved, threads, reporter)
     problem = inconsistency(table)
     if problem is not None:
         raise file.damaged(problem)
@@ -130,19 +142,46 @@ def _read(file: TableFile, threads: int) -> Table:
     for name, fact in found.items():
         if stated[name] != fact:
             raise file.damaged(f"it says that its {name} is {stated[name]}, but it is {fact}")
-    if table.stores_accrued:
+    if isinstance(file, TableFile) and table.stores_accrued:
         _check_starts(file, table)
     return table
 
 
-def _layers(file: TableFile, table: Table, proved: Mapping[Material, Fresh], threads: int) -> "LayersOfPhase":
-    """Make the layers of a table without accrued scores; whatever they say still has to be proved."""
+def _unpacked(
+    file: "PackedFile", proved: Mapping[Material, Fresh], threads: int, reporter: Reporter
+) -> Table:
+    """Return the content of a packed table after checking its bytes, and that it is what they promise."""
+    from tbgen.packed.unpack import unpack
+    from tbgen.packed.writer import manifest_of_content
+
+    def progress(step: str, done: int, total: int) -> None:
+        reporter.progress(step, done / total)
+
+    file.check()
+    sources = _sources(Material.parse(file.info.material), proved)
+    table = unpack(file, sources, threads=threads, progress=progress)
+    found = manifest_of_content(table, threads)
+    if found.text != file.info.manifest.text:
+        raise file.damaged(f"its {found.difference(file.info.manifest)} does not match its digest")
+    for mine, right in zip(file.counts(), table.counts.tolist(), strict=True):
+        if mine != {GScore.from_code(code): number for code, number in enumerate(right) if number}:
+            raise file.damaged("its numbers of values are not those of its positions")
+    return table
+
+
+def _sources(material: Material, proved: Mapping[Material, Fresh]) -> dict[Material, ArraySource]:
+    return {sub: ArraySource(*proved[sub]) for sub in material.successors()}
+
+
+def _layers(table: Table, proved: Mapping[Material, Fresh], threads: int) -> "LayersOfPhase":
+    """Make the layers of a table without runs; whatever they say still has to be proved."""
 
     def layers_of_phase(phase: int) -> "SolveLayer":
         from tbgen.retro.layer import LayerSolver
 
-        sources = {material: ArraySource(*proved[material]) for material in table.material.successors()}
-        return LayerSolver(file, table.layout, phase, sources, threads=threads).solve
+        whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
+        sources = _sources(table.material, proved)
+        return LayerSolver(whole, table.layout, phase, sources, threads=threads).solve
 
     return layers_of_phase
 

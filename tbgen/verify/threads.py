@@ -51,6 +51,12 @@ class ProofThreads:
         step = max(_LEAST_TASK, length // (_TASKS_PER_THREAD * self.threads) // 64 * 64)
         return [(start, min(start + step, length)) for start in range(0, max(1, length), step)]
 
+    def add(self, rows: NDArray[np.int64], wrong: int) -> None:
+        """Add findings: some of them as rows, all of them as a number."""
+        if wrong and sum(map(len, self._rows)) < _MOST_ROWS:
+            self._rows.append(rows)
+        self.wrong += wrong
+
     def each(self, kernel: Callable[..., Result], tasks: Iterable[Task]) -> list[Result]:
         """Run a kernel on all tasks and return its results."""
         return list(self._pool.map(lambda task: kernel(*task), tasks))
@@ -69,7 +75,5 @@ class ProofThreads:
 
         results = self.each(inspect, tasks)
         for _, wrong, rows in results:
-            if wrong and sum(map(len, self._rows)) < _MOST_ROWS:
-                self._rows.append(rows)
-            self.wrong += wrong
+            self.add(rows, wrong)
         return sum(counted for counted, _, _ in results)

@@ -11,6 +11,7 @@ from tbgen.material import Material
 from tbgen.score import NONE
 from tbgen.variant import Variant
 from tbgen.verify.kernels.keys import Accrued
+from tbgen.verify.kernels.layers import Claims
 from tbgen.verify.proof import Proof
 from tbgen.verify.threads import ProofThreads
 
@@ -25,8 +26,8 @@ def compile_kernels() -> None:
         proof.survey(0)
         proof.survey_runs(0)
         proof.prove(0, 0)
-        no_layer = np.empty((2, 0), np.uint8), np.empty((2, 0), np.uint16)
-        proof.enter_claims([(0, 0)], Accrued(2, 2), lambda accrued: no_layer)
+        no_layer = Claims(np.empty((2, 0), np.uint8), np.empty((2, 0), np.uint16))
+        proof.enter_claims([(0, 0)], Accrued(2, 2), no_layer)
     mark_compiled(FAMILY)
 
 

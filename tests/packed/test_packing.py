@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tbgen import open_tablebase
 from tbgen.errors import TbgenError
 from tbgen.index.exits import BestExit
 from tbgen.index.layout import SIDES, Side, Slot, layout_of
@@ -102,6 +103,13 @@ def test_every_state_of_single_positions(name: str, every: int, tables: Path, pa
                     states += 1
     values.close()
     assert states > 1000
+
+
+def test_a_move_to_a_position_whose_own_score_has_accrued(tables: Path, packed: PackedTables) -> None:
+    """Best play goes on from there as from its fresh state, whose value is another."""
+    with open_tablebase(packed("KQvKR").parent, tables) as one, open_tablebase(tables) as other:
+        results = [each.probe("8/8/8/Q7/7r/3k4/8/3K4 b - - 0 1", "-G1.0") for each in (one, other)]
+    assert [str(result.value) for result in results] == ["-G2.5", "-G2.5"]
 
 
 def test_two_packings_are_the_same_file_but_for_times(

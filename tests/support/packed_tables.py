@@ -5,7 +5,7 @@ from pathlib import Path
 from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm, Table
 from tbgen.material import Material
-from tbgen.packed.pack import NeedFinder
+from tbgen.packed.pack import Needed, NeedFinder
 from tbgen.packed.writer import write_packed
 from tbgen.retro.solver import solve
 from tbgen.store.format import table_path
@@ -20,8 +20,8 @@ def plain(tables: Path, name: str, variant: Variant = Variant.R_MOBILITY) -> Tab
         return file.read()
 
 
-def pack(tables: Path, name: str, directory: Path, variant: Variant = Variant.R_MOBILITY) -> Path:
-    """Solve and pack a table whose sub-tables lie in a directory."""
+def to_pack(tables: Path, name: str, variant: Variant = Variant.R_MOBILITY) -> tuple[Table, Needed]:
+    """Solve a table whose sub-tables lie in a directory, and find what of it has to be stored."""
     material = Material.parse(name)
     finder = NeedFinder(layout_of(material))
     table = solve(
@@ -32,9 +32,18 @@ def pack(tables: Path, name: str, directory: Path, variant: Variant = Variant.R_
         side=finder.side,
         after_phase=finder,
     )
-    path = table_path(directory, name, variant)
-    write_packed(table, finder.needed(), path, version="0.2.0", build_seconds=1.0, parameters={"threads": 2})
+    return table, finder.needed()
+
+
+def write(table: Table, needed: Needed, directory: Path) -> Path:
+    path = table_path(directory, table.material.name, table.variant)
+    write_packed(table, needed, path, version="0.2.0", build_seconds=1.0, parameters={"threads": 2})
     return path
+
+
+def pack(tables: Path, name: str, directory: Path, variant: Variant = Variant.R_MOBILITY) -> Path:
+    """Solve and pack a table whose sub-tables lie in a directory."""
+    return write(*to_pack(tables, name, variant), directory)
 
 
 class PackedTables:

@@ -260,12 +260,14 @@ def derived_accrued(coding: Coding, slot: int, accrued: int, exit_value: int, ro
     count = quiet_moves(rows, Men(room.squares, phase), side, room.moves)
     for number in range(count):
         after = _play(coding, phase, room.moves[number], room)
-        place = find(coding, phase, room.child, after >= rank, room)
+        # Where A is the child's own score, best play from there is that from its fresh state.
+        inherits = after >= rank and _own_score(rows.side, after) != accrued
+        place = find(coding, phase, room.child, inherits, room)
         if place < 0:
             return DAMAGED, 0
         fresh, _ = _fresh(coding, place, after, room.block)
         said = FRESH
-        if after >= rank:
+        if inherits:
             said = _of_function(coding, int(room.block.function[place]), accrued)
         if fresh == DAMAGED or said == DAMAGED:
             return DAMAGED, 0

@@ -7,10 +7,11 @@ from numpy.typing import NDArray
 
 from tbgen.accelerate import inlined
 
-NOWHERE, MISSING, ENDED, STRAY, REPEATED, BETWEEN, WRONG = range(7)
+NOWHERE, MISSING, ENDED, STRAY, REPEATED, BETWEEN, WRONG, BY_FUNCTION, PROBED = range(9)
 """A value where there is no position; none where there is one; a wrong value of a mate or stalemate; a run
 where none may start; one that says nothing new; one whose value does not lie between the accrued score and
-the fresh value; a value or depth that its successors contradict."""
+the fresh value; a value or depth that its successors contradict; a function that says something else than
+the layer of the accrued score; a probe that does, or that says something else than the fresh entry."""
 
 COLUMNS: Final = 7
 """Problem, 1 for en passant positions, side to move, place, level, stored key, key as recomputed. The place
