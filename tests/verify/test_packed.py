@@ -13,7 +13,7 @@ from tbgen.cli.main import main
 from tbgen.index.layout import Side, Slot, layout_of
 from tbgen.index.source import ArrayTable
 from tbgen.index.table import FRESH, Functions, Table
-from tbgen.material import Material
+from tbgen.material import Material, closure
 from tbgen.packed.file import PackedFile
 from tbgen.packed.pack import Needed
 from tbgen.packed.unpack import unpack
@@ -41,7 +41,7 @@ def ready(tables: Path) -> dict[str, Ready]:
 
 def directory_for(table: Table, needed: Needed, tables: Path, directory: Path) -> Path:
     """A directory with a packed table and the plain ones that it rests on."""
-    for sub in table.material.successors():
+    for sub in closure([table.material])[:-1]:
         shutil.copy(table_path(tables, sub.name, table.variant), directory)
     write(table, needed, directory)
     return directory
@@ -148,8 +148,6 @@ def test_one_wrong_entry_is_refused(
     directory_for(table, needed, tables, tmp_path)
     path = table_path(tmp_path, "KRvKB", Variant.R_MOBILITY)
     write(content(path, tables), needed, tmp_path)
-    assert main(["verify", "KRvKB", "--dir", str(tmp_path), "--sample", "50"]) in (0, 1)
-    capsys.readouterr()
     assert main(["verify", "KRvKB", "--dir", str(tmp_path)]) == 1
     output = capsys.readouterr()
     assert output.err.endswith("tables is wrong: KRvKB\n")
