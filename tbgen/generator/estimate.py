@@ -59,10 +59,10 @@ def estimate(
     layout, kind = layout_of(material), _kind(material, variant)
     slots, pawns = 2 * layout.size, min(material.pawns, 2)
     seconds = 0.02 + slots * 1e-9 * kind.nanoseconds[pawns] * 2 / min(threads, 2)
-    disk = 30_000 + int(slots * _bytes_per_slot(material, kind, storage) / layout.orders)
+    disk = 30_000 + int(slots * _bytes_per_slot(material, kind, storage, form) / layout.orders)
     shared = shared_memory(material)
     own = pool_memory(layout) + slots_at_work(layout, threads) * kind.workspace
-    own += _accrued_memory(layout, kind, storage)
+    own += _accrued_memory(layout, kind, storage, form)
     return Estimate(material, seconds, shared + own, shared, _kept(material), disk, threads)
 
 
@@ -78,8 +78,10 @@ def together(needs: Iterable[Estimate], kept: int = 0) -> int:
     return _BASE_MEMORY + min(max(small, kept), KEPT) + own
 
 
-def _bytes_per_slot(material: Material, kind: "_Kind", storage: AccruedStorage) -> float:
+def _bytes_per_slot(material: Material, kind: "_Kind", storage: AccruedStorage, form: Form) -> float:
     pawns = min(material.pawns, 2)
+    if form.packs(material):
+        return kind.bytes_packed[pawns]
     stored, left_out, auto = kind.bytes_stored[pawns], kind.bytes_left_out[pawns], kind.bytes_auto[pawns]
     if material.men < 5:
         return left_out if storage is AccruedStorage.NONE else stored
@@ -112,14 +114,19 @@ def slots_at_work(layout: Layout, threads: int) -> int:
     return layout.phase_size * (1 if is_wide(layout) else min(threads, len(layout.placements)))
 
 
-def _accrued_memory(layout: Layout, kind: "_Kind", storage: AccruedStorage) -> int:
-    """Return the bytes of the runs of accrued scores while they are put in order."""
+def _accrued_memory(layout: Layout, kind: "_Kind", storage: AccruedStorage, form: Form) -> int:
+    """Return the bytes of the runs of accrued scores, or of what packing takes."""
+    if form.packs(layout.material):
+        return layout.size * _BYTES_TO_PACK
     most = storage.max_runs(layout.material)
     room = layout.size * kind.accrued[min(layout.material.pawns, 2)]
     return room if most is None else min(room, most * _BYTES_PER_RUN)
 
 
 _BYTES_PER_RUN: Final = 8
+
+_BYTES_TO_PACK: Final = 8
+"""Bytes of memory per slot of a side: numbers of functions, and what is coded."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +141,8 @@ class _Kind:
     """The same of tables of five men, which leave accrued scores out where there are many."""
     bytes_left_out: tuple[float, float, float]
     """The same without accrued scores."""
+    bytes_packed: tuple[float, float, float]
+    """The same of packed tables."""
     workspace: int
     """Bytes of memory that solving takes per slot (of one side to move) of every phase at work."""
     accrued: tuple[int, int, int]
@@ -144,15 +153,47 @@ def _whole_game(
     nanoseconds: tuple[float, float, float], size: tuple[float, float, float], workspace: int
 ) -> _Kind:
     """The same in whole-game mobility, where tables have no accrued scores and are solved without layers."""
-    return _Kind(nanoseconds, size, size, size, workspace, (0, 0, 0))
+    return _Kind(nanoseconds, size, size, size, (0.1, 0.12, 0.15), workspace, (0, 0, 0))
 
 
 _KINDS: Final = {
     Variant.R_MOBILITY: (
-        _Kind((42, 54, 110), (0.22, 0.35, 0.33), (0.2, 0.24, 0.3), (0.19, 0.31, 0.30), 19, (1, 1, 1)),
-        _Kind((85, 90, 130), (0.36, 0.44, 0.5), (0.35, 0.45, 0.5), (0.32, 0.38, 0.45), 20, (2, 2, 4)),
-        _Kind((130, 120, 140), (0.36, 0.46, 0.6), (0.42, 0.5, 0.55), (0.32, 0.38, 0.45), 20, (2, 2, 8)),
-        _Kind((240, 215, 160), (0.85, 1.25, 0.92), (0.55, 0.6, 0.6), (0.44, 0.51, 0.51), 22, (14, 45, 18)),
+        _Kind(
+            (42, 54, 110),
+            (0.22, 0.35, 0.33),
+            (0.2, 0.24, 0.3),
+            (0.19, 0.31, 0.30),
+            (0.13, 0.09, 0.16),
+            19,
+            (1, 1, 1),
+        ),
+        _Kind(
+            (85, 90, 130),
+            (0.36, 0.44, 0.5),
+            (0.35, 0.45, 0.5),
+            (0.32, 0.38, 0.45),
+            (0.1, 0.12, 0.18),
+            20,
+            (2, 2, 4),
+        ),
+        _Kind(
+            (130, 120, 140),
+            (0.36, 0.46, 0.6),
+            (0.42, 0.5, 0.55),
+            (0.32, 0.38, 0.45),
+            (0.1, 0.14, 0.2),
+            20,
+            (2, 2, 8),
+        ),
+        _Kind(
+            (240, 215, 160),
+            (0.85, 1.25, 0.92),
+            (0.55, 0.6, 0.6),
+            (0.44, 0.51, 0.51),
+            (0.18, 0.2, 0.22),
+            22,
+            (14, 45, 18),
+        ),
     ),
     Variant.WHOLE_GAME: (
         _whole_game((29, 47, 95), (0.2, 0.3, 0.3), 14),

@@ -12,6 +12,7 @@ import pytest
 from tbgen.cli.main import main
 from tbgen.errors import TbgenError
 from tbgen.generator import AccruedStorage, Built, build, estimate, memory
+from tbgen.generator.form import Form
 from tbgen.generator.lock import LOCK_NAME
 from tbgen.generator.one_table import build_table
 from tbgen.material import Material, all_materials
@@ -142,12 +143,15 @@ def test_estimates_know_whether_accrued_scores_are_stored(
     """By default only some tables of five men leave them out."""
     for material in all_materials(5):
         stored, auto, left_out = (
-            estimate(material, Variant.R_MOBILITY, 2, choice).disk
+            estimate(material, Variant.R_MOBILITY, 2, choice, Form.PLAIN).disk
             for choice in (AccruedStorage.ALL, AccruedStorage.AUTO, AccruedStorage.NONE)
         )
         assert stored >= auto >= left_out
         assert stored > left_out
         assert material.men == 5 or stored == auto
+        packed = estimate(material, Variant.R_MOBILITY, form=Form.PACKED)
+        assert packed.disk < left_out or not Form.PACKED.packs(material)
+        assert packed == estimate(material, Variant.R_MOBILITY) or material.men < 5
     words = ["build", "KBvKN", "--dir", str(own), "--accrued"]
     stored, left_out = (
         json.loads(logged_answer(capsys, *words, choice, "--estimate", "--json"))["disk"]
