@@ -6,12 +6,13 @@ lie in a folder of their own, which the build removes at its end.
 
 import shutil
 from pathlib import Path
-from typing import Final
 
 from tbgen.errors import DamagedTableError, MissingTableError
+from tbgen.files import write_errors
 from tbgen.index.table import Table
 from tbgen.material import Material
 from tbgen.packed.file import PackedFile
+from tbgen.packed.plain import COPIES
 from tbgen.packed.unpack import unpack
 from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
@@ -20,8 +21,6 @@ from tbgen.store.sources import Sources
 from tbgen.store.stored_file import StoredFile
 from tbgen.store.writer import write_table
 from tbgen.variant import Variant
-
-_FOLDER: Final = ".unpacked"
 
 
 class UnpackedSources(Sources):
@@ -62,7 +61,8 @@ class UnpackedSources(Sources):
 
     def _write(self, table: Table, info: TableInfo) -> None:
         copy = self._copy(table.material)
-        copy.parent.mkdir(exist_ok=True)
+        with write_errors(copy, remedy="copy the tables to where copies of them can be written"):
+            copy.parent.mkdir(exist_ok=True)
         functions, table.functions = table.functions, None
         try:
             write_table(
@@ -77,9 +77,9 @@ class UnpackedSources(Sources):
             table.functions = functions
 
     def _copy(self, material: Material) -> Path:
-        return table_path(self._directory / _FOLDER, material.name, self._variant)
+        return table_path(self._directory / COPIES, material.name, self._variant)
 
 
 def remove_copies(directory: Path) -> None:
     """Remove the plain copies of packed tables from a directory."""
-    shutil.rmtree(directory / _FOLDER, ignore_errors=True)
+    shutil.rmtree(directory / COPIES, ignore_errors=True)

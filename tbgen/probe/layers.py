@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.index.layout import Side, Slot, layout_of
 from tbgen.material import Material
+from tbgen.packed.plain import passing_copies
 from tbgen.score import Code, GScore
 from tbgen.store.cache import ChunkCache
 from tbgen.store.layer import LayerFile, layer_path, write_layer
@@ -56,12 +57,14 @@ class Layers:
         self._path_of, self._cache = path_of, cache
         self._open: OrderedDict[_Key, _Layer] = OrderedDict()
         self._lock = Lock()
+        self._copies = ExitStack()
         self._making: defaultdict[_Key, Lock] = defaultdict(Lock)
 
     def close(self) -> None:
-        """Close all layers."""
+        """Close all layers, and remove copies of packed tables that were made for them."""
         with self._lock:
             self._open.clear()
+        self._copies.close()
 
     def has(self, table: StoredFile, slot: Slot, accrued: GScore) -> bool:
         """Return whether the layer of a slot is there; if it is not damaged, none has to be made."""
@@ -122,6 +125,7 @@ class Layers:
                 "without depths, or probe on a larger one"
             )
         threads = os.cpu_count() or 1
+        self._copies.enter_context(passing_copies(table.path.parent))
         with ExitStack() as stack:
             around = {}
             for successor in material.successors():

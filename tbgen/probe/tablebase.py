@@ -255,6 +255,8 @@ class Tablebase:
     def table(self, material: Material | str) -> "PositionTable":
         """Return all positions of one table, for research and training.
 
+        A packed table is unpacked to a plain copy first, which lies beside it until the tablebase is closed.
+
         >>> import tbgen
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
         ...     stalemates = tables.table("KBvK").positions(value="G0.5", depth=range(10, 20))

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
 from threading import Lock
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError
 from tbgen.index.layout import Layout, layout_of
 from tbgen.material import Material
+from tbgen.packed.plain import open_plain, passing_copies
 from tbgen.probe.exits import TableExits
 from tbgen.probe.states import Goal, State
 from tbgen.probe.zeroing import Place
@@ -59,12 +61,14 @@ class Values:
         self._files: OrderedDict[Material, AnyTable] = OrderedDict()
         self._lock = Lock()
         self._closed = False
+        self._copies = ExitStack()
 
     def close(self) -> None:
-        """Close all files, each as soon as no other thread reads it."""
+        """Close all files, each as soon as no other thread reads it, and remove copies of packed tables."""
         with self._lock:
             self._files.clear()
             self._closed = True
+        self._copies.close()
 
     def of(self, state: State) -> Goal:
         """Return what best play from a state of a valid position reaches (facts F1 and F4; in whole-game
@@ -151,10 +155,8 @@ class Values:
         table = self.table(material)
         if isinstance(table, TableFile):
             return table
-        from tbgen.packed.sources import UnpackedSources
-
-        with UnpackedSources(table.path.parent, self.variant) as sources:
-            return sources.open(material)
+        self._copies.enter_context(passing_copies(table.path.parent))
+        return open_plain(table.path.parent, material, self.variant)
 
     def _open(self, material: Material) -> AnyTable:
         path = self.path_of(material)

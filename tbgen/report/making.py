@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbgen.material import Material
+from tbgen.packed.plain import passing_copies
 from tbgen.probe.tablebase import Tablebase
 from tbgen.report.data.files import everything
 from tbgen.report.facts.difference import Difference, difference
@@ -116,8 +117,9 @@ def report_document(report: Report) -> dict[str, Any]:
 
 
 def _make(plan: Plan, site: Site | None, threads: int, tell: Tell | None) -> Report:
-    tables = tuple(_tables(plan, site, threads, Clock(plan.tasks, tell)))
-    report = Report(tables, tuple(_differences(plan, tell)))
+    with passing_copies(plan.directory):
+        tables = tuple(_tables(plan, site, threads, Clock(plan.tasks, tell)))
+        report = Report(tables, tuple(_differences(plan, tell)))
     if site is None:
         return report
     if report.differences:

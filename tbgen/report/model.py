@@ -342,13 +342,15 @@ class TableReport:
     tbgen_version: str
     bytes: int
     """Size of the file."""
+    form: str
+    """``plain`` or ``packed``."""
     max_depth: int
     """Longest way to the goal in plies, stored accrued scores included."""
     distribution: Distribution
     records: tuple[Record, ...]
     """One per value that occurs, best for White first."""
     accrued: AccruedView | None
-    """None if the table was built without accrued scores."""
+    """None if the table was built without accrued scores, or is packed."""
     endgame: Endgame
     mating: MatingPotential
     black_king: KingMap

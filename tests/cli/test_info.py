@@ -16,6 +16,7 @@ from tbgen.store.writer import write_table
 from tbgen.text import size_text
 from tbgen.variant import Variant
 from tests.support.commands import answer
+from tests.support.packed_tables import PackedTables
 
 pytestmark = pytest.mark.usefixtures("default_directory")
 
@@ -153,3 +154,25 @@ def test_the_manifest_of_nothing(capsys: pytest.CaptureFixture[str], tmp_path: P
                 f"tbgen: there are no tables in {directory}: build some, as with: "
                 f"tbgen build KBvK --dir {directory}\n"
             )
+
+
+def test_packed_tables(capsys: pytest.CaptureFixture[str], tables: Path, packed: PackedTables) -> None:
+    """They say their form, and count the same values as plain ones."""
+    where = ["--dir", str(packed("KNvK").parent)]
+    text = answer(capsys, "info", "KNvK", *where)
+    assert "format         version 3, packed, rules r" in text.splitlines()
+    assert "without depths, which are worked out on demand" in text
+    assert "accrued scores included" not in text
+    (line,) = [line for line in answer(capsys, "info", *where).splitlines() if line.startswith("KNvK ")]
+    assert "plies  packed values " in line
+    documents = [
+        json.loads(answer(capsys, "info", "KNvK", "--json", *words))["tables"][0]
+        for words in (where, ["--dir", str(tables)])
+    ]
+    assert [document["form"] for document in documents] == ["packed", "plain"]
+    assert documents[0]["values"] == documents[1]["values"]
+    (mine,), (right,) = (
+        [line for line in manifest(capsys, "KNvK", *words) if line[0] == "KNvK"]
+        for words in (where, ["--dir", str(tables)])
+    )
+    assert (mine[:3], mine[3], right[3]) == (right[:3], "values", "stored")

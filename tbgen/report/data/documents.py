@@ -38,6 +38,7 @@ def document(report: TableReport) -> dict[str, Any]:
         "digest": report.digest,
         "tbgen_version": report.tbgen_version,
         "bytes": report.bytes,
+        "form": report.form,
         "max_depth": report.max_depth,
         "highlights": table_highlights(report),
         "distribution": _distribution(report.distribution),

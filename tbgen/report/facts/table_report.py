@@ -49,6 +49,7 @@ def report_table(
         digest=scanned.info.digest,
         tbgen_version=scanned.info.tbgen_version,
         bytes=scanned.info.bytes,
+        form=scanned.info.form,
         max_depth=scanned.info.max_depth,
         distribution=distribution(scanned),
         records=tuple(records),

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.table import LAST_RUN
 from tbgen.material import Material
+from tbgen.packed.plain import open_plain
 from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
 from tbgen.store.chunks import DamagedChunkError
 from tbgen.store.format import BLOCK, table_path
 from tbgen.store.info import TableInfo
-from tbgen.store.reader import TableFile, open_arrays
+from tbgen.store.reader import open_arrays
 from tbgen.store.schema import DatasetSchema
-from tbgen.store.stored_file import open_file
+from tbgen.store.stored_file import StoredFile, open_file
 from tbgen.variant import Variant
 
 
@@ -38,16 +39,20 @@ class Runs(NamedTuple):
 class TableSource:
     """An open table, read in parts; safe for threads. The digest is not checked, the checksums are.
 
+    A packed table is read from its plain copy, which has no runs.
+
     :raises MissingTableError: if there is no such table.
     :raises DamagedTableError: if it cannot be used; so do the methods.
     """
 
     def __init__(self, directory: Path, material: Material, variant: Variant) -> None:
-        path = table_path(directory, material.name, variant)
-        self._table = TableFile(path, material=material)
-        self._file = open_file(path)
+        with StoredFile(table_path(directory, material.name, variant), material=material) as stored:
+            self.info = stored.info
+        self._table = open_plain(directory, material, variant)
+        self._file = open_file(self._table.path)
         self._arrays = open_arrays(self._file, schema.TABLE, ChunkCache(0))
-        self._starts = np.append(self._table.starts().reshape(-1), np.uint64(self.info.runs)).astype(np.int64)
+        starts, runs = self._table.starts().reshape(-1), np.uint64(self._table.info.runs)
+        self._starts = np.append(starts, runs).astype(np.int64)
         self._blocks = -(-self.info.size // BLOCK)
 
     def __enter__(self) -> Self:
@@ -59,10 +64,8 @@ class TableSource:
         self._file.close()
         self._table.close()
 
-    @property
-    def info(self) -> TableInfo:
-        """What the file says about itself."""
-        return self._table.info
+    info: TableInfo
+    """What the file says about itself."""
 
     @property
     def layout(self) -> Layout:
