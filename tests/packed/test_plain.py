@@ -47,8 +47,13 @@ def test_a_report(directory: Path, tables: Path, tmp_path: Path) -> None:
     assert (mine.form, right.form) == ("packed", "plain")
     assert mine.accrued is None
     assert mine.bytes == table_path(directory, "KNvK", R).stat().st_size
-    alike = {name: getattr(right, name) for name in ("digest", "tbgen_version", "bytes", "form", "seconds")}
-    assert replace(mine, **alike, accrued=right.accrued, max_depth=right.max_depth) == right
+    for record, expected in zip(mine.records, right.records, strict=True):
+        # Where play leads to depths that are not stored and hard to find, the line is left out.
+        bare = replace(expected, line=(), pgn="", verified=False)
+        assert record == (expected if record.line else bare)
+    assert sum(not record.line for record in mine.records if record.depth) <= 1
+    fields = ("distribution", "endgame", "mating", "black_king")
+    assert [getattr(mine, name) for name in fields] == [getattr(right, name) for name in fields]
     page = (sites[0][1] / "tables" / "KNvK.r.html").read_text()
     assert "This table is packed: it has the values of all accrued scores" in page
     assert not (directory / COPIES).exists()
@@ -69,5 +74,5 @@ def test_a_copy_that_cannot_be_written(directory: Path, monkeypatch: pytest.Monk
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(Path, "mkdir", refuse)
-    with pytest.raises(TbgenError, match="no permission to write .*; copy the tables"):
+    with pytest.raises(TbgenError, match="copy the tables to where copies of them can be written"):
         open_plain(directory, KNVK, R)
