@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, jit, kernel
+from tbgen.accelerate import inlined, int64, jit, kernel
 from tbgen.packed.kernels.rans import (
     LOW,
     Model,
@@ -20,7 +20,7 @@ from tbgen.packed.kernels.rans import (
     without,
     write_steps,
 )
-from tbgen.packed.kernels.rows import MAX_FREE, Rows, first_slot, row_mask
+from tbgen.packed.kernels.rows import MAX_FREE, Rows, first_slot, row_hints, row_mask
 from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Words, lowest
 
 BLOCK_ROWS = 16
@@ -37,7 +37,8 @@ NOWHERE = 255
 
 VALUE_CLASSES = 32
 """Value symbols as contexts of others: those from 30 on are one, 31 is none."""
-VALUE_CONTEXTS = VALUE_CLASSES * VALUE_CLASSES
+VALUE_CONTEXTS = 4 * VALUE_CLASSES * VALUE_CLASSES
+"""Whether the side to move is in check, whether it attacks a man, and the two neighbours' symbols."""
 
 _KINDS = 16
 """Value symbols as contexts of what is said of the same position: those from 15 on are one."""
@@ -73,6 +74,10 @@ class Block(NamedTuple):
 
     masks: Words
     """uint64 (16,): positions of each row."""
+    checks: Words
+    """uint64 (16,): those in which the side to move is in check."""
+    captures: Words
+    """uint64 (16,): those in which it attacks a man."""
     symbol: Codes
     """uint8 (1024,): value symbols, NOWHERE where there is no position."""
     half: Codes
@@ -110,6 +115,8 @@ class Scratch(NamedTuple):
 def make_block() -> Block:
     """Return room for a block."""
     return Block(
+        np.zeros(BLOCK_ROWS, np.uint64),
+        np.zeros(BLOCK_ROWS, np.uint64),
         np.zeros(BLOCK_ROWS, np.uint64),
         np.full(BLOCK_SLOTS, NOWHERE, np.uint8),
         np.zeros(BLOCK_SLOTS, np.uint8),
@@ -160,6 +167,22 @@ def _function_context(symbol: int, left: int, up: int) -> int:
     return at * FUNCTION_CLASSES + _function_class(up)
 
 
+@inlined
+def find_mask(rows: Rows, row: int, at: int, scratch: Scratch, block: Block) -> None:
+    """Fill row ``at`` of a block's masks and hints from geometry alone."""
+    mask = row_mask(rows, row, scratch.squares, scratch.image)
+    block.masks[at] = mask
+    if mask:
+        block.checks[at], block.captures[at] = row_hints(rows, row, scratch.squares)
+
+
+@inlined
+def _value_context(block: Block, at: int, square: int, left: int, up: int) -> int:
+    hints = 2 * int64(block.checks[at] >> np.uint64(square) & ONE)
+    hints += int64(block.captures[at] >> np.uint64(square) & ONE)
+    return (hints * VALUE_CLASSES + _value_class(left)) * VALUE_CLASSES + _value_class(up)
+
+
 @kernel
 def read_slots(
     rows: Rows, symbols: Symbols, number: int, value: Codes, depth: Plies, scratch: Scratch, block: Block
@@ -170,8 +193,8 @@ def read_slots(
     shift, agree = rows.row_shift, True
     for at in range(BLOCK_ROWS):
         row = number * BLOCK_ROWS + at
-        mask = row_mask(rows, row, scratch.squares, scratch.image)
-        block.masks[at] = mask
+        find_mask(rows, row, at, scratch, block)
+        mask = block.masks[at]
         first = first_slot(rows, row, scratch.squares)
         for square in range(64):
             slot, place = first + (square << shift), at * 64 + square
@@ -219,7 +242,7 @@ def count_values(block: Block, values: Ints, depths: Ints, scratch: Scratch) -> 
             mask &= mask - ONE
             place = at * 64 + square
             symbol, up = int(block.symbol[place]), above[0, square]
-            values[_value_class(left) * VALUE_CLASSES + _value_class(up), symbol] += 1
+            values[_value_context(block, at, square, left, up), symbol] += 1
             half = int(block.half[place])
             if symbol >= FIRST_VALUE:
                 depths[_depth_context(symbol, left, left_half, up, above[1, square]), half] += 1
@@ -264,7 +287,7 @@ def write_values(block: Block, values: Model, depths: Model, scratch: Scratch, o
             mask &= mask - ONE
             place = at * 64 + square
             symbol, up = int(block.symbol[place]), above[0, square]
-            context = _value_class(left) * VALUE_CLASSES + _value_class(up)
+            context = _value_context(block, at, square, left, up)
             count = _step(scratch.steps, count, values, context, symbol)
             half = int(block.half[place])
             if symbol >= FIRST_VALUE:
@@ -314,7 +337,7 @@ def extent(stream: Stream, number: int) -> tuple[int, int]:
 def find_masks(rows: Rows, number: int, scratch: Scratch, block: Block) -> None:
     """Fill a block's masks from geometry alone."""
     for at in range(BLOCK_ROWS):
-        block.masks[at] = row_mask(rows, number * BLOCK_ROWS + at, scratch.squares, scratch.image)
+        find_mask(rows, number * BLOCK_ROWS + at, at, scratch, block)
 
 
 @kernel
@@ -340,7 +363,7 @@ def decode_values(
                 block.symbol[place] = NOWHERE
                 continue
             up = above[0, square]
-            context = _value_class(left) * VALUE_CLASSES + _value_class(up)
+            context = _value_context(block, at, square, left, up)
             found = find(values, context, state)
             symbol, half = int(values.symbol[context, found]), 0
             state = without(values, context, found, state)

@@ -16,6 +16,7 @@ from tbgen.packed.kernels.blocks import (
     Symbols,
     decode_functions,
     decode_values,
+    find_mask,
     make_block,
     make_scratch,
 )
@@ -28,7 +29,7 @@ from tbgen.packed.kernels.position import (
     set_squares,
 )
 from tbgen.packed.kernels.rans import Model
-from tbgen.packed.kernels.rows import MAX_FREE, Rows, first_slot, row_mask, row_of
+from tbgen.packed.kernels.rows import MAX_FREE, Rows, first_slot, row_of
 from tbgen.retro.kernels.bits import Codes, Ints
 from tbgen.score import NONE
 
@@ -96,7 +97,7 @@ def find(coding: Coding, phase: int, squares: Ints, functions: bool, room: Room)
     square = squares[rows.order[len(rows.kinds) - 1]]
     number, last = row // BLOCK_ROWS, row % BLOCK_ROWS
     for at in range(last + 1):
-        block.masks[at] = row_mask(rows, number * BLOCK_ROWS + at, room.scratch.squares, room.scratch.image)
+        find_mask(rows, number * BLOCK_ROWS + at, at, room.scratch, block)
     good = decode_values(coding.value_stream, number, coding.values, coding.depths, last, room.scratch, block)
     if good and functions:
         escape = coding.symbols.escape_bytes

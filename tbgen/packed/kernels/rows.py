@@ -12,7 +12,7 @@ import numpy as np
 from tbgen.accelerate import inlined, int64, kernel
 from tbgen.retro.geometry import BETWEEN, BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_OF, TRIANGLE_SQUARE
 from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Ints, Word, Words, lowest, reach
-from tbgen.retro.kernels.frame import attacks_along
+from tbgen.retro.kernels.frame import attacks_along, pawn_attacks
 
 MAX_FREE = 5
 """Most free men of a table."""
@@ -109,6 +109,52 @@ def _legal(rows: Rows, phase: int, squares: Ints) -> Word:
             if between & occupied == ZERO:
                 legal &= between
     return legal
+
+
+@inlined
+def row_hints(rows: Rows, row: int, squares: Ints) -> tuple[Word, Word]:
+    """Squares of the row man with which the side to move is in check, and with which it attacks a man to
+    capture, be it pinned or not; ``squares`` are those of the row."""
+    free, side, phase = len(rows.kinds), rows.side, row // rows.per_phase
+    row_man, other = rows.order[free - 1], 1 - side
+    occupied = rows.pawns[phase, 0] | rows.pawns[phase, 1]
+    for man in range(free):
+        if man != row_man:
+            occupied |= BIT[squares[man]]
+    check = ZERO
+    if row_man == side:
+        check = pawn_attacks(other, rows.pawns[phase, other])
+    elif PAWN_ATTACKS[side, squares[side]] & rows.pawns[phase, other]:
+        check = ALL
+    capture, targets = ZERO, rows.pawns[phase, other]
+    for man in range(free):
+        if rows.colours[man] != other:
+            continue
+        if man >= 2:
+            targets |= BIT[squares[man]]
+        if row_man == side:
+            check |= reach(rows.kinds[man], BIT[squares[man]], ~occupied)
+        else:
+            check |= _ways(rows.kinds[man], squares[man], squares[side], occupied)
+    while targets:
+        target = lowest(targets)
+        targets &= targets - ONE
+        capture |= reach(rows.kinds[row_man], BIT[target], ~occupied)
+        if PAWN_ATTACKS[other, target] & rows.pawns[phase, side]:
+            capture = ALL
+        for man in range(free):
+            if man != row_man and rows.colours[man] == side:
+                capture |= _ways(rows.kinds[man], squares[man], target, occupied)
+    return check, capture
+
+
+@inlined
+def _ways(kind: int, start: int, stop: int, occupied: Word) -> Word:
+    """Squares of the row man with which a man on ``start`` attacks ``stop``."""
+    if not attacks_along(kind, start, stop):
+        return ZERO
+    between = BETWEEN[start, stop]
+    return ~between if between & occupied == ZERO else ZERO
 
 
 @inlined
