@@ -15,6 +15,7 @@ from tbgen.index.layout import SIDES, Side, Slot, layout_of
 from tbgen.index.table import FRESH, Functions
 from tbgen.material import Material
 from tbgen.packed.encode import starts_of, symbols_of
+from tbgen.packed.exceptions import slots_of
 from tbgen.packed.kernels.blocks import BLOCK_ROWS, Stream
 from tbgen.packed.kernels.probe import (
     DAMAGED,
@@ -276,7 +277,7 @@ class PackedFile(StoredFile):
 
     @cached_property
     def _exceptions(self) -> NDArray[np.int64]:
-        return self._guard(self._arrays[schema.EXCEPTION_SLOT].read).astype(np.int64)
+        return slots_of(self._guard(self._arrays[schema.EXCEPTION_STEP].read))
 
     def _exception(self, place: int) -> Entry:
         return self._guard(

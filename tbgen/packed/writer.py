@@ -11,6 +11,7 @@ import numpy as np
 
 from tbgen.index.table import Table
 from tbgen.packed.encode import Encoded, Encoder
+from tbgen.packed.exceptions import steps_of
 from tbgen.packed.file import PackedFile
 from tbgen.packed.pack import Needed
 from tbgen.store import schema
@@ -114,7 +115,7 @@ def _content(table: Table) -> list[Dataset]:
 def _datasets(table: Table, needed: Needed, encoded: Encoded) -> list[Dataset]:
     """What the file stores."""
     values, functions = encoded.values, encoded.functions
-    derived = 1 - needed.side
+    derived, steps = 1 - needed.side, steps_of(needed.exceptions)
     rows: dict[DatasetSchema, Sequence[AnyArray]] = {
         **_shared(table),
         schema.COUNT: list(table.counts),
@@ -124,7 +125,7 @@ def _datasets(table: Table, needed: Needed, encoded: Encoded) -> list[Dataset]:
         schema.VALUE_LENGTH: [values.length],
         schema.VALUE_CHECK: [values.check],
         schema.VALUE_DATA: [values.data],
-        schema.EXCEPTION_SLOT: [needed.exceptions],
+        schema.EXCEPTION_STEP: [steps],
         schema.EXCEPTION_VALUE: [table.value[derived][needed.exceptions]],
         schema.EXCEPTION_DEPTH: [table.depth[derived][needed.exceptions]],
         schema.FUNCTION_SHARES: [encoded.function_share.reshape(-1)],
@@ -144,6 +145,7 @@ def _datasets(table: Table, needed: Needed, encoded: Encoded) -> list[Dataset]:
         "value bytes": len(values.data),
         "function blocks": len(functions.length),
         "function bytes": len(functions.data),
+        "steps": len(steps),
         "exceptions": len(needed.exceptions),
     }
     return datasets(schema.PACKED.datasets, sizes, rows)

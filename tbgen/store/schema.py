@@ -269,8 +269,11 @@ VALUE_DATA: Final = DatasetSchema("fresh/data", (U1,), ("value bytes",), "the bl
 FUNCTION_LENGTH: Final = DatasetSchema("accrued/length", (U2,), ("function blocks",), "bytes of each block")
 FUNCTION_CHECK: Final = DatasetSchema("accrued/check", (U2,), ("function blocks",), "CRC-16 of each block")
 FUNCTION_DATA: Final = DatasetSchema("accrued/data", (U1,), ("function bytes",), "the blocks", raw=True)
-EXCEPTION_SLOT: Final = DatasetSchema(
-    "exception/slot", (U4,), ("exceptions",), "slots of the derived side where the rule is wrong, ascending"
+EXCEPTION_STEP: Final = DatasetSchema(
+    "exception/step",
+    (U2,),
+    ("steps",),
+    "slots between one exception of the derived side and the next (below)",
 )
 EXCEPTION_VALUE: Final = DatasetSchema("exception/value", (U1,), ("exceptions",), "W(P) there")
 EXCEPTION_DEPTH: Final = DatasetSchema(
@@ -290,7 +293,7 @@ PACKED: Final = Schema(
     ),
     (
         *(PLACEMENTS, COUNT, CODE, VALUE_SHARES, DEPTH_SHARES, VALUE_LENGTH, VALUE_CHECK, VALUE_DATA),
-        *(EXCEPTION_SLOT, EXCEPTION_VALUE, EXCEPTION_DEPTH),
+        *(EXCEPTION_STEP, EXCEPTION_VALUE, EXCEPTION_DEPTH),
         *(FUNCTION_START, FUNCTION_ACCRUED, FUNCTION_VALUE, FUNCTION_SHARES),
         *(FUNCTION_LENGTH, FUNCTION_CHECK, FUNCTION_DATA),
         *(EP_CONFIG, EP_VALUE, EP_DEPTH),
