@@ -1,6 +1,7 @@
 """Reading a packed table: single positions, decoded as far as they are asked for."""
 
 import hashlib
+import operator
 from functools import cached_property, partial
 from pathlib import Path
 from threading import local
@@ -11,12 +12,19 @@ from numpy.typing import NDArray
 
 from tbgen.errors import TbgenError
 from tbgen.index.exits import BestExit, Exits
-from tbgen.index.layout import SIDES, Side, Slot, layout_of
+from tbgen.index.layout import SIDES, Layout, Side, Slot, layout_of
 from tbgen.index.table import FRESH, Functions
 from tbgen.material import Material
 from tbgen.packed.encode import starts_of, symbols_of
 from tbgen.packed.exceptions import slots_of
-from tbgen.packed.kernels.blocks import BLOCK_ROWS, Stream
+from tbgen.packed.kernels.blocks import (
+    BLOCK_ROWS,
+    DEPTH_CONTEXTS,
+    FUNCTION_CONTEXTS,
+    FUNCTION_ESCAPE,
+    VALUE_CONTEXTS,
+    Stream,
+)
 from tbgen.packed.kernels.probe import (
     DAMAGED,
     UNSTORED,
@@ -35,7 +43,7 @@ from tbgen.score import NONE, Code
 from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
 from tbgen.store.chunks import ChunkedArray
-from tbgen.store.manifest import manifest_line
+from tbgen.store.manifest import manifest_line, manifest_of
 from tbgen.store.reader import Entry
 from tbgen.store.schema import PACKED, DatasetSchema
 from tbgen.store.stored_file import StoredFile
@@ -163,6 +171,10 @@ class PackedFile(StoredFile):
         """
         if self.info.manifest.digest != self.info.digest:
             raise self.damaged("its manifest does not match its digest")
+        facts = manifest_of(PACKED, self.info.facts(), ()).lines
+        for fact, stated in zip(facts, self.info.manifest.lines, strict=False):
+            if fact != stated:
+                raise self.damaged(f"its {fact.split()[0]} does not match its digest")
         for wanted, line in zip(PACKED.datasets, self._stored_lines, strict=True):
             if self._guard(partial(self._line, wanted)) != line:
                 raise self.damaged(f"its {wanted.name} does not match its digest")
@@ -207,10 +219,14 @@ class PackedFile(StoredFile):
     def _load(self) -> None:
         if self.schema is not PACKED:
             raise self.damaged("it is plain, and was to be read as a packed table")
-        self.side = SIDES[int(self._file.attrs["stored_side"])]
+        side = operator.index(self._file.attrs["stored_side"])
+        if side not in SIDES:
+            raise self.damaged(f"its stored_side {side} is none")
+        self.side = SIDES[side]
         self._stored_lines = bytes(self._file.attrs["stored"]).decode().splitlines()
         if [line.split()[0] for line in self._stored_lines] != [one.name for one in PACKED.datasets]:
             raise self.damaged("it lists other datasets")
+        self._check_shapes()
         self._arrays = {
             wanted: ChunkedArray(self._file[wanted.name], self._cache, wanted.sparse)
             for wanted in PACKED.datasets
@@ -219,8 +235,39 @@ class PackedFile(StoredFile):
         configurations = self._arrays[schema.EP_CONFIG].read().tolist()
         self._ep_rows = {(phase, square): row for row, (phase, square) in enumerate(configurations)}
 
+    def _check_shapes(self) -> None:
+        """Refuse datasets that a decoder would read beyond, or misread."""
+        accrued = self.info.stores_accrued
+        rows, placements = rows_of(self._layout, self.side), len(self._layout.placements)
+        sizes = {
+            "placements": placements,
+            "pawns": self._layout.pawns,
+            "phase_size": self._layout.phase_size,
+            "value contexts": VALUE_CONTEXTS,
+            "depth contexts": DEPTH_CONTEXTS,
+            "function contexts": FUNCTION_CONTEXTS if accrued else 0,
+            "function symbols": FUNCTION_ESCAPE + 1 if accrued else 0,
+            "coded blocks": (blocks := rows.per_phase * placements // BLOCK_ROWS),
+            "function blocks": blocks if accrued else 0,
+            "runs": self.info.runs,
+        }
+        for wanted in PACKED.datasets:
+            found = self._file[wanted.name]
+            if found.dtype not in wanted.types:
+                raise self.damaged(f"its {wanted.name} is of another type")
+            # An axis that nothing else says is as long as where it occurs first.
+            shape = [
+                sizes.setdefault(axis, length) if isinstance(axis, str) else axis
+                for axis, length in zip(wanted.shape, found.shape, strict=False)
+            ]
+            if tuple(shape) != found.shape or len(shape) != len(wanted.shape):
+                raise self.damaged(f"its {wanted.name} has another shape")
+
+    @property
+    def _layout(self) -> Layout:
+        return layout_of(self._material)
+
     def _coding(self) -> Coding:
-        layout = layout_of(Material.parse(self.info.material))
         read = {
             wanted: self._checked(wanted)
             for wanted in (
@@ -235,14 +282,12 @@ class PackedFile(StoredFile):
                 *(schema.FUNCTION_SHARES, schema.FUNCTION_LENGTH, schema.FUNCTION_CHECK),
             )
         }
-        rows = rows_of(layout, self.side)
-        blocks = rows.per_phase * len(layout.placements) // BLOCK_ROWS
         functions = len(read[schema.FUNCTION_START]) - 1
-        if len(read[schema.VALUE_LENGTH]) != blocks or (functions > 0) != self.info.stores_accrued:
-            raise self.damaged("its blocks are not those of its index")
+        if (functions > 0) != self.info.stores_accrued:
+            raise self.damaged("it has functions of accrued scores against what it says")
         shares = read[schema.FUNCTION_SHARES]
         return Coding(
-            rows,
+            rows_of(self._layout, self.side),
             symbols_of(read[schema.CODE], max(functions, 0)),
             model_of(read[schema.VALUE_SHARES]),
             model_of(read[schema.DEPTH_SHARES]),

@@ -15,6 +15,7 @@ from tbgen.material import Material, all_materials
 from tbgen.store.format import layers_beside, table_path, tables_in
 from tbgen.store.writer import write_table
 from tbgen.variant import Variant
+from tbgen.verify.warmup import compile_kernels
 from tests.support.builds import Diary
 from tests.support.commands import answer, failure
 from tests.support.reference_table import reference_table, whole_game_table
@@ -153,6 +154,7 @@ def test_info(both: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_verify(both: str, capsys: pytest.CaptureFixture[str]) -> None:
+    compile_kernels()  # else the command does, and says so
     text = answer(capsys, "verify", "--rules", "wg", "--dir", both)
     assert [line.split()[:2] for line in text.splitlines()] == [["KvK", "proved:"], ["KBvK", "proved:"]]
     document = json.loads(
