@@ -225,23 +225,23 @@ def test_a_directory_that_cannot_be_written(solved: tuple[Table, Needed], tmp_pa
 @pytest.mark.usefixtures("compiled")
 def test_a_killed_packing_leaves_no_half_table(moment: str, own: Path, packed: PackedTables) -> None:
     """The leftover is no table, and the next build removes it and goes on."""
-    path = table_path(own, "KNvK", R)
+    kbvk, path = Material.parse("KBvK"), table_path(own, "KBvK", R)
     path.unlink()
-    script = stopping("KNvK", moment, "os.kill(os.getpid(), signal.SIGKILL)")
-    words = ["build", "KNvK", "--form", "packed", "--dir", str(own)]
+    script = stopping("KBvK", moment, "os.kill(os.getpid(), signal.SIGKILL)")
+    words = ["build", "KBvK", "--form", "packed", "--dir", str(own)]
     with started("-c", script, *words) as running:
         code, error = end(running)
     assert code == -signal.SIGKILL, error
     (leftover,) = own.glob("*.tmp-*")
-    assert leftover.name.startswith("KNvK.r.h5.tmp-")
-    assert tables_in(own, R) == [material for material in all_materials(3) if material != KNVK]
+    assert leftover.name.startswith("KBvK.r.h5.tmp-")
+    assert tables_in(own, R) == [material for material in all_materials(3) if material != kbvk]
     if moment != "replace":
         with pytest.raises(TbgenError, match=r"interrupted|damaged|truncated"):
             PackedFile(leftover)
     diary = Diary()
-    (built,) = build([KNVK], own, diary, variant=R, form=Form.PACKED)
+    (built,) = build([kbvk], own, diary, variant=R, form=Form.PACKED)
     assert [note for note in diary.notes if leftover.name in note and note.startswith("removed ")]
     assert not leftover.exists()
-    with PackedFile(path) as file, PackedFile(packed("KNvK")) as other:
+    with PackedFile(path) as file, PackedFile(packed("KBvK")) as other:
         file.check()
         assert file.info.digest == built.info.digest == other.info.digest
