@@ -486,4 +486,7 @@ def test_the_manifest_and_what_the_bytes_are_checked_by(tables: Path, packed: Pa
     assert bytes(file.attrs["digest"]).decode() == hashlib.sha256(manifest.encode()).hexdigest()
     stored = bytes(file.attrs["stored"]).decode().splitlines()
     assert sorted(line.split()[0] for line in stored) == sorted(file.names())
+    counts = np.stack([np.bincount(side, minlength=256) for side in np.array(plain["value"])])
+    counts[:, NONE] = 0
+    assert np.array_equal(file["fresh/count"], counts)
     assert stored == [manifest_line(line.split()[0], file[line.split()[0]]) for line in stored]
