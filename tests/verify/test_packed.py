@@ -24,7 +24,7 @@ from tbgen.store.format import table_path
 from tbgen.variant import Variant
 from tbgen.verify.packed import disorder
 from tbgen.verify.proof import SolveLayer, verify_table
-from tests.support.commands import answer
+from tests.support.commands import logged_answer
 from tests.support.packed_tables import plain, to_pack, write
 from tests.support.solved_tables import source_of
 
@@ -56,7 +56,7 @@ def content(path: Path, tables: Path) -> Table:
 
 
 def said_last(capsys: pytest.CaptureFixture[str], directory: Path, name: str, *options: str) -> str:
-    return answer(capsys, "verify", name, "--dir", str(directory), *options).splitlines()[-1]
+    return logged_answer(capsys, "verify", name, "--dir", str(directory), *options).splitlines()[-1]
 
 
 @pytest.mark.parametrize("name", NAMES)
