@@ -7,7 +7,7 @@
 G0.0 and -G0.0 are mates and their depth is the distance to mate in plies, so the longest ones of a table must
 be the published ones. They, and where they were published, are in tests/data/mate_records.csv, the numbers of
 positions in tests/data/position_totals.csv. Without MATERIAL, all tables in DIR are compared. Tables are read
-piece by piece, in less than a minute each.
+piece by piece, in less than a minute each; packed ones are unpacked before, which takes longer.
 
 Prints a line per table: the longest mate that White and that Black to move can force, the longest of all, the
 legal positions with White and with Black to move, and a position that takes longest. Where a figure differs,
@@ -33,9 +33,9 @@ from tbgen.index.layout import Layout, Side, Slot, layout_of
 from tbgen.index.position import board_of
 from tbgen.index.symmetry import IMAGE, TRANSPOSE, TRIANGLE
 from tbgen.material import Material, all_materials
+from tbgen.packed.plain import open_plain, passing_copies
 from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
 from tbgen.variant import Variant
 
 PUBLISHED: Final = Path(__file__).resolve().parent.parent / "tests" / "data"
@@ -136,7 +136,7 @@ def published() -> dict[str, Record]:
 def longest_mates(path: Path, layout: Layout) -> Mates:
     """Read all fresh values and depths, those of en passant positions too, and return the longest mates."""
     mates = Mates(layout)
-    with h5py.File(path, "r") as file:
+    with h5py.File(path, "r", locking=False) as file:
         value, depth = file["value"], file["depth"]
         for side in (0, 1):
             for start in range(0, layout.size, PIECE):
@@ -158,7 +158,7 @@ def own_images(path: Path, layout: Layout) -> tuple[int, int]:
         return 0, 0
     found = [0, 0]
     pieces = layout.free - 2
-    with h5py.File(path, "r") as file:
+    with h5py.File(path, "r", locking=False) as file:
         for side, first in blocks_on_diagonal(pieces):
             slots = np.flatnonzero(file["value"][side, first : first + 64**pieces] != NONE)
             men = np.array([slots >> 6 * (pieces - 1 - man) & 63 for man in range(pieces)])
@@ -190,11 +190,13 @@ def positions(path: Path, layout: Layout, canonical: tuple[int, int], whole_boar
 
 def compare(directory: Path, record: Record) -> bool:
     """Compare one table, print a line, and tell whether it agrees."""
-    path, layout = table_path(directory, record.material.name, Variant.R_MOBILITY), layout_of(record.material)
-    with TableFile(path, material=record.material) as file:
-        canonical = file.info.positions
-    mates = longest_mates(path, layout)
-    legal = positions(path, layout, canonical, record.whole_board)
+    layout = layout_of(record.material)
+    with (
+        passing_copies(directory),
+        open_plain(directory, record.material, Variant.R_MOBILITY) as file,
+    ):
+        mates = longest_mates(file.path, layout)
+        legal = positions(file.path, layout, file.info.positions, record.whole_board)
     longest = (*mates.moving, mates.of_all)
     known = (*record.mates, record.longest)
     wrong = [mate for mate, plies in zip(longest, known, strict=True) if plies not in (None, mate.plies)]

@@ -15,7 +15,7 @@ from tbgen.cli.main import main
 from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
 from tbgen.store.format import table_path
-from tbgen.store.reader import TableFile
+from tbgen.store.stored_file import StoredFile
 from tbgen.variant import Variant
 from tests.support.one_ply import by_probing, one_ply
 from tests.support.paths import ROOT
@@ -55,7 +55,7 @@ def test_published_figures(five: Path) -> None:
     run = subprocess.run([sys.executable, script, five, NAME], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
     assert "agrees" in run.stdout
-    with TableFile(table_path(five, NAME, Variant.R_MOBILITY)) as file:
+    with StoredFile(table_path(five, NAME, Variant.R_MOBILITY)) as file:
         assert sum(file.info.positions) == 21_590_981
         assert file.info.stores_accrued == 1
 

@@ -89,8 +89,8 @@ def test_accrued_scores_left_out(own: Path, capsys: pytest.CaptureFixture[str]) 
     assert "accrued runs   left out" in text
     assert f"longest depth  {table['max_depth']} plies" in text.splitlines()
     listed = [line.split() for line in logged_answer(capsys, "info", "--dir", str(own)).splitlines()]
-    assert ["left", "out"] in [words[4:6] for words in listed if words[:1] == ["KBvK"]]
-    assert ["stored"] in [words[4:5] for words in listed if words[:1] == ["KNvK"]]
+    assert ["plain", "left", "out"] in [words[4:7] for words in listed if words[:1] == ["KBvK"]]
+    assert ["plain", "stored"] in [words[4:6] for words in listed if words[:1] == ["KNvK"]]
 
 
 def test_accrued_scores_that_are_too_many(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,7 @@ def test_what_was_not_wanted_for_longest_goes_first(
     three_men: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "KEPT", size(KBVK) + size(KNVK) + size(KVK) - 1)
-    monkeypatch.setattr(module, "_SMALL", size(KNVK))
+    monkeypatch.setattr(module, "SMALL", size(KNVK))
     with Sources(three_men, Variant.R_MOBILITY) as sources:
         for material in (KBVK, KVK, KBVK, KNVK, KBVK, KNVK, KVK):
             check(sources.get(material), solved(material.name))
@@ -70,7 +70,7 @@ def test_what_was_not_wanted_for_longest_goes_first(
 def test_a_table_that_was_just_built_is_kept_if_it_is_small(
     three_men: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_SMALL", size(KNVK))
+    monkeypatch.setattr(module, "SMALL", size(KNVK))
     with Sources(three_men, Variant.R_MOBILITY) as sources:
         for material in (KNVK, KPVK):
             sources.put(solved(material.name))
@@ -82,7 +82,7 @@ def test_large_tables_are_read_from_their_files(
     three_men: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A table solved from them is the same, and the files are closed in the end."""
-    monkeypatch.setattr(module, "_SMALL", size(KVK))
+    monkeypatch.setattr(module, "SMALL", size(KVK))
     with Sources(three_men, Variant.R_MOBILITY) as sources:
         around = {material: sources.get(material) for material in sorted(KPVK.successors())}
         assert [type(source) is ArraySource for source in around.values()] == [
