@@ -12,14 +12,14 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.index.layout import BLACK_TO_MOVE, Layout, Side, layout_of
+from tbgen.index.layout import BLACK_TO_MOVE, SIDES, Layout, Side, layout_of
 from tbgen.index.source import Source
 from tbgen.index.table import AccruedForm, Table
 from tbgen.index.zeroing import en_passant_configs, is_wide, phase_groups
 from tbgen.material import Material
 from tbgen.retro.functions import FunctionBook
 from tbgen.retro.kernels.frame import legal_words
-from tbgen.retro.kernels.layers import FIRST_LAYER, next_events, retire
+from tbgen.retro.kernels.layers import FIRST_LAYER, next_events
 from tbgen.retro.kernels.phase import (
     FUNCTIONS,
     NOTHING,
@@ -30,15 +30,15 @@ from tbgen.retro.kernels.phase import (
     count_moves,
     empty_record,
     first_events,
-    run_inner,
-    run_outer,
     settle_rank,
     solve_layers,
+    take_out_decided,
 )
 from tbgen.retro.kernels.runs import Runs, weave
 from tbgen.retro.kernels.sweep import MAX_DEPTH, Results
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.pool import Map, PoolLoader
+from tbgen.retro.wide import MAX_PARTS, WideSweeps
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 from tbgen.score import MAX_CODED_RANK, NONE
 from tbgen.variant import Variant
@@ -138,6 +138,7 @@ class _Solver:
         self.runs_of: dict[int, list[Runs]] = {}
         self.canonical = np.empty((len(layout.placements), layout.phase_size // 64), np.uint64)
         self.threads = ThreadPoolExecutor(threads)
+        self.sweeps = WideSweeps(threads)
         self._lock = threading.Lock()
         self.width = threads
 
@@ -154,7 +155,7 @@ class _Solver:
         """Solve all phases; those with equally many pawn steps left are independent of each other."""
         idle: SimpleQueue[Workspace] = SimpleQueue()
         for _ in range(1 if wide else min(self.width, len(self.layout.placements))):
-            idle.put(make_workspace(self.layout, self.variant))
+            idle.put(make_workspace(self.layout, self.variant, min(self.width, MAX_PARTS) if wide else 1))
         phases, done = len(self.layout.placements), 0
         try:
             for group in phase_groups(self.layout):
@@ -172,6 +173,7 @@ class _Solver:
         finally:
             # After an interruption nobody wants to wait for the kernels that are still at work.
             self.threads.shutdown(wait=done == phases, cancel_futures=True)
+            self.sweeps.close(wait=done == phases)
 
     def _check(self, workspace: Workspace, rank: int) -> None:
         """Count the layers of a phase whose first rank without a layer is ``rank``; check that all fits."""
@@ -212,13 +214,13 @@ class _Solver:
             idle.put(workspace)
 
     def _solve_wide(self, phase: int, idle: "SimpleQueue[Workspace]") -> None:
-        """Solve one phase on all threads, one attacker each in the layers.
+        """Solve one phase on all threads, both attackers at once in the layers.
 
         The same steps as ``solve_layers``, which does them for small phases in one compiled call.
         """
         workspace = idle.get()
         starts, mirrored = self._begin(phase, workspace)
-        pool, both, go = self.pool, (0, 1), self.threads.submit
+        pool, both, go = self.pool, SIDES, self.threads.submit
         clock = time.perf_counter()
         edges = np.linspace(0, workspace.frame.words, 4 * self.width + 1).astype(int).tolist()
         _results(go(legal_words, workspace.frame, workspace.phase.legal, *part) for part in pairwise(edges))
@@ -231,20 +233,20 @@ class _Solver:
         clock = self.stages.add("events", clock)
         rank = 0
         while True:
-            _results(go(run_outer, workspace, fresh, side, rank, events[side]) for side in both)
+            _results(go(self.sweeps.outer, workspace, fresh, side, rank, events[side]) for side in both)
             clock = self.stages.add("outer sweeps", clock)
-            if not retire(workspace.phase, workspace.white, workspace.black):
+            if not any(_results(go(take_out_decided, workspace, *part) for part in pairwise(edges))):
                 break
             if rank >= FIRST_LAYER and self.variant.resets:
-                layers = [
-                    go(run_inner, workspace, pool, fresh, side, rank, events[side], records[side], self.keep)
+                given = workspace, pool, fresh
+                records = _results(
+                    go(self.sweeps.inner, *given, side, rank, events[side], records[side], self.keep)
                     for side in both
-                ]
-                records = _results(layers)
+                )
                 if not self._room_for(sum(int(record.log.length[0]) for record in records)):
                     records = list(self._records(phase))
             clock = self.stages.add("inner sweeps", clock)
-            settle_rank(workspace, fresh, rank)
+            _results(go(settle_rank, workspace, fresh, rank, *part) for part in pairwise(edges))
             events = _results(
                 go(next_events, side, rank, workspace.phase, events[side], fresh) for side in both
             )

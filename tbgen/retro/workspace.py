@@ -6,12 +6,13 @@ from tbgen.index.layout import Layout
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.retro.kernels.bits import Ints, Words
 from tbgen.retro.kernels.frame import Frame, Phase
+from tbgen.retro.kernels.front import Scratch
 from tbgen.retro.kernels.layers import Attacker
 from tbgen.retro.kernels.mobility import SLICES
 from tbgen.retro.kernels.moves import MAX_ORIGINS, Origins
 from tbgen.retro.kernels.phase import Workspace
 from tbgen.retro.kernels.resets import Exits, OneExit, room_for_exits
-from tbgen.retro.kernels.sweep import BATCH, Results, Scratch, Sets
+from tbgen.retro.kernels.sweep import BATCH, Results, Sets
 from tbgen.retro.kernels.targets import Men
 from tbgen.variant import Variant
 
@@ -57,20 +58,27 @@ def make_sets(words: int, waiting: Words, changed: Words) -> Sets:
     return Sets(np.zeros(words, np.uint64), waiting, np.zeros(words, np.uint64), changed)
 
 
-def make_scratch(words: int) -> Scratch:
-    """Return working memory for one attacker."""
+def make_scratch(words: int, parts: int) -> Scratch:
+    """Return working memory for one attacker whose sweeps are shared out among ``parts``."""
     marks = words // 64 + 1
+    # Neighbouring squares to different parts, so that these have about the same to do.
+    part_of = np.array([(square + square // 8) % parts for square in range(64)], np.int64)
+    squares = np.bincount(part_of, minlength=parts)
     return Scratch(
         np.zeros((2, words), np.uint64),
         np.zeros((2, marks), np.uint64),
-        np.zeros((2, marks // 64 + 1), np.uint64),
+        np.zeros((parts, 2, marks // 64 + 1), np.uint64),
         np.empty((2, 2 * words), np.int32),
         np.empty((2, 2 * words), np.uint64),
-        np.zeros((2, marks), np.uint64),
+        np.zeros((parts, 2), np.int64),
+        2 * words * np.concatenate([[0], np.cumsum(squares)]) // 64,
+        part_of,
+        np.zeros(parts, np.int64),
+        np.zeros((parts, 2, marks), np.uint64),
         Origins(
-            np.empty(BATCH + MAX_ORIGINS, np.int64),
-            np.empty(BATCH + MAX_ORIGINS, np.uint64),
-            np.empty(8, np.int64),
+            np.empty((parts, BATCH + MAX_ORIGINS), np.int64),
+            np.empty((parts, BATCH + MAX_ORIGINS), np.uint64),
+            np.empty((parts, 8), np.int64),
         ),
         OneExit(
             room_for_exits(1),
@@ -95,15 +103,16 @@ def make_phase(words: int, score_resets: bool) -> Phase:
     )
 
 
-def make_attacker(side: int, words: int, waiting: Words, score_resets: bool) -> Attacker:
-    """Return room for the attacker ``side``, 0 White or 1 Black."""
+def make_attacker(side: int, words: int, waiting: Words, score_resets: bool, parts: int) -> Attacker:
+    """Return room for the attacker ``side``, 0 White or 1 Black, whose sweeps are shared out among
+    ``parts``."""
     layered = words if score_resets else 0
     changed = np.zeros((2, words), np.uint64)
     return Attacker(
         side,
         make_sets(words, waiting, changed),
         make_sets(layered, np.zeros((layered, 8), np.uint64), changed),
-        make_scratch(words),
+        make_scratch(words, parts),
         Results(
             np.zeros(128 * layered, np.uint8),
             np.zeros(128 * layered, np.uint16),
@@ -115,12 +124,17 @@ def make_attacker(side: int, words: int, waiting: Words, score_resets: bool) -> 
     )
 
 
-def make_workspace(layout: Layout, variant: Variant) -> Workspace:
-    """Return room to solve any phase of a layout in a variant."""
+def make_workspace(layout: Layout, variant: Variant, parts: int = 1) -> Workspace:
+    """Return room to solve any phase of a layout in a variant.
+
+    Sweeps are shared out among at most ``parts``, between 1 and 64; where Black's king does not stand on one
+    square in 64 neighbouring words there is only one.
+    """
     frame = frame_of(layout)
+    parts = parts if frame.scalars > 2 else 1
     phase = make_phase(frame.words, variant.resets)
-    white = make_attacker(0, frame.words, phase.quiet[1], variant.resets)
-    black = make_attacker(1, frame.words, phase.quiet[0], variant.resets)
+    white = make_attacker(0, frame.words, phase.quiet[1], variant.resets, parts)
+    black = make_attacker(1, frame.words, phase.quiet[0], variant.resets, parts)
     if variant.resets:
         exits = Exits(white.results.value, white.results.depth, black.results.depth)
     else:

@@ -81,7 +81,7 @@ def count_origins(frame: Frame, target: Words, mover: int, each_move: bool, allo
     found = np.zeros(64 * frame.words, np.int64)
     for word in range(frame.words):
         if target[word]:
-            count = origins(frame, word, target[word], mover, each_move, live, out, int64(0))
+            count = origins(frame, word, target[word], mover, each_move, False, live, out, int64(0))
             for number in range(count):
                 bits = out.bits[number] & allowed[out.word[number]]
                 while bits:

@@ -12,10 +12,17 @@ from tbgen.material import Material
 from tbgen.retro.kernels import layers
 from tbgen.retro.kernels.events import Agenda
 from tbgen.retro.kernels.frame import legal_words
-from tbgen.retro.kernels.layers import FIRST_LAYER, Attacker, next_events, retire
-from tbgen.retro.kernels.phase import Workspace, count_moves, first_events, run_outer, settle_rank
+from tbgen.retro.kernels.layers import FIRST_LAYER, Attacker, next_events
+from tbgen.retro.kernels.phase import (
+    Workspace,
+    count_moves,
+    first_events,
+    run_outer,
+    settle_rank,
+    take_out_decided,
+)
 from tbgen.retro.kernels.runs import Log, empty_log, log_changes
-from tbgen.retro.kernels.sweep import Results
+from tbgen.retro.kernels.sweep import Results, run_sweep
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.update import Layer, limits, update
 from tbgen.retro.pool import PoolLoader
@@ -28,7 +35,9 @@ from tests.support.made_up_tables import as_sources, made_up
 def sweep_anew(workspace: Workspace, attacking: int, rank: int, agenda: Agenda) -> None:
     """The inner sweep; a function of its own because only compiled code may call kernels."""
     attacker = workspace.white if attacking == 0 else workspace.black
-    layers.inner(workspace.frame, attacker, rank, workspace.phase, agenda)
+    layers.begin_inner(attacker, workspace.phase)
+    sweep = layers.inner_sweep(workspace.frame, attacker, rank, workspace.phase, agenda)
+    attacker.last_key[0] = run_sweep(sweep, rank)
 
 
 @jit
@@ -66,11 +75,11 @@ class Solver:
         """Sweep from outside into the next layer; returns whether there is one."""
         for attacker in (0, 1):
             run_outer(self.workspace, self.fresh, attacker, self.rank, self.events[attacker])
-        return bool(retire(self.workspace.phase, self.workspace.white, self.workspace.black))
+        return bool(take_out_decided(self.workspace, 0, self.workspace.frame.words))
 
     def leave(self) -> None:
         """Settle the rank of the layer."""
-        settle_rank(self.workspace, self.fresh, self.rank)
+        settle_rank(self.workspace, self.fresh, self.rank, 0, self.workspace.frame.words)
         for attacker in (0, 1):
             self.events[attacker] = next_events(
                 attacker, self.rank, self.workspace.phase, self.events[attacker], self.fresh

@@ -10,7 +10,8 @@ from tbgen.retro.kernels.frame import Frame
 
 
 @inlined
-def _sort_like(squares: Ints, like: Ints) -> None:
+def sort_like(squares: Ints, like: Ints) -> None:
+    """Sort the squares of like men."""
     for group in range(len(like)):
         start, stop = like[group, 0], like[group, 1]
         for man in range(start + 1, stop):
@@ -40,7 +41,7 @@ def canonical_slot(frame: Frame, slot: int, like: Ints, mirrored: bool, squares:
         symmetry = MIRROR_FILES
     best = slot
     for attempt in range(2):
-        _sort_like(squares, like)
+        sort_like(squares, like)
         number = TRIANGLE_OF[squares[0]] if frame.pawnless else squares[0]
         for man in range(1, free):
             number = number << 6 | squares[man]
@@ -82,13 +83,13 @@ def _source(frame: Frame, like: Ints, symmetry: int, word: int, squares: Ints) -
         squares[man] = (word >> frame.shifts[man]) & 63
     if frame.pawnless:
         squares[0] = TRIANGLE_SQUARE[word >> frame.shifts[0]]
-    _sort_like(squares, like)
+    sort_like(squares, like)
     sorted_word = _scalars_word(frame, squares)
     if symmetry == 0:
         return sorted_word, 0
     for man in range(frame.scalars):
         squares[man] = IMAGES[symmetry, squares[man]]
-    _sort_like(squares, like)
+    sort_like(squares, like)
     image_word = _scalars_word(frame, squares)
     if image_word < sorted_word:
         return image_word, 1

@@ -21,14 +21,9 @@ from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, Words, lowest
 from tbgen.retro.kernels.events import Agenda, Events, Goals, events_of, next_agenda
 from tbgen.retro.kernels.frame import Frame, Phase
+from tbgen.retro.kernels.front import Scratch
 from tbgen.retro.kernels.mobility import of_rank
-from tbgen.retro.kernels.sweep import (
-    READY,
-    Results,
-    Scratch,
-    Sets,
-    sweep,
-)
+from tbgen.retro.kernels.sweep import READY, Results, Sets, Sweep
 from tbgen.score import NONE
 
 FIRST_LAYER = 2
@@ -75,25 +70,29 @@ def begin(attacker: Attacker, phase: Phase, leaving: Words) -> None:
         attacker.outer_sets.waiting[word, READY] = ready
 
 
+@jit
+def begin_outer(attacker: Attacker) -> None:
+    """Make an attacker's sets ready for an outer sweep."""
+    attacker.outer_sets.caught[:] = ZERO
+
+
+@jit
+def outer_sweep(
+    frame: Frame, attacker: Attacker, rank: int, phase: Phase, agenda: Agenda, fresh: Results
+) -> Sweep:
+    """The sweep that assigns what the attacker can force to its own scores of rank - 1, from that key on; see
+    the module's head. Values and depths go to ``fresh``."""
+    sets, alive = attacker.outer_sets, phase.alive[1 - attacker.side]
+    return Sweep(frame, attacker.side, agenda, rank, sets, alive, attacker.scratch, fresh)
+
+
 @kernel
-def outer(frame: Frame, attacker: Attacker, rank: int, phase: Phase, agenda: Agenda, fresh: Results) -> None:
-    """Assign what the attacker can force to its own scores of rank - 1; see the module's head.
-
-    Values and depths go to ``fresh``.
-    """
-    sets, scratch = attacker.outer_sets, attacker.scratch
-    sets.caught[:] = ZERO
-    if rank > 0:
-        alive = phase.alive[1 - attacker.side]
-        sweep(frame, attacker.side, agenda, rank - 1, rank, sets, alive, scratch, fresh)
-
-
-@kernel
-def retire(phase: Phase, white: Attacker, black: Attacker) -> bool:
-    """Take the positions decided by the outer sweeps out of the layers; return whether any is left."""
+def retire(phase: Phase, white: Attacker, black: Attacker, start: int, stop: int) -> bool:
+    """Take the positions of the words ``start`` to ``stop`` - 1 that the outer sweeps have decided out of the
+    layers; return whether any is left."""
     by_white, by_black = white.outer_sets, black.outer_sets
     left = ZERO
-    for word in range(len(phase.canonical)):
+    for word in range(start, stop):
         for side in range(2):
             mover, other = (by_white, by_black) if side == 0 else (by_black, by_white)
             alive = phase.alive[side, word] & mover.wanted[word] & ~other.caught[word]
@@ -118,12 +117,12 @@ def assigned(attacker: Attacker, phase: Phase, side: int, word: int) -> Word:
 
 
 @kernel
-def inner(frame: Frame, attacker: Attacker, rank: int, phase: Phase, agenda: Agenda) -> None:
-    """Solve the layer of the opponent's accrued score of this rank; see the module's head."""
+def begin_inner(attacker: Attacker, phase: Phase) -> None:
+    """Set the inner sweep's sets up: nothing assigned but what the outer sweeps have."""
     sets, before = attacker.inner_sets, attacker.outer_sets
-    alive = phase.alive[1 - attacker.side]
-    _copy(sets.wanted, before.wanted, 0, frame.words)
-    for word in range(frame.words):
+    alive, words = phase.alive[1 - attacker.side], len(phase.canonical)
+    _copy(sets.wanted, before.wanted, 0, words)
+    for word in range(words):
         if alive[word]:
             for number in range(READY + 1):
                 sets.waiting[word, number] = before.waiting[word, number]
@@ -131,24 +130,29 @@ def inner(frame: Frame, attacker: Attacker, rank: int, phase: Phase, agenda: Age
             sets.waiting[word, READY] = ZERO
     sets.caught[:] = ZERO
     sets.changed[:] = ZERO
-    attacker.last_key[0] = sweep(
-        frame, attacker.side, agenda, rank, 255 - rank, sets, alive, attacker.scratch, attacker.results
-    )
+
+
+@jit
+def inner_sweep(frame: Frame, attacker: Attacker, rank: int, phase: Phase, agenda: Agenda) -> Sweep:
+    """The sweep that solves the layer of the opponent's accrued score of this rank, from that key on; see the
+    module's head."""
+    sets, alive = attacker.inner_sets, phase.alive[1 - attacker.side]
+    return Sweep(frame, attacker.side, agenda, 255 - rank, sets, alive, attacker.scratch, attacker.results)
 
 
 @kernel
-def settle(attacker: Attacker, rank: int, phase: Phase, fresh: Results) -> None:
+def settle(attacker: Attacker, rank: int, phase: Phase, fresh: Results, start: int, stop: int) -> None:
     """Give the positions of this rank with the attacker to move their fresh value and depth, in ``fresh``,
-    and take them out of the layers; ``phase.settled`` remembers them.
+    and take them out of the layers; ``phase.settled`` remembers them. Words ``start`` to ``stop`` - 1.
 
     In whole-game mobility that is their own score: nothing of smaller rank can be forced, and nothing else
     can take its place.
     """
     words, side, results = len(phase.canonical), attacker.side, attacker.results
-    value, depth, start = fresh.value, fresh.depth, fresh.starts[side]
+    value, depth, first = fresh.value, fresh.depth, fresh.starts[side]
     own = 255 - rank if side == 0 else rank
     layered = rank >= FIRST_LAYER and phase.score_resets
-    for word in range(words):
+    for word in range(start, stop):
         bits = phase.alive[side, word]
         if bits:
             bits &= of_rank(phase.slices[side, word], rank)
@@ -163,18 +167,18 @@ def settle(attacker: Attacker, rank: int, phase: Phase, fresh: Results) -> None:
             slot = word * 64 + bit
             node = side * words * 64 + slot
             if stays & BIT[bit]:
-                value[start + slot] = own
-                depth[start + slot] = 0
+                value[first + slot] = own
+                depth[first + slot] = 0
             else:
-                value[start + slot] = results.value[node]
-                depth[start + slot] = results.depth[node]
+                value[first + slot] = results.value[node]
+                depth[first + slot] = results.depth[node]
 
 
 @kernel
-def trim(phase: Phase, white: Attacker, black: Attacker) -> None:
-    """Take the settled positions out of the attackers' sets too."""
+def trim(phase: Phase, white: Attacker, black: Attacker, start: int, stop: int) -> None:
+    """Take the settled positions of the words ``start`` to ``stop`` - 1 out of the attackers' sets too."""
     by_white, by_black = white.outer_sets, black.outer_sets
-    for word in range(len(phase.canonical)):
+    for word in range(start, stop):
         for side in range(2):
             mover, other = (by_white, by_black) if side == 0 else (by_black, by_white)
             _keep(phase, mover, other, side, word, phase.alive[side, word])

@@ -1,4 +1,4 @@
-"""Quiet moves on whole words, backwards: where the positions of a word may have come from."""
+"""Quiet moves on whole words: where the positions of a word may have come from, and where they lead."""
 
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from tbgen.retro.geometry import (
     RAY_SHIFT,
     TRIANGLE_OF,
 )
-from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, Words, image, lowest, reach, shifted
+from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Ints, Word, Words, image, lowest, reach, shifted
 from tbgen.retro.kernels.frame import Frame, decode
 
 MAX_ORIGINS = 192
@@ -66,6 +66,7 @@ def origins(
     bits: Word,
     mover: int,
     each_move: bool,
+    crossing: bool,
     live: Words,
     found: Origins,
     count: int,
@@ -74,12 +75,13 @@ def origins(
     return the number of entries.
 
     They are written to ``found`` from place ``count`` on, at most ``MAX_ORIGINS``; with ``each_move`` a
-    position stands in as many entries as it has moves into ``bits``, else in one or more. Words without their
-    bit in ``live`` (uint64 (words / 64)) are left out.
+    position stands in as many entries as it has moves into ``bits``, else in one or more. With ``crossing``
+    only moves by which Black's king may come to stand elsewhere are undone: his own, and those of White's
+    that turn the board. Words without their bit in ``live`` (uint64 (words / 64)) are left out.
     """
     squares = found.squares
     occupied = decode(frame, word, squares)
-    for man in range(frame.scalars):
+    for man in range(2 if crossing else frame.scalars):
         if frame.colours[man] != mover:
             continue
         square, kind, shift = squares[man], frame.kinds[man], frame.shifts[man]
@@ -87,10 +89,14 @@ def origins(
             coord = TRIANGLE_OF[square]
             for number in range(1, KING_BACKWARD[coord, 0, 0] + 1):
                 symmetry = KING_BACKWARD[coord, number, 1]
+                if crossing and symmetry == 0:
+                    continue
                 source = king_word(frame, squares, KING_BACKWARD[coord, number, 0], symmetry)
                 if live[source >> 6] & BIT[source & 63]:
                     count = _offer(found, source, image(bits, symmetry), live, count)
         elif kind == KING:
+            if crossing and man == 0:
+                continue
             for number in range(1, KING_LEAP[square, 0] + 1):
                 source = word + ((KING_LEAP[square, number] - square) << shift)
                 count = _offer(found, source, bits, live, count)
@@ -109,7 +115,7 @@ def origins(
                     source = word + ((origin - square) << shift)
                     count = _offer(found, source, free, live, count)
     kind = frame.kinds[frame.scalars]
-    if frame.colours[frame.scalars] == mover and live[word >> 6] & BIT[word & 63]:
+    if not crossing and frame.colours[frame.scalars] == mover and live[word >> 6] & BIT[word & 63]:
         if not each_move:
             count = _offer(found, word, reach(kind, bits, ~occupied), live, count)
         elif kind == KNIGHT:
@@ -165,4 +171,56 @@ def quiet_targets(frame: Frame, word: int, bit: int, mover: int, out: Ints, squa
             out[count] = word << 6 | lowest(targets)
             targets &= targets - ONE
             count += 1
+    return count
+
+
+class Onward(NamedTuple):
+    """Room for what ``onward`` finds."""
+
+    word: Ints
+    """int64 (MAX_ORIGINS,): words that a move leads to."""
+    symmetry: Ints
+    """int64 (MAX_ORIGINS,): by which the bits are carried along."""
+    free: Words
+    """uint64 (MAX_ORIGINS,): positions of the word left in which nothing stands in the way."""
+    squares: Ints
+    """int64 (8,): squares of the scalars of the word left."""
+
+
+@inlined
+def onward(frame: Frame, word: int, mover: int, found: Onward) -> int:
+    """List the words that ``mover``'s scalars reach quietly, legally or not; return how many.
+
+    Moves of the bit man stay in the word and are not among them.
+    """
+    squares, count = found.squares, 0
+    occupied = decode(frame, word, squares)
+    for man in range(frame.scalars):
+        if frame.colours[man] != mover:
+            continue
+        square, kind, shift = squares[man], frame.kinds[man], frame.shifts[man]
+        if man == 0 and frame.pawnless:
+            coord = TRIANGLE_OF[square]
+            for number in range(1, KING_FORWARD[coord, 0, 0] + 1):
+                symmetry = KING_FORWARD[coord, number, 1]
+                found.word[count] = king_word(frame, squares, KING_FORWARD[coord, number, 0], symmetry)
+                found.symmetry[count], found.free[count] = symmetry, ALL
+                count += 1
+        elif kind in (KING, KNIGHT):
+            leaps = KING_LEAP if kind == KING else KNIGHT_LEAP
+            for number in range(1, leaps[square, 0] + 1):
+                found.word[count] = word + ((leaps[square, number] - square) << shift)
+                found.symmetry[count], found.free[count] = 0, ALL
+                count += 1
+        else:
+            for ray in range(FIRST_RAY[kind], LAST_RAY[kind]):
+                free = ALL
+                for step in range(1, RAY[square, ray, 0] + 1):
+                    target = RAY[square, ray, step]
+                    if occupied & BIT[target]:
+                        break
+                    free &= ~BIT[target]
+                    found.word[count] = word + ((target - square) << shift)
+                    found.symmetry[count], found.free[count] = 0, free
+                    count += 1
     return count

@@ -13,16 +13,18 @@ from tbgen.retro.kernels.layers import (
     FIRST_LAYER,
     Attacker,
     begin,
-    inner,
+    begin_inner,
+    begin_outer,
+    inner_sweep,
     next_events,
-    outer,
+    outer_sweep,
     retire,
     settle,
     trim,
 )
 from tbgen.retro.kernels.resets import Exits, rank_and_exits
 from tbgen.retro.kernels.runs import Log, empty_log, log_changes
-from tbgen.retro.kernels.sweep import Results
+from tbgen.retro.kernels.sweep import Results, run_sweep
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.update import Layer, limits, update
 
@@ -85,7 +87,9 @@ def first_events(workspace: Workspace, attacking: int) -> Agenda:
 def run_outer(workspace: Workspace, fresh: Results, attacking: int, rank: int, agenda: Agenda) -> None:
     """The outer sweep of one attacker; values and depths go to ``fresh``."""
     attacker = workspace.white if attacking == 0 else workspace.black
-    outer(workspace.frame, attacker, rank, workspace.phase, agenda, fresh)
+    begin_outer(attacker)
+    if rank > 0:
+        run_sweep(outer_sweep(workspace.frame, attacker, rank, workspace.phase, agenda, fresh), rank - 1)
 
 
 @jit
@@ -94,6 +98,30 @@ def empty_record(keep: int, phase_size: int, of_slot: Names, side: int) -> Recor
     if any."""
     # Memory that is never written to is never taken from the system.
     return Record(empty_log(phase_size if keep == RUNS else int64(1)), no_paths(of_slot, side))
+
+
+@jit
+def update_inner(workspace: Workspace, pool: Pool, fresh: Results, attacking: int, rank: int) -> int:
+    """Carry one attacker's last inner sweep on to the layer of this rank, as ``update`` does; if that is more
+    work than a new sweep, make its sets ready for one."""
+    attacker = workspace.white if attacking == 0 else workspace.black
+    frame, phase = workspace.frame, workspace.phase
+    room, steps = limits(phase)
+    updated = update(Layer(frame, attacker, phase, pool, fresh, 255 - rank), rank, room, steps)
+    if updated < 0:
+        begin_inner(attacker, phase)
+    return updated
+
+
+@jit
+def record_inner(workspace: Workspace, attacking: int, rank: int, record: Record, keep: int) -> Record:
+    """Return the record with what the inner sweep of this rank has changed."""
+    attacker = workspace.white if attacking == 0 else workspace.black
+    if keep == RUNS:
+        return Record(log_changes(attacker, rank, workspace.phase, record.log), record.paths)
+    if keep == FUNCTIONS:
+        return Record(record.log, follow_changes(attacker, rank, workspace.phase, record.paths))
+    return record
 
 
 @jit
@@ -109,26 +137,28 @@ def run_inner(
 ) -> Record:
     """The inner sweep of one attacker, if it can bring anything new; returns the record of it."""
     attacker = workspace.white if attacking == 0 else workspace.black
-    frame, phase = workspace.frame, workspace.phase
-    room, steps = limits(phase)
-    updated = update(Layer(frame, attacker, phase, pool, fresh, 255 - rank), rank, room, steps)
+    updated = update_inner(workspace, pool, fresh, attacking, rank)
     if updated == 0:
         return record
     if updated < 0:
-        inner(frame, attacker, rank, phase, agenda)
-    if keep == RUNS:
-        return Record(log_changes(attacker, rank, phase, record.log), record.paths)
-    if keep == FUNCTIONS:
-        return Record(record.log, follow_changes(attacker, rank, phase, record.paths))
-    return record
+        sweep = inner_sweep(workspace.frame, attacker, rank, workspace.phase, agenda)
+        attacker.last_key[0] = run_sweep(sweep, rank)
+    return record_inner(workspace, attacking, rank, record, keep)
 
 
 @jit
-def settle_rank(workspace: Workspace, fresh: Results, rank: int) -> None:
-    """Settle the positions of a rank."""
-    settle(workspace.white, rank, workspace.phase, fresh)
-    settle(workspace.black, rank, workspace.phase, fresh)
-    trim(workspace.phase, workspace.white, workspace.black)
+def take_out_decided(workspace: Workspace, start: int, stop: int) -> bool:
+    """Take what the outer sweeps have decided out of the layers; return whether any position of the words
+    ``start`` to ``stop`` - 1 is left."""
+    return retire(workspace.phase, workspace.white, workspace.black, start, stop)
+
+
+@jit
+def settle_rank(workspace: Workspace, fresh: Results, rank: int, start: int, stop: int) -> None:
+    """Settle the positions of a rank in the words ``start`` to ``stop`` - 1."""
+    settle(workspace.white, rank, workspace.phase, fresh, start, stop)
+    settle(workspace.black, rank, workspace.phase, fresh, start, stop)
+    trim(workspace.phase, workspace.white, workspace.black, start, stop)
 
 
 @jit
@@ -159,7 +189,7 @@ def solve_layers(
     while True:
         for attacking in range(2):
             run_outer(workspace, fresh, attacking, rank, events[attacking])
-        left = retire(phase, workspace.white, workspace.black)
+        left = take_out_decided(workspace, int64(0), frame.words)
         if left and rank >= FIRST_LAYER and phase.score_resets:
             of_white = run_inner(workspace, pool, fresh, int64(0), rank, events[0], of_white, keep)
             of_black = run_inner(workspace, pool, fresh, int64(1), rank, events[1], of_black, keep)
@@ -171,7 +201,7 @@ def solve_layers(
             resolve(frame, phase, attacker, fresh, rights[number], ranks, at)
         if not left:
             break
-        settle_rank(workspace, fresh, rank)
+        settle_rank(workspace, fresh, rank, int64(0), frame.words)
         for attacking in range(2):
             events[attacking] = next_events(attacking, rank, phase, events[attacking], fresh)
         rank += 1

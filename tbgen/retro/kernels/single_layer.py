@@ -9,7 +9,7 @@ from tbgen.retro.kernels.events import Agenda, exit_events, with_exit
 from tbgen.retro.kernels.layers import Attacker, begin, settled_events
 from tbgen.retro.kernels.mobility import rank_at
 from tbgen.retro.kernels.phase import Workspace
-from tbgen.retro.kernels.sweep import READY, Results, sweep
+from tbgen.retro.kernels.sweep import READY, Results, Sweep, run_sweep
 from tbgen.score import NONE
 
 
@@ -68,7 +68,8 @@ def solve_layer(
     leaving = with_exit(workspace.exits, frame.words)
     _begin(workspace, attacker, leaving)
     agenda = _layer_events(workspace, attacking, leaving, high, fresh)
-    sweep(frame, attacking, agenda, 0, high, sets, phase.alive[1 - attacking], attacker.scratch, results)
+    alive, scratch = phase.alive[1 - attacking], attacker.scratch
+    run_sweep(Sweep(frame, attacking, agenda, high, sets, alive, scratch, results), int64(0))
     own = np.uint8(high if attacking == 0 else 255 - high)
     for side in range(2):
         for word in range(frame.words):

@@ -16,15 +16,25 @@ Exits, and positions whose fresh value was settled in earlier layers, enter as *
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, int64, kernel
+from tbgen.accelerate import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Word, Words, lowest, prefetch
-from tbgen.retro.kernels.events import TIME_BITS, TIME_MASK, Agenda, Events, level_at
+from tbgen.retro.kernels.events import NEVER, TIME_BITS, TIME_MASK, Agenda, Events, level_at
 from tbgen.retro.kernels.frame import Frame
-from tbgen.retro.kernels.moves import Origins, origins
-from tbgen.retro.kernels.resets import OneExit
+from tbgen.retro.kernels.front import (
+    ATTACKERS,
+    DEFENDERS,
+    Scratch,
+    find_candidates,
+    front_size,
+    gather,
+    mark_live,
+    origins_of,
+    part_of,
+    share_out,
+)
+from tbgen.retro.kernels.moves import origins
 
 READY = 7
 """Slice of ``Sets.waiting`` after those of the counters."""
@@ -34,6 +44,9 @@ MAX_DEPTH = 65000
 
 BATCH = 384
 """Origins collected before they are worked off, so that the memory has time to fetch what they need."""
+
+
+NO_LIMIT = int64(1 << 62)
 
 
 class Sets(NamedTuple):
@@ -60,28 +73,34 @@ class Results(NamedTuple):
     """int64 (2,)."""
 
 
-class Scratch(NamedTuple):
-    """Working memory of one attacker's sweeps."""
+class Sweep(NamedTuple):
+    """What a sweep works on."""
 
-    found: Words
-    """uint64 (2, words): candidates of the ply; row 0 attacker to move, row 1 defender; empty between
-    plies."""
-    marks: Words
-    """uint64 (2, words / 64): words of ``found`` that may not be empty."""
-    tops: Words
-    """uint64 (2, words / 4096): words of ``marks`` that are not empty."""
-    front_word: NDArray[np.int32]
-    """int32 (2, 2 * words): words assigned in the last ply."""
-    front_bits: Words
-    """uint64 (2, 2 * words)."""
-    live: Words
-    """uint64 (2, words / 64): words with a position that is still wanted (row 0) or waiting (row 1) when the
-    sweep begins."""
-    origins: Origins
-    """Room for a batch of words."""
-    exit: OneExit
-    deepest: Ints
-    """int64 (1,): greatest depth ever assigned; more than ``MAX_DEPTH`` if depths do not fit."""
+    frame: Frame
+    attacking: int
+    """The attacker, 0 White or 1 Black."""
+    agenda: Agenda
+    high: int
+    """Key from which on nothing is assigned."""
+    sets: Sets
+    alive: Words
+    """uint64 (words,): positions with the defender to move that are still in the layers."""
+    scratch: Scratch
+    results: Results
+    """Where values and depths go; ``sets.changed`` tells where they differ from what was there."""
+
+
+class Stand(NamedTuple):
+    """How far a sweep has come."""
+
+    level: int
+    """The level to be taken next, ``NEVER`` at the end."""
+    exits: int
+    """Number of the next level of exits."""
+    settled: int
+    """Number of the next level of settled positions."""
+    last: int
+    """Last key that was assigned to a position, 0 if none."""
 
 
 @inlined
@@ -117,42 +136,33 @@ def _prefetch_record(results: Results, side: int, word: int) -> None:
     prefetch(results.depth, first + 32)
 
 
-@inlined
-def _find(scratch: Scratch, row: int, word: int, bits: Word) -> None:
-    """Add candidates of the ply."""
-    scratch.found[row, word] |= bits
-    mark = word >> 6
-    if scratch.marks[row, mark] == ZERO:
-        scratch.tops[row, mark >> 6] |= BIT[mark & 63]
-    scratch.marks[row, mark] |= BIT[word & 63]
-
-
 @kernel
-def _reach_back(frame: Frame, attacking: int, sets: Sets, scratch: Scratch, front: int) -> None:
-    """Find the wanted positions with a move to the ``front`` positions caught last."""
-    live, found = scratch.live[0], scratch.origins
-    words, masks = found.word, found.bits
-    number = int64(0)
-    while number < front:
+def _reach_back(sweep: Sweep, part: int, other: int) -> None:
+    """Find the part's wanted positions with a move to what another part, or itself, has caught last."""
+    scratch, found = sweep.scratch, origins_of(sweep.scratch, part)
+    wanted, live, words, masks = sweep.sets.wanted, scratch.live[part, ATTACKERS], found.word, found.bits
+    number = scratch.begin[other]
+    stop = number + scratch.front[other, DEFENDERS]
+    while number < stop:
         entries = int64(0)
-        while number < front and entries < BATCH:
+        while number < stop and entries < BATCH:
             before = entries
+            word, bits = scratch.front_word[DEFENDERS, number], scratch.front_bits[DEFENDERS, number]
             entries = origins(
-                frame, scratch.front_word[1, number], scratch.front_bits[1, number], attacking, False, live,
-                found, entries,
-            )  # fmt: skip
+                sweep.frame, word, bits, sweep.attacking, False, other != part, live, found, entries
+            )
             for entry in range(before, entries):
-                prefetch(sets.wanted, words[entry])
+                prefetch(wanted, words[entry])
             number += 1
         count = int64(0)
         for entry in range(entries):
             word = words[entry]
-            bits = masks[entry] & sets.wanted[word]
+            bits = masks[entry] & wanted[word]
             words[count] = word
             masks[count] = bits
             count += bits != ZERO
         for entry in range(count):
-            _find(scratch, 0, words[entry], masks[entry])
+            find_candidates(scratch, part, ATTACKERS, words[entry], masks[entry])
 
 
 @inlined
@@ -172,28 +182,29 @@ def _count_down(waiting: Words, word: int, bits: Word) -> Word:
 
 
 @kernel
-def _take_moves(frame: Frame, defending: int, sets: Sets, scratch: Scratch, front: int) -> None:
-    """Count down the moves to the ``front`` positions assigned last; find the ready positions without a move
-    left."""
-    live, found = scratch.live[1], scratch.origins
-    words, masks = found.word, found.bits
-    number = int64(0)
-    while number < front:
+def _take_moves(sweep: Sweep, part: int, other: int) -> None:
+    """Count down the part's moves to what another part, or itself, has assigned last; find the ready
+    positions without a move left."""
+    scratch, found = sweep.scratch, origins_of(sweep.scratch, part)
+    waiting, live, words, masks = sweep.sets.waiting, scratch.live[part, DEFENDERS], found.word, found.bits
+    number = scratch.begin[other]
+    stop = number + scratch.front[other, ATTACKERS]
+    while number < stop:
         entries = int64(0)
-        while number < front and entries < BATCH:
+        while number < stop and entries < BATCH:
             before = entries
+            word, bits = scratch.front_word[ATTACKERS, number], scratch.front_bits[ATTACKERS, number]
             entries = origins(
-                frame, scratch.front_word[0, number], scratch.front_bits[0, number], defending, True, live,
-                found, entries,
-            )  # fmt: skip
+                sweep.frame, word, bits, 1 - sweep.attacking, True, other != part, live, found, entries
+            )
             for entry in range(before, entries):
-                prefetch(sets.waiting, words[entry] * (READY + 1))
+                prefetch(waiting, words[entry] * (READY + 1))
             number += 1
         for entry in range(entries):
             word = words[entry]
-            lost = _count_down(sets.waiting, word, masks[entry])
+            lost = _count_down(waiting, word, masks[entry])
             if lost:
-                _find(scratch, 1, word, lost)
+                find_candidates(scratch, part, DEFENDERS, word, lost)
 
 
 @inlined
@@ -205,145 +216,150 @@ def _is_out(waiting: Words, word: int, bit: Word) -> bool:
     return left & bit == ZERO
 
 
-@inlined
-def _gather(scratch: Scratch, row: int, count: int) -> int:
-    """Move the candidates of a row to the front lists from place ``count`` on; return the new count."""
-    for top in range(scratch.tops.shape[1]):
-        tops = scratch.tops[row, top]
-        if tops == ZERO:
-            continue
-        scratch.tops[row, top] = ZERO
-        while tops:
-            mark = top * 64 + lowest(tops)
-            tops &= tops - ONE
-            marks = scratch.marks[row, mark]
-            scratch.marks[row, mark] = ZERO
-            while marks:
-                word = mark * 64 + lowest(marks)
-                marks &= marks - ONE
-                scratch.front_word[row, count] = word
-                scratch.front_bits[row, count] = scratch.found[row, word]
-                scratch.found[row, word] = ZERO
-                count += 1
-    return count
-
-
 @kernel
-def mark_live(sets: Sets, alive: Words, live: Words) -> None:
-    """Set ``live``; see ``Scratch``."""
-    live[:] = ZERO
-    for word in range(len(alive)):
-        if sets.wanted[word]:
-            live[0, word >> 6] |= BIT[word & 63]
-        if alive[word]:
-            live[1, word >> 6] |= BIT[word & 63]
-
-
-@kernel
-def _take_exits(
-    attacking: int, exits: Events, level: int, sets: Sets, alive: Words, scratch: Scratch
-) -> None:
-    """Find the attacker's positions with an exit of a level, and the defender's without move left that have
-    waited for it."""
-    words, stop = len(alive), exits.start[level + 1]
-    for number in range(exits.start[level], stop):
-        side, word, _ = _place_of(exits, min(number + 12, stop - 1), words)
-        if side == attacking:
+def _take_exits(sweep: Sweep, part: int, number: int) -> None:
+    """Find the part's attacking positions with an exit of a level, and its defending ones without move left
+    that have waited for it."""
+    exits, sets, alive = sweep.agenda.exits, sweep.sets, sweep.alive
+    words, stop = len(alive), exits.start[number + 1]
+    for event in range(exits.start[number], stop):
+        side, word, _ = _place_of(exits, min(event + 12, stop - 1), words)
+        if side == sweep.attacking:
             prefetch(sets.wanted, word)
         else:
             prefetch(sets.waiting, word * (READY + 1))
-        side, word, bit = _place_of(exits, number, words)
-        if side == attacking:
+        side, word, bit = _place_of(exits, event, words)
+        if part_of(sweep.frame, sweep.scratch, word) != part:
+            continue
+        if side == sweep.attacking:
             if sets.wanted[word] & bit:
-                _find(scratch, 0, word, bit)
+                find_candidates(sweep.scratch, part, ATTACKERS, word, bit)
         elif alive[word] & bit:
             sets.waiting[word, READY] |= bit
             if _is_out(sets.waiting, word, bit):
-                _find(scratch, 1, word, bit)
+                find_candidates(sweep.scratch, part, DEFENDERS, word, bit)
 
 
 @kernel
-def _take_settled(attacking: int, settled: Events, level: int, words: int, scratch: Scratch) -> int:
-    """Find the attacker's positions that were settled at a level; put the defender's on the front list and
-    return their number of words there."""
-    front_word, front_bits = scratch.front_word[1], scratch.front_bits[1]
-    front = int64(0)
-    for number in range(settled.start[level], settled.start[level + 1]):
-        side, word, bit = _place_of(settled, number, words)
-        if side == attacking:
-            _find(scratch, 0, word, bit)
-        elif front > 0 and front_word[front - 1] == word:
+def _take_settled(sweep: Sweep, part: int, number: int) -> int:
+    """Find the part's attacking positions that were settled at a level; put its defending ones on its front
+    and return their number of words there."""
+    scratch, settled = sweep.scratch, sweep.agenda.settled
+    front_word, front_bits = scratch.front_word[DEFENDERS], scratch.front_bits[DEFENDERS]
+    first = front = scratch.begin[part]
+    for event in range(settled.start[number], settled.start[number + 1]):
+        side, word, bit = _place_of(settled, event, len(sweep.alive))
+        if part_of(sweep.frame, scratch, word) != part:
+            continue
+        if side == sweep.attacking:
+            find_candidates(scratch, part, ATTACKERS, word, bit)
+        elif front > first and front_word[front - 1] == word:
             front_bits[front - 1] |= bit
         else:
             front_word[front] = word
             front_bits[front] = bit
             front += 1
-    return front
+    return front - first
+
+
+@inlined
+def _record_front(sweep: Sweep, row: int, start: int, stop: int, level: int) -> None:
+    """Write value and depth of a level to the positions on the front from ``start`` to ``stop`` - 1."""
+    scratch, sets, results = sweep.scratch, sweep.sets, sweep.results
+    side = sweep.attacking if row == ATTACKERS else 1 - sweep.attacking
+    key = level >> TIME_BITS
+    code = key if sweep.attacking == 0 else 255 - key
+    for number in range(start, stop):
+        _prefetch_record(results, side, scratch.front_word[row, min(number + 8, stop - 1)])
+        word, bits = scratch.front_word[row, number], scratch.front_bits[row, number]
+        if row == ATTACKERS:
+            sets.wanted[word] &= ~bits
+        else:
+            sets.waiting[word, READY] &= ~bits
+            sets.caught[word] |= bits
+        first = results.starts[side] + word * 64
+        sets.changed[side, word] |= _record(results, first, bits, code, level & TIME_MASK)
 
 
 @kernel
-def sweep(
-    frame: Frame,
-    attacking: int,
-    agenda: Agenda,
-    low: int,
-    high: int,
-    sets: Sets,
-    alive: Words,
-    scratch: Scratch,
-    results: Results,
-) -> int:
-    """Assign all positions that the attacker can force to values with keys in ``low <= key < high``.
+def find_part(sweep: Sweep, part: int) -> None:
+    """The first half of a level: find what the part's moves to the front make candidates.
 
-    ``attacking`` is the attacker, 0 White or 1 Black. ``alive`` uint64 (words,) are the positions with the
-    defender to move that are still in the layers. Values and depths go to ``results``, and ``sets.changed``
-    tells where they differ from what was there. Returns the last key that was assigned to a position, 0 if
-    none.
+    All parts have to be through before any takes the second half.
     """
-    front_word, front_bits = scratch.front_word, scratch.front_bits
-    exits, settled = agenda.exits, agenda.settled
-    exit_at = int64(np.searchsorted(exits.level, low << TIME_BITS))
-    settled_at = int64(np.searchsorted(settled.level, low << TIME_BITS))
-    defending = 1 - attacking
-    level, last = int64(0), int64(0)
-    front_wanted, front_caught = int64(0), int64(0)
-    mark_live(sets, alive, scratch.live)
-    while True:
-        if front_wanted + front_caught > 0:
-            level += 1
-        else:
-            level = min(level_at(exits, exit_at), level_at(settled, settled_at))
-            if level >= high << TIME_BITS:
-                return last
-        key, ply = level >> TIME_BITS, level & TIME_MASK
-        scratch.deepest[0] = max(scratch.deepest[0], ply)
-        if ply > MAX_DEPTH:
-            return last
-        _reach_back(frame, attacking, sets, scratch, front_caught)
-        _take_moves(frame, defending, sets, scratch, front_wanted)
-        front_caught = 0
-        if level_at(exits, exit_at) == level:
-            _take_exits(attacking, exits, exit_at, sets, alive, scratch)
-            exit_at += 1
-        if level_at(settled, settled_at) == level:
-            front_caught = _take_settled(attacking, settled, settled_at, frame.words, scratch)
-            settled_at += 1
-        known = front_caught
-        front_caught = _gather(scratch, 1, known)
-        front_wanted = _gather(scratch, 0, int64(0))
-        if front_wanted + front_caught > known:
-            last = key
-        code = key if attacking == 0 else 255 - key
-        for number in range(known, front_caught):
-            _prefetch_record(results, defending, front_word[1, min(number + 8, front_caught - 1)])
-            word, bits = front_word[1, number], front_bits[1, number]
-            sets.waiting[word, READY] &= ~bits
-            sets.caught[word] |= bits
-            first = results.starts[defending] + word * 64
-            sets.changed[defending, word] |= _record(results, first, bits, code, ply)
-        for number in range(front_wanted):
-            _prefetch_record(results, attacking, front_word[0, min(number + 8, front_wanted - 1)])
-            word, bits = front_word[0, number], front_bits[0, number]
-            sets.wanted[word] &= ~bits
-            first = results.starts[attacking] + word * 64
-            sets.changed[attacking, word] |= _record(results, first, bits, code, ply)
+    for other in range(len(sweep.scratch.front)):
+        _reach_back(sweep, part, other)
+        _take_moves(sweep, part, other)
+
+
+@kernel
+def take_part(sweep: Sweep, stand: Stand, part: int) -> None:
+    """The second half of a level: events, and then the part's candidates become its front."""
+    scratch, begin = sweep.scratch, sweep.scratch.begin[part]
+    known = int64(0)
+    if level_at(sweep.agenda.exits, stand.exits) == stand.level:
+        _take_exits(sweep, part, stand.exits)
+    if level_at(sweep.agenda.settled, stand.settled) == stand.level:
+        known = _take_settled(sweep, part, stand.settled)
+    caught = gather(scratch, part, DEFENDERS, known)
+    wanted = gather(scratch, part, ATTACKERS, int64(0))
+    scratch.front[part, DEFENDERS], scratch.front[part, ATTACKERS] = caught, wanted
+    scratch.news[part] = caught + wanted > known
+    _record_front(sweep, DEFENDERS, begin + known, begin + caught, stand.level)
+    _record_front(sweep, ATTACKERS, begin, begin + wanted, stand.level)
+
+
+@inlined
+def _with_level(sweep: Sweep, exits: int, settled: int, level: int, last: int) -> Stand:
+    """The stand from which the next level is taken: the one after ``level`` if there is a front."""
+    if front_size(sweep.scratch) > 0:
+        level += 1
+    else:
+        level = min(level_at(sweep.agenda.exits, exits), level_at(sweep.agenda.settled, settled))
+        if level >= sweep.high << TIME_BITS:
+            return Stand(NEVER, exits, settled, last)
+    ply = level & TIME_MASK
+    sweep.scratch.deepest[0] = max(sweep.scratch.deepest[0], ply)
+    return Stand(level if ply <= MAX_DEPTH else NEVER, exits, settled, last)
+
+
+@jit
+def begin_sweep(sweep: Sweep, low: int) -> Stand:
+    """Begin to assign all positions that the attacker can force to values with keys from ``low`` on."""
+    mark_live(sweep.sets.wanted, sweep.alive, sweep.scratch.live[0])
+    share_out(sweep.frame, sweep.scratch)
+    sweep.scratch.front[:] = 0
+    exits = int64(np.searchsorted(sweep.agenda.exits.level, low << TIME_BITS))
+    settled = int64(np.searchsorted(sweep.agenda.settled.level, low << TIME_BITS))
+    return _with_level(sweep, exits, settled, int64(0), int64(0))
+
+
+@jit
+def next_level(sweep: Sweep, stand: Stand) -> Stand:
+    """Go on after all parts are through with a level."""
+    level, exits, settled, last = stand
+    for part in range(len(sweep.scratch.front)):
+        if sweep.scratch.news[part]:
+            last = level >> TIME_BITS
+    exits += level_at(sweep.agenda.exits, exits) == level
+    settled += level_at(sweep.agenda.settled, settled) == level
+    return _with_level(sweep, exits, settled, level, last)
+
+
+@jit
+def take_levels(sweep: Sweep, stand: Stand, limit: int) -> Stand:
+    """Take level after level, one part after the other, up to one that so many words lead to."""
+    parts = len(sweep.scratch.front)
+    while stand.level < NEVER and front_size(sweep.scratch) < limit:
+        for part in range(parts):
+            find_part(sweep, part)
+        for part in range(parts):
+            take_part(sweep, stand, part)
+        stand = next_level(sweep, stand)
+    return stand
+
+
+@jit
+def run_sweep(sweep: Sweep, low: int) -> int:
+    """Take all levels of a sweep; return the last key that was assigned to a position, 0 if none."""
+    return take_levels(sweep, begin_sweep(sweep, low), NO_LIMIT).last

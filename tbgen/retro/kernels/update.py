@@ -17,10 +17,11 @@ from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, ZERO, Ints, lowest, popcount
 from tbgen.retro.kernels.events import NEVER, TIME_BITS, TIME_MASK, level_of
 from tbgen.retro.kernels.frame import Frame, Phase
+from tbgen.retro.kernels.front import ATTACKERS, DEFENDERS, mark_live, origins_of
 from tbgen.retro.kernels.layers import FIRST_LAYER, Attacker, assigned
 from tbgen.retro.kernels.moves import origins, quiet_targets
 from tbgen.retro.kernels.resets import NO_EXIT, find_exit
-from tbgen.retro.kernels.sweep import Results, mark_live
+from tbgen.retro.kernels.sweep import Results
 from tbgen.retro.kernels.targets import Pool
 
 _ROOM_SHARE = 16
@@ -97,12 +98,13 @@ def _fresh_level(layer: Layer, side: int, word: int, bit: int) -> int:
 def _by_moves(layer: Layer, node: int) -> int:
     """The level that a position's moves give it."""
     frame, scratch = layer.frame, layer.attacker.scratch
-    attacking, targets = layer.attacker.side, scratch.origins.word
+    attacking, room = layer.attacker.side, origins_of(scratch, int64(0))
+    targets = room.word
     side = 0 if node < frame.words * 64 else 1
     other = 1 - side
     slot = node - side * frame.words * 64
     best = NEVER if side == attacking else int64(-1)
-    count = quiet_targets(frame, slot >> 6, slot & 63, side, targets, scratch.origins.squares)
+    count = quiet_targets(frame, slot >> 6, slot & 63, side, targets, room.squares)
     for number in range(count):
         word, bit = targets[number] >> 6, targets[number] & 63
         if layer.phase.legal[other, word] & BIT[bit] == ZERO:
@@ -161,12 +163,12 @@ def _tell(layer: Layer, node: int, old: int, new: int, heap: Ints, count: int) -
     """Put on the heap whatever may change since a position's level went from ``old`` to ``new``; return the
     heap's new count."""
     frame, scratch, attacking = layer.frame, layer.attacker.scratch, layer.attacker.side
-    words, found = frame.words, scratch.origins
+    words, found = frame.words, origins_of(scratch, int64(0))
     side = 0 if node < words * 64 else 1
     mover = 1 - side
     slot = node - side * words * 64
-    live = scratch.live[0 if mover == attacking else 1]
-    entries = origins(frame, slot >> 6, BIT[slot & 63], mover, False, live, found, int64(0))
+    live = scratch.live[0, ATTACKERS if mover == attacking else DEFENDERS]
+    entries = origins(frame, slot >> 6, BIT[slot & 63], mover, False, False, live, found, int64(0))
     for entry in range(entries):
         word = found.word[entry]
         bits = found.bits[entry] & layer.phase.alive[mover, word]
@@ -335,7 +337,7 @@ def update(layer: Layer, rank: int, room: int, steps: int) -> int:
     if found == 0 and not dropped:
         _see(phase, attacker)
         return 0
-    mark_live(attacker.outer_sets, phase.alive[1 - attacker.side], attacker.scratch.live)
+    mark_live(attacker.outer_sets.wanted, phase.alive[1 - attacker.side], attacker.scratch.live[0])
     heap, count = np.empty(room, np.int64), int64(0)
     for number in range(found):
         node = gone.node[number]

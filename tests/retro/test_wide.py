@@ -1,0 +1,112 @@
+"""Sweeps shared out among threads, against those of one thread."""
+
+import threading
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tbgen.accelerate import int64, jit
+from tbgen.index.layout import layout_of
+from tbgen.index.table import AccruedForm, Table
+from tbgen.material import Material
+from tbgen.retro import solver, wide
+from tbgen.retro.kernels import sweep as sweep_kernels
+from tbgen.retro.kernels.bits import ALL, ZERO, Ints
+from tbgen.retro.kernels.frame import Frame, legal_words
+from tbgen.retro.kernels.moves import MAX_ORIGINS, Origins, origins
+from tbgen.retro.kernels.sweep import Sweep
+from tbgen.retro.workspace import frame_of, make_workspace, place_pawns
+from tbgen.store.sources import Sources
+from tbgen.variant import Variant
+
+
+@jit
+def count_origins(frame: Frame, word: int, mover: int, crossing: bool) -> Ints:
+    """How often each word is listed as an origin of a word."""
+    room = Origins(np.empty(MAX_ORIGINS, np.int64), np.empty(MAX_ORIGINS, np.uint64), np.empty(8, np.int64))
+    live = np.full(frame.words // 64 + 1, ALL)
+    found = np.zeros(frame.words, np.int64)
+    for number in range(origins(frame, word, ALL, mover, True, crossing, live, room, int64(0))):
+        found[room.word[number]] += room.bits[number] != ZERO
+    return found
+
+
+@pytest.mark.parametrize("name", ["KRBvK", "KBvKN", "KRvKR", "KQBvKP"])
+def test_moves_between_parts_are_the_crossing_ones(name: str) -> None:
+    layout = layout_of(Material.parse(name))
+    frame = frame_of(layout)
+    place_pawns(frame, layout, 0)
+    legal = np.zeros((2, frame.words), np.uint64)
+    legal_words(frame, legal, 0, frame.words)
+    king = (np.arange(frame.words) >> int(frame.shifts[1])) & 63
+    rng = np.random.default_rng(5)
+    crossed = 0
+    for word in rng.choice(np.flatnonzero(legal.any(axis=0)), 200):
+        for mover in (0, 1):
+            every = count_origins(frame, int(word), mover, False)
+            crossing = count_origins(frame, int(word), mover, True)
+            elsewhere = king != king[word]
+            assert (crossing <= every).all()
+            assert np.array_equal(crossing[elsewhere], every[elsewhere])
+            crossed += int(crossing.sum())
+    assert crossed > 0
+
+
+@pytest.mark.parametrize(("name", "parts"), [("KRBvK", 3), ("KBvKN", 64), ("KQBvKP", 2), ("KRvKR", 1)])
+def test_parts_share_everything_out(name: str, parts: int) -> None:
+    workspace = make_workspace(layout_of(Material.parse(name)), Variant.R_MOBILITY, parts)
+    scratch, words = workspace.white.scratch, workspace.frame.words
+    assert len(scratch.front) == len(scratch.news) == len(scratch.live) == len(scratch.begin) - 1 == parts
+    assert scratch.begin[0] == 0
+    assert scratch.begin[-1] == 2 * words == scratch.front_word.shape[1]
+    owned = np.bincount(scratch.part_of[(np.arange(words) >> int(workspace.frame.shifts[1])) & 63])
+    assert np.array_equal(np.diff(scratch.begin), 2 * owned)
+
+
+@pytest.mark.parametrize("name", ["KPvK", "KQvKP", "KRvK"])
+def test_small_phases_have_one_part(name: str) -> None:
+    workspace = make_workspace(layout_of(Material.parse(name)), Variant.R_MOBILITY, 4)
+    assert len(workspace.black.scratch.front) == 1
+
+
+def check_same(found: Table, expected: Table) -> None:
+    assert np.array_equal(found.value, expected.value)
+    assert np.array_equal(found.depth, expected.depth)
+    assert (found.functions is None) == (expected.functions is None)
+    if found.functions is not None and expected.functions is not None:
+        for field in fields(found.functions)[1:]:
+            array, wanted = getattr(found.functions, field.name), getattr(expected.functions, field.name)
+            assert np.array_equal(array, wanted), field.name
+
+
+@pytest.mark.parametrize("variant", [Variant.R_MOBILITY, Variant.WHOLE_GAME])
+@pytest.mark.parametrize("name", ["KRBvK", "KQvKP", "KNvKN"])
+def test_any_number_of_threads_gives_the_same_table(
+    name: str, variant: Variant, whole_game_tables: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    material = Material.parse(name)
+    accrued = AccruedForm.FUNCTIONS if variant.resets else AccruedForm.NOTHING
+    with Sources(whole_game_tables, variant) as files:
+        sources = {sub: files.get(sub) for sub in material.successors()}
+
+        def solve(threads: int, is_wide: bool) -> Table:
+            return solver.solve(material, sources, variant, threads=threads, wide=is_wide, accrued=accrued)
+
+        expected = solve(1, False)
+        check_same(solve(1, True), expected)
+        # Nearly every level is shared out, so that parts meet at each of them.
+        monkeypatch.setattr(wide, "_WORTH_SHARING", int64(2))
+        at_work: set[tuple[str, int]] = set()
+
+        def find_part(sweep: Sweep, part: int) -> None:
+            at_work.add((threading.current_thread().name.split("_")[0], part))
+            sweep_kernels.find_part(sweep, part)
+
+        monkeypatch.setattr(wide, "find_part", find_part)
+        for threads in (2, 3, 7):
+            at_work.clear()
+            check_same(solve(threads, True), expected)
+            shared = layout_of(material).free > 3
+            assert at_work >= {("part", part) for part in range(threads if shared else 1)}
