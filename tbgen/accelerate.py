@@ -97,7 +97,8 @@ def kernel(function: Kernel) -> Kernel:
 def inlined(function: Kernel) -> Kernel:
     """Decorate what only kernels call, and always as part of their own code.
 
-    A real call would copy the descriptions of all arrays that are passed in tuples.
+    A real call would copy the descriptions of all arrays that are passed in tuples. Like a kernel it counts
+    no references, so that an array it returns must go to a kernel, never to what ``jit`` has compiled.
     """
     return _compiled(function, _nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 

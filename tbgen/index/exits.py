@@ -1,7 +1,9 @@
 """What the best zeroing move of a position is worth: its exit (section 4 of docs/theory.md)."""
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from tbgen.errors import TbgenError
 from tbgen.index.layout import Side, Slot
 from tbgen.score import Code
 
@@ -31,3 +33,12 @@ class Exits(Protocol):
         :raises MissingTableError: if a table that a move leads to has not been built.
         :raises DamagedTableError: if the file of one cannot be used.
         """
+
+
+class ExitsOfMany(Protocol):
+    """Finds the exits of many positions of one table."""
+
+    def __call__(
+        self, side: Side, slots: Sequence[Slot], *, captures_only: bool = False
+    ) -> list[BestExit | TbgenError | None]:
+        """Return for each position what :class:`Exits` does, or the error that it would raise."""

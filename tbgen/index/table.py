@@ -15,6 +15,9 @@ from tbgen.variant import Variant
 FRESH: Final = 128
 """Value of a run that stands for the fresh value and depth; no score has this code."""
 
+NO_SCORE: Final = -1
+"""In the place of the code of an accrued score: there is none."""
+
 LAST_RUN: Final = 128
 """Added to the rank of a position's last run."""
 

@@ -1,10 +1,10 @@
 """Encoding the stored side of a table: frequencies first, then the blocks, on several threads."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -24,26 +24,26 @@ from tbgen.packed.kernels.blocks import (
     Symbols,
 )
 from tbgen.packed.kernels.encode import (
+    Content,
     compare_blocks,
     count_blocks,
-    count_function_blocks,
+    count_codes,
     encode_blocks,
-    encode_function_blocks,
 )
+from tbgen.packed.kernels.rans import Model
 from tbgen.packed.kernels.rows import Rows
 from tbgen.packed.model import model_of, shares
 from tbgen.packed.order import rows_of
 from tbgen.packed.pack import Needed
+from tbgen.packed.parts import Part, parts_of
 from tbgen.score import NONE
 
-_AT_ONCE: Final = 2048
-"""Blocks per job of a thread."""
 _MOST_BYTES: Final = 4 * BLOCK_SLOTS
 """Bytes that a block may take."""
 _MOST_HALF: Final = 255
 
-Part = tuple[int, int]
-Room = NDArray[np.uint8]
+Given = tuple[Rows, Symbols, Content]
+"""What the kernels are told of a table."""
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,14 @@ def symbols_of(code: NDArray[np.uint8], functions: int) -> Symbols:
 
 def starts_of(length: NDArray[np.uint16]) -> NDArray[np.int64]:
     """Return where every 64th block begins."""
+    if not len(length):
+        return np.zeros(1, np.int64)
     ends = np.cumsum(np.add.reduceat(length, np.arange(0, len(length), 64), dtype=np.int64))
     return np.concatenate([np.zeros(1, np.int64), ends[:-1]])
 
 
 class Encoder:
-    """Encodes one table.
+    """Encodes one table on some threads.
 
     :raises OverflowError: if a depth has no room; no material of five men comes near.
     """
@@ -91,10 +93,14 @@ class Encoder:
     def __init__(self, table: Table, needed: Needed, threads: int) -> None:
         self._table, self._needed, self._threads = table, needed, threads
         self._rows: Rows = rows_of(table.layout, needed.side)
-        self._value, self._depth = table.value[needed.side], table.depth[needed.side]
+        functions = table.functions
+        self._functions = 0 if functions is None else len(functions.start) - 1
+        self._content = Content(
+            table.value[needed.side],
+            table.depth[needed.side],
+            np.zeros(0, np.uint32) if functions is None else functions.number,
+        )
         self.blocks = self._rows.per_phase * len(table.layout.placements) // BLOCK_ROWS
-        if self._depth.max() >> 1 > _MOST_HALF:
-            raise OverflowError(f"{table.material}: depths beyond {2 * _MOST_HALF + 1} plies have no symbol")
 
     def encode(self) -> Encoded:
         """Return the stored side, encoded, decoded again and compared.
@@ -102,112 +108,99 @@ class Encoder:
         :raises ValueError: if the table has positions elsewhere than its index says, or does not decode to
             what it was: then the program is wrong.
         """
-        functions = self._table.functions
         with self._flagged(), ThreadPoolExecutor(self._threads) as pool:
-            code = self._codes()
-            symbols = symbols_of(code, 0 if functions is None else len(functions.start) - 1)
-            shape = (VALUE_CONTEXTS, len(code)), (DEPTH_CONTEXTS, (int(self._depths_max()) >> 1) + 1)
-            value_share, depth_share = (shares(sum_) for sum_ in self._count(pool, symbols, shape))
-            models = model_of(value_share), model_of(depth_share)
-            given = self._rows, symbols, self._value, self._depth
-            values = self._encoded(
-                pool, lambda part, stream, out: encode_blocks(*given, part, *models, stream, out)
+            code, deepest = self._codes(pool)
+            symbols = symbols_of(code, self._functions)
+            given = self._rows, symbols, self._content
+            value_share, depth_share, function_share = map(shares, self._count(pool, given, deepest >> 1))
+            models = (
+                model_of(value_share),
+                model_of(depth_share),
+                model_of(function_share if self._functions else np.zeros((1, 1), np.uint16)),
             )
-            function_share = np.zeros((0, 0), np.uint16)
-            coded = Coded(np.zeros(0, np.uint16), np.zeros(0, np.uint16), np.zeros(0, np.uint8))
-            checked = model_of(np.zeros((1, 1), np.uint16))
-            number = np.zeros(0, np.uint32) if functions is None else functions.number
-            if functions is not None:
-                function_share = shares(self._count_functions(pool, symbols, number))
-                checked = model = model_of(function_share)
-                coded = self._encoded(
-                    pool,
-                    lambda part, stream, out: encode_function_blocks(
-                        *given, number, part, model, stream, out
-                    ),
-                )
-            streams = stream_of(values), stream_of(coded)
+            values, functions = self._encoded(pool, given, models)
+            streams = stream_of(values), stream_of(functions)
             for good in pool.map(
-                lambda part: compare_blocks(
-                    self._rows, symbols, (self._value, self._depth, number), part, (*models, checked), streams
-                ),
-                self._parts(),
+                lambda part: compare_blocks(*given, part, models, streams), parts_of(0, self.blocks)
             ):
                 if not good:
                     raise ValueError(f"{self._table.material} does not decode to what was encoded")
-        return Encoded(code, value_share, depth_share, values, function_share, coded)
+        return Encoded(code, value_share, depth_share, values, function_share, functions)
 
     @contextmanager
     def _flagged(self) -> Iterator[None]:
         """Flag the depths of what need not be stored, for a while."""
-        step = 1 << 16
+        step, depth = 1 << 16, self._content.depth
         words = self._needed.captures
         try:
             for first in range(0, len(words), step):
                 bits = np.unpackbits(words[first : first + step].view(np.uint8), bitorder="little")
-                self._depth[64 * first : 64 * first + len(bits)] |= bits.astype(np.uint16) * CAPTURE_FLAG
+                depth[64 * first : 64 * first + len(bits)] |= bits.astype(np.uint16) * CAPTURE_FLAG
             yield
         finally:
-            self._depth &= CAPTURE_FLAG - 1
+            depth &= CAPTURE_FLAG - 1
 
-    def _depths_max(self) -> int:
-        step = 1 << 24
-        return max(
-            int((self._depth[at : at + step] & (CAPTURE_FLAG - 1)).max())
-            for at in range(0, len(self._depth), step)
+    def _codes(self, pool: ThreadPoolExecutor) -> tuple[NDArray[np.uint8], int]:
+        """The codes of all value symbols, the frequent ones first after those that are no values, and the
+        greatest depth in plies."""
+        counts = np.zeros((self._threads, 256), np.int64)
+        edges = np.linspace(0, len(self._content.value), self._threads + 1).astype(int).tolist()
+        deepest = max(
+            pool.map(partial(count_codes, self._content), edges[:-1], edges[1:], counts),
         )
-
-    def _codes(self) -> NDArray[np.uint8]:
-        """The codes of all value symbols, the frequent ones first after those that are no values."""
-        count, step = np.zeros(256, np.int64), 1 << 24
-        for at in range(0, len(self._value), step):
-            depth = self._depth[at : at + step]
-            stored = (depth > 0) & (depth < CAPTURE_FLAG)
-            count += np.bincount(self._value[at : at + step][stored], minlength=256)
+        if deepest >> 1 > _MOST_HALF:
+            raise OverflowError(
+                f"{self._table.material}: depths beyond {2 * _MOST_HALF + 1} plies have no symbol"
+            )
+        count = counts.sum(axis=0)
         count[NONE] = 0
         order = np.argsort(-count, kind="stable")[: np.count_nonzero(count)]
-        return np.concatenate([np.zeros(FIRST_VALUE, np.uint8), order.astype(np.uint8)])
+        return np.concatenate([np.zeros(FIRST_VALUE, np.uint8), order.astype(np.uint8)]), deepest
 
-    def _parts(self) -> Iterable[Part]:
-        edges = [*range(0, self.blocks, _AT_ONCE), self.blocks]
-        return list(pairwise(edges))
+    def _count(self, pool: ThreadPoolExecutor, given: Given, most_half: int) -> list[NDArray[np.int64]]:
+        """How often each symbol occurs in each context: values, depths and functions."""
+        of_functions = (FUNCTION_CONTEXTS, FUNCTION_ESCAPE + 1) if self._functions else (0, 0)
 
-    def _count(
-        self, pool: ThreadPoolExecutor, symbols: Symbols, shapes: tuple[tuple[int, int], tuple[int, int]]
-    ) -> list[NDArray[np.int64]]:
         def count(worker: int) -> list[NDArray[np.int64]]:
-            counts = [np.zeros(shape, np.int64) for shape in shapes]
-            for part in list(self._parts())[worker :: self._threads]:
-                if not count_blocks(self._rows, symbols, self._value, self._depth, part, *counts):
+            counts = (
+                np.zeros((VALUE_CONTEXTS, len(given[1].code)), np.int64),
+                np.zeros((DEPTH_CONTEXTS, most_half + 1), np.int64),
+                np.zeros(of_functions, np.int64),
+            )
+            for part in parts_of(0, self.blocks)[worker :: self._threads]:
+                if not count_blocks(*given, part, counts):
                     raise ValueError(f"{self._table.material} has positions where its index has none")
-            return counts
+            return list(counts)
 
         found = list(pool.map(count, range(self._threads)))
         return [np.sum(each, axis=0) for each in zip(*found, strict=True)]
 
-    def _count_functions(
-        self, pool: ThreadPoolExecutor, symbols: Symbols, number: NDArray[np.uint32]
-    ) -> NDArray[np.int64]:
-        def count(worker: int) -> NDArray[np.int64]:
-            counts = np.zeros((FUNCTION_CONTEXTS, FUNCTION_ESCAPE + 1), np.int64)
-            for part in list(self._parts())[worker :: self._threads]:
-                count_function_blocks(self._rows, symbols, self._value, self._depth, number, part, counts)
-            return counts
+    def _encoded(
+        self, pool: ThreadPoolExecutor, given: Given, models: tuple[Model, Model, Model]
+    ) -> tuple[Coded, Coded]:
+        """The blocks of values and depths, and those of functions."""
+        streams = _unwritten(self.blocks), _unwritten(self.blocks if self._functions else 0)
 
-        return np.asarray(sum(pool.map(count, range(self._threads))))
+        def encode(part: Part) -> list[NDArray[np.uint8]]:
+            most = (part[1] - part[0]) * _MOST_BYTES
+            rooms = np.empty(most, np.uint8), np.empty(most if self._functions else 0, np.uint8)
+            ends = encode_blocks(*given, part, models, streams, rooms)
+            return [room[:end].copy() for room, end in zip(rooms, ends, strict=True)]
 
-    def _encoded(self, pool: ThreadPoolExecutor, kernel: Callable[[Part, Stream, Room], int]) -> Coded:
-        length, check = np.zeros(self.blocks, np.uint16), np.zeros(self.blocks, np.uint16)
-        stream = Stream(np.zeros(0, np.uint8), np.zeros(1, np.int64), length, check)
+        data = zip(*pool.map(encode, parts_of(0, self.blocks)), strict=True)
+        values, functions = (
+            Coded(stream.length, stream.check, np.concatenate(pieces))
+            for stream, pieces in zip(streams, data, strict=True)
+        )
+        return values, functions
 
-        def encode(part: Part) -> Room:
-            room = np.empty((part[1] - part[0]) * _MOST_BYTES, np.uint8)
-            return room[: kernel(part, stream, room)].copy()
 
-        return Coded(length, check, np.concatenate(list(pool.map(encode, self._parts()))))
+def _unwritten(blocks: int) -> Stream:
+    """A stream whose blocks have no bytes yet."""
+    lengths, checks = np.zeros(blocks, np.uint16), np.zeros(blocks, np.uint16)
+    return Stream(np.zeros(0, np.uint8), np.zeros(1, np.int64), lengths, checks)
 
 
 def stream_of(coded: Coded) -> Stream:
     """Return encoded blocks as decoders see them."""
-    start = starts_of(coded.length) if len(coded.length) else np.zeros(1, np.int64)
-    return Stream(coded.data, start, coded.length, coded.check)
+    return Stream(coded.data, starts_of(coded.length), coded.length, coded.check)

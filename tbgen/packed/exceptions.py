@@ -1,4 +1,4 @@
-"""Ascending slots as the steps between them, which take two bytes each."""
+"""Ascending slots: from sets of them, and as the steps between them, which take two bytes each."""
 
 from typing import Final
 
@@ -7,6 +7,18 @@ from numpy.typing import NDArray
 
 LONG: Final = 65535
 """A step over so many slots without an exception at its end."""
+
+
+def slots_in(words: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the slots of a set, bit ``b`` of word ``w`` being slot ``64 * w + b``.
+
+    >>> slots_in(np.array([5, 0, 1], np.uint64))
+    array([  0,   2, 128])
+    """
+    filled = np.flatnonzero(words)
+    bits = np.unpackbits(words[filled].view(np.uint8), bitorder="little").reshape(-1, 64)
+    number, bit = np.nonzero(bits)
+    return filled[number] * 64 + bit
 
 
 def steps_of(slots: NDArray[np.int64]) -> NDArray[np.uint16]:

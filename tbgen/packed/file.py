@@ -1,65 +1,45 @@
-"""Reading a packed table: single positions, decoded as far as they are asked for."""
+"""Looking positions up in a packed table, one or many, decoded as far as they are asked for."""
 
-import hashlib
-import operator
-from functools import cached_property, partial
+import os
+from collections.abc import Iterable
 from pathlib import Path
 from threading import local
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tbgen.errors import TbgenError
-from tbgen.index.exits import BestExit, Exits
-from tbgen.index.layout import SIDES, Layout, Side, Slot, layout_of
-from tbgen.index.table import FRESH, Functions
+from tbgen.index.exits import BestExit, Exits, ExitsOfMany
+from tbgen.index.layout import Side, Slot
+from tbgen.index.table import FRESH, NO_SCORE
 from tbgen.material import Material
-from tbgen.packed.encode import starts_of, symbols_of
-from tbgen.packed.exceptions import slots_of
-from tbgen.packed.kernels.blocks import (
-    BLOCK_ROWS,
-    DEPTH_CONTEXTS,
-    FUNCTION_CONTEXTS,
-    FUNCTION_ESCAPE,
-    VALUE_CONTEXTS,
-    Stream,
-)
+from tbgen.packed.captures import by_capture, with_captures
+from tbgen.packed.coded_file import CodedFile
 from tbgen.packed.kernels.probe import (
-    DAMAGED,
     UNSTORED,
-    Coding,
-    Room,
     derived_accrued,
     derived_fresh,
-    inherited,
-    make_room,
     stored_accrued,
     stored_fresh,
 )
-from tbgen.packed.model import model_of
-from tbgen.packed.order import rows_of
+from tbgen.packed.kernels.questions import DAMAGED, Room, make_room
+from tbgen.packed.memory import Memory
+from tbgen.packed.together import Question, Together
 from tbgen.score import NONE, Code
-from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
-from tbgen.store.chunks import ChunkedArray
-from tbgen.store.manifest import manifest_line, manifest_of
 from tbgen.store.reader import Entry
-from tbgen.store.schema import PACKED, DatasetSchema
-from tbgen.store.stored_file import StoredFile
 
-_CACHE_BYTES: Final = 1 << 20
 _REMEMBERED: Final = 1 << 15
 """Answers of one table that are kept, of either kind."""
-_HASHED_AT_ONCE: Final = 1 << 20
-_NO_MODEL: Final = model_of(np.zeros((1, 1), np.uint16))
+_MOST_THREADS: Final = 8
+"""To decode with; more would wait for the interpreter."""
 
 ValueOnly = tuple[Code, int | None]
 """A code, and a depth in plies where it is stored."""
 
 
-class PackedFile(StoredFile):
-    """An open table in packed form; single look-ups are safe for threads.
+class PackedFile(CodedFile):
+    """An open table in packed form; look-ups are safe for threads.
 
     :param exits: finds the exits of the table's positions, which its values rest on; a file without it can be
         checked, but not asked.
@@ -75,15 +55,11 @@ class PackedFile(StoredFile):
         cache: ChunkCache | None = None,
         exits: Exits | None = None,
     ) -> None:
-        self._cache = ChunkCache(_CACHE_BYTES) if cache is None else cache
         self._exits = exits
         self._rooms = local()
-        self._fresh: dict[tuple[Side, Slot], Entry] = {}
-        self._accrued: dict[tuple[Side, Slot, Code], ValueOnly] = {}
-        super().__init__(path, material=material)
-
-    side: Side
-    """The side to move that is stored."""
+        self._fresh = Memory[tuple[Side, Slot], Entry](_REMEMBERED)
+        self._accrued = Memory[Question, ValueOnly](_REMEMBERED)
+        super().__init__(path, material=material, cache=cache)
 
     def fresh(self, side: Side, slot: Slot) -> Entry:
         """Return code of W and D in plies of a legal position at its canonical slot.
@@ -91,21 +67,16 @@ class PackedFile(StoredFile):
         :raises DamagedTableError: if its block does not decode.
         """
         known = self._fresh.get((side, slot))
-        return self._decoded(side, slot) if known is None else known
-
-    def _decoded(self, side: Side, slot: Slot) -> Entry:
-        """Return what ``fresh`` does, and remember it."""
-        found = self._decode(side, slot)
-        if len(self._fresh) >= _REMEMBERED:
-            self._fresh.clear()
-        self._fresh[side, slot] = found
-        return found
+        if known is None:
+            known = self._decode(side, slot)
+            self._fresh.update({(side, slot): known})
+        return known
 
     def _decode(self, side: Side, slot: Slot) -> Entry:
         if side == self.side:
             code, depth = stored_fresh(self.coding, slot, self._room)
             if code == UNSTORED:
-                return self._by_capture(slot, depth)
+                return by_capture(side, depth, self._captures(slot))
         else:
             place = np.searchsorted(self._exceptions, slot)
             if place < len(self._exceptions) and self._exceptions[place] == slot:
@@ -122,13 +93,10 @@ class PackedFile(StoredFile):
         A must have been folded in, must differ from g(P), and its rank must not exceed that of W.
         """
         known = self._accrued.get((side, slot, code))
-        if known is not None:
-            return known
-        found = self._decode_accrued(side, slot, code)
-        if len(self._accrued) >= _REMEMBERED:
-            self._accrued.clear()
-        self._accrued[side, slot, code] = found
-        return found
+        if known is None:
+            known = self._decode_accrued(side, slot, code)
+            self._accrued.update({(side, slot, code): known})
+        return known
 
     def _decode_accrued(self, side: Side, slot: Slot, code: Code) -> ValueOnly:
         if side == self.side:
@@ -140,197 +108,58 @@ class PackedFile(StoredFile):
         else:
             room = self._room
             value, pending = derived_accrued(self.coding, slot, code, self._exit(side, slot)[0], room)
-            slots, said = room.pending[:pending].tolist(), room.said[:pending].tolist()
-            for after, what in zip(slots, said, strict=True):
-                other = inherited(code, what, self._captures(Slot(after)).value)
-                if value == NONE or (other < value) == (side == 0):
-                    value = other
+            if value != DAMAGED and pending:
+                slots, said = room.pending.slot[:pending].tolist(), room.pending.said[:pending].tolist()
+                captures = [self._captures(Slot(after)) for after in slots]
+                value = with_captures(side, code, value, zip(said, captures, strict=True))
         if value == DAMAGED:
             raise self._damaged_block()
         return Code(value), 0 if value == code else None
 
-    def en_passant(self, phase: int, square: int, slot: int) -> Entry:
-        """Return code of W and D with the right to capture on ``square``; ``slot`` counts within the phase.
+    def learn(self, asked: Iterable[Question], exits: ExitsOfMany) -> None:
+        """Look up together what :meth:`fresh`, and with accrued scores :meth:`accrued`, is going to be asked
+        for, so that it is known. What fails is left to them.
 
-        ``(NONE, 0)`` stands for no such position, as where no such capture is legal.
+        :param exits: as those of the file, for many positions at once.
+        :raises DamagedTableError: if nothing can be looked up.
         """
-        row = self._ep_rows.get((phase, square))
-        if row is None:
-            return Code(NONE), 0
-        return self._guard(
-            lambda: (
-                self._arrays[schema.EP_VALUE].item(row, slot),
-                self._arrays[schema.EP_DEPTH].item(row, slot),
-            )
-        )
+        if not self.info.stores_accrued:
+            asked = ((side, slot, NO_SCORE) for side, slot, _ in asked)
+        unknown = sorted({question for question in asked if not self._knows(*question)})
+        exceptions = self._exceptions_among([slot for side, slot, _ in unknown if side != self.side])
+        questions = []
+        known: dict[tuple[Side, Slot], Entry] = {}
+        for side, slot, code in unknown:
+            if side != self.side and slot in exceptions:
+                known[side, slot] = self.fresh(side, slot)
+                if code == NO_SCORE:
+                    continue
+            questions.append((side, slot, code))
+        if questions:
+            found = Together(self, exits, self.threads).look_up(questions, known)
+            fresh: dict[tuple[Side, Slot], Entry] = {}
+            accrued: dict[Question, ValueOnly] = {}
+            for question, entry, value in found:
+                fresh[question[:2]] = entry
+                if value is not None:
+                    accrued[question] = value, 0 if value == question[2] else None
+            self._fresh.update(fresh)
+            self._accrued.update(accrued)
 
-    def check(self) -> None:
-        """Read all bytes and compare them with their digests.
+    def _knows(self, side: Side, slot: Slot, code: int) -> bool:
+        if self._fresh.get((side, slot)) is None:
+            return False
+        return code == NO_SCORE or self._accrued.get((side, slot, code)) is not None
 
-        :raises DamagedTableError: naming the first dataset that differs.
-        """
-        if self.info.manifest.digest != self.info.digest:
-            raise self.damaged("its manifest does not match its digest")
-        facts = manifest_of(PACKED, self.info.facts(), ()).lines
-        for fact, stated in zip(facts, self.info.manifest.lines, strict=False):
-            if fact != stated:
-                raise self.damaged(f"its {fact.split()[0]} does not match its digest")
-        for wanted, line in zip(PACKED.datasets, self._stored_lines, strict=True):
-            if self._guard(partial(self._line, wanted)) != line:
-                raise self.damaged(f"its {wanted.name} does not match its digest")
+    def _exceptions_among(self, slots: list[Slot]) -> set[Slot]:
+        """Return those slots of the derived side that are exceptions."""
+        if not slots or not len(self._exceptions):
+            return set()
+        places = np.minimum(np.searchsorted(self._exceptions, slots), len(self._exceptions) - 1)
+        return set(np.array(slots)[self._exceptions[places] == slots].tolist())
 
-    def _line(self, wanted: DatasetSchema) -> str:
-        """Return the line of a dataset as its bytes give it."""
-        if not wanted.raw:
-            return self._arrays[wanted].manifest_line()
-        data, state = self._data(wanted), hashlib.sha256()
-        for at in range(0, len(data), _HASHED_AT_ONCE):
-            state.update(data[at : at + _HASHED_AT_ONCE].tobytes())
-        return manifest_line(wanted.name, data.dtype, data.shape, state.hexdigest())
-
-    def functions(self, number: NDArray[np.uint32]) -> Functions:
-        """Return the dictionary of functions with the numbers of all slots, which the caller has decoded."""
-        return Functions(
-            self.side, number, self.coding.entry_start, self.coding.entry_accrued, self.coding.entry_value
-        )
-
-    @cached_property
-    def coding(self) -> Coding:
-        """All that is needed to decode the blocks."""
-        return self._guard(self._coding)
-
-    @property
-    def blocks(self) -> int:
-        """Number of blocks."""
-        return self.coding.value_stream.length.size
-
-    def exceptions(self) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16]]:
-        """Return slots, values and depths of the side that is not stored where the rule is wrong."""
-        values, depths = self._arrays[schema.EXCEPTION_VALUE], self._arrays[schema.EXCEPTION_DEPTH]
-        found = self._guard(values.read), self._guard(depths.read)
-        return self._exceptions, found[0], found[1].astype(np.uint16)
-
-    def en_passant_arrays(self) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.uint16]]:
-        """Return configurations, values and depths of the en passant positions."""
-        arrays = [self._arrays[wanted] for wanted in (schema.EP_CONFIG, schema.EP_VALUE, schema.EP_DEPTH)]
-        config, value, depth = self._guard(lambda: [array.read() for array in arrays])
-        return config, value, depth.astype(np.uint16)
-
-    def _load(self) -> None:
-        if self.schema is not PACKED:
-            raise self.damaged("it is plain, and was to be read as a packed table")
-        side = operator.index(self._file.attrs["stored_side"])
-        if side not in SIDES:
-            raise self.damaged(f"its stored_side {side} is none")
-        self.side = SIDES[side]
-        self._stored_lines = bytes(self._file.attrs["stored"]).decode().splitlines()
-        if [line.split()[0] for line in self._stored_lines] != [one.name for one in PACKED.datasets]:
-            raise self.damaged("it lists other datasets")
-        self._check_shapes()
-        self._arrays = {
-            wanted: ChunkedArray(self._file[wanted.name], self._cache, wanted.sparse)
-            for wanted in PACKED.datasets
-            if not wanted.raw
-        }
-        configurations = self._arrays[schema.EP_CONFIG].read().tolist()
-        self._ep_rows = {(phase, square): row for row, (phase, square) in enumerate(configurations)}
-
-    def _check_shapes(self) -> None:
-        """Refuse datasets that a decoder would read beyond, or misread."""
-        accrued = self.info.stores_accrued
-        rows, placements = rows_of(self._layout, self.side), len(self._layout.placements)
-        sizes = {
-            "placements": placements,
-            "pawns": self._layout.pawns,
-            "phase_size": self._layout.phase_size,
-            "value contexts": VALUE_CONTEXTS,
-            "depth contexts": DEPTH_CONTEXTS,
-            "function contexts": FUNCTION_CONTEXTS if accrued else 0,
-            "function symbols": FUNCTION_ESCAPE + 1 if accrued else 0,
-            "coded blocks": (blocks := rows.per_phase * placements // BLOCK_ROWS),
-            "function blocks": blocks if accrued else 0,
-            "runs": self.info.runs,
-        }
-        for wanted in PACKED.datasets:
-            found = self._file[wanted.name]
-            if found.dtype not in wanted.types:
-                raise self.damaged(f"its {wanted.name} is of another type")
-            # An axis that nothing else says is as long as where it occurs first.
-            shape = [
-                sizes.setdefault(axis, length) if isinstance(axis, str) else axis
-                for axis, length in zip(wanted.shape, found.shape, strict=False)
-            ]
-            if tuple(shape) != found.shape or len(shape) != len(wanted.shape):
-                raise self.damaged(f"its {wanted.name} has another shape")
-
-    @property
-    def _layout(self) -> Layout:
-        return layout_of(self._material)
-
-    def _coding(self) -> Coding:
-        read = {
-            wanted: self._checked(wanted)
-            for wanted in (
-                *(
-                    schema.CODE,
-                    schema.VALUE_SHARES,
-                    schema.DEPTH_SHARES,
-                    schema.VALUE_LENGTH,
-                    schema.VALUE_CHECK,
-                ),
-                *(schema.FUNCTION_START, schema.FUNCTION_ACCRUED, schema.FUNCTION_VALUE),
-                *(schema.FUNCTION_SHARES, schema.FUNCTION_LENGTH, schema.FUNCTION_CHECK),
-            )
-        }
-        functions = len(read[schema.FUNCTION_START]) - 1
-        if (functions > 0) != self.info.stores_accrued:
-            raise self.damaged("it has functions of accrued scores against what it says")
-        shares = read[schema.FUNCTION_SHARES]
-        return Coding(
-            rows_of(self._layout, self.side),
-            symbols_of(read[schema.CODE], max(functions, 0)),
-            model_of(read[schema.VALUE_SHARES]),
-            model_of(read[schema.DEPTH_SHARES]),
-            model_of(shares) if shares.size else _NO_MODEL,
-            self._stream(schema.VALUE_DATA, read[schema.VALUE_LENGTH], read[schema.VALUE_CHECK]),
-            self._stream(schema.FUNCTION_DATA, read[schema.FUNCTION_LENGTH], read[schema.FUNCTION_CHECK]),
-            read[schema.FUNCTION_START].astype(np.int64),
-            read[schema.FUNCTION_ACCRUED],
-            read[schema.FUNCTION_VALUE],
-        )
-
-    def _stream(self, wanted: DatasetSchema, length: NDArray[np.uint16], check: NDArray[np.uint16]) -> Stream:
-        data = self._data(wanted)
-        if int(length.sum(dtype=np.int64)) != len(data):
-            raise self.damaged(f"its {wanted.name} has another length")
-        start = starts_of(length) if len(length) else np.zeros(1, np.int64)
-        return Stream(data, start, length, check)
-
-    def _data(self, wanted: DatasetSchema) -> NDArray[np.uint8]:
-        """The bytes of a raw dataset, mapped: they come from the disk as they are read."""
-        dataset = self._file[wanted.name]
-        size, offset = dataset.shape[0], dataset.id.get_offset()
-        if not size:
-            return np.zeros(0, np.uint8)
-        if offset is None or dataset.dtype != np.uint8:
-            raise self.damaged(f"its {wanted.name} is stored in another way")
-        # A plain array of the mapping: numba takes no subclass.
-        return np.memmap(self.path, np.uint8, "c", offset, (size,)).view(np.ndarray)
-
-    def _checked(self, wanted: DatasetSchema) -> NDArray[Any]:
-        return self._arrays[wanted].read()
-
-    @cached_property
-    def _exceptions(self) -> NDArray[np.int64]:
-        return slots_of(self._guard(self._arrays[schema.EXCEPTION_STEP].read))
-
-    def _exception(self, place: int) -> Entry:
-        return self._guard(
-            lambda: (
-                self._arrays[schema.EXCEPTION_VALUE].item(0, place),
-                self._arrays[schema.EXCEPTION_DEPTH].item(0, place),
-            )
-        )
+    threads = min(os.cpu_count() or 1, _MOST_THREADS)
+    """With which many positions are decoded."""
 
     @property
     def _room(self) -> Room:
@@ -350,12 +179,6 @@ class PackedFile(StoredFile):
         if found is None:
             raise self._damaged_block()
         return found
-
-    def _by_capture(self, slot: Slot, own: int) -> Entry:
-        """W and D of a position of the stored side, worth ``own`` by itself, that its best capture gives."""
-        value, nearest, farthest = self._captures(slot)
-        hurries = value > own if self.side else value < own  # the smaller the code, the better for White
-        return value, 1 + (nearest if hurries else farthest)
 
     def _need_exits(self) -> Exits:
         if self._exits is None:

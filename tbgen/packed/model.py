@@ -1,9 +1,14 @@
 """Frequencies of symbols by context: from counts to what the coder works with, and back from a file."""
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.packed.kernels.rans import TOTAL, Model
+from tbgen.packed.kernels.rans import TOTAL, WIDE, Model
+
+_AT_ONCE: Final = 256
+"""Contexts that are put in order together, so that little memory goes round."""
 
 
 def shares(counts: NDArray[np.int64]) -> NDArray[np.uint16]:
@@ -25,11 +30,24 @@ def shares(counts: NDArray[np.int64]) -> NDArray[np.uint16]:
 
 def model_of(size: NDArray[np.uint16]) -> Model:
     """Return the model with these shares, shape (contexts, symbols)."""
-    wide = size.astype(np.int64)
-    order = np.argsort(-wide, axis=1, kind="stable")
-    edge = np.cumsum(np.take_along_axis(wide, order, axis=1), axis=1)
-    start = np.empty_like(wide)
-    np.put_along_axis(start, order, edge - np.take_along_axis(wide, order, axis=1), axis=1)
-    return Model(
-        start.astype(np.uint16), size.astype(np.uint16), order.astype(np.uint8), edge.astype(np.uint16)
-    )
+    contexts, symbols = size.shape
+    # Filled up, and even in a context that does not occur, a decoder finds a place.
+    places = -(-symbols // WIDE) * WIDE
+    start, symbol = np.zeros_like(size), np.zeros((contexts, places), np.uint8)
+    edge, mark = (np.full((contexts, length), TOTAL, np.uint16) for length in (places + 1, WIDE))
+    for first in range(0, contexts, _AT_ONCE):
+        some = slice(first, first + _AT_ONCE)
+        wide = size[some].astype(np.int64)
+        order = np.argsort(-wide, axis=1, kind="stable")
+        falling = np.take_along_axis(wide, order, axis=1)
+        ends = np.cumsum(falling, axis=1)
+        np.put_along_axis(start[some], order, (ends - falling).astype(np.uint16), axis=1)
+        symbol[some, :symbols], edge[some, 0], edge[some, 1:symbols] = order, 0, ends[:, :-1]
+    mark[:, : places // WIDE] = edge[:, WIDE::WIDE]
+    return Model(start, size, symbol, edge, mark)
+
+
+def decoder_of(size: NDArray[np.uint16]) -> Model:
+    """Return the model with these shares, without what only an encoder looks at: half of its memory."""
+    none = np.zeros((0, 0), np.uint16)
+    return model_of(size)._replace(start=none, size=none)

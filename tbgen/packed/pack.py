@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.index.layout import BLACK_TO_MOVE, WHITE_TO_MOVE, Layout, Side
+from tbgen.index.layout import SIDES, Layout, Side
+from tbgen.packed.exceptions import slots_in
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG
 from tbgen.packed.kernels.one_ply import (
     Ply,
@@ -17,6 +18,7 @@ from tbgen.packed.kernels.one_ply import (
     find_needed,
     find_ranks,
     mark_captures,
+    ready_children,
 )
 from tbgen.packed.order import stored_side
 from tbgen.retro.kernels.canonical import expand_words
@@ -51,7 +53,7 @@ class NeedFinder:
 
     def __init__(self, layout: Layout) -> None:
         self._layout, self.side = layout, stored_side(layout)
-        self._derived = BLACK_TO_MOVE if self.side == WHITE_TO_MOVE else WHITE_TO_MOVE
+        self._derived = SIDES[1 - self.side]
         self._captures = np.zeros(layout.size // 64, np.uint64)
         self._exceptions: list[NDArray[np.int64]] = []
         self._lock = threading.Lock()
@@ -75,6 +77,7 @@ class NeedFinder:
             pool.depth,
             pool.targets.begin[phase].copy(),
             np.zeros((2, size), np.uint8),
+            np.zeros(frame.words, np.uint64),
         )
         own = slice(int(ply.start[side]), int(ply.start[side]) + size)
 
@@ -91,16 +94,19 @@ class NeedFinder:
         found = np.zeros(size, np.uint8)
         for _ in range(_ROUNDS):
             expand()
+            do(ready_children, ply, side)
             do(find_needed, ply, derived, like, mirrored, found)
             do(clear_flags, ply, side, found)
         expand()
-        do(find_exceptions, ply, derived, found)
+        do(ready_children, ply, side)
+        wrong = np.empty(frame.words, np.uint64)
+        do(find_exceptions, ply, derived, wrong)
         words = slice(phase * size // 64, (phase + 1) * size // 64)
         flags = np.packbits(pool.depth[own] >= CAPTURE_FLAG, bitorder="little").view(np.uint64)
         np.bitwise_and(flags, ply.phase.canonical & ply.phase.legal[side], out=self._captures[words])
         pool.depth[own] &= CAPTURE_FLAG - 1
         with self._lock:
-            self._exceptions.append(np.flatnonzero(found) + phase * size)
+            self._exceptions.append(slots_in(wrong) + phase * size)
 
     def needed(self) -> Needed:
         """Return what has to be stored, after all phases."""

@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.index.layout import Layout, Side
+from tbgen.index.layout import SIDES, Layout, Side
 from tbgen.index.source import Source
 from tbgen.index.zeroing import en_passant_configs
 from tbgen.material import Material
@@ -42,6 +42,7 @@ class Phases:
         self._phase = make_phase(self._frame.words, True)
         self._exits = room_for_exits(2 * layout.phase_size)
         self._rank: NDArray[np.uint8] = np.zeros((2, layout.phase_size), np.uint8)
+        self._known: NDArray[np.uint64] = np.zeros(self._frame.words, np.uint64)
         self._like = like_men(layout)
         self._edges = np.linspace(0, self._frame.words, _PARTS * threads + 1).astype(int).tolist()
         self._mirrored = False
@@ -89,7 +90,7 @@ class Phases:
         if self.layout.pawns:
             self.run(capture_exits, frame, pool, self._exits, self._phase, int(self.side))
         start = np.array([at, self.layout.size + at])
-        return Ply(frame, self._phase, self._exits, pool.value, pool.depth, start, self._rank)
+        return Ply(frame, self._phase, self._exits, pool.value, pool.depth, start, self._rank, self._known)
 
     def run(self, kernel: Callable[..., Any], *given: Any) -> list[Any]:
         """Call a kernel for all parts of the words, which are its last two arguments, and wait."""
@@ -102,17 +103,18 @@ class Phases:
             value, depth = ply.value[part], ply.depth[part]
             self.run(expand_words, ply.frame, self._like, self._mirrored, value, depth)
 
-    def blank(self, phase: int, side: Side) -> None:
-        """Clear the slots of one side of a phase that are no canonical ones of positions."""
+    def blank(self, phase: int) -> None:
+        """Clear the slots of a phase that are no canonical ones of positions."""
         place_pawns(self._frame, self.layout, phase)
         mirrored = mirrors_itself(self.layout, phase)
         self.run(legal_words, self._frame, self._phase.legal)
         self.run(canonical_words, self._frame, self._like, mirrored, self._phase.canonical)
-        there = (self._phase.legal[side] & self._phase.canonical).view(np.uint8)
-        empty = ~np.unpackbits(there, bitorder="little").view(np.bool_)
         part = slice(phase * self.layout.phase_size, (phase + 1) * self.layout.phase_size)
-        self.value[side, part][empty] = NONE
-        self.depth[side, part][empty] = 0
+        for side in SIDES:
+            there = (self._phase.legal[side] & self._phase.canonical).view(np.uint8)
+            empty = ~np.unpackbits(there, bitorder="little").view(np.bool_)
+            self.value[side, part][empty] = NONE
+            self.depth[side, part][empty] = 0
 
     def take(self) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         """Return the table's own values and depths, shape (2, size) each, and give the rest of the memory

@@ -52,14 +52,11 @@ class UnpackedSources(Sources):
         with PackedFile(path, material=material) as packed:
             sources = {after: self.get(after) for after in sorted(material.successors())}
             table = unpack(packed, sources, threads=self._threads)
-        self._write(table, info)
+        self.keep(table, info)
         return TableFile(copy, material=material)
 
     def keep(self, table: Table, info: TableInfo) -> None:
-        """Keep a plain copy of a table that has just been packed."""
-        self._write(table, info)
-
-    def _write(self, table: Table, info: TableInfo) -> None:
+        """Keep a plain copy of a packed table, whose file says ``info``."""
         copy = self._copy(table.material)
         with write_errors(copy, remedy="copy the tables to where copies of them can be written"):
             copy.parent.mkdir(exist_ok=True)

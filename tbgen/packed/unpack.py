@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.index.layout import BLACK_TO_MOVE, WHITE_TO_MOVE, layout_of
+from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.source import Source
 from tbgen.index.table import Functions, Table
 from tbgen.index.zeroing import phase_groups
@@ -16,12 +14,10 @@ from tbgen.material import Material
 from tbgen.packed.file import PackedFile
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG
 from tbgen.packed.kernels.encode import decode_blocks, decode_function_blocks
-from tbgen.packed.kernels.one_ply import derive_all, explain
+from tbgen.packed.kernels.one_ply import derive_all, explain, ready_children
+from tbgen.packed.parts import Part, parts_of
 from tbgen.packed.phases import Phases
 from tbgen.score import NONE
-
-_AT_ONCE: Final = 2048
-"""Blocks per job of a thread."""
 
 
 def unpack(
@@ -38,7 +34,7 @@ def unpack(
     """
     material = Material.parse(file.info.material)
     layout, side = layout_of(material), file.side
-    derived = BLACK_TO_MOVE if side == WHITE_TO_MOVE else WHITE_TO_MOVE
+    derived = SIDES[1 - side]
     slots, values, depths = file.exceptions()
     config, ep_value, ep_depth = file.en_passant_arrays()
     with Phases(layout, sources, side, threads) as phases:
@@ -54,6 +50,7 @@ def unpack(
                 if not all(phases.run(explain, ply, int(side))):
                     raise file.damaged("it has flipped bits in a block")
                 phases.expand(ply, side)
+                phases.run(ready_children, ply, int(side))
                 phases.run(derive_all, ply, int(derived))
                 first = phase * layout.phase_size
                 begin, end = np.searchsorted(slots, (first, first + layout.phase_size))
@@ -64,8 +61,7 @@ def unpack(
                 done += 1
                 progress("unpacking", done, len(layout.placements))
         for phase in range(len(layout.placements)):
-            for each in (side, derived):
-                phases.blank(phase, each)
+            phases.blank(phase)
         value, depth = phases.take()
     none = np.zeros(0, np.uint8)
     table = Table(
@@ -94,7 +90,7 @@ def _decode(
     slots = slice(group[0] * size, (group[-1] + 1) * size)
     value[slots], depth[slots] = NONE, 0
 
-    def decode(part: tuple[int, int]) -> bool:
+    def decode(part: Part) -> bool:
         return decode_blocks(
             coding.rows, coding.symbols, part, coding.values, coding.depths, coding.value_stream, value, depth
         )
@@ -109,18 +105,15 @@ def _functions(file: PackedFile, threads: int) -> Functions:
     models = coding.values, coding.depths, coding.functions
     streams = coding.value_stream, coding.function_stream
 
-    def decode(part: tuple[int, int]) -> bool:
+    def decode(part: Part) -> bool:
         return decode_function_blocks(coding.rows, coding.symbols, part, models, streams, number)
 
     _all(file, decode, threads, 0, file.blocks)
     return file.functions(number)
 
 
-def _all(
-    file: PackedFile, decode: Callable[[tuple[int, int]], bool], threads: int, first: int, end: int
-) -> None:
+def _all(file: PackedFile, decode: Callable[[Part], bool], threads: int, first: int, end: int) -> None:
     """Decode the blocks ``first`` to ``end`` - 1."""
-    edges = [*range(first, end, _AT_ONCE), end]
     with ThreadPoolExecutor(threads) as pool:
-        if not all(pool.map(decode, list(pairwise(edges)))):
+        if not all(pool.map(decode, parts_of(first, end))):
             raise file.damaged("it has flipped bits in a block")

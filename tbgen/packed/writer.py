@@ -1,6 +1,5 @@
 """Writing a packed table: encoded, decoded and compared, written, checked, and only then put in place."""
 
-import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,11 +15,10 @@ from tbgen.packed.file import PackedFile
 from tbgen.packed.pack import Needed
 from tbgen.store import schema
 from tbgen.store.dataset import AnyArray, Dataset, datasets
-from tbgen.store.format import layers_beside
 from tbgen.store.info import TableInfo
 from tbgen.store.manifest import Manifest, manifest_of
 from tbgen.store.schema import DatasetSchema
-from tbgen.store.writer import write_datasets
+from tbgen.store.writer import remove_layers, write_datasets
 
 
 def write_packed(
@@ -58,9 +56,7 @@ def write_packed(
             written.check()
 
     write_datasets(path, schema.PACKED, stored, attributes, check, threads, described=_content(table))
-    for layer in layers_beside(path):
-        with contextlib.suppress(OSError):  # nobody reads what belongs to another table
-            layer.unlink()
+    remove_layers(path)
     with PackedFile(path) as file:
         return file.info
 

@@ -46,8 +46,8 @@ def probe_many(
     values: Values, asked: Iterator[Question], size: int = BATCH
 ) -> Iterator[ProbeResult | TbgenError]:
     """Yield results or errors in the order of the questions, ``size`` of them read ahead."""
-    while batch := [_asked(*question, values.variant) for question in islice(asked, size)]:
-        states = [about if isinstance(about, TbgenError) else about[1] for about in batch]
+    # Without the boards, which take much more room.
+    while states := [_state(*question, values.variant) for question in islice(asked, size)]:
         for state, found in zip(states, values.of_many(states), strict=True):
             if isinstance(state, TbgenError):
                 yield state
@@ -83,6 +83,11 @@ def _moves_of_batch(values: Values, batch: list[Question]) -> Iterator[list[Rank
         else:
             board, state = asked
             yield ranked_moves(board, order(board, state.accrued, after, known))
+
+
+def _state(given: AnyPosition, accrued: AnyScore, variant: Variant) -> State | TbgenError:
+    about = _asked(given, accrued, variant)
+    return about if isinstance(about, TbgenError) else about[1]
 
 
 def _asked(given: AnyPosition, accrued: AnyScore, variant: Variant) -> Answerable | TbgenError:

@@ -1,11 +1,12 @@
-"""The best zeroing move of a position, by looking up where its zeroing moves lead."""
+"""The best zeroing moves of positions, by looking up where their zeroing moves lead."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from tbgen.errors import TbgenError
 from tbgen.index.exits import BestExit
 from tbgen.index.layout import Layout, Side, Slot
-from tbgen.probe.zeroing import Place, zeroing_moves_of
+from tbgen.probe.zeroing import Place, Reached, zeroing_moves_of
 from tbgen.score import Code
 from tbgen.store.reader import Entry
 
@@ -14,18 +15,42 @@ class TableExits:
     """The exits of the positions of one table: an :class:`tbgen.index.exits.Exits`.
 
     :param fresh: looks up code of W and D of a position, with the colours of its table.
+    :param learn: has positions looked up together that ``fresh`` is going to be asked for, where that is of
+        use.
     """
 
-    def __init__(self, layout: Layout, fresh: Callable[[Place], Entry]) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        fresh: Callable[[Place], Entry],
+        learn: Callable[[Iterable[Place]], None] = lambda places: None,
+    ) -> None:
         self._moves: Final = zeroing_moves_of(layout)
-        self._fresh = fresh
+        self._fresh, self._learn = fresh, learn
 
     def __call__(
         self, side: Side, slot: Slot, ep_square: int = -1, *, captures_only: bool = False
     ) -> BestExit | None:
         """Return the exit of a legal position, as :class:`tbgen.index.exits.Exits` says."""
+        return self._best(side, self._moves.reached(side, slot, ep_square, captures_only=captures_only))
+
+    def of_many(
+        self, side: Side, slots: Sequence[Slot], *, captures_only: bool = False
+    ) -> list[BestExit | TbgenError | None]:
+        """Return the exits of many positions: an :class:`tbgen.index.exits.ExitsOfMany`."""
+        reached = [self._moves.reached(side, slot, captures_only=captures_only) for slot in slots]
+        self._learn(place for each in reached for place, _ in each)
+        found: list[BestExit | TbgenError | None] = []
+        for each in reached:
+            try:
+                found.append(self._best(side, each))
+            except TbgenError as error:
+                found.append(error.with_traceback(None))
+        return found
+
+    def _best(self, side: Side, reached: list[Reached]) -> BestExit | None:
         found: BestExit | None = None
-        for place, swapped in self._moves.reached(side, slot, ep_square, captures_only=captures_only):
+        for place, swapped in reached:
             code, depth = self._fresh(place)
             if swapped:
                 code = Code(code ^ 255)

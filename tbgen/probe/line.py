@@ -84,6 +84,6 @@ def _depth(search: DepthSearch, state: State, goal: Goal) -> int:
     if depth is None:
         raise MissingLayerError(
             f"the line needs depths of accrued scores that {state.position.shape.material} does not store: "
-            "ask with --depths (in Python, depths=True), which makes them"
+            "ask with --depths (in Python, open_tablebase(..., depths=True)), which makes them"
         )
     return depth

@@ -1,8 +1,8 @@
 """Values of states from the tables of some directories."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
 from os import PathLike
 from pathlib import Path
 from threading import Lock
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError
 from tbgen.index.layout import Layout, layout_of
+from tbgen.index.table import NO_SCORE
 from tbgen.material import Material
 from tbgen.packed.plain import open_plain, passing_copies
 from tbgen.probe.exits import TableExits
@@ -25,6 +26,7 @@ from tbgen.variant import Variant
 
 if TYPE_CHECKING:
     from tbgen.packed.file import PackedFile
+    from tbgen.packed.together import Question
 
 AnyTable: TypeAlias = "TableFile | PackedFile"
 
@@ -79,25 +81,32 @@ class Values:
         :raises DamagedTableError: if its file cannot be used.
         """
         position, accrued = state
-        score = position.score
         if position.terminal:
-            return Goal(score, 0)
-        shape, side, slot, ep_square = position[:4]
-        code, depth = self.fresh(Place(shape.layout, side, slot, ep_square))
-        if rank_of(accrued) > rank_of(of_code(code)):
-            return Goal(of_code(code, shape.swapped), depth)
-        if not self._resets:
-            return Goal(accrued, 0)
-        if accrued == score:
-            return Goal(of_code(code, shape.swapped), depth)
+            return Goal(position.score, 0)
+        goal = self._by_fresh(state)
+        if goal is not None:
+            return goal
+        shape, side, slot = position[:3]
         table = self.table(shape.material)
         if table.info.stores_accrued:
             value, plies = table.accrued(side, slot, code_of(accrued, shape.swapped))
             return Goal(of_code(value, shape.swapped), plies)
         raise MissingLayerError(
             f"{shape.material} was built without accrued scores: build it again with --accrued all, or ask "
-            "with --depths (in Python, depths=True), which makes what one score needs after the other"
+            "with --depths (in Python, open_tablebase(..., depths=True)), which makes what one score needs "
+            "after the other"
         )
+
+    def _by_fresh(self, state: State) -> Goal | None:
+        """Return what :meth:`of` does as far as the fresh value decides, else None."""
+        position, accrued = state
+        shape, side, slot, ep_square = position[:4]
+        code, depth = self.fresh(Place(shape.layout, side, slot, ep_square))
+        if rank_of(accrued) > rank_of(of_code(code)):
+            return Goal(of_code(code, shape.swapped), depth)
+        if not self._resets:
+            return Goal(accrued, 0)
+        return Goal(of_code(code, shape.swapped), depth) if accrued == position.score else None
 
     def fresh(self, place: Place) -> Entry:
         """Return code of W and D in plies of a legal position, with the colours of its table.
@@ -117,7 +126,7 @@ class Values:
 
     def exits(self, material: Material) -> TableExits:
         """Return what finds the exits of the positions of a table, whether it is there or not."""
-        return TableExits(layout_of(material), self.fresh)
+        return TableExits(layout_of(material), self.fresh, self._learn_fresh)
 
     def of_many(self, states: Sequence[State | TbgenError]) -> list[Goal | TbgenError]:
         """Return what :meth:`of` does for each state, or else the error; errors among the states stay.
@@ -138,6 +147,7 @@ class Values:
             part = tables[layout] << 8 | (accrued & 255 if self._by_score else 0)
             part = part << 2 | (position.ep_square >= 0) << 1 | position.side
             keys.append((part << _SLOT_BITS | position.slot, place))
+        self._learn(self._questions_of(states))
         for _, place in sorted(keys):
             state = states[place]
             if not isinstance(state, TbgenError):
@@ -146,6 +156,40 @@ class Values:
                 except TbgenError as error:
                     found[place] = error.with_traceback(None)
         return found
+
+    def _questions_of(self, states: Iterable[State | TbgenError]) -> Iterator[tuple[Place, int]]:
+        """Yield what :meth:`of` is going to ask tables about states: places and codes of accrued scores."""
+        for state in states:
+            if isinstance(state, TbgenError) or state.position.terminal:
+                continue
+            shape, side, slot, ep_square, score, _ = state.position
+            inherits = self._resets and state.accrued != score
+            code = code_of(state.accrued, shape.swapped) if inherits else NO_SCORE
+            yield Place(shape.layout, side, slot, ep_square), code
+
+    def _learn_fresh(self, places: Iterable[Place]) -> None:
+        """Have packed tables look up together what :meth:`fresh` is going to be asked for."""
+        self._learn((place, NO_SCORE) for place in places)
+
+    def _learn(self, asked: Iterable[tuple[Place, int]]) -> None:
+        """Have packed tables look up together places and codes of accrued scores, or without such."""
+        questions: dict[Material, list[Question]] = {}
+        for (layout, side, slot, ep_square), code in asked:
+            if ep_square < 0:
+                questions.setdefault(layout.material, []).append((side, slot, code))
+        for material, some in questions.items():
+            table = self._packed(material)
+            if table is not None:
+                with suppress(TbgenError):  # who asks for a single one will hear of it
+                    table.learn(some, self.exits(material).of_many)
+
+    def _packed(self, material: Material) -> "PackedFile | None":
+        """Return an open table if it is there and packed."""
+        try:
+            table = self.table(material)
+        except TbgenError:
+            return None
+        return None if isinstance(table, TableFile) else table
 
     def plain_table(self, material: Material) -> TableFile:
         """Return an open table in plain form: of a packed one its plain copy, which takes time to make.

@@ -55,11 +55,16 @@ def write_table(
             written.check(threads)
 
     write_datasets(path, TABLE, table_datasets(table), {**table.facts(), **attributes}, check, threads)
-    for layer in layers_beside(path):
-        with contextlib.suppress(OSError):  # nobody reads what belongs to another table
-            layer.unlink()
+    remove_layers(path)
     with TableFile(path) as file:
         return file.info
+
+
+def remove_layers(table: Path) -> None:
+    """Remove the layers kept beside an older table of this name, as far as that is allowed."""
+    for layer in layers_beside(table):
+        with contextlib.suppress(OSError):  # nobody reads what belongs to another table
+            layer.unlink()
 
 
 def write_datasets(

@@ -12,15 +12,11 @@ from numpy.typing import NDArray
 
 from tbgen.accelerate import inlined, int64, jit, kernel
 from tbgen.packed.kernels.rans import (
-    LOW,
     Model,
     Steps,
-    checksum,
-    find,
-    without,
     write_steps,
 )
-from tbgen.packed.kernels.rows import MAX_FREE, Rows, first_slot, row_hints, row_mask
+from tbgen.packed.kernels.rows import MAX_FREE, Rows, first_slot, place_row, row_hints, row_mask
 from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Words, lowest
 
 BLOCK_ROWS = 16
@@ -142,7 +138,8 @@ def _value_class(symbol: int) -> int:
 
 
 @inlined
-def _depth_context(symbol: int, left: int, left_half: int, up: int, up_half: int) -> int:
+def depth_context(symbol: int, left: int, left_half: int, up: int, up_half: int) -> int:
+    """The context of a half depth."""
     context = _HALVES * (_NEARNESS + 1)
     if left == symbol and up == symbol:
         mean = min((left_half + up_half + 1) >> 1, _HALVES - 1)
@@ -162,7 +159,8 @@ def _function_class(function: int) -> int:
 
 
 @inlined
-def _function_context(symbol: int, left: int, up: int) -> int:
+def function_context(symbol: int, left: int, up: int) -> int:
+    """The context of a function; -1 stands for no neighbour."""
     at = min(symbol, _KINDS - 1) * FUNCTION_CLASSES + _function_class(left)
     return at * FUNCTION_CLASSES + _function_class(up)
 
@@ -177,7 +175,8 @@ def find_mask(rows: Rows, row: int, at: int, scratch: Scratch, block: Block) -> 
 
 
 @inlined
-def _value_context(block: Block, at: int, square: int, left: int, up: int) -> int:
+def value_context(block: Block, at: int, square: int, left: int, up: int) -> int:
+    """The context of the value symbol on ``square`` of row ``at``."""
     hints = 2 * int64(block.checks[at] >> np.uint64(square) & ONE)
     hints += int64(block.captures[at] >> np.uint64(square) & ONE)
     return (hints * VALUE_CLASSES + _value_class(left)) * VALUE_CLASSES + _value_class(up)
@@ -221,8 +220,7 @@ def read_functions(
     for at in range(BLOCK_ROWS):
         row, left = number * BLOCK_ROWS + at, block.masks[at]
         if left:
-            row_mask(rows, row, scratch.squares, scratch.image)
-            # The row man's place among the squares was overwritten where images were compared.
+            place_row(rows, row, scratch.squares)
             first = first_slot(rows, row, scratch.squares)
             while left:
                 square = lowest(left)
@@ -242,10 +240,10 @@ def count_values(block: Block, values: Ints, depths: Ints, scratch: Scratch) -> 
             mask &= mask - ONE
             place = at * 64 + square
             symbol, up = int(block.symbol[place]), above[0, square]
-            values[_value_context(block, at, square, left, up), symbol] += 1
+            values[value_context(block, at, square, left, up), symbol] += 1
             half = int(block.half[place])
             if symbol >= FIRST_VALUE:
-                depths[_depth_context(symbol, left, left_half, up, above[1, square]), half] += 1
+                depths[depth_context(symbol, left, left_half, up, above[1, square]), half] += 1
             left, left_half = symbol, half
             above[0, square], above[1, square] = symbol, half
 
@@ -262,7 +260,7 @@ def count_functions(block: Block, functions: Ints, scratch: Scratch) -> None:
             mask &= mask - ONE
             place = at * 64 + square
             function = int(block.function[place])
-            context = _function_context(int(block.symbol[place]), left, above[2, square])
+            context = function_context(int(block.symbol[place]), left, above[2, square])
             functions[context, min(function, FUNCTION_ESCAPE)] += 1
             left = function
             above[2, square] = function
@@ -287,11 +285,11 @@ def write_values(block: Block, values: Model, depths: Model, scratch: Scratch, o
             mask &= mask - ONE
             place = at * 64 + square
             symbol, up = int(block.symbol[place]), above[0, square]
-            context = _value_context(block, at, square, left, up)
+            context = value_context(block, at, square, left, up)
             count = _step(scratch.steps, count, values, context, symbol)
             half = int(block.half[place])
             if symbol >= FIRST_VALUE:
-                context = _depth_context(symbol, left, left_half, up, above[1, square])
+                context = depth_context(symbol, left, left_half, up, above[1, square])
                 count = _step(scratch.steps, count, depths, context, half)
             left, left_half = symbol, half
             above[0, square], above[1, square] = symbol, half
@@ -312,7 +310,7 @@ def write_functions(
             mask &= mask - ONE
             place = at * 64 + square
             function = int(block.function[place])
-            context = _function_context(int(block.symbol[place]), left, above[2, square])
+            context = function_context(int(block.symbol[place]), left, above[2, square])
             count = _step(steps, count, model, context, min(function, FUNCTION_ESCAPE))
             if function >= FUNCTION_ESCAPE:
                 for byte in range(escape_bytes):
@@ -322,106 +320,3 @@ def write_functions(
             left = function
             above[2, square] = function
     return write_steps(steps, count, out, end) if count else end
-
-
-@inlined
-def extent(stream: Stream, number: int) -> tuple[int, int]:
-    """Where a block's bytes begin and end."""
-    begin = stream.start[number >> 6]
-    for before in range(number & ~63, number):
-        begin += stream.length[before]
-    return begin, begin + stream.length[number]
-
-
-@kernel
-def find_masks(rows: Rows, number: int, scratch: Scratch, block: Block) -> None:
-    """Fill a block's masks from geometry alone."""
-    for at in range(BLOCK_ROWS):
-        find_mask(rows, number * BLOCK_ROWS + at, at, scratch, block)
-
-
-@kernel
-def decode_values(
-    stream: Stream, number: int, values: Model, depths: Model, last: int, scratch: Scratch, block: Block
-) -> bool:
-    """Decode a block's symbols and halves, its masks being known, as far as row ``last``; return whether its
-    bytes are those that were written."""
-    begin, end = extent(stream, number)
-    if checksum(stream.data, begin, end) != stream.check[number]:
-        return False
-    above = scratch.above
-    above[0, :] = NOWHERE
-    state, at_byte = 0, begin
-    while at_byte < end and at_byte < begin + 3:
-        state = state << 8 | int(stream.data[at_byte])
-        at_byte += 1
-    for at in range(last + 1):
-        left, left_half, mask = NOWHERE, 0, block.masks[at]
-        for square in range(64):
-            place = at * 64 + square
-            if mask >> np.uint64(square) & ONE == ZERO:
-                block.symbol[place] = NOWHERE
-                continue
-            up = above[0, square]
-            context = _value_context(block, at, square, left, up)
-            found = find(values, context, state)
-            symbol, half = int(values.symbol[context, found]), 0
-            state = without(values, context, found, state)
-            while state < LOW and at_byte < end:
-                state = state << 8 | int(stream.data[at_byte])
-                at_byte += 1
-            if symbol >= FIRST_VALUE:
-                context = _depth_context(symbol, left, left_half, up, above[1, square])
-                found = find(depths, context, state)
-                half = int(depths.symbol[context, found])
-                state = without(depths, context, found, state)
-                while state < LOW and at_byte < end:
-                    state = state << 8 | int(stream.data[at_byte])
-                    at_byte += 1
-            block.symbol[place], block.half[place] = symbol, half
-            left, left_half = symbol, half
-            above[0, square], above[1, square] = symbol, half
-    return last < BLOCK_ROWS - 1 or (at_byte == end and (state == LOW or begin == end))
-
-
-@kernel
-def decode_functions(
-    stream: Stream, number: int, model: Model, escape_bytes: int, last: int, scratch: Scratch, block: Block
-) -> bool:
-    """Decode a block's functions as far as row ``last``, its masks and symbols being known; return whether
-    its bytes are those that were written."""
-    begin, end = extent(stream, number)
-    if checksum(stream.data, begin, end) != stream.check[number]:
-        return False
-    above = scratch.above
-    above[2, :] = -1
-    state, at_byte = 0, begin
-    while at_byte < end and at_byte < begin + 3:
-        state = state << 8 | int(stream.data[at_byte])
-        at_byte += 1
-    for at in range(last + 1):
-        left, mask = -1, block.masks[at]
-        while mask:
-            square = lowest(mask)
-            mask &= mask - ONE
-            place = at * 64 + square
-            context = _function_context(int(block.symbol[place]), left, above[2, square])
-            found = find(model, context, state)
-            function = int(model.symbol[context, found])
-            state = without(model, context, found, state)
-            while state < LOW and at_byte < end:
-                state = state << 8 | int(stream.data[at_byte])
-                at_byte += 1
-            if function == FUNCTION_ESCAPE:
-                function = 0
-                for byte in range(escape_bytes):
-                    low = state & 4095
-                    function |= (low >> 4) << (8 * byte)
-                    state = 16 * (state >> 12) + (low & 15)
-                    while state < LOW and at_byte < end:
-                        state = state << 8 | int(stream.data[at_byte])
-                        at_byte += 1
-            block.function[place] = function
-            left = function
-            above[2, square] = function
-    return last < BLOCK_ROWS - 1 or (at_byte == end and (state == LOW or begin == end))

@@ -1,11 +1,14 @@
 """Counting, encoding and decoding many blocks at once."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import jit
+from tbgen.accelerate import inlined, int64, jit
 from tbgen.packed.kernels.blocks import (
     BLOCK_ROWS,
+    BLOCK_SLOTS,
     CAPTURE,
     CAPTURE_FLAG,
     FIRST_VALUE,
@@ -14,9 +17,6 @@ from tbgen.packed.kernels.blocks import (
     Symbols,
     count_functions,
     count_values,
-    decode_functions,
-    decode_values,
-    find_masks,
     make_block,
     make_scratch,
     read_functions,
@@ -24,118 +24,106 @@ from tbgen.packed.kernels.blocks import (
     write_functions,
     write_values,
 )
+from tbgen.packed.kernels.decode import decode_functions, decode_values, find_masks
 from tbgen.packed.kernels.rans import Model, checksum
 from tbgen.packed.kernels.rows import Rows, first_slot, place_row
 from tbgen.retro.kernels.bits import ONE, Codes, Ints, Plies, lowest
 
 
+class Content(NamedTuple):
+    """What is packed of a table: its stored side, by slot."""
+
+    value: Codes
+    """uint8 (size,)."""
+    depth: Plies
+    """uint16 (size,): plies, with CAPTURE_FLAG where the value need not be stored."""
+    function: NDArray[np.uint32]
+    """uint32 (size,): functions, or empty if there are none."""
+
+
+@jit
+def count_codes(content: Content, start: int, stop: int, count: Ints) -> int:
+    """Add the codes of the slots ``start`` to ``stop`` - 1 that need to be stored to ``count``, int64 (256,);
+    return the greatest of all depths in plies."""
+    deepest = int64(0)
+    for slot in range(start, stop):
+        depth = int64(content.depth[slot])
+        deepest = max(deepest, depth & (CAPTURE_FLAG - 1))
+        if 0 < depth < CAPTURE_FLAG:
+            count[content.value[slot]] += 1
+    return deepest
+
+
 @jit
 def count_blocks(
-    rows: Rows,
-    symbols: Symbols,
-    value: Codes,
-    depth: Plies,
-    part: tuple[int, int],
-    values: Ints,
-    depths: Ints,
+    rows: Rows, symbols: Symbols, content: Content, part: tuple[int, int], counts: tuple[Ints, Ints, Ints]
 ) -> bool:
-    """Add the symbols of the blocks ``part`` (first, last + 1) to the counts; return whether the arrays have
-    positions just where the rows have them."""
+    """Add the symbols of the blocks ``part`` (first, last + 1) to the counts of values, depths and functions;
+    return whether the arrays have positions just where the rows have them."""
     block, scratch, agree = make_block(), make_scratch(), True
     for number in range(part[0], part[1]):
-        agree &= read_slots(rows, symbols, number, value, depth, scratch, block)
-        count_values(block, values, depths, scratch)
+        agree &= read_slots(rows, symbols, number, content.value, content.depth, scratch, block)
+        count_values(block, counts[0], counts[1], scratch)
+        if len(content.function):
+            read_functions(rows, number, content.function, scratch, block)
+            count_functions(block, counts[2], scratch)
     return agree
 
 
-@jit
-def count_function_blocks(
-    rows: Rows,
-    symbols: Symbols,
-    value: Codes,
-    depth: Plies,
-    function: NDArray[np.uint32],
-    part: tuple[int, int],
-    functions: Ints,
-) -> None:
-    """Add the functions of the blocks ``part`` to the counts."""
-    block, scratch = make_block(), make_scratch()
-    for number in range(part[0], part[1]):
-        read_slots(rows, symbols, number, value, depth, scratch, block)
-        read_functions(rows, number, function, scratch, block)
-        count_functions(block, functions, scratch)
+@inlined
+def _note_block(stream: Stream, number: int, out: Codes, begin: int, end: int) -> None:
+    """Note length and checksum of a block that has been written."""
+    stream.length[number] = end - begin
+    stream.check[number] = checksum(out, begin, end)
 
 
 @jit
 def encode_blocks(
     rows: Rows,
     symbols: Symbols,
-    value: Codes,
-    depth: Plies,
+    content: Content,
     part: tuple[int, int],
-    values: Model,
-    depths: Model,
-    stream: Stream,
-    out: Codes,
-) -> int:
-    """Encode the values of the blocks ``part`` to ``out``; return how many bytes.
+    models: tuple[Model, Model, Model],
+    streams: tuple[Stream, Stream],
+    out: tuple[Codes, Codes],
+) -> tuple[int, int]:
+    """Encode the values and depths of the blocks ``part`` to the one array, their functions to the other;
+    return how many bytes.
 
-    Length and checksum of each block go to ``stream``.
+    Lengths and checksums of the blocks go to ``streams``.
     """
-    block, scratch, end = make_block(), make_scratch(), 0
+    block, scratch, end, end_functions = make_block(), make_scratch(), 0, 0
     for number in range(part[0], part[1]):
-        read_slots(rows, symbols, number, value, depth, scratch, block)
+        read_slots(rows, symbols, number, content.value, content.depth, scratch, block)
         begin = end
-        end = write_values(block, values, depths, scratch, out, end)
-        stream.length[number] = end - begin
-        stream.check[number] = checksum(out, begin, end)
-    return end
-
-
-@jit
-def encode_function_blocks(
-    rows: Rows,
-    symbols: Symbols,
-    value: Codes,
-    depth: Plies,
-    function: NDArray[np.uint32],
-    part: tuple[int, int],
-    model: Model,
-    stream: Stream,
-    out: Codes,
-) -> int:
-    """Encode the functions of the blocks ``part`` to ``out``; return how many bytes."""
-    block, scratch, end = make_block(), make_scratch(), 0
-    for number in range(part[0], part[1]):
-        read_slots(rows, symbols, number, value, depth, scratch, block)
-        read_functions(rows, number, function, scratch, block)
-        begin = end
-        end = write_functions(block, model, symbols.escape_bytes, scratch, out, end)
-        stream.length[number] = end - begin
-        stream.check[number] = checksum(out, begin, end)
-    return end
+        end = write_values(block, models[0], models[1], scratch, out[0], end)
+        _note_block(streams[0], number, out[0], begin, end)
+        if len(content.function):
+            read_functions(rows, number, content.function, scratch, block)
+            begin = end_functions
+            end_functions = write_functions(block, models[2], symbols.escape_bytes, scratch, out[1], begin)
+            _note_block(streams[1], number, out[1], begin, end_functions)
+    return end, end_functions
 
 
 @jit
 def compare_blocks(
     rows: Rows,
     symbols: Symbols,
-    arrays: tuple[Codes, Plies, NDArray[np.uint32]],
+    content: Content,
     part: tuple[int, int],
     models: tuple[Model, Model, Model],
     streams: tuple[Stream, Stream],
 ) -> bool:
-    """Decode the blocks ``part``; return whether that gives what the arrays hold: values, depths and
-    functions, the last empty if there are none."""
-    value, depth, function = arrays
+    """Decode the blocks ``part``; return whether that gives what the arrays hold."""
     wanted, found, scratch = make_block(), make_block(), make_scratch()
-    last, good = BLOCK_ROWS - 1, True
+    last, good = BLOCK_SLOTS - 1, True
     for number in range(part[0], part[1]):
-        read_slots(rows, symbols, number, value, depth, scratch, wanted)
+        read_slots(rows, symbols, number, content.value, content.depth, scratch, wanted)
         find_masks(rows, number, scratch, found)
         good &= decode_values(streams[0], number, models[0], models[1], last, scratch, found)
-        if len(function):
-            read_functions(rows, number, function, scratch, wanted)
+        if len(content.function):
+            read_functions(rows, number, content.function, scratch, wanted)
             good &= decode_functions(
                 streams[1], number, models[2], symbols.escape_bytes, last, scratch, found
             )
@@ -148,7 +136,7 @@ def compare_blocks(
                 good &= wanted.symbol[place] == found.symbol[place]
                 if wanted.symbol[place] >= FIRST_VALUE:
                     good &= wanted.half[place] == found.half[place]
-                if len(function):
+                if len(content.function):
                     good &= wanted.function[place] == found.function[place]
     return good
 
@@ -171,7 +159,7 @@ def decode_blocks(
     shift = rows.row_shift
     for number in range(part[0], part[1]):
         find_masks(rows, number, scratch, block)
-        good &= decode_values(stream, number, values, depths, BLOCK_ROWS - 1, scratch, block)
+        good &= decode_values(stream, number, values, depths, BLOCK_SLOTS - 1, scratch, block)
         for at in range(BLOCK_ROWS):
             place_row(rows, number * BLOCK_ROWS + at, scratch.squares)
             first = first_slot(rows, number * BLOCK_ROWS + at, scratch.squares)
@@ -205,7 +193,7 @@ def decode_function_blocks(
     """Decode the functions of the blocks ``part`` to an array by slot; return whether all blocks are what was
     written."""
     block, scratch, good = make_block(), make_scratch(), True
-    shift, last = rows.row_shift, BLOCK_ROWS - 1
+    shift, last = rows.row_shift, BLOCK_SLOTS - 1
     for number in range(part[0], part[1]):
         find_masks(rows, number, scratch, block)
         good &= decode_values(streams[0], number, models[0], models[1], last, scratch, block)

@@ -1,9 +1,6 @@
 """One ply: what a position's moves say about its fresh value and depth, for whole phases.
 
-The rule, for a position P of rank r that its mover inherits from nobody: a quiet move to Q counts, with
-(W(Q), D(Q) + 1), if the rank of Q or that of W(Q) is below r, for then play goes on from Q as if Q were the
-first position of its phase (fact F1 of docs/theory.md). Zeroing moves always count. If nothing that counts
-beats P's own score and some move did not count, P's own score stays.
+The rule stands in ``tbgen.packed.kernels.rule``.
 """
 
 from typing import NamedTuple
@@ -11,14 +8,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, jit, kernel
+from tbgen.accelerate import inlined, int64, jit, kernel
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG
-from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, lowest
+from tbgen.packed.kernels.rule import conclude, merit, own_score, rank_of_code, weigh
+from tbgen.retro.geometry import BIT, IMAGES, INVERSES
+from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Word, Words, image, lowest, reach
 from tbgen.retro.kernels.canonical import canonical_slot, canonical_words
-from tbgen.retro.kernels.frame import Frame, Phase
+from tbgen.retro.kernels.frame import Frame, Phase, decode
 from tbgen.retro.kernels.mobility import rank_at
-from tbgen.retro.kernels.moves import MAX_ORIGINS, quiet_targets
+from tbgen.retro.kernels.moves import MAX_ORIGINS, Onward, onward
 from tbgen.retro.kernels.resets import NO_EXIT, Exits, rank_and_exits
 from tbgen.retro.kernels.targets import Pool
 from tbgen.score import NONE
@@ -38,7 +36,9 @@ class Ply(NamedTuple):
     start: Ints
     """int64 (2,): where the phase begins in ``value`` and ``depth``, by side to move."""
     rank: NDArray[np.uint8]
-    """uint8 (2, phase size): ranks of all legal positions."""
+    """uint8 (2, phase size): ranks of all legal positions; those of the known side may have been lowered."""
+    known: Words
+    """uint64 (words,): positions of the known side that may be rested on."""
 
 
 @jit
@@ -64,18 +64,6 @@ def find_ranks(phase: Phase, rank: NDArray[np.uint8], start: int, stop: int) -> 
 
 
 @inlined
-def own_score(side: int, rank: int) -> int:
-    """The code of a position's own score, held by the side that has just moved."""
-    return 255 - rank if side == 0 else rank
-
-
-@inlined
-def _merit(side: int, code: int) -> int:
-    """How good a value is for the mover: the greater, the better."""
-    return 255 - code if side == 0 else code
-
-
-@inlined
 def by_exit(ply: Ply, side: int, slot: int) -> tuple[int, int]:
     """Value and depth if the best zeroing move decides; value NONE without one."""
     node = side * ply.frame.words * 64 + slot
@@ -85,50 +73,132 @@ def by_exit(ply: Ply, side: int, slot: int) -> tuple[int, int]:
     own = own_score(side, int(ply.rank[side, slot]))
     if value == own:
         return value, 0
-    hurries = _merit(side, value) > _merit(side, own)
+    hurries = merit(side, value) > merit(side, own)
     return value, 1 + int(ply.exits.nearest[node] if hurries else ply.exits.farthest[node])
 
 
+@jit
+def ready_children(ply: Ply, side: int, start: int, stop: int) -> None:
+    """Make the positions of ``side`` ready to be moved to: find those that may be rested on, and lower their
+    ranks to those of their values; all slots of the words ``start`` to ``stop`` - 1."""
+    at = ply.start[side]
+    for word in range(start, stop):
+        legal, known = ply.phase.legal[side, word], ZERO
+        while legal:
+            bit = lowest(legal)
+            legal &= legal - ONE
+            slot = word * 64 + bit
+            if ply.depth[at + slot] & CAPTURE_FLAG == 0:
+                known |= BIT[bit]
+                value = rank_of_code(int(ply.value[at + slot]))
+                ply.rank[side, slot] = min(int(ply.rank[side, slot]), value)
+        ply.known[word] = known
+
+
+class Derived(NamedTuple):
+    """Room for one word whose positions are derived."""
+
+    onward: Onward
+    best: Ints
+    """int64 (64, 3): what ``weigh`` has come to."""
+    uncounted: Words
+    """uint64 (1,): positions of which a move did not count."""
+    value: Codes
+    """uint8 (64,)."""
+    depth: Plies
+    """uint16 (64,)."""
+
+
+@jit
+def make_derived() -> Derived:
+    """Return room for one word."""
+    return Derived(
+        Onward(
+            np.zeros(MAX_ORIGINS, np.int64),
+            np.zeros(MAX_ORIGINS, np.int64),
+            np.zeros(MAX_ORIGINS, np.uint64),
+            np.zeros(8, np.int64),
+        ),
+        np.zeros((64, 3), np.int64),
+        np.zeros(1, np.uint64),
+        np.zeros(64, np.uint8),
+        np.zeros(64, np.uint16),
+    )
+
+
 @inlined
-def _rank_of(code: int) -> int:
-    return code if code < NONE else 255 - code
+def _weigh_move(ply: Ply, side: int, slot: int, child: int, room: Derived) -> None:
+    """Take a quiet move to a position that is known into what is known of its origin."""
+    bit, other = slot & 63, 1 - side
+    if ply.rank[other, child] >= ply.rank[side, slot]:
+        room.uncounted[0] |= BIT[bit]
+        return
+    best, at = room.best, ply.start[other] + child
+    value = merit(side, int64(ply.value[at]))
+    if value >= best[bit, 0]:  # most moves are not among the best
+        found = best[bit, 0], best[bit, 1], best[bit, 2]
+        best[bit, 0], best[bit, 1], best[bit, 2] = weigh(found, value, int64(ply.depth[at]))
 
 
 @kernel
-def derive(ply: Ply, side: int, slot: int, targets: Ints, squares: Ints) -> tuple[int, int]:
-    """Value and depth of a legal position by the rule at the head of the module.
+def derive(ply: Ply, side: int, word: int, bits: Word, room: Derived) -> int:
+    """Derive the legal positions ``bits`` of a word by the rule: to ``room.value`` and ``room.depth``.
 
-    ``targets``, int64 (MAX_ORIGINS,), and ``squares``, int64 (free,), are scratch.
+    Returns how many words ``room.onward`` lists.
     """
-    rank, other = int(ply.rank[side, slot]), 1 - side
-    own = own_score(side, rank)
-    if rank < 2:
-        return own, 0
-    node = side * ply.frame.words * 64 + slot
-    best, nearest, farthest, uncounted = -1, 0, 0, False
-    if ply.exits.nearest[node] != NO_EXIT:
-        best = _merit(side, int(ply.exits.value[node]))
-        nearest, farthest = int(ply.exits.nearest[node]), int(ply.exits.farthest[node])
-    count = quiet_targets(ply.frame, slot >> 6, slot & 63, side, targets, squares)
+    frame, best = ply.frame, room.best
+    room.uncounted[0] = ZERO
+    left = bits
+    while left:
+        bit = lowest(left)
+        left &= left - ONE
+        node = (side * frame.words + word) * 64 + bit
+        best[bit, 0] = -1
+        if ply.exits.nearest[node] != NO_EXIT:
+            best[bit, 0] = merit(side, int64(ply.exits.value[node]))
+            best[bit, 1], best[bit, 2] = ply.exits.nearest[node], ply.exits.farthest[node]
+    count = onward(frame, word, side, room.onward)
     for number in range(count):
-        target = targets[number]
-        depth = int(ply.depth[ply.start[other] + target])
-        if depth & CAPTURE_FLAG or ply.phase.legal[other, target >> 6] & BIT[target & 63] == ZERO:
-            continue
-        code = int(ply.value[ply.start[other] + target])
-        if ply.rank[other, target] >= rank and _rank_of(code) >= rank:
-            uncounted = True
-            continue
-        merit = _merit(side, code)
-        if merit > best:
-            best, nearest, farthest = merit, depth, depth
-        elif merit == best:
-            nearest, farthest = min(nearest, depth), max(farthest, depth)
-    if best > _merit(side, own):
-        return _merit(side, best), nearest + 1  # a code's merit undoes itself
-    if uncounted or best == _merit(side, own):
-        return own, 0
-    return _merit(side, best), farthest + 1
+        target, symmetry = room.onward.word[number], room.onward.symmetry[number]
+        left = bits & room.onward.free[number] & image(ply.known[target], INVERSES[symmetry])
+        while left:
+            bit = lowest(left)
+            left &= left - ONE
+            _weigh_move(ply, side, word << 6 | bit, target << 6 | IMAGES[symmetry, bit], room)
+    if frame.colours[frame.scalars] == side:
+        empty = ~decode(frame, word, room.onward.squares)
+        left = bits
+        while left:
+            bit = lowest(left)
+            left &= left - ONE
+            targets = ply.known[word] & reach(frame.kinds[frame.scalars], BIT[bit], empty)
+            while targets:
+                _weigh_move(ply, side, word << 6 | bit, word << 6 | lowest(targets), room)
+                targets &= targets - ONE
+    left = bits
+    while left:
+        bit = lowest(left)
+        left &= left - ONE
+        rank = int64(ply.rank[side, word << 6 | bit])
+        own = own_score(side, rank)
+        value, depth = own, 0
+        if rank >= 2:
+            found = best[bit, 0], best[bit, 1], best[bit, 2]
+            value, depth = conclude(side, own, found, room.uncounted[0] & BIT[bit] != ZERO)
+        room.value[bit], room.depth[bit] = value, depth
+    return count
+
+
+@inlined
+def _wrong(ply: Ply, side: int, word: int, bits: Word, room: Derived) -> Word:
+    """Those of the positions just derived that are worth something else."""
+    at, wrong = ply.start[side] + word * 64, ZERO
+    while bits:
+        bit = lowest(bits)
+        bits &= bits - ONE
+        if room.value[bit] != ply.value[at + bit] or room.depth[bit] != ply.depth[at + bit]:
+            wrong |= BIT[bit]
+    return wrong
 
 
 @jit
@@ -147,34 +217,52 @@ def mark_captures(ply: Ply, side: int, start: int, stop: int) -> None:
                     ply.depth[ply.start[side] + slot] |= CAPTURE_FLAG
 
 
+@inlined
+def _explains(ply: Ply, side: int, slot: int, child: int) -> bool:
+    """Whether a move to a flagged position gives a position its value and depth."""
+    at, own = ply.start[1 - side] + child, ply.start[side] + slot
+    plies = int64(ply.depth[at] & (CAPTURE_FLAG - 1)) + 1
+    return bool(ply.value[at] == ply.value[own] and plies == ply.depth[own])
+
+
 @jit
 def find_needed(
     ply: Ply, side: int, like: Ints, mirrored: bool, needed: Codes, start: int, stop: int
 ) -> None:
     """Find the flagged positions that positions of ``side`` cannot do without; 1 in ``needed``, uint8 (phase
     size,), at their canonical slots."""
-    targets, squares = np.empty(MAX_ORIGINS, np.int64), np.empty(8, np.int64)
-    other = 1 - side
+    room, squares, frame = make_derived(), np.empty(8, np.int64), ply.frame
     for word in range(start, stop):
         bits = ply.phase.legal[side, word] & ply.phase.canonical[word]
-        while bits:
-            slot = word * 64 + lowest(bits)
-            bits &= bits - ONE
-            value, depth = derive(ply, side, slot, targets, squares)
-            wanted, plies = int(ply.value[ply.start[side] + slot]), int(ply.depth[ply.start[side] + slot])
-            if value == wanted and depth == plies:
-                continue
-            count = quiet_targets(ply.frame, slot >> 6, slot & 63, side, targets, squares)
-            for number in range(count):
-                target = targets[number]
-                flagged = int(ply.depth[ply.start[other] + target])
-                if (
-                    flagged & CAPTURE_FLAG
-                    and ply.phase.legal[other, target >> 6] & BIT[target & 63]
-                    and ply.value[ply.start[other] + target] == wanted
-                    and (flagged & (CAPTURE_FLAG - 1)) + 1 == plies
-                ):
-                    needed[canonical_slot(ply.frame, target, like, mirrored, squares)] = 1
+        if bits == ZERO:
+            continue
+        count = derive(ply, side, word, bits, room)
+        wrong = _wrong(ply, side, word, bits, room)
+        if wrong == ZERO:
+            continue
+        legal = ply.phase.legal[1 - side]
+        for number in range(count):
+            target, symmetry = room.onward.word[number], room.onward.symmetry[number]
+            left = image(legal[target] & ~ply.known[target], INVERSES[symmetry])
+            left &= wrong & room.onward.free[number]
+            while left:
+                bit = lowest(left)
+                left &= left - ONE
+                child = target << 6 | IMAGES[symmetry, bit]
+                if _explains(ply, side, word << 6 | bit, child):
+                    needed[canonical_slot(frame, child, like, mirrored, squares)] = 1
+        if frame.colours[frame.scalars] == side:
+            empty = ~decode(frame, word, room.onward.squares)
+            while wrong:
+                bit = lowest(wrong)
+                wrong &= wrong - ONE
+                left = reach(frame.kinds[frame.scalars], BIT[bit], empty)
+                left &= legal[word] & ~ply.known[word]
+                while left:
+                    child = word << 6 | lowest(left)
+                    left &= left - ONE
+                    if _explains(ply, side, word << 6 | bit, child):
+                        needed[canonical_slot(frame, child, like, mirrored, squares)] = 1
 
 
 @jit
@@ -187,33 +275,30 @@ def clear_flags(ply: Ply, side: int, needed: Codes, start: int, stop: int) -> No
 
 
 @jit
-def find_exceptions(ply: Ply, side: int, exceptions: Codes, start: int, stop: int) -> int:
-    """Mark the positions of ``side`` that derivation gets wrong with 1, uint8 (phase size,); return how
-    many."""
-    targets, squares, count = np.empty(MAX_ORIGINS, np.int64), np.empty(8, np.int64), 0
+def find_exceptions(ply: Ply, side: int, exceptions: Words, start: int, stop: int) -> None:
+    """Set ``exceptions``, uint64 (words,), to the positions of ``side`` that derivation gets wrong."""
+    room = make_derived()
     for word in range(start, stop):
         bits = ply.phase.legal[side, word] & ply.phase.canonical[word]
-        while bits:
-            slot = word * 64 + lowest(bits)
-            bits &= bits - ONE
-            value, depth = derive(ply, side, slot, targets, squares)
-            wrong = value != ply.value[ply.start[side] + slot] or depth != ply.depth[ply.start[side] + slot]
-            exceptions[slot] = wrong
-            count += wrong
-    return count
+        exceptions[word] = ZERO
+        if bits:
+            derive(ply, side, word, bits, room)
+            exceptions[word] = _wrong(ply, side, word, bits, room)
 
 
 @jit
 def derive_all(ply: Ply, side: int, start: int, stop: int) -> None:
     """Derive the positions of ``side``; canonical slots only."""
-    targets, squares = np.empty(MAX_ORIGINS, np.int64), np.empty(8, np.int64)
+    room = make_derived()
     for word in range(start, stop):
         bits = ply.phase.legal[side, word] & ply.phase.canonical[word]
+        if bits:
+            derive(ply, side, word, bits, room)
         while bits:
-            slot = word * 64 + lowest(bits)
+            bit = lowest(bits)
             bits &= bits - ONE
-            value, depth = derive(ply, side, slot, targets, squares)
-            ply.value[ply.start[side] + slot], ply.depth[ply.start[side] + slot] = value, depth
+            at = ply.start[side] + word * 64 + bit
+            ply.value[at], ply.depth[at] = room.value[bit], room.depth[bit]
 
 
 @jit

@@ -22,6 +22,7 @@ from tbgen.retro.geometry import (
     TRIANGLE_SQUARE,
 )
 from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, lowest
+from tbgen.retro.kernels.canonical import sort_like
 from tbgen.retro.kernels.frame import attacks_along
 
 
@@ -70,6 +71,27 @@ def attacked(rows: Rows, men: Men, king: int, by: int, occupied: Word, gone: Wor
             and BETWEEN[square, king] & occupied == ZERO
         ):
             return True
+    return False
+
+
+@inlined
+def attacks_a_man(rows: Rows, men: Men, side: int) -> bool:
+    """Whether a free man of ``side``, pinned or not, attacks a man of the other side besides the king."""
+    other = 1 - side
+    occupied, targets = occupied_by(rows, men, side), occupied_by(rows, men, other)
+    occupied |= targets
+    targets &= ~BIT[men.squares[other]]
+    while targets:
+        target = lowest(targets)
+        targets &= targets - ONE
+        for man in range(len(rows.kinds)):
+            square = men.squares[man]
+            if (
+                rows.colours[man] == side
+                and attacks_along(rows.kinds[man], square, target)
+                and BETWEEN[square, target] & occupied == ZERO
+            ):
+                return True
     return False
 
 
@@ -175,18 +197,6 @@ MAX_QUIET = 128
 """Most quiet moves of four free men of one side."""
 
 
-@inlined
-def _sort(squares: Ints, like: Ints) -> None:
-    for group in range(len(like)):
-        start, stop = like[group, 0], like[group, 1]
-        for man in range(start + 1, stop):
-            square, place = squares[man], man
-            while place > start and squares[place - 1] > square:
-                squares[place] = squares[place - 1]
-                place -= 1
-            squares[place] = square
-
-
 @kernel
 def make_canonical(rows: Rows, phase: int, squares: Ints, image: Ints) -> None:
     """Turn squares into those of the position's canonical slot, within its phase; ``image`` is scratch."""
@@ -199,11 +209,11 @@ def make_canonical(rows: Rows, phase: int, squares: Ints, image: Ints) -> None:
             symmetry = TRANSPOSE
     elif rows.mirrored[phase]:
         symmetry = MIRROR_FILES
-    _sort(squares, rows.like)
+    sort_like(squares, rows.like)
     if symmetry:
         for man in range(free):
             image[man] = IMAGES[symmetry, squares[man]]
-        _sort(image, rows.like)
+        sort_like(image, rows.like)
         for man in range(free):
             if image[man] != squares[man]:
                 if image[man] < squares[man]:

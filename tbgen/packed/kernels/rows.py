@@ -12,6 +12,7 @@ import numpy as np
 from tbgen.accelerate import inlined, int64, kernel
 from tbgen.retro.geometry import BETWEEN, BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_OF, TRIANGLE_SQUARE
 from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Ints, Word, Words, lowest, reach
+from tbgen.retro.kernels.canonical import sort_like
 from tbgen.retro.kernels.frame import attacks_along, pawn_attacks
 
 MAX_FREE = 5
@@ -158,18 +159,6 @@ def _ways(kind: int, start: int, stop: int, occupied: Word) -> Word:
 
 
 @inlined
-def _sort_like(squares: Ints, like: Ints) -> None:
-    for group in range(len(like)):
-        start, stop = like[group, 0], like[group, 1]
-        for man in range(start + 1, stop):
-            square, place = squares[man], man
-            while place > start and squares[place - 1] > square:
-                squares[place] = squares[place - 1]
-                place -= 1
-            squares[place] = square
-
-
-@inlined
 def _compared(squares: Ints, image: Ints, free: int) -> int:
     """-1, 0 or 1: whether ``image`` comes before ``squares`` in the index, is the same, or comes after."""
     for man in range(free):
@@ -182,7 +171,7 @@ def _compared(squares: Ints, image: Ints, free: int) -> int:
 def _image(squares: Ints, symmetry: int, like: Ints, free: int, image: Ints) -> None:
     for man in range(free):
         image[man] = IMAGES[symmetry, squares[man]]
-    _sort_like(image, like)
+    sort_like(image, like)
 
 
 @inlined

@@ -1,0 +1,122 @@
+"""Decoding a block of a packed table, as far as it is asked for."""
+
+import numpy as np
+
+from tbgen.accelerate import inlined, kernel
+from tbgen.packed.kernels.blocks import (
+    BLOCK_ROWS,
+    BLOCK_SLOTS,
+    FIRST_VALUE,
+    FUNCTION_ESCAPE,
+    NOWHERE,
+    Block,
+    Scratch,
+    Stream,
+    depth_context,
+    find_mask,
+    function_context,
+    value_context,
+)
+from tbgen.packed.kernels.rans import LOW, Model, checksum, find, refill, without
+from tbgen.packed.kernels.rows import Rows
+from tbgen.retro.kernels.bits import ALL, ONE, Word, lowest
+
+
+@inlined
+def extent(stream: Stream, number: int) -> tuple[int, int]:
+    """Where a block's bytes begin and end."""
+    begin = stream.start[number >> 6]
+    for before in range(number & ~63, number):
+        begin += stream.length[before]
+    return begin, begin + stream.length[number]
+
+
+@kernel
+def find_masks(rows: Rows, number: int, scratch: Scratch, block: Block) -> None:
+    """Fill a block's masks from geometry alone."""
+    for at in range(BLOCK_ROWS):
+        find_mask(rows, number * BLOCK_ROWS + at, at, scratch, block)
+
+
+@inlined
+def _as_far(at: int, last: int) -> Word:
+    """The squares of row ``at`` of a block as far as the place ``last``."""
+    return ALL if at < last // 64 else ALL >> np.uint64(63 - last % 64)
+
+
+@kernel
+def decode_values(
+    stream: Stream, number: int, values: Model, depths: Model, last: int, scratch: Scratch, block: Block
+) -> bool:
+    """Decode a block's symbols and halves, its masks being known, as far as the place ``last``; return
+    whether its bytes are those that were written."""
+    begin, end = extent(stream, number)
+    if checksum(stream.data, begin, end) != stream.check[number]:
+        return False
+    above = scratch.above
+    above[0, :] = NOWHERE
+    state, at_byte = 0, begin
+    while at_byte < end and at_byte < begin + 3:
+        state = state << 8 | int(stream.data[at_byte])
+        at_byte += 1
+    for at in range(last // 64 + 1):
+        left, left_half, mask = NOWHERE, 0, block.masks[at] & _as_far(at, last)
+        block.symbol[at * 64 : at * 64 + 64] = NOWHERE
+        while mask:
+            square = lowest(mask)
+            mask &= mask - ONE
+            place, up = at * 64 + square, above[0, square]
+            context = value_context(block, at, square, left, up)
+            found = find(values, context, state)
+            symbol, half = int(values.symbol[context, found]), 0
+            state = without(values, context, found, state)
+            state, at_byte = refill(state, stream.data, at_byte, end)
+            if symbol >= FIRST_VALUE:
+                context = depth_context(symbol, left, left_half, up, above[1, square])
+                found = find(depths, context, state)
+                half = int(depths.symbol[context, found])
+                state = without(depths, context, found, state)
+                state, at_byte = refill(state, stream.data, at_byte, end)
+            block.symbol[place], block.half[place] = symbol, half
+            left, left_half = symbol, half
+            above[0, square], above[1, square] = symbol, half
+    return last < BLOCK_SLOTS - 1 or (at_byte == end and (state == LOW or begin == end))
+
+
+@kernel
+def decode_functions(
+    stream: Stream, number: int, model: Model, escape_bytes: int, last: int, scratch: Scratch, block: Block
+) -> bool:
+    """Decode a block's functions as far as the place ``last``, its masks and symbols being known; return
+    whether its bytes are those that were written."""
+    begin, end = extent(stream, number)
+    if checksum(stream.data, begin, end) != stream.check[number]:
+        return False
+    above = scratch.above
+    above[2, :] = -1
+    state, at_byte = 0, begin
+    while at_byte < end and at_byte < begin + 3:
+        state = state << 8 | int(stream.data[at_byte])
+        at_byte += 1
+    for at in range(last // 64 + 1):
+        left, mask = -1, block.masks[at] & _as_far(at, last)
+        while mask:
+            square = lowest(mask)
+            mask &= mask - ONE
+            place = at * 64 + square
+            context = function_context(int(block.symbol[place]), left, above[2, square])
+            found = find(model, context, state)
+            function = int(model.symbol[context, found])
+            state = without(model, context, found, state)
+            state, at_byte = refill(state, stream.data, at_byte, end)
+            if function == FUNCTION_ESCAPE:
+                function = 0
+                for byte in range(escape_bytes):
+                    low = state & 4095
+                    function |= (low >> 4) << (8 * byte)
+                    state = 16 * (state >> 12) + (low & 15)
+                    state, at_byte = refill(state, stream.data, at_byte, end)
+            block.function[place] = function
+            left = function
+            above[2, square] = function
+    return last < BLOCK_SLOTS - 1 or (at_byte == end and (state == LOW or begin == end))

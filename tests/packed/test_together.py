@@ -1,0 +1,210 @@
+"""Many positions of packed tables together: what they are one by one, whatever goes wrong with some."""
+
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import chess
+import h5py
+import numpy as np
+import pytest
+
+from tbgen import Tablebase, open_tablebase
+from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
+from tbgen.index.layout import SIDES, Side, Slot, layout_of
+from tbgen.index.position import board_of
+from tbgen.material import Material
+from tbgen.packed import together
+from tbgen.packed.file import PackedFile
+from tbgen.probe.states import ProbeResult
+from tbgen.score import GScore
+from tbgen.store.format import table_path
+from tbgen.variant import Variant
+from tests.support.packed_tables import PackedTables
+from tests.support.random_boards import en_passant_board, random_board
+
+R = Variant.R_MOBILITY
+MATERIALS = ("KNvK", "KPvK", "KBvKN", "KNNvK", "KPvKP", "KRvKP", "KRvKN")
+
+Asked = tuple[list[chess.Board], list[GScore | None]]
+
+
+def states(names: tuple[str, ...], count: int, seed: int = 0) -> Asked:
+    """Boards of materials, some with an en passant right, half of them with an accrued score."""
+    rng = random.Random(seed)
+    boards = [random_board(rng, Material.parse(rng.choice(names))) for _ in range(count)]
+    if "KPvKP" in names:
+        boards[::50] = [en_passant_board(rng) for _ in boards[::50]]
+    scores = [rng.choice([None, GScore(rng.randrange(2, 16), rng.random() < 0.5)]) for _ in boards]
+    return boards, scores
+
+
+def neighbours(name: str, count: int) -> Asked:
+    """All positions of both sides in so many slots, once fresh and once with an accrued score."""
+    layout, rng, boards = layout_of(Material.parse(name)), random.Random(name), []
+    first = rng.randrange(layout.size - count)
+    for side in SIDES:
+        for slot in range(first, first + count):
+            try:
+                board = board_of(layout, side, Slot(slot))
+            except ValueError:
+                continue
+            if not board.was_into_check() and board.is_valid():
+                boards.append(board)
+    inherited = [GScore(rng.randrange(2, 16), rng.random() < 0.5) for _ in boards]
+    return boards * 2, [*inherited, *(None for _ in boards)]
+
+
+def one_by_one(tables: Tablebase, asked: Asked) -> list[ProbeResult | TbgenError]:
+    found: list[ProbeResult | TbgenError] = []
+    for board, score in zip(*asked, strict=True):
+        try:
+            found.append(tables.probe(board, score))
+        except TbgenError as error:
+            found.append(error)
+    return found
+
+
+def compare(
+    directories: tuple[Path, ...], asked: Asked, rules: Variant = R
+) -> list[ProbeResult | TbgenError]:
+    """Probe all states together and one by one, and return what both say."""
+    with open_tablebase(*directories, rules=rules) as one, open_tablebase(*directories, rules=rules) as other:
+        expected, found = one_by_one(one, asked), list(other.probe_many(*asked))
+    for mine, right, board, score in zip(found, expected, *asked, strict=True):
+        if isinstance(right, TbgenError):
+            assert (type(mine), str(mine)) == (type(right), str(right)), (board.fen(), score)
+        else:
+            assert mine == right, (board.fen(), score)
+    return expected
+
+
+def count_single(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Side, Slot]]:
+    """From now on, list the positions of packed tables that are decoded by themselves."""
+    seen: list[tuple[Side, Slot]] = []
+    fresh, accrued = PackedFile._decode, PackedFile._decode_accrued
+
+    def decode(file: PackedFile, side: Side, slot: Slot) -> object:
+        exceptions, _, _ = file.exceptions()
+        if side == file.side or slot not in exceptions:
+            seen.append((side, slot))
+        return fresh(file, side, slot)
+
+    def decode_accrued(file: PackedFile, side: Side, slot: Slot, code: int) -> object:
+        seen.append((side, slot))
+        return accrued(file, side, slot, code)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(PackedFile, "_decode", decode)
+    monkeypatch.setattr(PackedFile, "_decode_accrued", decode_accrued)
+    return seen
+
+
+def test_many_are_as_one_by_one(tables: Path, packed: PackedTables) -> None:
+    """Several tables at once, which also rest on each other: pawns, like men, en passant, both colourings."""
+    directories = packed(MATERIALS[0]).parent, tables
+    for name in MATERIALS:
+        packed(name)
+    asked = states(MATERIALS, 4000)
+    results = [found for found in compare(directories, asked) if isinstance(found, ProbeResult)]
+    assert len(results) == 4000
+    assert sum(found.depth is None for found in results) > 100  # an accrued score decides, and is replaced
+    assert sum(found.value == found.accrued != found.position_score for found in results) > 100
+    assert sum(board.has_legal_en_passant() for board in asked[0]) > 20
+
+
+@pytest.mark.parametrize("name", ["KPvKP", "KRvKN", "KNNvK"])
+def test_neighbours(name: str, tables: Path, packed: PackedTables) -> None:
+    compare((packed(name).parent, tables), neighbours(name, 3000))
+
+
+def test_whole_game_mobility(whole_game_tables: Path, packed: PackedTables) -> None:
+    directories = packed("KPvKP", Variant.WHOLE_GAME).parent, whole_game_tables
+    compare(directories, states(("KPvKP",), 1000), Variant.WHOLE_GAME)
+
+
+def test_moves(tables: Path, packed: PackedTables) -> None:
+    directories, asked = (packed("KRvKP").parent, tables), states(("KRvKP",), 100)
+    with open_tablebase(*directories) as one, open_tablebase(*directories) as other:
+        expected = [one.moves(*question) for question in zip(*asked, strict=True)]
+        assert list(other.moves_many(*asked)) == expected
+    assert max(map(len, expected)) > 15
+
+
+def test_nothing_is_decoded_by_itself(
+    tables: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor what promotions lead to in a packed table."""
+    packed("KNvK")
+    directories, asked = (packed("KPvK").parent, tables), states(("KPvK", "KRvKN"), 500)
+    seen = count_single(monkeypatch)
+    with open_tablebase(*directories) as many:
+        assert all(isinstance(found, ProbeResult) for found in many.probe_many(*asked))
+        assert not seen
+        assert many.probe(chess.Board("8/8/8/8/1N6/3k4/8/K7 b - - 0 1"))
+        assert seen
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_any_number_of_threads(
+    threads: int, tables: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And positions in small parts."""
+    monkeypatch.setattr(PackedFile, "threads", threads)
+    monkeypatch.setattr(together, "_PART", 7)
+    monkeypatch.setattr(together, "_AT_ONCE", 150)
+    seen = count_single(monkeypatch)
+    asked = states(("KBvKN", "KRvKP"), 1000, seed=1)
+    with open_tablebase(packed("KRvKP").parent, packed("KBvKN").parent, tables) as many:
+        found = list(many.probe_many(*asked))
+    assert not seen
+    with open_tablebase(tables) as plain:
+        for mine, right in zip(found, one_by_one(plain, asked), strict=True):
+            assert isinstance(mine, ProbeResult)
+            assert isinstance(right, ProbeResult)
+            assert (mine.value, mine.accrued) == (right.value, right.accrued)
+            assert mine.depth in (None, right.depth)
+
+
+def damage_a_block(kind: str) -> Callable[[Path], None]:
+    """Return what turns a bit in the longest block of some values or functions."""
+
+    def damage(path: Path) -> None:
+        with h5py.File(path) as raw:
+            length = raw[f"{kind}/length"][...]
+            begin = raw[f"{kind}/data"].id.get_offset() + int(length[: np.argmax(length)].sum())
+        content = bytearray(path.read_bytes())
+        content[begin + 5] ^= 4
+        path.write_bytes(content)
+
+    return damage
+
+
+@pytest.mark.parametrize("kind", ["fresh", "accrued"])
+def test_a_damaged_block_is_an_error_of_those_who_need_it(
+    kind: str, tables: Path, packed: PackedTables, tmp_path: Path
+) -> None:
+    damage_a_block(kind)(Path(shutil.copy(packed("KNNvK"), tmp_path)))
+    found = compare((tmp_path, tables), states(("KNNvK",), 3000))
+    wrong = [error for error in found if isinstance(error, DamagedTableError)]
+    assert 0 < len(wrong) < len(found) / 2
+    assert all("flipped bits in a block" in str(error) for error in wrong)
+
+
+def test_a_missing_table_is_an_error_of_those_who_need_it(
+    tables: Path, packed: PackedTables, tmp_path: Path
+) -> None:
+    shutil.copy(packed("KRvKN"), tmp_path)
+    shutil.copy(table_path(tables, "KNvK", R), tmp_path)
+    found = compare((tmp_path,), states(("KRvKN", "KNvK"), 1000))
+    kinds = {type(result) for result in found}
+    assert kinds == {ProbeResult, MissingTableError}
+    assert any("KRvK" in str(error) for error in found if isinstance(error, MissingTableError))
+
+
+def test_functions_that_were_left_out(whole_game_tables: Path, packed: PackedTables) -> None:
+    """No accrued score of whole-game mobility is ever looked up."""
+    with open_tablebase(packed("KNvK", Variant.WHOLE_GAME).parent, whole_game_tables, rules="wg") as many:
+        boards, scores = states(("KNvK",), 300)
+        results = list(many.probe_many(boards, scores))
+    assert all(isinstance(found, ProbeResult) and found.depth is not None for found in results)
