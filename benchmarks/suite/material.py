@@ -63,6 +63,15 @@ def tables() -> Path:
     return directory
 
 
+@functools.cache
+def packed(material: str) -> Path:
+    """Return a directory with a table and those that it rests on, all packed, made once."""
+    directory = KEPT / "packed"
+    directory.mkdir(parents=True, exist_ok=True)
+    run("build", material, "--form", "packed", "--dir", directory)
+    return directory
+
+
 def linked(directory: Path, *left_out: str) -> None:
     """Link all tables but some into a directory."""
     for path in tables().glob("*.r.h5"):

@@ -1,10 +1,10 @@
-"""Probes of open tables from Python, in seconds of CPU time of this process."""
+"""Probes of open tables from Python, in seconds of CPU time of this process unless it says otherwise."""
 
 import random
 import time
 from typing import Any
 
-from suite.material import random_boards, tables
+from suite.material import packed, random_boards, tables
 
 MATERIALS = ("KBNvK", "KRPvK", "KRvKR")
 
@@ -68,6 +68,37 @@ class Warm(Probing):
 
     def time_many_accrued(self, material: str) -> None:
         list(self.tables.probe_many(self.boards, self.scores))
+
+
+class Packed:
+    """Packed tables of which nothing has been decoded; 10,000 probes, by the clock, since threads decode."""
+
+    params = ("KRvKN", "KPvKP")
+    param_names = ("material",)
+    number = 1
+    warmup_time = 0
+    positions = 10_000
+
+    def setup(self, material: str) -> None:
+        import tbgen
+        from tbgen.score import GScore
+
+        rng = random.Random(material)
+        boards = random_boards(material, self.positions)
+        self.fens = [board.fen() for board in boards]
+        self.scores = [GScore(rng.randrange(2, 16), rng.random() < 0.5) for _ in boards]
+        with tbgen.open_tablebase(packed(material)) as others:  # kernels are loaded
+            list(others.probe_many(self.fens[:500], self.scores[:500]))
+        self.tables: Any = tbgen.open_tablebase(packed(material))
+
+    def teardown(self, material: str) -> None:
+        self.tables.close()
+
+    def time_many(self, material: str) -> None:
+        list(self.tables.probe_many(self.fens))
+
+    def time_many_accrued(self, material: str) -> None:
+        list(self.tables.probe_many(self.fens, self.scores))
 
 
 class Moves(Probing):

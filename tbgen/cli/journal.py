@@ -76,7 +76,8 @@ class Journal:
             self._line.note(f"{tables} {sums}")
         else:
             self._line.note(
-                f"stopped: {self._finished} of {tables} {sums}; the same command goes on from there"
+                f"stopped: {self._finished} of {tables} {sums}; the same command, without --force, goes on "
+                "from there"
             )
 
     def _print_row(self, built: Built) -> None:

@@ -19,7 +19,7 @@ from tbgen.store.sources import KEPT, SMALL
 from tbgen.variant import Variant
 
 _MIB: Final = 1 << 20
-_BASE_MEMORY: Final = 216 * _MIB
+_BASE_MEMORY: Final = 220 * _MIB
 """The interpreter, numba and compiled kernels; in the process that compiles them, it may be 0.7 GiB."""
 
 
@@ -58,7 +58,8 @@ def estimate(
     stored; rates measured with ``tbgen build --json`` on two cores."""
     layout, kind = layout_of(material), _kind(material, variant)
     slots, pawns = 2 * layout.size, min(material.pawns, 2)
-    seconds = 0.02 + slots * 1e-9 * kind.nanoseconds[pawns] * 2 / min(threads, 2)
+    rate = kind.nanoseconds[pawns] + (_NANOSECONDS_TO_PACK if form.packs(material) else 0)
+    seconds = 0.02 + slots * 1e-9 * rate * 2 / min(threads, 2)
     disk = 30_000 + int(slots * _bytes_per_slot(material, kind, storage, form) / layout.orders)
     shared = shared_memory(material)
     own = pool_memory(layout) + slots_at_work(layout, threads) * kind.workspace
@@ -125,6 +126,8 @@ def _accrued_memory(layout: Layout, kind: "_Kind", storage: AccruedStorage, form
 
 _BYTES_PER_RUN: Final = 8
 
+_NANOSECONDS_TO_PACK: Final = 25
+"""Wall time per slot."""
 _BYTES_TO_PACK: Final = 8
 """Bytes of memory per slot of a side: numbers of functions, and what is coded."""
 
@@ -159,47 +162,47 @@ def _whole_game(
 _KINDS: Final = {
     Variant.R_MOBILITY: (
         _Kind(
-            (42, 54, 110),
+            (38, 48, 100),
             (0.22, 0.35, 0.33),
             (0.2, 0.24, 0.3),
             (0.19, 0.31, 0.30),
-            (0.13, 0.09, 0.16),
+            (0.04, 0.09, 0.16),
             19,
             (1, 1, 1),
         ),
         _Kind(
-            (85, 90, 130),
+            (75, 80, 115),
             (0.36, 0.44, 0.5),
             (0.35, 0.45, 0.5),
             (0.32, 0.38, 0.45),
-            (0.1, 0.12, 0.18),
+            (0.045, 0.12, 0.18),
             20,
             (2, 2, 4),
         ),
         _Kind(
-            (130, 120, 140),
+            (95, 100, 120),
             (0.36, 0.46, 0.6),
             (0.42, 0.5, 0.55),
             (0.32, 0.38, 0.45),
-            (0.1, 0.14, 0.2),
+            (0.065, 0.14, 0.2),
             20,
             (2, 2, 8),
         ),
         _Kind(
-            (240, 215, 160),
+            (195, 180, 140),
             (0.85, 1.25, 0.92),
             (0.55, 0.6, 0.6),
             (0.44, 0.51, 0.51),
-            (0.18, 0.2, 0.22),
+            (0.12, 0.2, 0.22),
             22,
             (14, 45, 18),
         ),
     ),
     Variant.WHOLE_GAME: (
-        _whole_game((29, 47, 95), (0.2, 0.3, 0.3), 14),
-        _whole_game((68, 85, 115), (0.28, 0.38, 0.45), 18),
-        _whole_game((95, 88, 110), (0.33, 0.38, 0.45), 18),
-        _whole_game((100, 100, 106), (0.43, 0.52, 0.51), 18),
+        _whole_game((27, 42, 88), (0.2, 0.3, 0.3), 14),
+        _whole_game((62, 70, 100), (0.28, 0.38, 0.45), 18),
+        _whole_game((75, 80, 100), (0.33, 0.38, 0.45), 18),
+        _whole_game((90, 90, 95), (0.43, 0.52, 0.51), 18),
     ),
 }
 """By variant: a lone king, a decisive lead, a clear one, none."""

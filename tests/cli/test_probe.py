@@ -67,7 +67,7 @@ def test_depths_that_are_not_stored(
     assert {move["depth"] for move in document["moves"]} == {None}
     assert failure(capsys, 3, "probe", FAR, *options, "--line") == (
         "tbgen: the line needs depths of accrued scores that KBvK does not store: ask with --depths "
-        "(in Python, depths=True), which makes them\n"
+        "(in Python, open_tablebase(..., depths=True)), which makes them\n"
     )
     assert not list(tmp_path.glob("*.layer.h5"))
     lines = answer(capsys, "probe", FAR, *options, "--line", "--depths").splitlines()
