@@ -110,7 +110,7 @@ def test_an_interrupt(number: signal.Signals, said: bytes) -> None:
         process.stdin.flush()
         assert process.stdout.readline()
         process.send_signal(number)
-        assert process.wait(10) == 128 + number
+        assert process.wait(120) == 128 + number
         assert process.stderr.read() == b"tbgen: %b\n" % said
 
 

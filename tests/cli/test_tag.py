@@ -477,7 +477,7 @@ def test_an_interrupt(place: Path, jobs: str, number: signal.Signals, everybody:
         feeder = threading.Thread(target=feed, args=(process.stdin.fileno(),))
         feeder.start()
         try:
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 120
             while not written(place) and time.monotonic() < deadline:
                 time.sleep(0.02)
             assert written(place)
@@ -485,7 +485,7 @@ def test_an_interrupt(place: Path, jobs: str, number: signal.Signals, everybody:
                 os.killpg(process.pid, number)
             else:
                 process.send_signal(number)
-            assert process.wait(30) == 128 + number
+            assert process.wait(120) == 128 + number
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)  # what should be gone already
@@ -509,7 +509,7 @@ def test_a_process_that_is_killed(place: Path) -> None:
         while not written(place):
             time.sleep(0.02)
         os.kill(int(children.read_text().split()[0]), signal.SIGKILL)
-        assert process.wait(30) == 1
+        assert process.wait(120) == 1
         feeder.join()
         assert process.stderr.read().decode().splitlines()[1:] == [
             "tbgen: a process that adjudicated games was killed, maybe because memory ran out: "

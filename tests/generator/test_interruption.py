@@ -144,7 +144,7 @@ def test_two_builds_at_once(three_men: Path, tmp_path: Path) -> None:
         first.stdin.write("\n")
         first.stdin.flush()
         assert end(first)[0] == 0
-        output, error = second.communicate(timeout=60)
+        output, error = second.communicate(timeout=300)
         assert (second.returncode, error) == (0, "")
         assert output == f"nothing to build: the tables asked for are in {tmp_path}\n"
     assert digest(tmp_path, "KBvK") == digest(three_men, "KBvK")

@@ -86,5 +86,5 @@ def wait_for(running: "subprocess.Popen[str]", text: str, stream: str = "stdout"
 
 def end(running: "subprocess.Popen[str]") -> tuple[int, str]:
     """Exit code and standard error."""
-    _, error = running.communicate(timeout=60)
+    _, error = running.communicate(timeout=300)
     return running.returncode, error

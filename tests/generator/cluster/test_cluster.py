@@ -68,7 +68,7 @@ class Killer(Diary):
             self.kill()
 
     def kill_while_writing(self) -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while not list(self.path.parent.glob(f"{self.path.name}.tmp-*")) and time.monotonic() < deadline:
             time.sleep(0.002)
         self.kill()

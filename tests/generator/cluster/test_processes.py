@@ -43,7 +43,7 @@ def test_an_interrupted_build(own: Path, tmp_path_factory: pytest.TempPathFactor
         with started("tbgen", "build", "KBvKN", "--scheduler", address, "--dir", str(own)) as running:
             wait_for(running, "KBvKN: begun by the worker ", "stderr")
             running.send_signal(signal.SIGINT)
-            output, error = running.communicate(timeout=30)
+            output, error = running.communicate(timeout=120)
             assert (output, error.splitlines()[-1]) == ("", "tbgen: interrupted")
             assert running.returncode == 130
         build_on_cluster([KBVK], own, Diary(), address, variant=Variant.R_MOBILITY, force=True)
@@ -84,7 +84,7 @@ def test_the_scheduler_is_gone(own: Path, tmp_path_factory: pytest.TempPathFacto
     ):
         wait_for(running, "KBvKN: begun by the worker ", "stderr")
         scheduler.kill()
-        output, error = running.communicate(timeout=30)
+        output, error = running.communicate(timeout=120)
     sentence = f"tbgen: the scheduler {address} is gone: the finished tables are kept, start it and the build"
     assert (running.returncode, output, error.splitlines()[-1]) == (1, "", f"{sentence} again")
     assert set(tables_in(own, Variant.R_MOBILITY)) >= {Material.parse(name) for name in SUBS}
