@@ -18,7 +18,7 @@ from tbgen.material import Material
 
 CAPTURED_PAWN: Final = 6
 """Number of the capture of a pawn; 0 is no capture, 1 + man that of a free man."""
-PROMOTED: Final = 5
+PROMOTED: Final = 31
 """Place of the promoted piece among the men after a move; free men keep theirs."""
 
 Block = tuple[Material, int]

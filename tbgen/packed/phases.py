@@ -15,8 +15,9 @@ from tbgen.index.zeroing import en_passant_configs
 from tbgen.material import Material
 from tbgen.packed.kernels.one_ply import Ply, count_phase, find_ranks
 from tbgen.retro.kernels.canonical import canonical_words, expand_words
+from tbgen.retro.kernels.exits import room_for_exits
 from tbgen.retro.kernels.frame import legal_words
-from tbgen.retro.kernels.resets import capture_exits, room_for_exits
+from tbgen.retro.kernels.resets import capture_exits
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import frame_of, like_men, make_phase, mirrors_itself, place_pawns
 from tbgen.score import NONE

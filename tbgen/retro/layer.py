@@ -19,9 +19,9 @@ from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import BYTES_PER_SLOT, Source, StoredTable
 from tbgen.index.zeroing import block_slots, reached_by_promotion
 from tbgen.material import Material
+from tbgen.retro.kernels.exits import room_for_exits
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.phase import count_moves
-from tbgen.retro.kernels.resets import room_for_exits
 from tbgen.retro.kernels.single_layer import solve_layer
 from tbgen.retro.kernels.sweep import Results
 from tbgen.retro.pool import PoolLoader

@@ -22,7 +22,7 @@ from tbgen.index.zeroing import (
 from tbgen.material import Material
 from tbgen.retro.expansion import expand
 from tbgen.retro.kernels.bits import Codes, Plies
-from tbgen.retro.kernels.targets import Pool, Targets
+from tbgen.retro.kernels.targets import Pool, Routes, Targets
 from tbgen.score import NONE
 
 Item = TypeVar("Item")
@@ -92,6 +92,13 @@ def make_directory(layout: Layout, block_at: Mapping[Material, int], blocks: int
     )
 
 
+def no_routes() -> Routes:
+    """Return the routes of a table, which has none."""
+    return Routes(
+        np.empty(0, np.int16), np.empty(0, np.int64), np.empty(0, np.int64), np.zeros(2, np.uint64), 0
+    )
+
+
 class PoolLoader:
     """Makes the pool of a table and fills it from the sub-tables.
 
@@ -121,6 +128,7 @@ class PoolLoader:
             np.empty(self._room_at + room, np.uint8),
             np.empty(self._room_at + room, np.uint16),
             make_directory(layout, block_at, blocks),
+            no_routes(),
         )
         self._table = table
         if table is None:

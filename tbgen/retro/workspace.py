@@ -4,14 +4,16 @@ import numpy as np
 
 from tbgen.index.layout import Layout
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
-from tbgen.retro.kernels.bits import Ints, Words
+from tbgen.index.zeroing import PROMOTED
+from tbgen.retro.kernels.bits import ALL, Ints, Words
+from tbgen.retro.kernels.exits import Exits, room_for_exits
 from tbgen.retro.kernels.frame import Frame, Phase
 from tbgen.retro.kernels.front import Scratch
 from tbgen.retro.kernels.layers import Attacker
 from tbgen.retro.kernels.mobility import SLICES
 from tbgen.retro.kernels.moves import MAX_ORIGINS, Origins
 from tbgen.retro.kernels.phase import Workspace
-from tbgen.retro.kernels.resets import Exits, OneExit, room_for_exits
+from tbgen.retro.kernels.resets import OneExit
 from tbgen.retro.kernels.sweep import BATCH, Results, Sets
 from tbgen.retro.kernels.targets import Men
 from tbgen.variant import Variant
@@ -20,10 +22,14 @@ from tbgen.variant import Variant
 def frame_of(layout: Layout) -> Frame:
     """Return a frame without pawns on it; ``place_pawns`` sets them for one phase."""
     scalars = layout.free - 1
+    colours = np.array(layout.colours, np.int64)
     return Frame(
         np.array(layout.kinds, np.int64),
-        np.array(layout.colours, np.int64),
+        colours,
+        colours,
         np.array([6 * (scalars - 1 - man) for man in range(scalars)], np.int64),
+        np.zeros(scalars, np.int64),
+        ALL,
         scalars,
         not layout.pawns,
         layout.phase_size // 64,
@@ -83,7 +89,7 @@ def make_scratch(words: int, parts: int) -> Scratch:
         OneExit(
             room_for_exits(1),
             np.empty(5, np.int64),
-            Men(np.zeros(6, np.int64), np.zeros(2, np.uint64), np.empty(6, np.int64)),
+            Men(np.zeros(PROMOTED + 1, np.int64), np.zeros(2, np.uint64), np.empty(6, np.int64)),
             np.empty(SLICES, np.uint64),
         ),
         np.zeros(1, np.int64),

@@ -20,11 +20,11 @@ from tbgen.retro.geometry import BISHOP, BIT, KING, KNIGHT, QUEEN, ROOK
 from tbgen.retro.kernels.bits import ONE, Ints, Words, image, lowest, reach
 from tbgen.retro.kernels.canonical import canonical_words
 from tbgen.retro.kernels.events import Agenda, Events, Goals, events_of, merged, next_agenda, no_events
+from tbgen.retro.kernels.exits import NO_EXIT
 from tbgen.retro.kernels.frame import Frame, legal_words
 from tbgen.retro.kernels.mobility import rank_at
 from tbgen.retro.kernels.moves import MAX_ORIGINS, Origins, origins
 from tbgen.retro.kernels.phase import Workspace, count_moves
-from tbgen.retro.kernels.resets import NO_EXIT
 from tbgen.retro.kernels.runs import Log, weave
 from tbgen.retro.kernels.sweep import Results
 from tbgen.retro.pool import PoolLoader

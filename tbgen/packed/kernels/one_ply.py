@@ -14,10 +14,11 @@ from tbgen.packed.kernels.rule import conclude, merit, own_score, rank_of_code, 
 from tbgen.retro.geometry import BIT, IMAGES, INVERSES
 from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Word, Words, image, lowest, reach
 from tbgen.retro.kernels.canonical import canonical_slot, canonical_words
+from tbgen.retro.kernels.exits import NO_EXIT, Exits
 from tbgen.retro.kernels.frame import Frame, Phase, decode
 from tbgen.retro.kernels.mobility import rank_at
 from tbgen.retro.kernels.moves import MAX_ORIGINS, Onward, onward
-from tbgen.retro.kernels.resets import NO_EXIT, Exits, rank_and_exits
+from tbgen.retro.kernels.resets import rank_and_exits
 from tbgen.retro.kernels.targets import Pool
 from tbgen.score import NONE
 

@@ -10,22 +10,24 @@ from typing import NamedTuple
 import numpy as np
 
 from tbgen.accelerate import inlined, int64, jit, kernel
+from tbgen.index.zeroing import PROMOTED
 from tbgen.retro.geometry import BIT, PAWN_ATTACKS
 from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Word, lowest
-from tbgen.retro.kernels.frame import Frame, Phase, decode, king_safe
-from tbgen.retro.kernels.layers import Attacker
-from tbgen.retro.kernels.mobility import SLICES, rank_at
-from tbgen.retro.kernels.moves import MAX_ORIGINS, quiet_targets
-from tbgen.retro.kernels.resets import (
+from tbgen.retro.kernels.exits import (
     NO_EXIT,
     NOTHING,
     NOWHERE,
+    PAWN,
     Exits,
     Turn,
     keep_best_exit,
     room_for_exits,
     settle_moves,
 )
+from tbgen.retro.kernels.frame import Frame, Phase, decode, king_safe
+from tbgen.retro.kernels.layers import Attacker
+from tbgen.retro.kernels.mobility import SLICES, rank_at
+from tbgen.retro.kernels.moves import MAX_ORIGINS, quiet_targets
 from tbgen.retro.kernels.sweep import Results
 from tbgen.retro.kernels.targets import CAPTURED_PAWN, VARIABLE, Men, Pool
 
@@ -62,7 +64,7 @@ def _capture(frame: Frame, pool: Pool, exits: Exits, turn: Turn, square: int, ca
     pawns[side] = (frame.pawns[side] & ~BIT[capturer]) | BIT[square]
     mask = turn.legal & king_safe(frame, turn.squares, side, left, pawns[enemy], NOWHERE, True)
     if mask:
-        settle_moves(pool, exits, turn, mask, CAPTURED_PAWN, NOTHING, NOWHERE)
+        settle_moves(pool, exits, turn, mask, PAWN, CAPTURED_PAWN, NOTHING, NOWHERE)
     pawns[0], pawns[1] = frame.pawns[0], frame.pawns[1]
     return mask
 
@@ -77,7 +79,7 @@ def prepare(frame: Frame, pool: Pool, exits: Exits, phase: Phase, square: int, r
     step = -8 if side == 0 else 8
     vacant = BIT[square] | BIT[square - step]
     squares = np.empty(frame.scalars, np.int64)
-    men = Men(np.zeros(6, np.int64), frame.pawns.copy(), np.empty(6, np.int64))
+    men = Men(np.zeros(PROMOTED + 1, np.int64), frame.pawns.copy(), np.empty(6, np.int64))
     uncounted = np.empty(SLICES, np.uint64)
     rank, best = right.rank, right.exits
     rank[:] = 0

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tbgen.accelerate import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Words, lowest, popcount
+from tbgen.retro.kernels.exits import NO_EXIT, Exits
 from tbgen.retro.kernels.numbering import Numbering, number_of, numbering, with_room
-from tbgen.retro.kernels.resets import NO_EXIT, Exits
 
 TIME_BITS = 16
 TIME_MASK = (1 << TIME_BITS) - 1

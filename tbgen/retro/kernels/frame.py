@@ -2,6 +2,9 @@
 
 The last free man is the *bit man*: its 64 squares are the 64 bits of a word. The other free men are the
 *scalars*; their squares make the word's number. Bit ``b`` of word ``w`` is slot ``64 * w + b`` of the phase.
+
+In the frame of a cell some free men are *frozen*: they stand on one square, and what they do leaves the cell.
+A frozen scalar takes no part in the word's number, and of a frozen bit man only one bit is ever set.
 """
 
 from typing import NamedTuple
@@ -24,6 +27,11 @@ from tbgen.retro.geometry import (
 )
 from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Ints, Word, Words, lowest, reach
 
+FROZEN = 2
+"""Stands for the colour of a man that does not move within the phase."""
+NO_DIGIT = 62
+"""A shift that leaves nothing of a word's number."""
+
 
 class Frame(NamedTuple):
     """Geometry of one phase, as the kernels read it."""
@@ -32,8 +40,14 @@ class Frame(NamedTuple):
     """int64 (free,): kind of each free man."""
     colours: Ints
     """int64 (free,): 0 White, 1 Black."""
+    movers: Ints
+    """int64 (free,): the colour of each free man that moves within the phase, ``FROZEN`` for others."""
     shifts: Ints
-    """int64 (free - 1,): place of each scalar's square in the word number."""
+    """int64 (free - 1,): place of each scalar's square in the word number; ``NO_DIGIT`` if it is frozen."""
+    base: Ints
+    """int64 (free - 1,): square of each frozen scalar, else 0."""
+    places: Word
+    """Squares that the bit man may stand on."""
     scalars: int
     pawnless: bool
     words: int
@@ -65,13 +79,13 @@ class Phase(NamedTuple):
 def decode(frame: Frame, word: int, squares: Ints) -> Word:
     """Write the scalars' squares to ``squares`` and return the squares that scalars and pawns occupy, or 0 if
     two of them stand on one square."""
-    squares[0] = word >> frame.shifts[0]
+    squares[0] = (word >> frame.shifts[0]) + frame.base[0]
     if frame.pawnless:
         squares[0] = TRIANGLE_SQUARE[squares[0]]
     occupied = frame.pawns[0] | frame.pawns[1]
     for man in range(frame.scalars):
         if man > 0:
-            squares[man] = (word >> frame.shifts[man]) & 63
+            squares[man] = ((word >> frame.shifts[man]) & 63) + frame.base[man]
         bit = BIT[squares[man]]
         if occupied & bit:
             return ZERO
@@ -169,6 +183,5 @@ def legal_words(frame: Frame, legal: Words, start: int, stop: int) -> None:
         if occupied:
             for side in range(2):
                 calm = 1 - side
-                legal[side, word] = ~occupied & king_safe(
-                    frame, squares, calm, occupied, frame.pawns[side], -1, True
-                )
+                safe_places = king_safe(frame, squares, calm, occupied, frame.pawns[side], -1, True)
+                legal[side, word] = frame.places & ~occupied & safe_places

@@ -100,10 +100,10 @@ def count_quiet(
     ``occupied`` and ``squares`` are those of ``decode``.
     """
     bit_man = frame.scalars
-    if frame.colours[bit_man] == mover:
+    if frame.movers[bit_man] == mover:
         _count_bit_man(frame.kinds[bit_man], legal, reached[word], ~occupied, slices)
     for man in range(frame.scalars):
-        if frame.colours[man] != mover:
+        if frame.movers[man] != mover:
             continue
         square, kind, shift = squares[man], frame.kinds[man], frame.shifts[man]
         if man == 0 and frame.pawnless:

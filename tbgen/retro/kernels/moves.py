@@ -82,7 +82,7 @@ def origins(
     squares = found.squares
     occupied = decode(frame, word, squares)
     for man in range(2 if crossing else frame.scalars):
-        if frame.colours[man] != mover:
+        if frame.movers[man] != mover:
             continue
         square, kind, shift = squares[man], frame.kinds[man], frame.shifts[man]
         if man == 0 and frame.pawnless:
@@ -115,7 +115,7 @@ def origins(
                     source = word + ((origin - square) << shift)
                     count = _offer(found, source, free, live, count)
     kind = frame.kinds[frame.scalars]
-    if not crossing and frame.colours[frame.scalars] == mover and live[word >> 6] & BIT[word & 63]:
+    if not crossing and frame.movers[frame.scalars] == mover and live[word >> 6] & BIT[word & 63]:
         if not each_move:
             count = _offer(found, word, reach(kind, bits, ~occupied), live, count)
         elif kind == KNIGHT:
@@ -142,7 +142,7 @@ def quiet_targets(frame: Frame, word: int, bit: int, mover: int, out: Ints, squa
     count = 0
     empty = ~decode(frame, word, squares)
     for man in range(frame.scalars):
-        if frame.colours[man] != mover:
+        if frame.movers[man] != mover:
             continue
         square, kind, shift = squares[man], frame.kinds[man], frame.shifts[man]
         if man == 0 and frame.pawnless:
@@ -165,7 +165,7 @@ def quiet_targets(frame: Frame, word: int, bit: int, mover: int, out: Ints, squa
                         break
                     out[count] = (word + ((target - square) << shift)) << 6 | bit
                     count += 1
-    if frame.colours[frame.scalars] == mover:
+    if frame.movers[frame.scalars] == mover:
         targets = reach(frame.kinds[frame.scalars], BIT[bit], empty)
         while targets:
             out[count] = word << 6 | lowest(targets)
@@ -196,7 +196,7 @@ def onward(frame: Frame, word: int, mover: int, found: Onward) -> int:
     squares, count = found.squares, 0
     occupied = decode(frame, word, squares)
     for man in range(frame.scalars):
-        if frame.colours[man] != mover:
+        if frame.movers[man] != mover:
             continue
         square, kind, shift = squares[man], frame.kinds[man], frame.shifts[man]
         if man == 0 and frame.pawnless:

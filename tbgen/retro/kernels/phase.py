@@ -7,6 +7,7 @@ from tbgen.retro.kernels.bits import Ints
 from tbgen.retro.kernels.canonical import canonical_words
 from tbgen.retro.kernels.en_passant import prepare, resolve, room_for_right, side_with_right
 from tbgen.retro.kernels.events import Agenda, exit_events, no_events, with_exit
+from tbgen.retro.kernels.exits import Exits
 from tbgen.retro.kernels.frame import Frame, Phase
 from tbgen.retro.kernels.functions import Names, Paths, follow_changes, no_paths
 from tbgen.retro.kernels.layers import (
@@ -22,7 +23,7 @@ from tbgen.retro.kernels.layers import (
     settle,
     trim,
 )
-from tbgen.retro.kernels.resets import Exits, rank_and_exits
+from tbgen.retro.kernels.resets import rank_and_exits
 from tbgen.retro.kernels.runs import Log, empty_log, log_changes
 from tbgen.retro.kernels.sweep import Results, run_sweep
 from tbgen.retro.kernels.targets import Pool

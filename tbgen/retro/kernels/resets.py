@@ -1,21 +1,19 @@
-"""Zeroing moves of whole words: counted, and folded into one best exit per position.
+"""Moves that leave the phase, of whole words: counted, and folded into one best exit per position.
 
-A capture or pawn move leaves the phase for a position whose fresh value W is known, whatever the accrued
-score. Of all zeroing moves of a position only the value best for the mover matters, with the smallest and the
-largest depth among those of that value: which depth counts depends on whom the value favours over the accrued
-score.
+A capture or pawn move resets the accrued score and leads to a position whose fresh value W is known. In a
+cell, quiet moves of frozen men leave too.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from tbgen.accelerate import inlined, int64, jit, kernel
+from tbgen.accelerate import jit, kernel
 from tbgen.index.zeroing import PROMOTED
 from tbgen.retro.geometry import (
+    BETWEEN,
     BIT,
     FIRST_RAY,
-    IMAGES,
     KING,
     KING_LEAP,
     KNIGHT,
@@ -24,121 +22,19 @@ from tbgen.retro.geometry import (
     PAWN_LEAP,
     RAY,
 )
-from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Word, Words, lowest, reach
-from tbgen.retro.kernels.frame import Frame, Phase, decode, king_safe
+from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, Words, lowest, reach
+from tbgen.retro.kernels.exits import (
+    NO_EXIT,
+    NOTHING,
+    NOWHERE,
+    PAWN,
+    Exits,
+    Turn,
+    settle_moves,
+)
+from tbgen.retro.kernels.frame import FROZEN, Frame, Phase, decode, king_safe
 from tbgen.retro.kernels.mobility import FOUR_MOVES, ONE_MOVE, SLICES, add_moves, count_quiet
-from tbgen.retro.kernels.targets import CAPTURED_PAWN, VARIABLE, Men, Pool, pawn_row, slots_after
-from tbgen.score import NONE
-
-NO_EXIT = 65535
-"""Smallest depth of a position without zeroing moves."""
-NOTHING = int64(0)
-"""No man captured, no promotion. (numpy's type: numba compiles a kernel anew for every plain constant.)"""
-NOWHERE = int64(-1)
-"""No scalar captured, no file of a double step."""
-
-
-class Exits(NamedTuple):
-    """The best exit of each position; all arrays have one entry per slot of the phase, White to move
-    first."""
-
-    value: Codes
-    """uint8 codes."""
-    nearest: Plies
-    """uint16 plies, NO_EXIT where there is no zeroing move."""
-    farthest: Plies
-    """uint16 plies."""
-
-
-class Turn(NamedTuple):
-    """One word with one side to move, while its zeroing moves are worked out."""
-
-    side: int
-    """The side to move."""
-    first: int
-    """Where the word's positions begin in ``Exits``."""
-    legal: Word
-    """Its legal positions."""
-    occupied: Word
-    """Squares of scalars and pawns."""
-    squares: Ints
-    """int64 (scalars,): squares of the scalars."""
-    men: Men
-    """The position after the move in hand; between moves, that of the word."""
-    slices: Words
-    """uint64 (SLICES,): the counter of the word's moves."""
-    captures_only: bool
-    """Whether pawn moves other than captures are left out."""
-
-
-@jit
-def room_for_exits(size: int) -> Exits:
-    """Return room for the exits of ``size`` positions, not filled in."""
-    return Exits(np.empty(size, np.uint8), np.empty(size, np.uint16), np.empty(size, np.uint16))
-
-
-@inlined
-def keep_best_exit(exits: Exits, node: int, side: int, value: int, depth: int) -> None:
-    """Take one zeroing move into the best exit of its position."""
-    if exits.nearest[node] != NO_EXIT:
-        known = exits.value[node]
-        if value == known:
-            exits.nearest[node] = min(exits.nearest[node], depth)
-            exits.farthest[node] = max(exits.farthest[node], depth)
-            return
-        if (value > known) == (side == 0):
-            return
-    exits.value[node] = value
-    exits.nearest[node] = depth
-    exits.farthest[node] = depth
-
-
-@inlined
-def _settle_bit(
-    pool: Pool, exits: Exits, node: int, side: int, swapped: int, slot: int, ep_slot: int
-) -> None:
-    if ep_slot >= 0 and pool.value[ep_slot] != NONE:
-        slot = ep_slot
-    value = pool.value[slot]
-    if swapped:
-        value = np.uint8(255) - value
-    keep_best_exit(exits, node, side, value, pool.depth[slot])
-
-
-@kernel
-def settle_moves(
-    pool: Pool, exits: Exits, turn: Turn, mask: Word, captured: int, promotion: int, ep_file: int
-) -> None:
-    """Fold the zeroing move that leads to ``turn.men`` from all positions in ``mask``.
-
-    ``captured`` and ``promotion`` are those of ``Targets.number``; ``ep_file`` is the file of a pawn that has
-    made a double step, else -1.
-    """
-    targets, men, side = pool.targets, turn.men, turn.side
-    target = targets.number[side, captured, promotion]
-    swapped = targets.swapped[target]
-    base, step, symmetry, lead = slots_after(targets, target, side, men)
-    ep_shift = -1
-    if ep_file >= 0:
-        phase = pawn_row(targets, target, men.pawns) >> 1
-        row = targets.ep_row[phase, (ep_file ^ 7 if symmetry & 1 else ep_file) + 8 * side]
-        if row >= 0:
-            ep_shift = targets.ep_offset + row * targets.phase_size[target] - targets.begin[phase, 1 - side]
-    while mask:
-        bit = lowest(mask)
-        mask &= mask - ONE
-        slot = base
-        if lead:
-            for man in range(targets.free[target]):
-                if men.squares[targets.source[target, man]] == VARIABLE:
-                    variable = targets.source[target, man]
-            men.squares[variable] = bit
-            slot = slots_after(targets, target, side, men)[0]
-            men.squares[variable] = VARIABLE
-        elif step >= 0:
-            slot += IMAGES[symmetry, bit] << step
-        ep_slot = slot + ep_shift if ep_shift >= 0 else -1
-        _settle_bit(pool, exits, turn.first + bit, side, swapped, slot, ep_slot)
+from tbgen.retro.kernels.targets import CAPTURED_PAWN, VARIABLE, Men, Pool
 
 
 @kernel
@@ -169,7 +65,7 @@ def _captures_on(
         add_moves(turn.slices, ONE_MOVE, mask)
         men.squares[man] = square
         men.pawns[enemy] = enemy_pawns
-        settle_moves(pool, exits, turn, mask, captured, NOTHING, NOWHERE)
+        settle_moves(pool, exits, turn, mask, man, captured, NOTHING, NOWHERE)
         men.pawns[enemy] = frame.pawns[enemy]
         men.squares[man] = origin
 
@@ -189,7 +85,7 @@ def _capture_bit_man(frame: Frame, pool: Pool, exits: Exits, turn: Turn, square:
     if quiet:
         add_moves(turn.slices, ONE_MOVE, BIT[square])
         men.squares[man] = square
-        settle_moves(pool, exits, turn, BIT[square], bit_man + 1, NOTHING, NOWHERE)
+        settle_moves(pool, exits, turn, BIT[square], man, bit_man + 1, NOTHING, NOWHERE)
         men.squares[man] = origin
 
 
@@ -240,7 +136,7 @@ def _captures_by_bit_man(frame: Frame, pool: Pool, exits: Exits, turn: Turn) -> 
             add_moves(turn.slices, ONE_MOVE, mask)
             men.squares[bit_man] = square
             men.pawns[enemy] = enemy_pawns
-            settle_moves(pool, exits, turn, mask, captured, NOTHING, NOWHERE)
+            settle_moves(pool, exits, turn, mask, bit_man, captured, NOTHING, NOWHERE)
             men.pawns[enemy] = frame.pawns[enemy]
             men.squares[bit_man] = VARIABLE
 
@@ -256,13 +152,13 @@ def _pawn_arrives(
     if 8 <= square < 56:
         add_moves(turn.slices, ONE_MOVE, mask)
         pawns[turn.side] |= BIT[square]
-        settle_moves(pool, exits, turn, mask, captured, NOTHING, ep_file)
+        settle_moves(pool, exits, turn, mask, PAWN, captured, NOTHING, ep_file)
         pawns[turn.side] &= ~BIT[square]
         return
     add_moves(turn.slices, FOUR_MOVES, mask)
     turn.men.squares[PROMOTED] = square
     for kind in range(1, 5):
-        settle_moves(pool, exits, turn, mask, captured, kind, NOWHERE)
+        settle_moves(pool, exits, turn, mask, PAWN, captured, kind, NOWHERE)
 
 
 @kernel
@@ -305,8 +201,39 @@ def _pawn_moves(frame: Frame, pool: Pool, exits: Exits, turn: Turn, pawn: int) -
 
 
 @kernel
-def _zeroing_moves(frame: Frame, pool: Pool, exits: Exits, turn: Turn) -> None:
-    """Count all zeroing moves of the word and keep the best as exits."""
+def _moves_of_frozen(frame: Frame, pool: Pool, exits: Exits, turn: Turn, man: int) -> None:
+    """Quiet moves of one frozen man."""
+    side, squares, men, bit_man = turn.side, turn.squares, turn.men, frame.scalars
+    origin = lowest(frame.places) if man == bit_man else squares[man]
+    targets = reach(frame.kinds[man], BIT[origin], ~turn.occupied)
+    while targets:
+        square = lowest(targets)
+        targets &= targets - ONE
+        left = (turn.occupied & ~BIT[origin]) | BIT[square]
+        mask = turn.legal
+        if man == bit_man:
+            if (
+                king_safe(frame, squares, side, turn.occupied, men.pawns[1 - side], NOWHERE, True)
+                & BIT[square]
+                == ZERO
+            ):
+                continue
+        else:
+            squares[man] = square
+            mask &= ~BIT[square] & ~BETWEEN[origin, square]
+            mask &= king_safe(frame, squares, side, left, men.pawns[1 - side], NOWHERE, True)
+            squares[man] = origin
+        if mask:
+            add_moves(turn.slices, ONE_MOVE, mask)
+            before = men.squares[man]
+            men.squares[man] = square
+            settle_moves(pool, exits, turn, mask, man, NOTHING, NOTHING, NOWHERE)
+            men.squares[man] = before
+
+
+@kernel
+def _leaving_moves(frame: Frame, pool: Pool, exits: Exits, turn: Turn) -> None:
+    """Count all moves of the word that leave the phase and keep the best as exits."""
     for man in range(frame.scalars):
         if frame.colours[man] == turn.side:
             _captures_by_scalar(frame, pool, exits, turn, man)
@@ -316,6 +243,9 @@ def _zeroing_moves(frame: Frame, pool: Pool, exits: Exits, turn: Turn) -> None:
     while own_pawns:
         _pawn_moves(frame, pool, exits, turn, lowest(own_pawns))
         own_pawns &= own_pawns - ONE
+    for man in range(frame.scalars + 1):
+        if frame.movers[man] == FROZEN and frame.colours[man] == turn.side:
+            _moves_of_frozen(frame, pool, exits, turn, man)
 
 
 @kernel
@@ -342,7 +272,7 @@ def _rank_words(
             count_quiet(frame, word, side, own, legal[1 - side], occupied, squares, counter)
             for number in range(SLICES - 1):
                 phase.quiet[side, word, number] = counter[ONE_MOVE + number]
-            _zeroing_moves(frame, pool, exits, Turn(side, first, own, occupied, squares, men, counter, False))
+            _leaving_moves(frame, pool, exits, Turn(side, first, own, occupied, squares, men, counter, False))
 
 
 @jit
@@ -350,7 +280,7 @@ def rank_and_exits(frame: Frame, pool: Pool, exits: Exits, phase: Phase, start: 
     """Count the legal moves of every position of the words ``start`` to ``stop`` - 1, quiet ones apart too,
     and keep the best zeroing ones in ``exits``."""
     squares = np.empty(frame.scalars, np.int64)
-    men = Men(np.zeros(6, np.int64), frame.pawns.copy(), np.empty(6, np.int64))
+    men = Men(np.zeros(PROMOTED + 1, np.int64), frame.pawns.copy(), np.empty(6, np.int64))
     _rank_words(frame, pool, exits, phase, squares, men, start, stop)
 
 
@@ -379,7 +309,7 @@ def find_exit(frame: Frame, pool: Pool, node: int, one: OneExit) -> None:
     one.slices[:] = ZERO
     one.exits.nearest[0] = NO_EXIT
     turn = Turn(side, -bit, BIT[bit], occupied, one.squares, one.men, one.slices, False)
-    _zeroing_moves(frame, pool, one.exits, turn)
+    _leaving_moves(frame, pool, one.exits, turn)
 
 
 @jit
@@ -389,7 +319,7 @@ def capture_exits(
     """Keep the best captures of the positions of the words ``start`` to ``stop`` - 1 with ``side`` to move in
     ``exits``, in the place of all zeroing moves."""
     squares, counter = np.empty(frame.scalars, np.int64), np.empty(SLICES, np.uint64)
-    men = Men(np.zeros(6, np.int64), frame.pawns.copy(), np.empty(6, np.int64))
+    men = Men(np.zeros(PROMOTED + 1, np.int64), frame.pawns.copy(), np.empty(6, np.int64))
     for word in range(start, stop):
         own, first = phase.legal[side, word], (side * frame.words + word) * 64
         exits.nearest[first : first + 64] = NO_EXIT
@@ -400,4 +330,4 @@ def capture_exits(
             men.squares[man] = squares[man]
         men.squares[frame.scalars] = VARIABLE
         counter[:] = ZERO
-        _zeroing_moves(frame, pool, exits, Turn(side, first, own, occupied, squares, men, counter, True))
+        _leaving_moves(frame, pool, exits, Turn(side, first, own, occupied, squares, men, counter, True))

@@ -52,6 +52,36 @@ class Targets(NamedTuple):
     """Where the en passant positions start in the pool."""
 
 
+NO_SQUARE = int64(64)
+"""In routes: no frozen man and no pawn has moved, or none is captured."""
+ROUTE_VICTIMS = 32
+"""Mobile men that a route may capture, and 0 for none."""
+ROUTES = 65 * 65 * ROUTE_VICTIMS * 5
+"""Number of routes that can be told apart."""
+
+
+class Routes(NamedTuple):
+    """Where moves that leave a cell lead: in place of the directory.
+
+    A move's *route* is what it does to pawns, frozen men and the set of mobile men: ``((origin * 65 +
+    target) * ROUTE_VICTIMS + victim) * 5 + promotion``. ``origin`` is where the pawn or frozen man came from
+    that moves; ``target`` where it goes or, if a mobile man moves, where the pawn or frozen man stood that
+    he captures (``NO_SQUARE``: nothing of the kind); ``victim`` is 1 + the number of the mobile man
+    captured. Its block holds the positions reached, by the squares of the mobile men left, in their order.
+    """
+
+    block: NDArray[np.int16]
+    """int16 (ROUTES,): number of each route's block; empty where the directory counts."""
+    begin: Ints
+    """int64: start of each block in the pool, -1 where nothing is known."""
+    frozen: Ints
+    """int64 (free,): square of each man of the frame that is frozen, -1 for mobile ones."""
+    pawns: Words
+    """uint64 (2,): squares of White's and Black's pawns in the cell."""
+    unknown: int
+    """Code of what is not known: routes without block, and positions without value in one."""
+
+
 class Pool(NamedTuple):
     """Values and depths of all targets, with their directory."""
 
@@ -60,13 +90,14 @@ class Pool(NamedTuple):
     depth: Plies
     """uint16 plies."""
     targets: Targets
+    routes: Routes
 
 
 class Men(NamedTuple):
     """The position after a move, of all places of the bit man at once."""
 
     squares: Ints
-    """int64 (6,): squares of the men, at most one of them ``VARIABLE``; the last is that of a promoted
+    """int64 (32,): squares of the men, at most one of them ``VARIABLE``; the last is that of a promoted
     man."""
     pawns: Words
     """uint64 (2,): squares of White's and Black's pawns."""

@@ -16,11 +16,12 @@ from tbgen.accelerate import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, ZERO, Ints, lowest, popcount
 from tbgen.retro.kernels.events import NEVER, TIME_BITS, TIME_MASK, level_of
+from tbgen.retro.kernels.exits import NO_EXIT
 from tbgen.retro.kernels.frame import Frame, Phase
 from tbgen.retro.kernels.front import ATTACKERS, DEFENDERS, mark_live, origins_of
 from tbgen.retro.kernels.layers import FIRST_LAYER, Attacker, assigned
 from tbgen.retro.kernels.moves import origins, quiet_targets
-from tbgen.retro.kernels.resets import NO_EXIT, find_exit
+from tbgen.retro.kernels.resets import find_exit
 from tbgen.retro.kernels.sweep import Results
 from tbgen.retro.kernels.targets import Pool
 

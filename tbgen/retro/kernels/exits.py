@@ -1,0 +1,205 @@
+"""The best exit of each position: where the moves that leave its phase lead, folded into one.
+
+Of all such moves of a position only the value best for the mover matters, with the smallest and the largest
+depth among those of that value: which depth counts depends on whom the value favours over the accrued score.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tbgen.accelerate import inlined, int64, jit, kernel
+from tbgen.index.zeroing import PROMOTED
+from tbgen.retro.geometry import IMAGES
+from tbgen.retro.kernels.bits import ONE, Codes, Ints, Plies, Word, Words, lowest
+from tbgen.retro.kernels.targets import (
+    NO_SQUARE,
+    ROUTE_VICTIMS,
+    VARIABLE,
+    Men,
+    Pool,
+    pawn_row,
+    slots_after,
+)
+from tbgen.score import NONE
+
+NO_EXIT = 65535
+"""Smallest depth of a position without a move that leaves the phase."""
+NOTHING = int64(0)
+"""No man captured, no promotion. (numpy's type: numba compiles a kernel anew for every plain constant.)"""
+NOWHERE = int64(-1)
+"""No scalar captured, no file of a double step."""
+PAWN = int64(-1)
+"""The number of whatever pawn moves."""
+
+
+class Exits(NamedTuple):
+    """The best exit of each position; all arrays have one entry per slot of the phase, White to move
+    first."""
+
+    value: Codes
+    """uint8 codes."""
+    nearest: Plies
+    """uint16 plies, NO_EXIT where there is no zeroing move."""
+    farthest: Plies
+    """uint16 plies."""
+
+
+class Turn(NamedTuple):
+    """One word with one side to move, while the moves that leave the phase are worked out."""
+
+    side: int
+    """The side to move."""
+    first: int
+    """Where the word's positions begin in ``Exits``."""
+    legal: Word
+    """Its legal positions."""
+    occupied: Word
+    """Squares of scalars and pawns."""
+    squares: Ints
+    """int64 (scalars,): squares of the scalars."""
+    men: Men
+    """The position after the move in hand; between moves, that of the word."""
+    slices: Words
+    """uint64 (SLICES,): the counter of the word's moves."""
+    captures_only: bool
+    """Whether pawn moves other than captures are left out."""
+
+
+@jit
+def room_for_exits(size: int) -> Exits:
+    """Return room for the exits of ``size`` positions, not filled in."""
+    return Exits(np.empty(size, np.uint8), np.empty(size, np.uint16), np.empty(size, np.uint16))
+
+
+@inlined
+def keep_best_exit(exits: Exits, node: int, side: int, value: int, depth: int) -> None:
+    """Take one move that leaves the phase into the best exit of its position."""
+    if exits.nearest[node] != NO_EXIT:
+        known = exits.value[node]
+        if value == known:
+            exits.nearest[node] = min(exits.nearest[node], depth)
+            exits.farthest[node] = max(exits.farthest[node], depth)
+            return
+        if (value > known) == (side == 0):
+            return
+    exits.value[node] = value
+    exits.nearest[node] = depth
+    exits.farthest[node] = depth
+
+
+@inlined
+def _settle_bit(
+    pool: Pool, exits: Exits, node: int, side: int, swapped: int, slot: int, ep_slot: int
+) -> None:
+    if ep_slot >= 0 and pool.value[ep_slot] != NONE:
+        slot = ep_slot
+    value = pool.value[slot]
+    if swapped:
+        value = np.uint8(255) - value
+    keep_best_exit(exits, node, side, value, pool.depth[slot])
+
+
+@kernel
+def _settle_in_tables(
+    pool: Pool, exits: Exits, turn: Turn, mask: Word, captured: int, promotion: int, ep_file: int
+) -> None:
+    """``settle_moves`` for the phases of tables."""
+    targets, men, side = pool.targets, turn.men, turn.side
+    target = targets.number[side, captured, promotion]
+    swapped = targets.swapped[target]
+    base, step, symmetry, lead = slots_after(targets, target, side, men)
+    ep_shift = -1
+    if ep_file >= 0:
+        phase = pawn_row(targets, target, men.pawns) >> 1
+        row = targets.ep_row[phase, (ep_file ^ 7 if symmetry & 1 else ep_file) + 8 * side]
+        if row >= 0:
+            ep_shift = targets.ep_offset + row * targets.phase_size[target] - targets.begin[phase, 1 - side]
+    while mask:
+        bit = lowest(mask)
+        mask &= mask - ONE
+        slot = base
+        if lead:
+            for man in range(targets.free[target]):
+                if men.squares[targets.source[target, man]] == VARIABLE:
+                    variable = targets.source[target, man]
+            men.squares[variable] = bit
+            slot = slots_after(targets, target, side, men)[0]
+            men.squares[variable] = VARIABLE
+        elif step >= 0:
+            slot += IMAGES[symmetry, bit] << step
+        ep_slot = slot + ep_shift if ep_shift >= 0 else -1
+        _settle_bit(pool, exits, turn.first + bit, side, swapped, slot, ep_slot)
+
+
+@inlined
+def _route(pool: Pool, turn: Turn, mover: int, captured: int, promotion: int) -> tuple[int, int]:
+    """Which route a move takes, and the mobile man that it captures (-1: none)."""
+    routes, men, side = pool.routes, turn.men, turn.side
+    origin, target, victim = NO_SQUARE, NO_SQUARE, NOWHERE
+    taken = routes.pawns[1 - side] & ~men.pawns[1 - side]
+    if mover == PAWN:
+        origin = lowest(routes.pawns[side] & ~men.pawns[side])
+        if promotion:
+            target = men.squares[PROMOTED]
+        else:
+            target = lowest(men.pawns[side] & ~routes.pawns[side])
+    elif routes.frozen[mover] >= 0:
+        origin, target = routes.frozen[mover], men.squares[mover]
+    if taken:
+        if origin == NO_SQUARE:
+            target = lowest(taken)
+    elif captured:
+        victim = captured - 1
+        if routes.frozen[victim] >= 0:
+            target, victim = routes.frozen[victim], NOWHERE
+    way = (origin * (NO_SQUARE + 1) + target) * ROUTE_VICTIMS + victim + 1
+    return way * 5 + promotion, victim
+
+
+@kernel
+def _settle_by_routes(
+    pool: Pool, exits: Exits, turn: Turn, mask: Word, mover: int, captured: int, promotion: int
+) -> None:
+    """``settle_moves`` for cells."""
+    routes, squares = pool.routes, turn.men.squares
+    route, victim = _route(pool, turn, mover, captured, promotion)
+    begin = routes.begin[routes.block[route]]
+    slot, step = int64(0), NOWHERE
+    for man in range(len(routes.frozen)):
+        if routes.frozen[man] >= 0 or man == victim:
+            continue
+        slot <<= 6
+        if step >= 0:
+            step += 6
+        if squares[man] == VARIABLE:
+            step = int64(0)
+        else:
+            slot |= squares[man]
+    while mask:
+        bit = lowest(mask)
+        mask &= mask - ONE
+        value, depth = routes.unknown, int64(0)
+        if begin >= 0:
+            at = begin + slot
+            if step >= 0:
+                at += int64(bit) << step
+            if pool.value[at] != NONE:
+                value, depth = int64(pool.value[at]), int64(pool.depth[at])
+        keep_best_exit(exits, turn.first + bit, turn.side, value, depth)
+
+
+@kernel
+def settle_moves(
+    pool: Pool, exits: Exits, turn: Turn, mask: Word, mover: int, captured: int, promotion: int, ep_file: int
+) -> None:
+    """Fold the move of man ``mover`` (or a ``PAWN``) that leads to ``turn.men`` from all positions in
+    ``mask``.
+
+    ``captured`` and ``promotion`` are those of ``Targets.number``; ``ep_file`` is the file of a pawn that has
+    made a double step, else -1.
+    """
+    if len(pool.routes.block):
+        _settle_by_routes(pool, exits, turn, mask, mover, captured, promotion)
+    else:
+        _settle_in_tables(pool, exits, turn, mask, captured, promotion, ep_file)
