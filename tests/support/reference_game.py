@@ -1,8 +1,8 @@
 """The explicit game on states (position, accrued score), solved with python-chess and dictionaries.
 
 Scores and values are codes as in the tables: White's score of rank R is R, Black's is 255 - R, so a smaller
-code is better for White. A *zeroing* move (capture or pawn move) starts a new game at its target; its worth
-comes from a callback. Nothing is reduced, folded or skipped.
+code is better for White. A move may be an *exit*, whose worth comes from a callback: captures and pawn moves
+are, as each starts a new game; which others are is the caller's choice. Nothing is reduced or skipped.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +12,11 @@ import chess
 
 Fresh = tuple[int, int]  # value code, depth in plies
 Key = str  # tells positions apart
-Move = tuple[Key, Fresh | None]  # key of the position reached, its worth if the move is zeroing
+Exit = Callable[[int], Fresh]  # what a move that leaves is worth with this accrued score before it
+Move = tuple[Key, Exit | None]  # key of the position reached, None if the move stays in the game
+ExitOf = Callable[
+    [chess.Board, chess.Move, chess.Board], Exit | None
+]  # board before the move, move, board after it
 
 
 def rank_of(code: int) -> int:
@@ -23,7 +27,13 @@ def rank_of(code: int) -> int:
 def score_of(board: chess.Board) -> int:
     """Code of the position's own score: the side that just moved holds it."""
     rank = 2 * board.legal_moves.count() + (0 if board.is_check() else 1)
+    assert rank < 128, f"{board.fen()} has more legal moves than codes can tell apart"
     return 255 - rank if board.turn == chess.WHITE else rank
+
+
+def folded(accrued: int, own: int) -> int:
+    """Accrued score after a quiet move to a position with this score: a strictly smaller rank replaces it."""
+    return own if rank_of(own) < rank_of(accrued) else accrued
 
 
 def key_of(board: chess.Board) -> Key:
@@ -72,14 +82,14 @@ class Game:
         return self.values[key, self.positions[key].score]
 
     def reached(self, key: Key, accrued: int) -> Fresh:
-        """Value and depth after a quiet move to a position: a strictly smaller rank replaces the score."""
+        """Value and depth after a quiet move to a position, its own score folded in."""
         position = self.positions[key]
-        better = position.right or position.rank < rank_of(accrued)
-        return self.values[key, position.score if better else accrued]
+        return self.values[key, position.score if position.right else folded(accrued, position.score)]
 
     def choices(self, key: Key, accrued: int) -> list[Fresh]:
         """What each legal move of a state leads to."""
-        return [worth or self.reached(to, accrued) for to, worth in self.positions[key].moves]
+        moves = self.positions[key].moves
+        return [leave(accrued) if leave else self.reached(to, accrued) for to, leave in moves]
 
 
 def no_reset(board: chess.Board) -> Fresh:
@@ -87,8 +97,20 @@ def no_reset(board: chess.Board) -> Fresh:
     raise ValueError(f"a zeroing move leads to {board.fen()} but no values were given")
 
 
-def explore(boards: Iterable[chess.Board], fresh_of: Callable[[chess.Board], Fresh]) -> dict[Key, Position]:
-    """All positions that quiet moves reach, with their moves."""
+def resets(fresh_of: Callable[[chess.Board], Fresh]) -> ExitOf:
+    """Captures and pawn moves are exits, worth the fresh value of the board after them; nothing else is."""
+
+    def exit_of(board: chess.Board, move: chess.Move, child: chess.Board) -> Exit | None:
+        if not board.is_zeroing(move):
+            return None
+        worth = fresh_of(child)
+        return lambda accrued: worth
+
+    return exit_of
+
+
+def explore(boards: Iterable[chess.Board], exit_of: ExitOf) -> dict[Key, Position]:
+    """All positions that moves which are no exits reach, with their moves."""
     positions: dict[Key, Position] = {}
     waiting = [board.copy(stack=False) for board in boards]
     while waiting:
@@ -99,11 +121,11 @@ def explore(boards: Iterable[chess.Board], fresh_of: Callable[[chess.Board], Fre
         moves: list[Move] = []
         positions[key] = Position(board, score_of(board), board.has_legal_en_passant(), moves)
         for move in board.legal_moves:
-            zeroing = board.is_zeroing(move)
             child = board.copy(stack=False)
             child.push(move)
-            moves.append((key_of(child), fresh_of(child) if zeroing else None))
-            if not zeroing:
+            leave = exit_of(board, move, child)
+            moves.append((key_of(child), leave))
+            if leave is None:
                 waiting.append(child)
     return positions
 
@@ -113,8 +135,12 @@ def solve_game(boards: Iterable[chess.Board], fresh_of: Callable[[chess.Board], 
 
     `fresh_of(board)` gives value code and depth of the position after a capture or a pawn move.
     """
-    game = Game(explore(boards, fresh_of))
-    positions = game.positions
+    return solve_positions(explore(boards, resets(fresh_of)))
+
+
+def solve_positions(positions: dict[Key, Position]) -> Game:
+    """Solve every state of the positions, among which all moves lead that are no exits."""
+    game = Game(positions)
     for key, position in positions.items():
         if position.rank < 2:
             game.values[key, position.score] = position.score, 0
@@ -123,6 +149,9 @@ def solve_game(boards: Iterable[chess.Board], fresh_of: Callable[[chess.Board], 
         for accrued in (rank, 255 - rank):
             _solve_layer(game, accrued)
     return game
+
+
+LayerMove = tuple[Key, Fresh | None]  # key of the position reached, its worth if that is outside of the layer
 
 
 def _solve_layer(game: Game, accrued: int) -> None:
@@ -134,14 +163,17 @@ def _solve_layer(game: Game, accrued: int) -> None:
         if position.rank >= rank and (not position.right or position.score == accrued)
     }
     # A move that leaves the layer gets its worth, one that stays has none.
-    moves: dict[Key, list[Move]] = {}
+    moves: dict[Key, list[LayerMove]] = {}
     origins: dict[Key, list[Key]] = {key: [] for key in inside}
     for key, position in inside.items():
         moves[key] = []
-        for to, worth in position.moves:
-            if worth is None and to in inside:
+        for to, leave in position.moves:
+            worth = None
+            if leave is not None:
+                worth = leave(accrued)
+            elif to in inside:
                 origins[to].append(key)
-            elif worth is None:
+            else:
                 worth = game.reached(to, accrued)
             moves[key].append((to, worth))
     solved: dict[Key, Fresh] = {}
@@ -153,7 +185,7 @@ def _solve_layer(game: Game, accrued: int) -> None:
 
 def _attract(
     inside: dict[Key, Position],
-    moves: dict[Key, list[Move]],
+    moves: dict[Key, list[LayerMove]],
     origins: dict[Key, list[Key]],
     accrued: int,
     favoured: chess.Color,
