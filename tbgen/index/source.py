@@ -6,15 +6,18 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.index.layout import Side
+
 BYTES_PER_SLOT: Final = 3
 """Bytes of a value and a depth in memory."""
 
 
 class Source(Protocol):
-    """A table whose fresh values and depths can be asked for, phase by phase."""
+    """A table whose fresh values and depths can be asked for, phase by phase and side by side."""
 
-    def read_phase(self, phase: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Copy those of one phase, at least of its canonical slots, to arrays of shape (2, phase size)."""
+    def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Copy those of one phase with one side to move, at least of its canonical slots, to arrays of shape
+        (phase size,)."""
 
 
 class StoredTable(Source, Protocol):
@@ -31,11 +34,10 @@ class ArraySource:
     value: NDArray[np.uint8]
     depth: NDArray[np.uint16]
 
-    def read_phase(self, phase: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Copy one phase; see :class:`Source`."""
-        size = value.shape[1]
-        part = slice(phase * size, (phase + 1) * size)
-        value[:], depth[:] = self.value[:, part], self.depth[:, part]
+    def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Copy one side of a phase; see :class:`Source`."""
+        part = slice(phase * len(value), (phase + 1) * len(value))
+        value[:], depth[:] = self.value[side, part], self.depth[side, part]
 
     @property
     def nbytes(self) -> int:

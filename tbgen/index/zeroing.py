@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from tbgen.index.layout import PIECE_ORDER, Layout, layout_of
+from tbgen.index.layout import PIECE_ORDER, SIDES, Layout, Side, layout_of
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES, swap_colours
 from tbgen.material import Material
 
@@ -175,23 +175,37 @@ def block_slots(block: Block) -> int:
     return 2 * layout_of(block[0]).phase_size
 
 
-def places_of_promoted(layout: Layout, group: Sequence[int], beyond: int) -> dict[Block, tuple[int, int]]:
-    """Return where in the pool the blocks begin that promotions from a group of phases reach, the halves with
-    White and with Black to move.
+def places_of_promoted(layout: Layout, group: Sequence[int], beyond: int) -> dict[tuple[Block, Side], int]:
+    """Return where in the pool the blocks begin that promotions from a group of phases reach, each with the
+    side to move that is met there.
 
     They take the room of the table's own phases that are solved later; what does not fit there lies from
     ``beyond`` on.
     """
-    places, inside = {}, (group[-1] + 1) * layout.phase_size
+    to_move = sides_after_promotion(layout)
+    places = {}
+    free = [side * layout.size + (group[-1] + 1) * layout.phase_size for side in SIDES]
     for block in reached_by_promotion(layout, group):
         half = block_slots(block) // 2
-        if inside + half <= layout.size:
-            places[block] = inside, layout.size + inside
-            inside += half
-        else:
-            places[block] = beyond, beyond + half
-            beyond += 2 * half
+        for side in sorted(to_move[block[0]]):
+            fitting = [own for own in SIDES if free[own] + half <= (own + 1) * layout.size]
+            if fitting:
+                places[block, side] = free[fitting[0]]
+                free[fitting[0]] += half
+            else:
+                places[block, side] = beyond
+                beyond += half
     return places
+
+
+def sides_after_promotion(layout: Layout) -> dict[Material, set[Side]]:
+    """Return which sides can be to move, in the materials with as many men that promotions lead to, right
+    after one; seen with the material's own colours."""
+    found: dict[Material, set[Side]] = {}
+    for (mover, captured, kind), target in targets_of(layout).items():
+        if kind and not captured:
+            found.setdefault(target.material, set()).add(SIDES[(1 - mover) ^ target.swapped])
+    return found
 
 
 def most_promoted_slots(layout: Layout) -> int:
@@ -199,10 +213,10 @@ def most_promoted_slots(layout: Layout) -> int:
     own = 2 * layout.size
     return max(
         (
-            begins[1] + block_slots(block) // 2 - own
+            begin + block_slots(block) // 2 - own
             for group in phase_groups(layout)
-            for block, begins in places_of_promoted(layout, group, own).items()
-            if begins[0] >= own
+            for (block, _), begin in places_of_promoted(layout, group, own).items()
+            if begin >= own
         ),
         default=0,
     )

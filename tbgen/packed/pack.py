@@ -21,9 +21,10 @@ from tbgen.packed.kernels.one_ply import (
     ready_children,
 )
 from tbgen.packed.order import stored_side
+from tbgen.retro.kernels.bits import ALL
 from tbgen.retro.kernels.canonical import expand_words
 from tbgen.retro.kernels.phase import Workspace
-from tbgen.retro.kernels.resets import capture_exits, rank_and_exits
+from tbgen.retro.kernels.resets import side_exits
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.pool import Map
 from tbgen.retro.workspace import mirrors_itself
@@ -77,7 +78,7 @@ class NeedFinder:
             pool.depth,
             pool.targets.begin[phase].copy(),
             np.zeros((2, size), np.uint8),
-            np.zeros(frame.words, np.uint64),
+            *np.zeros((2, frame.words), np.uint64),
         )
         own = slice(int(ply.start[side]), int(ply.start[side]) + size)
 
@@ -86,21 +87,19 @@ class NeedFinder:
                 do(expand_words, frame, like, mirrored, pool.value[own], pool.depth[own])
 
         # The layers have taken the room of the exits.
-        do(rank_and_exits, frame, pool, ply.exits, ply.phase)
+        do(side_exits, frame, pool, ply.exits, ply.phase, side, True)
+        do(side_exits, frame, pool, ply.exits, ply.phase, derived, False)
         do(find_ranks, ply.phase, ply.rank)
-        if layout.pawns:  # else the exits are captures anyway
-            do(capture_exits, frame, pool, ply.exits, ply.phase, side)
         do(mark_captures, ply, side)
-        found = np.zeros(size, np.uint8)
-        for _ in range(_ROUNDS):
+        needed = np.zeros(size, np.uint8)
+        wrong = np.full(frame.words, ALL)
+        for number in range(_ROUNDS + 1):
+            if number > 0:
+                do(find_needed, ply, derived, like, mirrored, wrong, needed)
+                do(clear_flags, ply, side, needed)
             expand()
             do(ready_children, ply, side)
-            do(find_needed, ply, derived, like, mirrored, found)
-            do(clear_flags, ply, side, found)
-        expand()
-        do(ready_children, ply, side)
-        wrong = np.empty(frame.words, np.uint64)
-        do(find_exceptions, ply, derived, wrong)
+            do(find_exceptions, ply, derived, wrong)
         words = slice(phase * size // 64, (phase + 1) * size // 64)
         flags = np.packbits(pool.depth[own] >= CAPTURE_FLAG, bitorder="little").view(np.uint64)
         np.bitwise_and(flags, ply.phase.canonical & ply.phase.legal[side], out=self._captures[words])

@@ -17,7 +17,7 @@ from tbgen.packed.kernels.one_ply import Ply, count_phase, find_ranks
 from tbgen.retro.kernels.canonical import canonical_words, expand_words
 from tbgen.retro.kernels.exits import room_for_exits
 from tbgen.retro.kernels.frame import legal_words
-from tbgen.retro.kernels.resets import capture_exits
+from tbgen.retro.kernels.resets import side_exits
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import frame_of, like_men, make_phase, mirrors_itself, place_pawns
 from tbgen.score import NONE
@@ -43,7 +43,7 @@ class Phases:
         self._phase = make_phase(self._frame.words, True)
         self._exits = room_for_exits(2 * layout.phase_size)
         self._rank: NDArray[np.uint8] = np.zeros((2, layout.phase_size), np.uint8)
-        self._known: NDArray[np.uint64] = np.zeros(self._frame.words, np.uint64)
+        self._known: NDArray[np.uint64] = np.zeros((2, self._frame.words), np.uint64)
         self._like = like_men(layout)
         self._edges = np.linspace(0, self._frame.words, _PARTS * threads + 1).astype(int).tolist()
         self._mirrored = False
@@ -89,9 +89,9 @@ class Phases:
         self._rank[:] = 0
         self.run(find_ranks, self._phase, self._rank)
         if self.layout.pawns:
-            self.run(capture_exits, frame, pool, self._exits, self._phase, int(self.side))
+            self.run(side_exits, frame, pool, self._exits, self._phase, int(self.side), True)
         start = np.array([at, self.layout.size + at])
-        return Ply(frame, self._phase, self._exits, pool.value, pool.depth, start, self._rank, self._known)
+        return Ply(frame, self._phase, self._exits, pool.value, pool.depth, start, self._rank, *self._known)
 
     def run(self, kernel: Callable[..., Any], *given: Any) -> list[Any]:
         """Call a kernel for all parts of the words, which are its last two arguments, and wait."""

@@ -1,26 +1,57 @@
 """Sub-tables for the solver where tables may be packed: packed ones are read from a plain copy beside them.
 
 A copy is made by whoever packs a table that others of the same build rest on, or else by unpacking it. Copies
-lie in a folder of their own, which the build removes at its end.
+lie in a folder of their own, which the build removes at its end. Large tables without pawns of which there is
+no copy are read as they are: the solver asks for each of them once, and mostly for one side to move.
 """
 
 import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from threading import Lock
+from types import TracebackType
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tbgen.errors import DamagedTableError, MissingTableError
 from tbgen.files import write_errors
+from tbgen.index.layout import Side
+from tbgen.index.source import BYTES_PER_SLOT, Source
 from tbgen.index.table import Table
 from tbgen.material import Material
 from tbgen.packed.file import PackedFile
 from tbgen.packed.plain import COPIES
-from tbgen.packed.unpack import unpack
+from tbgen.packed.unpack import unpack, unpack_side
 from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
-from tbgen.store.sources import Sources
+from tbgen.store.sources import SMALL, Sources
 from tbgen.store.stored_file import StoredFile
 from tbgen.store.writer import write_table
 from tbgen.variant import Variant
+
+
+class PackedSource:
+    """A packed table without pawns as a source: what is asked for is decoded every time.
+
+    :param sources: returns every successor's table.
+    :param threads: with which it is decoded, one side to move after the other.
+    """
+
+    def __init__(
+        self, file: PackedFile, sources: Callable[[], Mapping[Material, Source]], threads: int
+    ) -> None:
+        self.file = file
+        self._sources, self._threads, self._lock = sources, threads, Lock()
+
+    def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Copy one side to move of the only phase, canonical slots of positions; see :class:`Source`.
+
+        :raises DamagedTableError: if a block does not decode.
+        """
+        with self._lock:
+            unpack_side(self.file, self._sources(), side, value, depth, threads=self._threads)
 
 
 class UnpackedSources(Sources):
@@ -29,6 +60,39 @@ class UnpackedSources(Sources):
     def __init__(self, directory: Path, variant: Variant, threads: int = 2) -> None:
         super().__init__(directory, variant)
         self._threads = threads
+        self._packed: dict[Material, PackedSource] = {}
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        for source in self._packed.values():
+            source.file.close()
+        self._packed.clear()
+
+    def get(self, material: Material) -> Source:
+        """Return a table as a source; see :meth:`Sources.get`."""
+        with self._lock:
+            if material not in self._packed and not self.has(material):
+                self._take_as_it_is(material)
+            return self._packed.get(material) or super().get(material)
+
+    def _take_as_it_is(self, material: Material) -> None:
+        """Take a large packed table without pawns as a source, if there is no copy of it."""
+        path = self._path(material)
+        with StoredFile(path, material=material) as stored:
+            info = stored.info
+        if not info.packed or material.pawns or 2 * info.size * BYTES_PER_SLOT <= SMALL:
+            return
+        copy = self._open_copy(material, info)
+        if copy is not None:
+            copy.close()
+            return
+        file = PackedFile(path, material=material)
+        self._packed[material] = PackedSource(file, lambda: self._around(material), self._threads)
+
+    def _around(self, material: Material) -> dict[Material, Source]:
+        return {after: self.get(after) for after in sorted(material.successors())}
 
     def open(self, material: Material) -> TableFile:
         """Return a plain table, or the plain copy of a packed one.
@@ -36,24 +100,29 @@ class UnpackedSources(Sources):
         :raises MissingTableError: if it is not there.
         :raises DamagedTableError: if it cannot be used.
         """
-        path = table_path(self._directory, material.name, self._variant)
+        path = self._path(material)
         with StoredFile(path, material=material) as stored:
             info = stored.info
         if not info.packed:
             return super().open(material)
-        copy = self._copy(material)
+        file = self._open_copy(material, info)
+        if file is None:
+            with PackedFile(path, material=material) as packed:
+                table = unpack(packed, self._around(material), threads=self._threads)
+            self.keep(table, info)
+            file = TableFile(self._copy(material), material=material)
+        return file
+
+    def _open_copy(self, material: Material, info: TableInfo) -> TableFile | None:
+        """Return the plain copy of a packed table, whose file says ``info``; None if there is none of it."""
         try:
-            file = TableFile(copy, material=material)
-            if file.info.manifest.fresh == info.manifest.fresh:
-                return file
-            file.close()
+            file = TableFile(self._copy(material), material=material)
         except (MissingTableError, DamagedTableError):
-            pass
-        with PackedFile(path, material=material) as packed:
-            sources = {after: self.get(after) for after in sorted(material.successors())}
-            table = unpack(packed, sources, threads=self._threads)
-        self.keep(table, info)
-        return TableFile(copy, material=material)
+            return None
+        if file.info.manifest.fresh == info.manifest.fresh:
+            return file
+        file.close()
+        return None
 
     def keep(self, table: Table, info: TableInfo) -> None:
         """Keep a plain copy of a packed table, whose file says ``info``."""
@@ -72,6 +141,9 @@ class UnpackedSources(Sources):
             )
         finally:
             table.functions = functions
+
+    def _path(self, material: Material) -> Path:
+        return table_path(self._directory, material.name, self._variant)
 
     def _copy(self, material: Material) -> Path:
         return table_path(self._directory / COPIES, material.name, self._variant)

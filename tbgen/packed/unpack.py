@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.index.layout import SIDES, layout_of
+from tbgen.index.layout import SIDES, Side, layout_of
 from tbgen.index.source import Source
 from tbgen.index.table import Functions, Table
 from tbgen.index.zeroing import phase_groups
@@ -14,10 +14,13 @@ from tbgen.material import Material
 from tbgen.packed.file import PackedFile
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG
 from tbgen.packed.kernels.encode import decode_blocks, decode_function_blocks
-from tbgen.packed.kernels.one_ply import derive_all, explain, ready_children
+from tbgen.packed.kernels.one_ply import Ply, derive_all, explain, ready_children
 from tbgen.packed.parts import Part, parts_of
 from tbgen.packed.phases import Phases
 from tbgen.score import NONE
+
+Exceptions = tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16]]
+"""Slots of the derived side, ascending, with values and depths."""
 
 
 def unpack(
@@ -35,7 +38,7 @@ def unpack(
     material = Material.parse(file.info.material)
     layout, side = layout_of(material), file.side
     derived = SIDES[1 - side]
-    slots, values, depths = file.exceptions()
+    exceptions = file.exceptions()
     config, ep_value, ep_depth = file.en_passant_arrays()
     with Phases(layout, sources, side, threads) as phases:
         value, depth = phases.value, phases.depth
@@ -46,17 +49,9 @@ def unpack(
             phases.prepare(list(group))
             _decode(file, group, value[side], depth[side], threads)
             for phase in group:
-                ply = phases.enter(phase)
-                if not all(phases.run(explain, ply, int(side))):
-                    raise file.damaged("it has flipped bits in a block")
-                phases.expand(ply, side)
-                phases.run(ready_children, ply, int(side))
-                phases.run(derive_all, ply, int(derived))
-                first = phase * layout.phase_size
-                begin, end = np.searchsorted(slots, (first, first + layout.phase_size))
-                value[derived, slots[begin:end]] = values[begin:end]
-                depth[derived, slots[begin:end]] = depths[begin:end]
-                depth[side, first : first + layout.phase_size] &= CAPTURE_FLAG - 1
+                ply = _explain(file, phases, phase)
+                _derive(file, phases, ply, exceptions)
+                _unflag(phases, ply)
                 phases.expand(ply, derived)
                 done += 1
                 progress("unpacking", done, len(layout.placements))
@@ -80,6 +75,59 @@ def unpack(
     if file.info.stores_accrued:
         table.functions = _functions(file, threads)
     return table
+
+
+def unpack_side(
+    file: PackedFile,
+    sources: Mapping[Material, Source],
+    side: Side,
+    value: NDArray[np.uint8],
+    depth: NDArray[np.uint16],
+    *,
+    threads: int = 2,
+) -> None:
+    """Copy the fresh values and depths of a packed table without pawns with one side to move, those of the
+    canonical slots of positions, to arrays of shape (size,).
+
+    :param sources: every successor's table.
+    :raises DamagedTableError: if a block does not decode.
+    """
+    with Phases(layout_of(Material.parse(file.info.material)), sources, file.side, threads) as phases:
+        phases.prepare([0])
+        _decode(file, [0], phases.value[file.side], phases.depth[file.side], threads)
+        ply = _explain(file, phases, 0)
+        if side == file.side:
+            _unflag(phases, ply)
+        else:
+            _derive(file, phases, ply, file.exceptions())
+        value[:], depth[:] = phases.value[side], phases.depth[side]
+
+
+def _explain(file: PackedFile, phases: Phases, phase: int) -> Ply:
+    """Enter a phase whose stored side is decoded, and complete that; flags stay."""
+    ply = phases.enter(phase)
+    if not all(phases.run(explain, ply, int(file.side))):
+        raise file.damaged("it has flipped bits in a block")
+    return ply
+
+
+def _derive(file: PackedFile, phases: Phases, ply: Ply, exceptions: Exceptions) -> None:
+    """Derive the other side of a phase, canonical slots only."""
+    side, derived = file.side, SIDES[1 - file.side]
+    phases.expand(ply, side)
+    phases.run(ready_children, ply, int(side))
+    phases.run(derive_all, ply, int(derived))
+    slots, values, depths = exceptions
+    first = int(ply.start[0])
+    begin, end = np.searchsorted(slots, (first, first + phases.layout.phase_size))
+    phases.value[derived, slots[begin:end]] = values[begin:end]
+    phases.depth[derived, slots[begin:end]] = depths[begin:end]
+
+
+def _unflag(phases: Phases, ply: Ply) -> None:
+    """Take the flags off the depths of the stored side."""
+    first = int(ply.start[0])
+    phases.depth[phases.side, first : first + phases.layout.phase_size] &= CAPTURE_FLAG - 1
 
 
 def _decode(

@@ -9,10 +9,9 @@ from tbgen.retro.workspace import frame_of, like_men, mirrors_itself
 
 
 def expand(layout: Layout, phase: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-    """Copy the values and depths of a phase's canonical slots (both (sides, phase size)) to all slots that
-    stand for the same position."""
+    """Copy the values and depths of a phase's canonical slots with one side to move (both (phase size,)) to
+    all slots that stand for the same position."""
     like, mirrored = like_men(layout), mirrors_itself(layout, phase)
     if len(like) or mirrored or not layout.pawns:
         frame = frame_of(layout)
-        for side in range(len(value)):
-            expand_words(frame, like, mirrored, value[side], depth[side], 0, frame.words)
+        expand_words(frame, like, mirrored, value, depth, 0, frame.words)

@@ -1,13 +1,13 @@
 """Filling the pool: which blocks of the sub-tables a group of phases needs, and getting them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import product
 from typing import Final, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.index.layout import Layout, layout_of
+from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.source import Source, StoredTable
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.index.zeroing import (
@@ -21,7 +21,6 @@ from tbgen.index.zeroing import (
 )
 from tbgen.material import Material
 from tbgen.retro.expansion import expand
-from tbgen.retro.kernels.bits import Codes, Plies
 from tbgen.retro.kernels.targets import Pool, Routes, Targets
 from tbgen.score import NONE
 
@@ -122,7 +121,11 @@ class PoolLoader:
                 blocks += 1
         kept = [block for block in self._number if block[0].men < layout.material.men]
         own = 2 * layout.size + len(en_passant_configs(layout)) * layout.phase_size
-        self._room_at = own + sum(map(block_slots, kept))
+        places, end = {}, own
+        for block, side in product(kept, SIDES):
+            places[block, side] = end
+            end += block_slots(block) // 2
+        self._room_at = end
         room = most_promoted_slots(layout)
         self.pool: Final = Pool(
             np.empty(self._room_at + room, np.uint8),
@@ -133,8 +136,6 @@ class PoolLoader:
         self._table = table
         if table is None:
             self._clear(2 * layout.size, own)
-        ends = np.cumsum([own, *map(block_slots, kept)]).tolist()
-        places = {block: (at, (at + end) // 2) for block, (at, end) in zip(kept, pairwise(ends), strict=True)}
         self._load(places, map)
 
     def recall(self, phase: int) -> None:
@@ -142,11 +143,11 @@ class PoolLoader:
         was solved before."""
         assert self._table is not None
         size, configs = self._layout.phase_size, en_passant_configs(self._layout).tolist()
-        value, depth = self._own()
         for reached in {phase, *reached_by_pawn_steps(self._layout, phase)}:
-            part = slice(reached * size, (reached + 1) * size)
-            self._table.read_phase(reached, value[:, part], depth[:, part])
-            expand(self._layout, reached, value[:, part], depth[:, part])
+            for side in SIDES:
+                self._copy(
+                    self._table, self._layout, reached, side, side * self._layout.size + reached * size
+                )
             for row, config in enumerate(configs):
                 if config[0] == reached:
                     at = self.pool.targets.ep_offset + row * size
@@ -173,27 +174,20 @@ class PoolLoader:
         self.pool.value[begin:end] = NONE
         self.pool.depth[begin:end] = 0
 
-    def _load(self, places: Mapping[Block, tuple[int, int]], run: Map) -> None:
-        for block, begins in places.items():
-            self.pool.targets.begin[self._number[block]] = begins
-        for _ in run(self._fill, places):
+    def _load(self, places: Mapping[tuple[Block, Side], int], run: Map) -> None:
+        for (block, side), begin in places.items():
+            self.pool.targets.begin[self._number[block], side] = begin
+
+        def fill(place: tuple[Block, Side]) -> None:
+            (material, phase), side = place
+            self._copy(self._sources[material], layout_of(material), phase, side, places[place])
+
+        for _ in run(fill, places):
             pass
 
-    def _fill(self, block: Block) -> None:
-        material, phase = block
-        layout = layout_of(material)
-        white, black = self.pool.targets.begin[self._number[block]].tolist()
-        if white < 2 * self._layout.size:
-            (value, depth), part = self._own(), slice(white, white + layout.phase_size)
-        else:
-            both = slice(white, black + layout.phase_size)
-            value, depth = self.pool.value[both].reshape(2, -1), self.pool.depth[both].reshape(2, -1)
-            part = slice(None)
-        value, depth = value[:, part], depth[:, part]
-        self._sources[material].read_phase(phase, value, depth)
+    def _copy(self, source: Source, layout: Layout, phase: int, side: Side, begin: int) -> None:
+        """Fill the pool from ``begin`` on with one phase of a table, one side to move, all slots."""
+        part = slice(begin, begin + layout.phase_size)
+        value, depth = self.pool.value[part], self.pool.depth[part]
+        source.read_side(phase, side, value, depth)
         expand(layout, phase, value, depth)
-
-    def _own(self) -> tuple[Codes, Plies]:
-        """Values and depths of the table's own slots, shape (2, size) each."""
-        own = 2 * self._layout.size
-        return self.pool.value[:own].reshape(2, -1), self.pool.depth[:own].reshape(2, -1)

@@ -19,5 +19,5 @@ def compile_kernels() -> None:
     for wide in (False, True):
         solve(smallest, {}, Variant.R_MOBILITY, wide=wide, accrued=AccruedForm.FUNCTIONS)
         table = solve(smallest, {}, Variant.R_MOBILITY, wide=wide)
-        expand(table.layout, 0, table.value, table.depth)
+        expand(table.layout, 0, table.value[0], table.depth[0])
     mark_compiled(FAMILY)

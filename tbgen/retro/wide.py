@@ -75,7 +75,7 @@ class WideSweeps:
             attacker = workspace.white if side == 0 else workspace.black
             sweep = python_of(inner_sweep)(workspace.frame, attacker, rank, workspace.phase, agenda)
             attacker.last_key[0] = self._take(sweep, rank)
-        return record_inner(workspace, side, rank, record, keep)
+        return record_inner(workspace, side, rank, updated > 0, record, keep)
 
     def _take(self, sweep: Sweep, low: int) -> int:
         """Take all levels of a sweep; return the last key that was assigned to a position, 0 if none."""

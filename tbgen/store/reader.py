@@ -132,15 +132,15 @@ class TableFile(StoredFile):
         value, depth = self._guard(lambda: (self._checked(schema.VALUE), self._checked(schema.DEPTH)))
         return value, depth.astype(np.uint16, copy=False)
 
-    def read_phase(self, phase: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Copy the fresh values and depths of one phase to arrays of shape (2, phase size).
+    def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Copy the fresh values and depths of one phase with one side to move to arrays of shape (phase
+        size,).
 
         The checksum of every chunk is checked, the digest of the table is not.
 
         :raises DamagedTableError: if a chunk does not decode.
         """
-        for side in (0, 1):
-            self.read_slots(side, phase * value.shape[1], value[side], depth[side])
+        self.read_slots(side, phase * len(value), value, depth)
 
     def read_slots(self, side: int, start: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
         """Copy the fresh values and depths of one side's slots from ``start`` on to arrays of shape (n,).

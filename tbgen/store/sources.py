@@ -61,6 +61,10 @@ class Sources:
             with file:
                 return self._keep(material, ArraySource(*file.read_fresh()))
 
+    def has(self, material: Material) -> bool:
+        """Whether a table has been read or opened."""
+        return material in self._kept or material in self._files
+
     def open(self, material: Material) -> TableFile:
         """Return the plain table of a material, newly opened.
 

@@ -3,6 +3,7 @@
 import itertools
 import os
 import random
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,16 @@ from tbgen.errors import TbgenError
 from tbgen.index.exits import BestExit
 from tbgen.index.layout import SIDES, Side, Slot, layout_of
 from tbgen.index.position import board_of, locate
+from tbgen.index.source import ArraySource
 from tbgen.index.table import FRESH
 from tbgen.material import Material
+from tbgen.packed import sources as sources_of_build
 from tbgen.packed.file import PackedFile
+from tbgen.packed.sources import PackedSource, UnpackedSources
 from tbgen.packed.unpack import unpack
 from tbgen.probe.exits import TableExits
 from tbgen.probe.values import Values
+from tbgen.retro.solver import solve
 from tbgen.score import NONE, Code
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
@@ -51,6 +56,41 @@ def test_unpacked_it_is_the_plain_table(name: str, tables: Path, packed: PackedT
     assert table.functions is not None
     for field in ("number", "start", "accrued", "value"):
         assert np.array_equal(getattr(table.functions, field), getattr(expected, field)), field
+
+
+@pytest.mark.parametrize("name", ["KNvK", "KBvKN", "KNNvK", "KQvKR"])
+def test_one_side_as_a_source(name: str, tables: Path, packed: PackedTables) -> None:
+    """Without a plain copy, each side to move has what the plain table has, in all canonical slots."""
+    path, full = packed(name), plain(tables, name)
+    sources = {sub: source_of(plain(tables, sub.name)) for sub in full.material.successors()}
+    with PackedFile(path, material=full.material) as file:
+        source = PackedSource(file, lambda: sources, 2)
+        for side in SIDES:
+            value, depth = np.empty(full.layout.size, np.uint8), np.empty(full.layout.size, np.uint16)
+            source.read_side(0, side, value, depth)
+            there = full.value[side] != NONE
+            assert np.array_equal(value[there], full.value[side, there])
+            assert np.array_equal(depth[there], full.depth[side, there])
+
+
+def test_large_tables_without_pawns_are_read_as_they_are(
+    tables: Path, packed: PackedTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless there is a plain copy; the solver gets the same table from either."""
+    monkeypatch.setattr(sources_of_build, "SMALL", 0)
+    material = Material.parse("KPvK")
+    for name in ("KvK", "KRvK", "KBvK", "KNvK"):
+        shutil.copy(table_path(tables, name, R), tmp_path)
+    shutil.copy(packed("KQvK"), tmp_path)
+    shutil.copy(packed("KNvK"), tmp_path)
+    with UnpackedSources(tmp_path, R) as sources:
+        sources.open(Material.parse("KNvK")).close()
+        found = {sub: sources.get(sub) for sub in material.successors()}
+        assert [type(found[Material.parse(name)]) for name in ("KQvK", "KNvK")] == [PackedSource, ArraySource]
+        table = solve(material, found, R)
+    full = plain(tables, "KPvK")
+    assert np.array_equal(table.value, full.value)
+    assert np.array_equal(table.depth, full.depth)
 
 
 def test_whole_game_mobility(whole_game_tables: Path, packed: PackedTables) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tbgen.accelerate import int64, jit
-from tbgen.index.layout import Layout, layout_of
+from tbgen.index.layout import SIDES, Layout, layout_of
 from tbgen.index.source import ArraySource, Source
 from tbgen.index.symmetry import IMAGE
 from tbgen.index.table import FRESH, LAST_RUN, Table
@@ -206,7 +206,8 @@ def put_own(loader: PoolLoader, layout: Layout, table: Table, phase: int) -> Non
 def expand_all(layout: Layout, value: np.ndarray, depth: np.ndarray) -> None:
     for phase in range(len(layout.placements)):
         part = slice(phase * layout.phase_size, (phase + 1) * layout.phase_size)
-        expand(layout, phase, value[:, part], depth[:, part])
+        for side in SIDES:
+            expand(layout, phase, value[side, part], depth[side, part])
 
 
 @pytest.mark.parametrize("name", MATERIALS)

@@ -1,7 +1,7 @@
 """What zeroing moves reach is found without making them, and is in the pool when it is needed."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -10,13 +10,14 @@ import chess
 import numpy as np
 import pytest
 
-from tbgen.index.layout import Layout, layout_of
+from tbgen.index.layout import SIDES, Layout, layout_of
 from tbgen.index.position import locate
 from tbgen.index.zeroing import (
     Block,
     phase_groups,
     reached_by_pawn_steps,
     reached_by_promotion,
+    sides_after_promotion,
     targets_of,
 )
 from tbgen.material import Material
@@ -92,6 +93,7 @@ def check_phase(layout: Layout, phase: int, needed: set[Block], rng: random.Rand
     named = set(reached_by_promotion(layout, [phase]))
     assert named <= needed
     reached: dict[int, set[Block]] = {phase: set()}
+    to_move: dict[Material, set[int]] = {}
     for number, board in enumerate(random_boards(layout, phase, rng)):
         material, own = block_of(board)
         assert material == layout.material
@@ -106,12 +108,15 @@ def check_phase(layout: Layout, phase: int, needed: set[Block], rng: random.Rand
                 assert block[0] in material.successors()
             elif promotion:
                 reached.setdefault(own, set()).add(block)
+                to_move.setdefault(block[0], set()).add(locate(after).side)
             else:
                 assert block[0] == material
                 assert block[1] in steps, board.fen()
         if (number >= 60 and reached[phase] == named) or number > 600:
             break
     assert reached[phase] == named
+    sides = sides_after_promotion(layout)
+    assert all(found <= sides[material] for material, found in to_move.items())
     for own, blocks in reached.items():
         assert blocks <= set(reached_by_promotion(layout, [own]))
 
@@ -127,17 +132,17 @@ class Expected:
         with TableFile(table_path(self.directory, material.name, Variant.R_MOBILITY)) as file:
             return file.read_fresh()
 
-    def check(self, loader: PoolLoader, layout: Layout, block: Block) -> None:
-        """Compare some slots of a block, both sides to move."""
+    def check(self, loader: PoolLoader, layout: Layout, block: Block, sides: Collection[int]) -> None:
+        """Compare some slots of a block with the sides to move that are there."""
         material, phase = block
         target = layout_of(material)
         begin = begin_of(loader, layout, block)
-        assert (begin >= 0).all(), block
+        assert [side for side in (0, 1) if begin[side] >= 0] == sorted(sides), block
         within = self.rng.integers(0, target.phase_size, 3000)
         canonical = canonical_slots(target, *squares_of(target, phase * target.phase_size + within))
         arrays: tuple[np.ndarray, np.ndarray] = loader.pool.value, loader.pool.depth
         for stored, pool in zip(self.read(material), arrays, strict=True):
-            for side in (0, 1):
+            for side in sides:
                 assert np.array_equal(pool[begin[side] + within], stored[side, canonical]), block
 
 
@@ -161,7 +166,7 @@ def test_blocks_come_and_go(name: str, tables: Path) -> None:
         for phase in range(len(layout_of(material).placements))
     ]
     smaller = [block for block in blocks if block[0].men < layout.material.men]
-    groups = phase_groups(layout)
+    groups, after = phase_groups(layout), sides_after_promotion(layout)
     chosen = [
         number for number, group in enumerate(groups) if 0 < len(reached_by_promotion(layout, group)) < 40
     ]
@@ -173,8 +178,10 @@ def test_blocks_come_and_go(name: str, tables: Path) -> None:
             with ThreadPoolExecutor(2) as pool:
                 loader.prepare(groups[number], pool.map)
             needed = reached_by_promotion(layout, groups[number])
-            for block in [*needed, *smaller]:
-                expected.check(loader, layout, block)
+            for block in smaller:
+                expected.check(loader, layout, block, SIDES)
+            for block in needed:
+                expected.check(loader, layout, block, after[block[0]])
             for block in {*blocks} - {*needed, *smaller}:
                 assert (begin_of(loader, layout, block) == -1).all(), block
             gone |= {*needed}

@@ -95,9 +95,9 @@ class Solver:
     def sweep(self, attacker: int) -> None:
         sweep_anew(self.workspace, attacker, self.rank, self.events[attacker])
 
-    def log(self, attacker: int) -> None:
+    def log(self, attacker: int, carried: bool) -> None:
         self.logs[attacker] = log_changes(
-            self.attacker(attacker), self.rank, self.workspace.phase, self.logs[attacker]
+            self.attacker(attacker), self.rank, self.workspace.phase, carried, self.logs[attacker]
         )
 
     def logged(self, attacker: int) -> list[list[int]]:
@@ -165,8 +165,8 @@ def in_lockstep(name: str, phase: int, room: int | None = None, steps: int | Non
                 one.sweep(attacker)
             other.sweep(attacker)
             if result != 0:
-                one.log(attacker)
-            other.log(attacker)
+                one.log(attacker, result > 0)
+            other.log(attacker, False)
             seen.nothing += result == 0
             seen.carried_on += result > 0
             seen.refused += result < 0 and one.rank > FIRST_LAYER

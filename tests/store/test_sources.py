@@ -1,11 +1,13 @@
 """Sub-tables of a build: what is kept in memory, what is read from files, and what closes."""
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tbgen.errors import DamagedTableError, MissingTableError
+from tbgen.index.layout import SIDES
 from tbgen.index.source import BYTES_PER_SLOT, ArraySource, Source
 from tbgen.index.table import Table
 from tbgen.material import Material
@@ -40,13 +42,13 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def check(source: Source, table: Table) -> None:
     """Every phase of a source is that of the table."""
-    shape = 2, table.layout.phase_size
-    value, depth = np.empty(shape, np.uint8), np.empty(shape, np.uint16)
-    for phase in range(len(table.layout.placements)):
-        source.read_phase(phase, value, depth)
-        part = slice(phase * shape[1], (phase + 1) * shape[1])
-        assert np.array_equal(value, table.value[:, part])
-        assert np.array_equal(depth, table.depth[:, part])
+    size = table.layout.phase_size
+    value, depth = np.empty(size, np.uint8), np.empty(size, np.uint16)
+    for phase, side in product(range(len(table.layout.placements)), SIDES):
+        source.read_side(phase, side, value, depth)
+        part = slice(phase * size, (phase + 1) * size)
+        assert np.array_equal(value, table.value[side, part])
+        assert np.array_equal(depth, table.depth[side, part])
 
 
 def test_small_tables_are_read_once(three_men: Path, opened: list[str]) -> None:

@@ -12,7 +12,7 @@ from tbgen.accelerate import inlined, int64, jit, kernel
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG
 from tbgen.packed.kernels.rule import conclude, merit, own_score, rank_of_code, weigh
 from tbgen.retro.geometry import BIT, IMAGES, INVERSES
-from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Word, Words, image, lowest, reach
+from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Plies, Word, Words, image, lowest, reach
 from tbgen.retro.kernels.canonical import canonical_slot, canonical_words
 from tbgen.retro.kernels.exits import NO_EXIT, Exits
 from tbgen.retro.kernels.frame import Frame, Phase, decode
@@ -40,6 +40,8 @@ class Ply(NamedTuple):
     """uint8 (2, phase size): ranks of all legal positions; those of the known side may have been lowered."""
     known: Words
     """uint64 (words,): positions of the known side that may be rested on."""
+    news: Words
+    """uint64 (words,): those of them that have become known last."""
 
 
 @jit
@@ -93,6 +95,7 @@ def ready_children(ply: Ply, side: int, start: int, stop: int) -> None:
                 known |= BIT[bit]
                 value = rank_of_code(int(ply.value[at + slot]))
                 ply.rank[side, slot] = min(int(ply.rank[side, slot]), value)
+        ply.news[word] = known & ~ply.known[word]
         ply.known[word] = known
 
 
@@ -142,11 +145,8 @@ def _weigh_move(ply: Ply, side: int, slot: int, child: int, room: Derived) -> No
 
 
 @kernel
-def derive(ply: Ply, side: int, word: int, bits: Word, room: Derived) -> int:
-    """Derive the legal positions ``bits`` of a word by the rule: to ``room.value`` and ``room.depth``.
-
-    Returns how many words ``room.onward`` lists.
-    """
+def derive(ply: Ply, side: int, word: int, bits: Word, room: Derived) -> None:
+    """Derive the legal positions ``bits`` of a word by the rule: to ``room.value`` and ``room.depth``."""
     frame, best = ply.frame, room.best
     room.uncounted[0] = ZERO
     left = bits
@@ -187,7 +187,6 @@ def derive(ply: Ply, side: int, word: int, bits: Word, room: Derived) -> int:
             found = best[bit, 0], best[bit, 1], best[bit, 2]
             value, depth = conclude(side, own, found, room.uncounted[0] & BIT[bit] != ZERO)
         room.value[bit], room.depth[bit] = value, depth
-    return count
 
 
 @inlined
@@ -228,24 +227,26 @@ def _explains(ply: Ply, side: int, slot: int, child: int) -> bool:
 
 @jit
 def find_needed(
-    ply: Ply, side: int, like: Ints, mirrored: bool, needed: Codes, start: int, stop: int
+    ply: Ply,
+    side: int,
+    like: Ints,
+    mirrored: bool,
+    exceptions: Words,
+    needed: Codes,
+    start: int,
+    stop: int,
 ) -> None:
-    """Find the flagged positions that positions of ``side`` cannot do without; 1 in ``needed``, uint8 (phase
-    size,), at their canonical slots."""
-    room, squares, frame = make_derived(), np.empty(8, np.int64), ply.frame
+    """Find the flagged positions that ``exceptions``, positions of ``side``, cannot do without; 1 in
+    ``needed``, uint8 (phase size,), at their canonical slots."""
+    found, squares, frame, legal = make_derived().onward, np.empty(8, np.int64), ply.frame, ply.phase.legal
     for word in range(start, stop):
-        bits = ply.phase.legal[side, word] & ply.phase.canonical[word]
-        if bits == ZERO:
-            continue
-        count = derive(ply, side, word, bits, room)
-        wrong = _wrong(ply, side, word, bits, room)
+        wrong = exceptions[word]
         if wrong == ZERO:
             continue
-        legal = ply.phase.legal[1 - side]
-        for number in range(count):
-            target, symmetry = room.onward.word[number], room.onward.symmetry[number]
-            left = image(legal[target] & ~ply.known[target], INVERSES[symmetry])
-            left &= wrong & room.onward.free[number]
+        for number in range(onward(frame, word, side, found)):
+            target, symmetry = found.word[number], found.symmetry[number]
+            left = image(legal[1 - side, target] & ~ply.known[target], INVERSES[symmetry])
+            left &= wrong & found.free[number]
             while left:
                 bit = lowest(left)
                 left &= left - ONE
@@ -253,12 +254,12 @@ def find_needed(
                 if _explains(ply, side, word << 6 | bit, child):
                     needed[canonical_slot(frame, child, like, mirrored, squares)] = 1
         if frame.colours[frame.scalars] == side:
-            empty = ~decode(frame, word, room.onward.squares)
+            empty = ~decode(frame, word, found.squares)
             while wrong:
                 bit = lowest(wrong)
                 wrong &= wrong - ONE
                 left = reach(frame.kinds[frame.scalars], BIT[bit], empty)
-                left &= legal[word] & ~ply.known[word]
+                left &= legal[1 - side, word] & ~ply.known[word]
                 while left:
                     child = word << 6 | lowest(left)
                     left &= left - ONE
@@ -275,16 +276,36 @@ def clear_flags(ply: Ply, side: int, needed: Codes, start: int, stop: int) -> No
             needed[slot] = 0
 
 
+@inlined
+def _before_news(ply: Ply, side: int, word: int, found: Onward) -> Word:
+    """The positions of a word from which ``side`` can move to one that has become known last."""
+    frame, news = ply.frame, ply.news
+    before = ZERO
+    for number in range(onward(frame, word, side, found)):
+        target, symmetry = found.word[number], found.symmetry[number]
+        if news[target]:
+            before |= found.free[number] & image(news[target], INVERSES[symmetry])
+    if frame.colours[frame.scalars] == side and news[word]:
+        before |= reach(frame.kinds[frame.scalars], news[word], ~decode(frame, word, found.squares))
+    return before
+
+
 @jit
 def find_exceptions(ply: Ply, side: int, exceptions: Words, start: int, stop: int) -> None:
-    """Set ``exceptions``, uint64 (words,), to the positions of ``side`` that derivation gets wrong."""
+    """Set ``exceptions``, uint64 (words,), to the positions of ``side`` that derivation gets wrong; canonical
+    slots only.
+
+    Only those are looked at that are said to be exceptions (at first: ``ALL``) or that lead to news.
+    """
     room = make_derived()
     for word in range(start, stop):
         bits = ply.phase.legal[side, word] & ply.phase.canonical[word]
-        exceptions[word] = ZERO
+        if bits and exceptions[word] != ALL:
+            bits &= exceptions[word] | _before_news(ply, side, word, room.onward)
         if bits:
             derive(ply, side, word, bits, room)
-            exceptions[word] = _wrong(ply, side, word, bits, room)
+            bits = _wrong(ply, side, word, bits, room)
+        exceptions[word] = bits
 
 
 @jit

@@ -52,18 +52,31 @@ def no_paths(of_slot: Names, side: int) -> Paths:
 
 
 @jit
-def follow_changes(attacker: Attacker, rank: int, phase: Phase, paths: Paths) -> Paths:
-    """Take the positions whose value differs from that of the layer before to their next paths.
+def follow_changes(attacker: Attacker, rank: int, phase: Phase, carried: bool, paths: Paths) -> Paths:
+    """Take the positions whose value differs from that of the layer before to their next paths; ``carried``
+    as in ``changed_states``.
 
     Returns the paths, which may have been moved to make room.
     """
-    words, value = len(phase.canonical), attacker.results.value
+    word = int64(0)
+    while word < len(phase.canonical):
+        paths = Paths(paths.of_slot, paths.side, with_room(paths.steps, 64))
+        word = _follow_words(attacker, rank, phase, carried, paths, word)
+    return paths
+
+
+@kernel
+def _follow_words(
+    attacker: Attacker, rank: int, phase: Phase, carried: bool, paths: Paths, start: int
+) -> int:
+    """Follow the changes from word ``start`` on; return the word that there may be no room for, or the number
+    of words."""
+    words, value, side = len(phase.canonical), attacker.results.value, paths.side
     code = np.uint64(255 - rank if attacker.side == 0 else rank)
-    side = paths.side
-    for word in range(words):
-        now, bits = changed_states(attacker, phase, side, word, rank)
-        if bits:
-            paths = Paths(paths.of_slot, side, with_room(paths.steps, 64))
+    for word in range(start, words):
+        if paths.steps.length[0] + 64 > len(paths.steps.key):
+            return word
+        now, bits = changed_states(attacker, phase, side, word, rank, carried)
         while bits:
             bit = lowest(bits)
             bits &= bits - ONE
@@ -73,7 +86,7 @@ def follow_changes(attacker: Attacker, rank: int, phase: Phase, paths: Paths) ->
             if after != paths.steps.key[int64(path)] & _LOW_BYTE:
                 step = path << _ENTRY | code << _BYTE | after
                 paths.of_slot[slot] = number_of(paths.steps, step)
-    return paths
+    return words
 
 
 @jit

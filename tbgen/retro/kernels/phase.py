@@ -115,13 +115,16 @@ def update_inner(workspace: Workspace, pool: Pool, fresh: Results, attacking: in
 
 
 @jit
-def record_inner(workspace: Workspace, attacking: int, rank: int, record: Record, keep: int) -> Record:
-    """Return the record with what the inner sweep of this rank has changed."""
-    attacker = workspace.white if attacking == 0 else workspace.black
+def record_inner(
+    workspace: Workspace, attacking: int, rank: int, carried: bool, record: Record, keep: int
+) -> Record:
+    """Return the record with what the inner sweep of this rank has changed; ``carried`` says that it was
+    carried on from the last one."""
+    attacker, phase = workspace.white if attacking == 0 else workspace.black, workspace.phase
     if keep == RUNS:
-        return Record(log_changes(attacker, rank, workspace.phase, record.log), record.paths)
+        return Record(log_changes(attacker, rank, phase, carried, record.log), record.paths)
     if keep == FUNCTIONS:
-        return Record(record.log, follow_changes(attacker, rank, workspace.phase, record.paths))
+        return Record(record.log, follow_changes(attacker, rank, phase, carried, record.paths))
     return record
 
 
@@ -144,7 +147,7 @@ def run_inner(
     if updated < 0:
         sweep = inner_sweep(workspace.frame, attacker, rank, workspace.phase, agenda)
         attacker.last_key[0] = run_sweep(sweep, rank)
-    return record_inner(workspace, attacking, rank, record, keep)
+    return record_inner(workspace, attacking, rank, updated > 0, record, keep)
 
 
 @jit

@@ -313,11 +313,18 @@ def find_exit(frame: Frame, pool: Pool, node: int, one: OneExit) -> None:
 
 
 @jit
-def capture_exits(
-    frame: Frame, pool: Pool, exits: Exits, phase: Phase, side: int, start: int, stop: int
+def side_exits(
+    frame: Frame,
+    pool: Pool,
+    exits: Exits,
+    phase: Phase,
+    side: int,
+    captures_only: bool,
+    start: int,
+    stop: int,
 ) -> None:
-    """Keep the best captures of the positions of the words ``start`` to ``stop`` - 1 with ``side`` to move in
-    ``exits``, in the place of all zeroing moves."""
+    """Keep the best zeroing moves, or the best captures, of the positions of the words ``start`` to ``stop``
+    - 1 with ``side`` to move in ``exits``, whatever was there."""
     squares, counter = np.empty(frame.scalars, np.int64), np.empty(SLICES, np.uint64)
     men = Men(np.zeros(PROMOTED + 1, np.int64), frame.pawns.copy(), np.empty(6, np.int64))
     for word in range(start, stop):
@@ -330,4 +337,5 @@ def capture_exits(
             men.squares[man] = squares[man]
         men.squares[frame.scalars] = VARIABLE
         counter[:] = ZERO
-        _leaving_moves(frame, pool, exits, Turn(side, first, own, occupied, squares, men, counter, True))
+        turn = Turn(side, first, own, occupied, squares, men, counter, captures_only)
+        _leaving_moves(frame, pool, exits, turn)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, jit
+from tbgen.accelerate import inlined, int64, jit, kernel
 from tbgen.index.table import FRESH, LAST_RUN
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Word, Words, lowest
@@ -71,11 +71,15 @@ def _open_states(attacker: Attacker, phase: Phase, side: int, word: int, rank: i
 
 
 @inlined
-def changed_states(attacker: Attacker, phase: Phase, side: int, word: int, rank: int) -> tuple[Word, Word]:
+def changed_states(
+    attacker: Attacker, phase: Phase, side: int, word: int, rank: int, carried: bool
+) -> tuple[Word, Word]:
     """Return which states of a word the layer has assigned, and which differ from those of the layer before
-    in value or depth (there: A itself, at first). To be asked once per layer."""
-    alive = phase.alive[side, word]
-    if alive == ZERO:
+    in value or depth (there: A itself, at first). To be asked once per layer.
+
+    ``carried`` says that the sweep was carried on from the layer before: then ``changed`` has them all.
+    """
+    if phase.alive[side, word] == ZERO or (carried and attacker.inner_sets.changed[side, word] == ZERO):
         return ZERO, ZERO
     states = _open_states(attacker, phase, side, word, rank)
     now = assigned(attacker, phase, side, word) & states
@@ -86,35 +90,49 @@ def changed_states(attacker: Attacker, phase: Phase, side: int, word: int, rank:
 
 
 @jit
-def log_changes(attacker: Attacker, rank: int, phase: Phase, log: Log) -> Log:
-    """Log the states whose (value, depth) differ from those of the layer before.
+def log_changes(attacker: Attacker, rank: int, phase: Phase, carried: bool, log: Log) -> Log:
+    """Log the states whose (value, depth) differ from those of the layer before; ``carried`` as in
+    ``changed_states``.
 
     Returns the log, which may have been moved to make room.
     """
     words = len(phase.canonical)
     for side in range(2):
-        for word in range(words):
-            now, bits = changed_states(attacker, phase, side, word, rank)
-            if bits == ZERO:
-                continue
-            first = (side * words + word) * 64
+        word = int64(0)
+        while word < words:
             if log.length[0] + 64 > len(log.node):
                 log = _longer(log)
-            length = log.length[0]
-            while bits:
-                bit = lowest(bits)
-                bits &= bits - ONE
-                log.node[length] = first + bit
-                log.rank[length] = rank
-                if now & BIT[bit]:
-                    log.value[length] = attacker.results.value[first + bit]
-                    log.depth[length] = attacker.results.depth[first + bit]
-                else:
-                    log.value[length] = NONE
-                    log.depth[length] = 0
-                length += 1
-            log.length[0] = length
+            word = _log_words(attacker, rank, phase, carried, log, side, word)
     return log
+
+
+@kernel
+def _log_words(
+    attacker: Attacker, rank: int, phase: Phase, carried: bool, log: Log, side: int, start: int
+) -> int:
+    """Log the changes of one side to move from word ``start`` on; return the word that there may be no room
+    for, or the number of words."""
+    words = len(phase.canonical)
+    for word in range(start, words):
+        length = log.length[0]
+        if length + 64 > len(log.node):
+            return word
+        now, bits = changed_states(attacker, phase, side, word, rank, carried)
+        first = (side * words + word) * 64
+        while bits:
+            bit = lowest(bits)
+            bits &= bits - ONE
+            log.node[length] = first + bit
+            log.rank[length] = rank
+            if now & BIT[bit]:
+                log.value[length] = attacker.results.value[first + bit]
+                log.depth[length] = attacker.results.depth[first + bit]
+            else:
+                log.value[length] = NONE
+                log.depth[length] = 0
+            length += 1
+        log.length[0] = length
+    return words
 
 
 @jit

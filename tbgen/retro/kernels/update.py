@@ -25,10 +25,11 @@ from tbgen.retro.kernels.resets import find_exit
 from tbgen.retro.kernels.sweep import Results
 from tbgen.retro.kernels.targets import Pool
 
-_ROOM_SHARE = 16
+_ROOM_SHARE = 200
 _STEPS_SHARE = 100
-"""What part of the positions alive may have left or be looked at before a new sweep is less work (measured: a
-step costs some twenty to thirty times as much as a position in a sweep)."""
+"""What part of the positions alive may have left, wait or be looked at before a new sweep is less work
+(measured: a step costs some twenty to thirty times as much as a position in a sweep, and where many wait at
+the beginning, there will be many more steps than that)."""
 _NODE_BITS = int64(38)
 _NODES = int64((1 << 38) - 1)
 
@@ -240,6 +241,21 @@ def _departed(layer: Layer, gone: Changes) -> int:
 
 
 @kernel
+def _tell_of(layer: Layer, gone: Changes, found: int, heap: Ints) -> int:
+    """Put on the empty heap whatever may change since ``found`` positions have left; return its count, more
+    than it has room for if it is full."""
+    words, count = layer.frame.words, int64(0)
+    for number in range(found):
+        node = gone.node[number]
+        side = 0 if node < words * 64 else 1
+        new = _fresh_level(layer, side, (node >> 6) - side * words, node & 63)
+        count = _tell(layer, node, gone.level[number], new, heap, count)
+        if count > len(heap):
+            break
+    return count
+
+
+@kernel
 def _settle_down(layer: Layer, heap: Ints, count: int, before: Changes, steps: int) -> int:
     """Work the heap off; returns how many changes were noted in ``before`` (levels whatever their key), or
     -1 - that number if there was not enough room or more than ``steps`` steps were needed."""
@@ -275,7 +291,7 @@ def _settle_down(layer: Layer, heap: Ints, count: int, before: Changes, steps: i
 
 @kernel
 def _drop_accrued(layer: Layer) -> None:
-    """Positions whose level has become that of A itself are not assigned any more."""
+    """Positions whose level has become that of A itself are not assigned any more; set ``changed`` there."""
     attacker, phase, words = layer.attacker, layer.phase, layer.frame.words
     code = layer.high if attacker.side == 0 else 255 - layer.high
     for side in range(2):
@@ -288,6 +304,7 @@ def _drop_accrued(layer: Layer) -> None:
             for bit in range(64):
                 if attacker.results.value[first + bit] == code:
                     now |= BIT[bit]
+            attacker.inner_sets.changed[side, word] |= now & bits
             if side == attacker.side:
                 attacker.inner_sets.wanted[word] |= now & bits
             else:
@@ -303,8 +320,7 @@ def _note_changes(layer: Layer, before: Changes, changes: int) -> None:
         side = 0 if node < words * 64 else 1
         word = (node >> 6) - side * words
         # Backwards: what a position's first entry says counts.
-        old = before.level[number] if before.level[number] >> TIME_BITS < layer.high else NEVER
-        if _own_level(layer, layer.high, side, word, node & 63) != old:
+        if _own_level(layer, layer.high, side, word, node & 63) != before.level[number]:
             changed[side, word] |= BIT[node & 63]
         else:
             changed[side, word] &= ~BIT[node & 63]
@@ -330,24 +346,20 @@ def update(layer: Layer, rank: int, room: int, steps: int) -> int:
     """
     attacker, phase, words = layer.attacker, layer.phase, layer.frame.words
     gone = Changes(np.empty(room, np.int64), np.empty(room, np.int64))
-    found = _departed(layer, gone)
+    found = room + 1 if rank == FIRST_LAYER else _departed(layer, gone)
     dropped = attacker.last_key[0] >= layer.high
-    if rank == FIRST_LAYER or found > room:
+    if found > room:
         _see(phase, attacker)
         return -1
     if found == 0 and not dropped:
         _see(phase, attacker)
         return 0
     mark_live(attacker.outer_sets.wanted, phase.alive[1 - attacker.side], attacker.scratch.live[0])
-    heap, count = np.empty(room, np.int64), int64(0)
-    for number in range(found):
-        node = gone.node[number]
-        side = 0 if node < words * 64 else 1
-        new = _fresh_level(layer, side, (node >> 6) - side * words, node & 63)
-        count = _tell(layer, node, gone.level[number], new, heap, count)
-        if count > room:
-            _see(phase, attacker)
-            return -1
+    heap = np.empty(room, np.int64)
+    count = _tell_of(layer, gone, found, heap)
+    if count > room:
+        _see(phase, attacker)
+        return -1
     before = Changes(np.empty(room, np.int64), np.empty(room, np.int64))
     changes = _settle_down(layer, heap, count, before, steps)
     _see(phase, attacker)
