@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,18 +40,21 @@ class PackedSource:
     :param threads: with which it is decoded, one side to move after the other.
     """
 
+    _at_work: Final = Lock()
+    """Held by the one table that is being decoded, which takes much memory."""
+
     def __init__(
         self, file: PackedFile, sources: Callable[[], Mapping[Material, Source]], threads: int
     ) -> None:
         self.file = file
-        self._sources, self._threads, self._lock = sources, threads, Lock()
+        self._sources, self._threads = sources, threads
 
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
         """Copy one side to move of the only phase, canonical slots of positions; see :class:`Source`.
 
         :raises DamagedTableError: if a block does not decode.
         """
-        with self._lock:
+        with self._at_work:
             unpack_side(self.file, self._sources(), side, value, depth, threads=self._threads)
 
 

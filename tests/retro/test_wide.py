@@ -1,25 +1,32 @@
 """Sweeps shared out among threads, against those of one thread."""
 
+import itertools
 import threading
 from dataclasses import fields
 from pathlib import Path
+from queue import SimpleQueue
 
 import numpy as np
 import pytest
 
 from tbgen.accelerate import int64, jit
-from tbgen.index.layout import layout_of
+from tbgen.index.layout import BLACK_TO_MOVE, SIDES, layout_of
 from tbgen.index.table import AccruedForm, Table
+from tbgen.index.zeroing import reached_by_pawn_steps
 from tbgen.material import Material
 from tbgen.retro import solver, wide
 from tbgen.retro.kernels import sweep as sweep_kernels
-from tbgen.retro.kernels.bits import ALL, ZERO, Ints
+from tbgen.retro.kernels.bits import ALL, ZERO, Ints, Words
 from tbgen.retro.kernels.frame import Frame, legal_words
 from tbgen.retro.kernels.moves import MAX_ORIGINS, Origins, origins
+from tbgen.retro.kernels.phase import Workspace
+from tbgen.retro.kernels.runs import Runs
 from tbgen.retro.kernels.sweep import Sweep
+from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import frame_of, make_workspace, place_pawns
 from tbgen.store.sources import Sources
 from tbgen.variant import Variant
+from tests.support.made_up_tables import as_sources, made_up
 
 
 @jit
@@ -110,3 +117,49 @@ def test_any_number_of_threads_gives_the_same_table(
             check_same(solve(threads, True), expected)
             shared = layout_of(material).free > 3
             assert at_work >= {("part", part) for part in range(threads if shared else 1)}
+
+
+def solve_phase(phase: int, threads: int) -> tuple[np.ndarray, np.ndarray, list[Runs]]:
+    """Values, depths and runs of one phase of KQBvKP with White's king in a corner and made-up values around,
+    solved on some threads."""
+    material = Material.parse("KQBvKP")
+    layout, rng = layout_of(material), np.random.default_rng(3)
+    smaller = sorted(sub for sub in material.successors() if sub.men < material.men)
+    around = {sub: made_up(layout_of(sub), number) for number, sub in enumerate(smaller)}
+    loader = PoolLoader(layout, as_sources(around))
+    for side, reached in itertools.product(SIDES, reached_by_pawn_steps(layout, phase)):
+        part = slice(side * layout.size + reached * layout.phase_size, None)
+        loader.pool.value[part][: layout.phase_size] = rng.integers(0, 26, layout.phase_size)
+        loader.pool.depth[part][: layout.phase_size] = rng.integers(0, 60, layout.phase_size)
+    found = solver._Solver(layout, loader, Variant.R_MOBILITY, threads, lambda *_: None, solver.Stages())
+    found.keep_accrued(AccruedForm.RUNS, None, BLACK_TO_MOVE)
+    idle: SimpleQueue[Workspace] = SimpleQueue()
+    idle.put(make_workspace(layout, Variant.R_MOBILITY, threads))
+    found._solve_wide(phase, idle)
+    found.threads.shutdown()
+    found.sweeps.close(wait=True)
+    slots = np.add.outer(np.array(SIDES) * layout.size + phase * layout.phase_size, np.arange(1 << 20))
+    return loader.pool.value[slots], loader.pool.depth[slots], found.runs_of[phase]
+
+
+@pytest.mark.slow
+def test_shared_sweeps_with_a_pawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same on one thread and on three, which meet at nearly every level."""
+
+    def few_words(frame: Frame, legal: Words, start: int, stop: int) -> None:
+        legal_words(frame, legal, start, stop)
+        legal[:, max(start, 1 << 14) : stop] = ZERO  # White's king does not leave a1 to d1
+
+    monkeypatch.setattr(solver, "legal_words", few_words)
+    monkeypatch.setattr(wide, "_WORTH_SHARING", int64(8))
+    layout = layout_of(Material.parse("KQBvKP"))
+    phase = next(row for row, pawns in enumerate(layout.placements) if pawns[0] >> 3 == 3)
+    (value, depth, runs), expected = (solve_phase(phase, threads) for threads in (3, 1))
+    assert np.array_equal(value, expected[0])
+    assert np.array_equal(depth, expected[1])
+    assert depth.max() > 20
+    for one, other in zip(runs, expected[2], strict=True):
+        assert len(one.rank) > 1000
+        assert one.white == other.white
+        for name in ("mask", "rank", "value", "depth"):
+            assert np.array_equal(getattr(one, name), getattr(other, name)), name
