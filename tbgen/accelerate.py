@@ -5,11 +5,13 @@ numba's own cache does not notice an edit to a kernel called from another file, 
 directory is therefore named after a digest of all that is compiled into the kernels.
 """
 
+import fcntl
 import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
@@ -73,6 +75,29 @@ def is_compiled(kernels: str) -> bool:
 def mark_compiled(kernels: str) -> None:
     """Remember that all kernels of a family lie in the cache."""
     (CACHE / f"{kernels}-compiled").touch()
+
+
+@contextmanager
+def compiling(kernels: str, which: str, takes: str, note: Callable[[str], object]) -> Iterator[bool]:
+    """Have the block compile a family of kernels if that is still to do, which is its value, and say so.
+
+    Processes that need the same family wait for the first one.
+
+    :param which: what follows the word kernels in the sentence.
+    :param takes: about how long it takes, in words.
+    :param note: told the sentence.
+    """
+    if is_compiled(kernels):
+        yield False
+        return
+    with (CACHE / f"{kernels}.lock").open("w") as lock:
+        with suppress(OSError):  # where files have no locks, each of them compiles
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        needed = not is_compiled(kernels)
+        if needed:
+            note(f"compiling the kernels {which}, once for this version of tbgen: {takes}")
+        yield needed
+        mark_compiled(kernels)
 
 
 def _compiled(function: Kernel, **options: Any) -> Kernel:

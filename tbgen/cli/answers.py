@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 import chess
 
 from tbgen.cli.display import diagram, line_document, line_text, mover
+from tbgen.errors import MissingLayerError
 from tbgen.probe.line import LinePly
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
@@ -27,6 +28,10 @@ class Answer(Protocol):
     def document(self) -> dict[str, Any]:
         """Return the JSON document."""
 
+    @property
+    def remark(self) -> str | None:
+        """What is missing in the answer that was wanted, in a sentence."""
+
 
 @dataclass(frozen=True, slots=True)
 class MobilityAnswer:
@@ -38,7 +43,12 @@ class MobilityAnswer:
     scoring: Scoring
     result: ProbeResult
     moves: list[RankedMove] | None
-    line: list[LinePly] | None
+    line: list[LinePly] | MissingLayerError | None
+
+    @property
+    def remark(self) -> str | None:
+        """What is missing in the answer that was wanted, in a sentence."""
+        return str(self.line) if isinstance(self.line, MissingLayerError) else None
 
     def document(self) -> dict[str, Any]:
         """Return the JSON document."""
@@ -66,7 +76,7 @@ class MobilityAnswer:
                 for move in self.moves
             ]
         if self.line is not None:
-            document["line"] = line_document(self.line)
+            document["line"] = None if isinstance(self.line, MissingLayerError) else line_document(self.line)
         return document
 
     def text(self) -> Iterator[str]:
@@ -88,7 +98,7 @@ class MobilityAnswer:
                 reset = "  resets" if move.zeroing and variant.resets else ""
                 depth = "?" if move.depth is None else plies(move.depth)
                 yield f"{move.san:{width}}  {move.value:>6}  {depth:>9}{reset}"
-        if self.line is not None:
+        if isinstance(self.line, list):
             yield ""
             yield from line_text(self.board, self.line)
 

@@ -11,6 +11,7 @@ from typing import Any
 from tbgen.cli.manifest import print_manifest
 from tbgen.cli.options import add_directory, add_json, add_rules, as_given, directory_of
 from tbgen.cli.streams import say
+from tbgen.errors import NoTablesError
 from tbgen.material import Material, all_materials
 from tbgen.store.format import tables_in
 from tbgen.store.info import TableInfo
@@ -25,8 +26,8 @@ _DESCRIPTION = """\
 Without materials, list the tables of the directory and name those of up to four men that are missing; once
 there is one of five men, those of five men too, or count them while they are many. With materials, describe
 each and count its values: positions up to symmetry, per side to move. Depths are the longest of the table,
-those of accrued scores included where it stores them: plain tables do, packed
-ones have the values of accrued scores alone. Layers are what tbgen probe --depths has worked
+those of accrued scores included where it stores them: plain tables do, packed ones have the values of accrued
+scores alone, so that the two forms of one table may differ. Layers are what tbgen probe --depths has worked
 out and kept beside them.
 
 Tables for whole-game mobility (--rules wg) are listed apart from those for r-mobility; a list ends with how
@@ -59,6 +60,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Describe the tables; the worst of what is wrong with them is the exit code."""
     directory, variant = directory_of(arguments), arguments.variant
+    if not directory.exists():
+        raise NoTablesError(directory, arguments.dir, variant)
     named = [Material.parse(name) for name in arguments.materials] or None
     if arguments.manifest:
         return print_manifest(directory, variant, named, arguments.dir, arguments.json)
@@ -138,14 +141,20 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
             yield _accrued_line(info)
         if entry.layers:
             yield f"kept beside    {_layers_text(entry.layers, entry.layer_bytes)}"
-        included = ", accrued scores included" if info.stores_runs else ""
-        yield f"longest depth  {counted(info.max_depth, 'ply', 'plies')}{included}"
+        yield f"longest depth  {counted(info.max_depth, 'ply', 'plies')}{_included(info)}"
         yield f"built          in {info.build_seconds:.1f} s by tbgen {info.tbgen_version}"
         yield f"format         version {info.format_version}, {info.form}, rules {info.variant}"
         yield f"digest         {info.digest}"
         yield f"{'value':>10} {'White to move':>16} {'Black to move':>16}"
         for score in sorted({*counts[0], *counts[1]}, reverse=True):
             yield f"{score!s:>10} {counts[0].get(score, 0):16,} {counts[1].get(score, 0):16,}"
+
+
+def _included(info: TableInfo) -> str:
+    """Say which depths the longest one is the longest of."""
+    if not info.variant.resets:
+        return ""
+    return f", accrued scores {'included' if info.stores_runs else 'not included'}"
 
 
 def _accrued_line(info: TableInfo) -> str:

@@ -2,19 +2,21 @@
 
 import argparse
 import json
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
+
+import chess
 
 from tbgen.board.fen import Fen, parse_fen
 from tbgen.cli.answers import Answer, MobilityAnswer
 from tbgen.cli.options import add_directory, add_json, add_rules, add_scoring, directory_of, scoring_of
 from tbgen.cli.standard_input import batches_of_lines
 from tbgen.cli.streams import say
-from tbgen.errors import TbgenError, UsageError
+from tbgen.errors import MissingLayerError, TbgenError, UsageError
 from tbgen.probe.batch import BATCH, MOVES_BATCH
+from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase
 from tbgen.probe.views import View
 from tbgen.score import GScore
@@ -37,6 +39,10 @@ every clock.
 Positions are FENs, with spaces or, as Lichess has them, underscores, or EPD with operations. A word with a
 slash begins the next one, so a FEN needs no quotes. Several are answered one after the other, with --json in
 one list. What is wrong with one does not keep the others from an answer; the worst exit code counts.
+
+A packed table stores no depths of most accrued scores: they show as ? (in JSON null), and moves without one
+stand last among those of their value, in no order of depth. --depths finds them; a --line that takes them is
+left out (in JSON null) with a sentence on stderr.
 
 --view answers in another game: classical (win, draw, loss, plies to mate, no 50-move rule), stalemate-wins
 (who stalemates wins), or lasker (who stalemates gets 3/4 of the point). No score accrues there.
@@ -106,8 +112,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--depths",
         action="store_true",
-        help="make the depths of accrued scores that a table of five men does not store: half a minute and "
-        "some GiB of memory for each score, kept beside the table",
+        help="find the depths of accrued scores that a table does not store; some take minutes and some GiB "
+        "of memory for each score, which is said first, and are kept beside the table",
     )
     parser.add_argument("--view", metavar="NAME", help=f"answer in another game: {', '.join(View)}")
     add_rules(parser)
@@ -124,15 +130,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.fen == [_STANDARD_INPUT]:
             return _batch(tables, wanted)
         texts = positions_of(arguments.fen)
-        answers = list(_answers(tables, texts, wanted))
-    if len(texts) == 1 and isinstance(answers[0], TbgenError):
-        raise answers[0]
-    if arguments.json:
-        documents = list(map(_document, texts, answers))
-        print(json.dumps(documents if len(texts) > 1 else documents[0], indent=2))
-    else:
-        _print(texts, answers)
-    return _worst(answers)
+        answers = _answers(tables, texts, wanted)
+        return (_print_document if arguments.json else _print)(texts, answers)
 
 
 def positions_of(words: Sequence[str]) -> list[str]:
@@ -155,18 +154,38 @@ def positions_of(words: Sequence[str]) -> list[str]:
     return texts
 
 
-def _print(texts: list[str], answers: list[Answer | TbgenError]) -> None:
-    """Print answers on stdout and errors on stderr, both with their positions if these are several."""
-    gap = ""
+def _print(texts: list[str], answers: Iterable[Answer | TbgenError]) -> int:
+    """Print answers on stdout as they come, and errors and remarks on stderr, all with their positions if
+    these are several; return the worst exit code."""
+    gap, worst = "", 0
     for text, answer in zip(texts, answers, strict=True):
         name = " ".join(text.split())
+        before = f"{name}: " if len(texts) > 1 else ""
         if isinstance(answer, TbgenError):
-            say(f"tbgen: {name}: {answer}" if len(texts) > 1 else f"tbgen: {answer}")
-            continue
-        if len(texts) > 1:
-            print(f"{gap}{name}")
-            gap = "\n"
-        print("\n".join(answer.text()))
+            say(f"tbgen: {before}{answer}")
+        else:
+            if before:
+                print(f"{gap}{name}")
+                gap = "\n"
+            print("\n".join(answer.text()), flush=True)
+            _remark(answer, before)
+        worst = max(worst, _exit_code(answer))
+    return worst
+
+
+def _print_document(texts: list[str], answers: Iterable[Answer | TbgenError]) -> int:
+    """Print all answers as one document, and remarks on stderr; return the worst exit code.
+
+    :raises TbgenError: if there is one position, and it has no answer.
+    """
+    found = list(answers)
+    if len(found) == 1 and isinstance(found[0], TbgenError):
+        raise found[0]
+    documents = list(map(_document, texts, found))
+    print(json.dumps(documents if len(texts) > 1 else documents[0], indent=2))
+    for text, answer in zip(texts, found, strict=True):
+        _remark(answer, f"{text}: " if len(texts) > 1 else "")
+    return max(map(_exit_code, found))
 
 
 def _batch(tables: Tablebase, wanted: Wanted) -> int:
@@ -174,14 +193,20 @@ def _batch(tables: Tablebase, wanted: Wanted) -> int:
     for arrived in batches_of_lines(wanted.most):
         texts = [text for line in arrived if (text := line.strip())]
         for text, answer in zip(texts, _answers(tables, texts, wanted), strict=True):
-            print(json.dumps(_document(text, answer)))
-            worst = max(worst, _worst([answer]))
-        sys.stdout.flush()
+            print(json.dumps(_document(text, answer)), flush=True)
+            _remark(answer, f"{text}: ")
+            worst = max(worst, _exit_code(answer))
     return worst
 
 
-def _worst(answers: list[Answer | TbgenError]) -> int:
-    return max(answer.exit_code if isinstance(answer, TbgenError) else 0 for answer in answers)
+def _remark(answer: Answer | TbgenError, position: str) -> None:
+    """Say on stderr what is missing in an answer; ``position`` goes before it."""
+    if not isinstance(answer, TbgenError) and answer.remark is not None:
+        say(f"tbgen: {position}{answer.remark}")
+
+
+def _exit_code(answer: Answer | TbgenError) -> int:
+    return answer.exit_code if isinstance(answer, TbgenError) else 0
 
 
 def _document(text: str, answer: Answer | TbgenError) -> dict[str, Any]:
@@ -217,10 +242,18 @@ def _of_mobility(
             yield ranked
         else:
             try:
-                line = tables.line(board, score) if wanted.line else None
+                line = _line(tables, board, score) if wanted.line else None
                 yield MobilityAnswer(text, board, tables.rules, wanted.scoring, result, ranked, line)
             except TbgenError as error:
                 yield error
+
+
+def _line(tables: Tablebase, board: chess.Board, accrued: GScore | None) -> list[LinePly] | MissingLayerError:
+    """Return best play, or why only depths that are not stored would tell it: value and moves are there."""
+    try:
+        return tables.line(board, accrued)
+    except MissingLayerError as error:
+        return error.with_traceback(None)
 
 
 def _of_view(

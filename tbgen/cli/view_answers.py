@@ -23,6 +23,10 @@ class ViewAnswer:
     result: ViewResult
     moves: list[ViewMove] | None
 
+    @property
+    def remark(self) -> None:
+        """Nothing is missing."""
+
     def document(self) -> dict[str, Any]:
         """Return the JSON document."""
         result = self.result

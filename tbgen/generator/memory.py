@@ -13,7 +13,6 @@ both, it stays.
 import contextlib
 import ctypes
 import os
-import re
 import resource
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -23,6 +22,7 @@ from typing import Final
 import numpy as np
 
 from tbgen.generator.estimate import Estimate, check_memory, estimate, together
+from tbgen.machine import free_memory
 from tbgen.material import Material
 from tbgen.variant import Variant
 
@@ -87,12 +87,7 @@ def has_room(need: Estimate, at_work: Sequence[Estimate], cap: int | None = None
 def available() -> int:
     """Return the bytes that the process may take, those that it holds among them, before the machine runs
     short: a tenth of what is free stays so. Where the system does not say, of all it has."""
-    try:
-        found = re.search(r"^MemAvailable: *(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
-    except OSError:
-        found = None
-    free = int(found[1]) << 10 if found else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return held() + free // 10 * 9
+    return held() + free_memory() // 10 * 9
 
 
 def give_back() -> None:

@@ -90,18 +90,17 @@ def sources_of(directory: Path, variant: Variant, threads: int) -> "UnpackedSour
 
 def compile_kernels(reporter: Reporter, *, packed: bool) -> None:
     """Compile the kernels of the solver if they are not in the cache, and those of packed tables if asked."""
-    from tbgen.accelerate import is_compiled
+    from tbgen.accelerate import compiling
     from tbgen.packed import warmup as packed_warmup
     from tbgen.retro import warmup
 
-    if not is_compiled(warmup.FAMILY):
-        reporter.note("compiling the kernels, once for this version of tbgen: about a minute")
-        begun = time.perf_counter()
-        warmup.compile_kernels()
-        reporter.note(f"kernels compiled in {time.perf_counter() - begun:.0f} s")
-    if packed and not is_compiled(packed_warmup.FAMILY):
-        reporter.note("compiling the kernels of packed tables, once for this version of tbgen: a minute too")
-        packed_warmup.compile_kernels()
+    with compiling(warmup.FAMILY, "of the solver", "about a minute", reporter.note) as needed:
+        if needed:
+            warmup.compile_kernels()
+    if packed:
+        with compiling(packed_warmup.FAMILY, "of packed tables", "a minute too", reporter.note) as needed:
+            if needed:
+                packed_warmup.compile_kernels()
 
 
 def solve_and_write(

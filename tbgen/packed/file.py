@@ -24,7 +24,7 @@ from tbgen.packed.kernels.probe import (
 )
 from tbgen.packed.kernels.questions import DAMAGED, Room, make_room
 from tbgen.packed.memory import Memory
-from tbgen.packed.together import Question, Together
+from tbgen.packed.together import Question, Together, decides
 from tbgen.score import NONE, Code
 from tbgen.store.cache import ChunkCache
 from tbgen.store.reader import Entry
@@ -147,9 +147,10 @@ class PackedFile(CodedFile):
             self._accrued.update(accrued)
 
     def _knows(self, side: Side, slot: Slot, code: int) -> bool:
-        if self._fresh.get((side, slot)) is None:
-            return False
-        return code == NO_SCORE or self._accrued.get((side, slot, code)) is not None
+        entry = self._fresh.get((side, slot))
+        return entry is not None and (
+            decides(entry, code) or self._accrued.get((side, slot, code)) is not None
+        )
 
     def _exceptions_among(self, slots: list[Slot]) -> set[Slot]:
         """Return those slots of the derived side that are exceptions."""

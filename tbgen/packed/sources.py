@@ -5,8 +5,10 @@ lie in a folder of their own, which the build removes at its end. Large tables w
 no copy are read as they are: the solver asks for each of them once, and mostly for one side to move.
 """
 
+import logging
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -15,6 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.accelerate import compiling
 from tbgen.errors import DamagedTableError, MissingTableError
 from tbgen.files import write_errors
 from tbgen.index.layout import Side
@@ -31,6 +34,11 @@ from tbgen.store.sources import SMALL, Sources
 from tbgen.store.stored_file import StoredFile
 from tbgen.store.writer import write_table
 from tbgen.variant import Variant
+
+FAMILY: Final = "unpacking"
+"""Name in the cache of the kernels that unpacking takes."""
+
+_logger = logging.getLogger(__name__)
 
 
 class PackedSource:
@@ -54,7 +62,7 @@ class PackedSource:
 
         :raises DamagedTableError: if a block does not decode.
         """
-        with self._at_work:
+        with self._at_work, _compiling():
             unpack_side(self.file, self._sources(), side, value, depth, threads=self._threads)
 
 
@@ -111,7 +119,7 @@ class UnpackedSources(Sources):
             return super().open(material)
         file = self._open_copy(material, info)
         if file is None:
-            with PackedFile(path, material=material) as packed:
+            with PackedFile(path, material=material) as packed, _compiling():
                 table = unpack(packed, self._around(material), threads=self._threads)
             self.keep(table, info)
             file = TableFile(self._copy(material), material=material)
@@ -151,6 +159,11 @@ class UnpackedSources(Sources):
 
     def _copy(self, material: Material) -> Path:
         return table_path(self._directory / COPIES, material.name, self._variant)
+
+
+def _compiling() -> AbstractContextManager[bool]:
+    """Have the block compile the kernels that unpacking takes, if that is still to do, and say so."""
+    return compiling(FAMILY, "that unpack tables", "about a minute", _logger.warning)
 
 
 def remove_copies(directory: Path) -> None:

@@ -108,7 +108,7 @@ class Together:
         stored_accrued_of_all(self._coding, batch, part.asked)
         for question, entry, said in zip(asked, found, batch.value.tolist(), strict=True):
             if entry is not None:
-                decided = said == DAMAGED or _decides(entry, question[2])
+                decided = said == DAMAGED or decides(entry, question[2])
                 value = {FRESH: entry[0], NONE: question[2]}.get(said, said)
                 yield question, entry, None if decided else Code(value)
 
@@ -127,7 +127,7 @@ class Together:
                 for slot, bad, value, depth in zip(*(column.tolist() for column in columns), strict=True)
             ]
             decided = [
-                entry is None or _decides(entry, code)
+                entry is None or decides(entry, code)
                 for entry, code in zip(entries, batch.accrued.tolist(), strict=True)
             ]
             batch.accrued[failed | np.array(decided)] = NO_SCORE
@@ -201,7 +201,7 @@ class Together:
                 batch.exits[place, 0] = _FAILED
 
 
-def _decides(entry: Entry, code: int) -> bool:
+def decides(entry: Entry, code: int) -> bool:
     """Tell whether W alone decides what becomes of an accrued score with this code."""
     return code == NO_SCORE or min(code, 255 - code) > min(entry[0], 255 - entry[0])
 

@@ -13,17 +13,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.errors import DamagedTableError, TbgenError
-from tbgen.index.layout import Side, Slot, layout_of
+from tbgen.index.layout import Layout, Side, Slot, layout_of
+from tbgen.machine import free_memory
 from tbgen.material import Material
-from tbgen.packed.plain import passing_copies
+from tbgen.packed.plain import COPIES, passing_copies
 from tbgen.score import Code, GScore
 from tbgen.store.cache import ChunkCache
+from tbgen.store.format import table_path
 from tbgen.store.layer import LayerFile, layer_path, write_layer
 from tbgen.store.reader import Entry
 from tbgen.store.stored_file import StoredFile
+from tbgen.text import duration, size_text
 
 _OPEN: Final = 8
 """Layers kept open."""
+
+_FAMILY: Final = "layers"
+"""Name of the kernels in the cache."""
+
+_NANOSECONDS: Final = 110
+_NANOSECONDS_TO_UNPACK: Final = 115
+"""Wall time per slot of a phase, and of a table that is unpacked: KRBNvK on two cores; even materials take up
+to twice as long."""
+_BYTES_TO_UNPACK: Final = 24
+"""Memory per slot of one side to move."""
 
 _logger = logging.getLogger(__name__)
 
@@ -47,8 +60,8 @@ class _LayerInMemory:
 
 
 class Layers:
-    """The layers of tables: those kept beside the tables, others made and kept there, which takes half a
-    minute and much memory.
+    """The layers of tables: those kept beside the tables, others made and kept there, which takes minutes
+    and much memory.
 
     :param path_of: where the table of a material lies.
     """
@@ -111,19 +124,13 @@ class Layers:
         return None
 
     def _make(self, path: Path, table: StoredFile, accrued: GScore, phase: int) -> _Layer:
+        from tbgen.accelerate import compiling
         from tbgen.packed.sources import UnpackedSources
-        from tbgen.retro.layer import LayerSolver, memory_needed
+        from tbgen.retro.layer import LayerSolver
 
         material = Material.parse(table.info.material)
         layout = layout_of(material)
-        needed = memory_needed(layout, phase)
-        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        if needed > there:
-            raise TbgenError(
-                f"the depths of {material} with {accrued} accrued are not stored, and making them needs "
-                f"about {needed / 2**30:.1f} GiB of memory, but this machine has {there / 2**30:.1f} GiB: do "
-                "without depths, or probe on a larger one"
-            )
+        self._announce(path, table, accrued, layout, phase)
         threads = os.cpu_count() or 1
         self._copies.enter_context(passing_copies(table.path.parent))
         with ExitStack() as stack:
@@ -133,17 +140,49 @@ class Layers:
                 around[successor] = stack.enter_context(sources).get(successor)
             plain = stack.enter_context(UnpackedSources(table.path.parent, table.info.variant, threads))
             fresh = stack.enter_context(plain.open(material))
-            _logger.warning(
-                "the depths of %s with %s accrued are not stored: making them%s, to be kept in %s",
-                material,
-                accrued,
-                f" with about {needed / 2**30:.1f} GiB of memory" if needed > 2**30 else "",
-                path,
-            )
-            value, depth = LayerSolver(fresh, layout, phase, around, threads=threads).solve(accrued)
+            with compiling(_FAMILY, "that make layers", "about half a minute", _logger.warning):
+                value, depth = LayerSolver(fresh, layout, phase, around, threads=threads).solve(accrued)
         try:
             write_layer(table, accrued, phase, value, depth, threads)
             return LayerFile(path, table, accrued, phase, self._cache)
         except TbgenError as error:
             _logger.warning("the layer is not kept: %s", error)
             return _LayerInMemory(value, depth)
+
+    def _announce(self, path: Path, table: StoredFile, accrued: GScore, layout: Layout, phase: int) -> None:
+        """Say what making a layer takes, before it begins.
+
+        :raises TbgenError: if that is more memory than is free.
+        """
+        from tbgen.retro.layer import memory_needed
+
+        unpacked = [layout_of(material).size for material in self._to_unpack(layout.material)]
+        needed = max([memory_needed(layout, phase), *(_BYTES_TO_UNPACK * size for size in unpacked)])
+        seconds = 2e-9 * (_NANOSECONDS * layout.phase_size + _NANOSECONDS_TO_UNPACK * sum(unpacked))
+        what = f"the depths of {layout.material} with {accrued} accrued are not stored, and making them"
+        free = free_memory()
+        if needed > free:
+            raise TbgenError(
+                f"{what} needs about {size_text(needed)} of memory, but {size_text(free)} are free: do "
+                "without depths, end other programs, or probe on a larger machine"
+            )
+        _logger.warning(
+            "%s takes about %s and %s of memory; they are kept in %s",
+            what,
+            duration(seconds),
+            size_text(needed),
+            path,
+        )
+
+    def _to_unpack(self, material: Material) -> set[Material]:
+        """Return the packed tables of which plain copies are to be made for a layer of one of them."""
+        found, waiting = set[Material](), {material, *material.successors()}
+        while waiting:
+            one = waiting.pop()
+            with StoredFile(self._path_of(one), material=one) as stored:
+                packed = stored.info.packed
+                copy = table_path(stored.path.parent / COPIES, one.name, stored.info.variant)
+            if packed and not copy.exists():
+                found.add(one)
+                waiting |= one.successors() - found
+        return found

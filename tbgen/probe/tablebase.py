@@ -51,7 +51,7 @@ class Tablebase:
     :param max_open_files: most table files to keep open.
     :param cache_bytes: most bytes of decoded chunks to keep.
     :param depths: whether to make the depths of accrued scores that tables do not store, score by score,
-        which takes half a minute and some GiB of memory each time; without, these depths are None.
+        which may take minutes and some GiB of memory each time; without, these depths are None.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class Tablebase:
         """Return all legal moves, best first, with value and depth of the states they lead to.
 
         Of moves with one value, those come first that reach it sooner if the mover prefers it to the accrued
-        score, and later if not; then, by UCI, those of which the table does not store the depth.
+        score, and later if not; then, by UCI and in no order of depth, those whose depth is not stored.
 
         Raises as :meth:`probe` does, also for a missing table that only some of the moves lead to.
         """
@@ -256,6 +256,7 @@ class Tablebase:
         """Return all positions of one table, for research and training.
 
         A packed table is unpacked to a plain copy first, which lies beside it until the tablebase is closed.
+        For one of five men without pawns that takes some 4 GiB of memory and a minute.
 
         >>> import tbgen
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
@@ -286,8 +287,8 @@ def open_tablebase(
 
     :param directories: where tables lie; the first one that has a table counts.
     :param cache_bytes: most bytes of decoded chunks to keep.
-    :param depths: whether to make the depths of accrued scores that packed tables do not store: half a minute
-        and some GiB of memory for each score, kept beside the table. Without, such depths are None.
+    :param depths: whether to make the depths of accrued scores that packed tables do not store, which may
+        take minutes and some GiB of memory for each score, kept beside the table. Without, they are None.
 
     :raises UsageError: if a directory that is given, or named by ``$TBGEN_DIR``, is none, or there are no
         such rules.

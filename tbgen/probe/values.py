@@ -9,7 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError
-from tbgen.index.layout import Layout, layout_of
+from tbgen.index.layout import layout_of
 from tbgen.index.table import NO_SCORE
 from tbgen.material import Material
 from tbgen.packed.plain import open_plain, passing_copies
@@ -43,9 +43,6 @@ class Values:
         table counts.
     """
 
-    _by_score = False
-    """Whether what is stored of one accrued score lies together."""
-
     def __init__(
         self,
         given: Sequence[str | PathLike[str]],
@@ -73,8 +70,19 @@ class Values:
         self._copies.close()
 
     def of(self, state: State) -> Goal:
-        """Return what best play from a state of a valid position reaches (facts F1 and F4; in whole-game
-        mobility, section 9 of docs/theory.md).
+        """Return what best play from a state of a valid position reaches.
+
+        Raises as :meth:`stored` does.
+        """
+        return self.stored(state)
+
+    def of_many(self, states: Sequence[State | TbgenError]) -> Iterator[Goal | TbgenError]:
+        """Yield what :meth:`of` returns for each state, or else the error; errors among the states stay."""
+        yield from self.stored_of_many(states)
+
+    def stored(self, state: State) -> Goal:
+        """Return what tables store of a state of a valid position (facts F1 and F4; in whole-game mobility,
+        section 9 of docs/theory.md).
 
         :raises MissingTableError: if the table has not been built.
         :raises MissingLayerError: if the table has no accrued scores, and none are to be made.
@@ -98,7 +106,7 @@ class Values:
         )
 
     def _by_fresh(self, state: State) -> Goal | None:
-        """Return what :meth:`of` does as far as the fresh value decides, else None."""
+        """Return what :meth:`stored` does as far as the fresh value decides, else None."""
         position, accrued = state
         shape, side, slot, ep_square = position[:4]
         code, depth = self.fresh(Place(shape.layout, side, slot, ep_square))
@@ -111,7 +119,7 @@ class Values:
     def fresh(self, place: Place) -> Entry:
         """Return code of W and D in plies of a legal position, with the colours of its table.
 
-        Raises as :meth:`of` does.
+        Raises as :meth:`stored` does.
         """
         layout, side, slot, ep_square = place
         table = self.table(layout.material)
@@ -128,37 +136,34 @@ class Values:
         """Return what finds the exits of the positions of a table, whether it is there or not."""
         return TableExits(layout_of(material), self.fresh, self._learn_fresh)
 
-    def of_many(self, states: Sequence[State | TbgenError]) -> list[Goal | TbgenError]:
-        """Return what :meth:`of` does for each state, or else the error; errors among the states stay.
+    def stored_of_many(self, states: Sequence[State | TbgenError]) -> list[Goal | TbgenError]:
+        """Return what :meth:`stored` does for each state, or else the error; errors among the states stay.
 
-        States are looked up in the order in which they are stored, so that chunks are decoded once.
+        Tables are asked one after the other, so that none is closed before it has said all that it has been
+        made to remember, and states in the order in which they are stored, so that chunks are decoded once.
         """
-        tables: dict[Layout, int] = {}
         found: list[Goal | TbgenError] = [_UNKNOWN] * len(states)
-        keys = []
+        asked: dict[Material, list[tuple[int, int]]] = {}
         for place, state in enumerate(states):
             if isinstance(state, TbgenError):
                 found[place] = state
                 continue
-            position, accrued = state
-            layout = position.shape.layout
-            if layout not in tables:
-                tables[layout] = len(tables)
-            part = tables[layout] << 8 | (accrued & 255 if self._by_score else 0)
-            part = part << 2 | (position.ep_square >= 0) << 1 | position.side
-            keys.append((part << _SLOT_BITS | position.slot, place))
-        self._learn(self._questions_of(states))
-        for _, place in sorted(keys):
-            state = states[place]
-            if not isinstance(state, TbgenError):
-                try:
-                    found[place] = self.of(state)
-                except TbgenError as error:
-                    found[place] = error.with_traceback(None)
+            shape, side, slot, ep_square = state.position[:4]
+            part = (ep_square >= 0) << 1 | side
+            asked.setdefault(shape.layout.material, []).append((part << _SLOT_BITS | slot, place))
+        for keys in asked.values():
+            self._learn(self._questions_of(states[place] for _, place in keys))
+            for _, place in sorted(keys):
+                state = states[place]
+                if not isinstance(state, TbgenError):
+                    try:
+                        found[place] = self.stored(state)
+                    except TbgenError as error:
+                        found[place] = error.with_traceback(None)
         return found
 
     def _questions_of(self, states: Iterable[State | TbgenError]) -> Iterator[tuple[Place, int]]:
-        """Yield what :meth:`of` is going to ask tables about states: places and codes of accrued scores."""
+        """Yield what :meth:`stored` is going to ask about states: places and codes of accrued scores."""
         for state in states:
             if isinstance(state, TbgenError) or state.position.terminal:
                 continue
@@ -208,8 +213,10 @@ class Values:
             packed = stored.info.packed
         if not packed:
             return TableFile(path, material=material, cache=self._cache)
-        from tbgen.packed.file import PackedFile  # takes numba, which plain tables do without
+        from tbgen.packed.asking import compile_kernels_by  # takes numba, which plain tables do without
+        from tbgen.packed.file import PackedFile
 
+        compile_kernels_by(path, material)
         return PackedFile(path, material=material, cache=self._cache, exits=self.exits(material))
 
     def path_of(self, material: Material) -> Path:

@@ -29,8 +29,9 @@ from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 from tbgen.score import NONE, GScore
 from tbgen.variant import Variant
 
-_BYTES_PER_SLOT: Final = 54
-"""Of a workspace, events and results, per slot of the phase for one side to move."""
+_BYTES_PER_SLOT: Final = 22
+"""Of a workspace, events and results, per slot of the phase for one side to move, as measured: much of
+their room is never written."""
 
 
 def memory_needed(layout: Layout, phase: int) -> int:

@@ -210,9 +210,9 @@ def _check_starts(file: TableFile, table: Table) -> None:
 
 def _compile(reporter: Reporter) -> None:
     """Compile the kernels as a step of its own."""
-    from tbgen.accelerate import is_compiled
+    from tbgen.accelerate import compiling
     from tbgen.verify.warmup import FAMILY, compile_kernels
 
-    if not is_compiled(FAMILY):
-        reporter.note("compiling the kernels of the proof, once for this version of tbgen: about 20 seconds")
-        compile_kernels()
+    with compiling(FAMILY, "of the proof", "about 20 seconds", reporter.note) as needed:
+        if needed:
+            compile_kernels()

@@ -15,7 +15,7 @@ from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
 from tbgen.text import size_text
 from tbgen.variant import Variant
-from tests.support.commands import answer
+from tests.support.commands import answer, failure
 from tests.support.packed_tables import PackedTables
 
 pytestmark = pytest.mark.usefixtures("default_directory")
@@ -143,6 +143,16 @@ def test_the_manifest_of_what_is_not_there(capsys: pytest.CaptureFixture[str], t
     assert (document["tables"], document["digest"]) == ([], None)
 
 
+def test_a_directory_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """There are no tables, as for every command; an empty one has a list of what is missing."""
+    absent = tmp_path / "absent"
+    for words in ([], ["--json"], ["KBvK"]):
+        assert failure(capsys, 3, "info", *words, "--dir", str(absent)) == (
+            f"tbgen: there are no tables in {absent}: build some, as with: tbgen build KBvK --dir {absent}\n"
+        )
+    assert "missing: KvK" in answer(capsys, "info", "--dir", str(tmp_path))
+
+
 def test_the_manifest_of_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Two of them would look alike, so it is an error, and nothing is printed."""
     for directory in (tmp_path, tmp_path / "absent"):
@@ -162,7 +172,7 @@ def test_packed_tables(capsys: pytest.CaptureFixture[str], tables: Path, packed:
     text = answer(capsys, "info", "KNvK", *where)
     assert "format         version 3, packed, rules r" in text.splitlines()
     assert "without depths, which are worked out on demand" in text
-    assert "accrued scores included" not in text
+    assert "plies, accrued scores not included" in text
     (line,) = [line for line in answer(capsys, "info", *where).splitlines() if line.startswith("KNvK ")]
     assert "plies  packed values " in line
     documents = [

@@ -6,10 +6,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from tbgen.cli.main import main
+from tbgen.probe import layers
+from tbgen.probe.layers import Layers
 from tbgen.store.format import table_path
 from tbgen.variant import Variant
 from tests.support.commands import answer, failure
@@ -65,15 +68,59 @@ def test_depths_that_are_not_stored(
     document = json.loads(answer(capsys, "probe", FAR, *options, "--json"))
     assert document["depth"] is None
     assert {move["depth"] for move in document["moves"]} == {None}
-    assert failure(capsys, 3, "probe", FAR, *options, "--line") == (
-        "tbgen: the line needs depths of accrued scores that KBvK does not store: ask with --depths "
+    lacking = (
+        "the line needs depths of accrued scores that KBvK does not store: ask with --depths "
         "(in Python, open_tablebase(..., depths=True)), which makes them\n"
     )
+    without = answer(capsys, "probe", FAR, *options)
+    assert main(["probe", FAR, *options, "--line"]) == 0
+    assert capsys.readouterr() == (without, f"tbgen: {lacking}")
+    assert main(["probe", FAR, *options, "--line", "--json"]) == 0
+    output = capsys.readouterr()
+    assert (json.loads(output.out), output.err) == (document | {"line": None}, f"tbgen: {lacking}")
+    assert main(["probe", f"{FAR} -G1.5", KBK, "--line", *options[2:]]) == 0
+    assert capsys.readouterr().err == f"tbgen: {FAR} -G1.5: {lacking}"
     assert not list(tmp_path.glob("*.layer.h5"))
     lines = answer(capsys, "probe", FAR, *options, "--line", "--depths").splitlines()
     assert "depth           33 plies" in lines
     assert "best play: 33 plies" in lines
     assert (tmp_path / "KBvK.r.-G1.5.layer.h5").exists()
+
+
+def test_answers_come_before_what_takes_long(
+    reference_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In order; a layer begins when all positions before have been answered, and stopping it loses none."""
+    for name in ("KvK", "KBvK"):
+        shutil.copy(table_path(reference_dir, name, Variant.R_MOBILITY), tmp_path)
+    forget_depths(monkeypatch, tmp_path)
+
+    def interrupt(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Layers, "get", interrupt)
+    asked = [KBK, f"{NEAR} -G1.5", "no position", KBK, f"{FAR} -G1.5", KBK]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(asked)))
+    options = ["--depths", "--dir", str(tmp_path)]
+    assert main(["probe", "-", *options]) == 130
+    lines = capsys.readouterr().out.splitlines()
+    assert [json.loads(line)["fen"] for line in lines] == asked[:4]
+    assert main(["probe", KBK, f"{FAR} -G1.5", KBK, *options]) == 130
+    assert capsys.readouterr().out.count("KBvK, Black to move") == 1
+
+
+def test_depths_that_take_more_memory_than_there_is(
+    reference_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("KvK", "KBvK"):
+        shutil.copy(table_path(reference_dir, name, Variant.R_MOBILITY), tmp_path)
+    forget_depths(monkeypatch, tmp_path)
+    monkeypatch.setattr(layers, "free_memory", lambda: 1 << 20)
+    sentence = failure(
+        capsys, 1, "probe", FAR, "--accrued", "-G1.5", "--depths", "--no-moves", "--dir", str(tmp_path)
+    )
+    assert "KBvK with -G1.5 accrued are not stored, and making them needs about" in sentence
+    assert "of memory, but 1.00 MiB are free: do without depths" in sentence
 
 
 def test_a_position_as_json(capsys: pytest.CaptureFixture[str]) -> None:

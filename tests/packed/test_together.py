@@ -17,6 +17,7 @@ from tbgen.index.position import board_of
 from tbgen.material import Material
 from tbgen.packed import together
 from tbgen.packed.file import PackedFile
+from tbgen.packed.together import Together
 from tbgen.probe.states import ProbeResult
 from tbgen.score import GScore
 from tbgen.store.format import table_path
@@ -143,6 +144,26 @@ def test_nothing_is_decoded_by_itself(
         assert not seen
         assert many.probe(chess.Board("8/8/8/8/1N6/3k4/8/K7 b - - 0 1"))
         assert seen
+
+
+def test_tables_that_are_closed_before_the_end(
+    packed: PackedTables, tables: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a batch has found out of the first ones is not lost to later ones."""
+    directories, asked = (packed("KRvKN").parent, packed("KBvKN").parent, tables), states(MATERIALS[2:], 300)
+    seen = count_single(monkeypatch)
+    with open_tablebase(*directories) as roomy, Tablebase(*directories, max_open_files=1) as narrow:
+        assert list(narrow.probe_many(*asked)) == list(roomy.probe_many(*asked))
+    assert not seen
+
+
+def test_nothing_is_asked_twice(packed: PackedTables, tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the accrued score or the fresh value decides."""
+    asked = states(("KBvKN",), 300)
+    with open_tablebase(packed("KBvKN").parent, tables) as many:
+        found = list(many.probe_many(*asked))
+        monkeypatch.setattr(Together, "look_up", None)
+        assert list(many.probe_many(*asked)) == found
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

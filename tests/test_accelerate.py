@@ -1,0 +1,23 @@
+"""When kernels are compiled, and what is said of it."""
+
+from pathlib import Path
+
+import pytest
+
+from tbgen import accelerate
+from tbgen.accelerate import compiling, is_compiled
+
+
+def test_kernels_are_compiled_once_and_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failure does not count."""
+    monkeypatch.setattr(accelerate, "CACHE", tmp_path)
+    said: list[str] = []
+    sentence = "compiling the kernels of tests, once for this version of tbgen: a second"
+    with pytest.raises(ZeroDivisionError), compiling("tests", "of tests", "a second", said.append):
+        raise ZeroDivisionError
+    assert not is_compiled("tests")
+    for expected in (True, False):
+        with compiling("tests", "of tests", "a second", said.append) as needed:
+            assert needed == expected
+        assert is_compiled("tests")
+    assert said == [sentence] * 2
