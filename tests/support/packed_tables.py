@@ -5,6 +5,7 @@ from pathlib import Path
 from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm, Table
 from tbgen.material import Material
+from tbgen.packed.asking import compile_kernels_by
 from tbgen.packed.pack import Needed, NeedFinder
 from tbgen.packed.writer import write_packed
 from tbgen.retro.solver import solve
@@ -58,4 +59,5 @@ class PackedTables:
 
     def __call__(self, name: str, variant: Variant = Variant.R_MOBILITY) -> Path:
         path = table_path(self.directory, name, variant)
+        compile_kernels_by(path, Material.parse(name))  # not amid a test
         return path if path.exists() else pack(self.plain, name, self.directory, variant)
