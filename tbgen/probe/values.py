@@ -139,8 +139,8 @@ class Values:
     def stored_of_many(self, states: Sequence[State | TbgenError]) -> list[Goal | TbgenError]:
         """Return what :meth:`stored` does for each state, or else the error; errors among the states stay.
 
-        Tables are asked one after the other, so that none is closed before it has said all that it has been
-        made to remember, and states in the order in which they are stored, so that chunks are decoded once.
+        Tables are asked one after the other, so that one with much to remember is not closed for others in
+        between, and states in the order in which they are stored, so that chunks are decoded once.
         """
         found: list[Goal | TbgenError] = [_UNKNOWN] * len(states)
         asked: dict[Material, list[tuple[int, int]]] = {}

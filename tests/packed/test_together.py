@@ -146,17 +146,6 @@ def test_nothing_is_decoded_by_itself(
         assert seen
 
 
-def test_tables_that_are_closed_before_the_end(
-    packed: PackedTables, tables: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What a batch has found out of the first ones is not lost to later ones."""
-    directories, asked = (packed("KRvKN").parent, packed("KBvKN").parent, tables), states(MATERIALS[2:], 300)
-    seen = count_single(monkeypatch)
-    with open_tablebase(*directories) as roomy, Tablebase(*directories, max_open_files=1) as narrow:
-        assert list(narrow.probe_many(*asked)) == list(roomy.probe_many(*asked))
-    assert not seen
-
-
 def test_nothing_is_asked_twice(packed: PackedTables, tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether the accrued score or the fresh value decides."""
     asked = states(("KBvKN",), 300)

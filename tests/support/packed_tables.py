@@ -59,5 +59,7 @@ class PackedTables:
 
     def __call__(self, name: str, variant: Variant = Variant.R_MOBILITY) -> Path:
         path = table_path(self.directory, name, variant)
+        if not path.exists():
+            pack(self.plain, name, self.directory, variant)
         compile_kernels_by(path, Material.parse(name))  # not amid a test
-        return path if path.exists() else pack(self.plain, name, self.directory, variant)
+        return path
