@@ -180,7 +180,9 @@ def _settle_by_routes(
         bit = lowest(mask)
         mask &= mask - ONE
         value, depth = routes.unknown, int64(0)
-        if begin >= 0:
+        if begin < 0:
+            value = -1 - begin
+        else:
             at = begin + slot
             if step >= 0:
                 at += int64(bit) << step

@@ -73,13 +73,13 @@ class Routes(NamedTuple):
     block: NDArray[np.int16]
     """int16 (ROUTES,): number of each route's block; empty where the directory counts."""
     begin: Ints
-    """int64: start of each block in the pool, -1 where nothing is known."""
+    """int64: start of each block in the pool; -1 - code where all that is known is the code of a bound."""
     frozen: Ints
     """int64 (free,): square of each man of the frame that is frozen, -1 for mobile ones."""
     pawns: Words
     """uint64 (2,): squares of White's and Black's pawns in the cell."""
     unknown: int
-    """Code of what is not known: routes without block, and positions without value in one."""
+    """Code of positions without value in a block."""
 
 
 class Pool(NamedTuple):

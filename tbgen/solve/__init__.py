@@ -1,0 +1,1 @@
+"""Beyond the tables: exact values or proven bounds of single positions, from the cells that they need."""

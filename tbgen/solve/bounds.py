@@ -1,0 +1,198 @@
+"""The two games of a cell: from bounds of its exits to bounds of all its positions.
+
+In the *lower game* every exit is worth the lower end of what is known about it, in the *upper game* the upper
+end. Each is solved as the phase of a table is; the truth lies between (docs/solve.md says why).
+"""
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.accelerate import int64
+from tbgen.errors import UsageError
+from tbgen.index.layout import SIDES, Side
+from tbgen.retro.kernels.bits import Codes, Plies
+from tbgen.retro.kernels.frame import legal_words
+from tbgen.retro.kernels.phase import (
+    NOTHING,
+    EnPassant,
+    Record,
+    Workspace,
+    count_moves,
+    empty_record,
+    solve_layers,
+)
+from tbgen.retro.kernels.single_layer import solve_layer
+from tbgen.retro.kernels.sweep import Results
+from tbgen.retro.kernels.targets import ROUTES, Pool, Routes, Targets
+from tbgen.score import MAX_CODED_RANK, NONE, Code, GScore
+from tbgen.solve.cell import Cell
+from tbgen.solve.frames import CellFrame, frame_of_cell, room_for_cell
+from tbgen.solve.routes import Route, routes_of
+
+LOWER, UPPER = range(2)
+"""The ends of an interval, from White's view; the games by that number."""
+ENDS: Final = (LOWER, UPPER)
+WORST: Final = (Code(255), Code(0))
+"""What is known of everything: it is worth -G0.0 at least and G0.0 at most."""
+
+
+class Block(NamedTuple):
+    """One end of what is known about all positions that a route leads to."""
+
+    value: Codes
+    """uint8 (64 ** mobile men left,): codes, ``NONE`` where there is no position or nothing is known."""
+    depth: Plies
+    """uint16, plies."""
+
+
+class Knowledge(Protocol):
+    """What is known about positions outside a cell."""
+
+    def block(self, route: Route, end: int) -> Block | None:
+        """Return one end of what is known about the positions that a route leads to, if anything."""
+
+    def bound(self, route: Route, end: int) -> Code:
+        """Return one end that holds for all of them."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What is known about all positions of a cell, fresh: the accrued score being their own.
+
+    Values are codes of shape (2 ends, 2 sides to move, slots), ``NONE`` where there is no position; depths
+    are plies.
+    """
+
+    cell: Cell
+    value: NDArray[np.uint8]
+    depth: NDArray[np.uint16]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.value.nbytes + self.depth.nbytes
+
+
+class Game:
+    """One of the two games of a cell."""
+
+    def __init__(self, frame: CellFrame, routes: Iterable[Route], knowledge: Knowledge, end: int) -> None:
+        self.cell_frame, self.end = frame, end
+        self._pool = _pool_of(frame, routes, knowledge, end)
+        self._workspace: Workspace = room_for_cell(frame.frame)
+        self._starts = np.array([0, frame.size], np.int64)
+
+    def solve(self) -> tuple[Codes, Plies]:
+        """Return fresh values and depths, shape (2, slots of the cell) each.
+
+        :raises UsageError: if a position has more moves than values have codes for.
+        """
+        self._count()
+        workspace, pool = self._workspace, self._pool
+        nobody = np.zeros(0, np.int64)
+        records = self._record(), self._record()
+        *_, rank = solve_layers(workspace, pool, EnPassant(nobody, nobody), self._starts, records, NOTHING)
+        if rank > MAX_CODED_RANK + 1:
+            raise UsageError(
+                f"positions like those of {_name(self.cell_frame.cell)} have scores beyond G63.0, for which "
+                "there are no codes: let fewer men be mobile"
+            )
+        size = self.cell_frame.size
+        value, depth = (array[: 2 * size].reshape(2, size) for array in (pool.value, pool.depth))
+        for side in SIDES:
+            there = np.unpackbits(workspace.phase.legal[side].view(np.uint8), bitorder="little").view(bool)
+            value[side][~there] = NONE
+        return self._of_cell(value), self._of_cell(depth)
+
+    def layer(self, accrued: GScore) -> tuple[Codes, Plies]:
+        """Return values and depths with an accrued score, shape (2, slots of the cell) each, after ``solve``.
+
+        ``NONE`` where the accrued score does not matter: the fresh value holds.
+        """
+        self._count()
+        size = self.cell_frame.size
+        value, depth = np.full((2, size), NONE, np.uint8), np.zeros((2, size), np.uint16)
+        fresh = Results(self._pool.value, self._pool.depth, self._starts)
+        attacking = 1 if accrued.white else 0
+        self._workspace.phase.canonical[:] = ~np.uint64(0)
+        solve_layer(self._workspace, attacking, int64(accrued.rank), fresh, value, depth)
+        return self._of_cell(value), self._of_cell(depth)
+
+    def _count(self) -> None:
+        """Count the moves of all positions, and find their exits."""
+        workspace = self._workspace
+        words = workspace.frame.words
+        workspace.phase.slices[:] = 0
+        legal_words(workspace.frame, workspace.phase.legal, 0, words)
+        count_moves(workspace, self._pool, False, 0, words)
+
+    def _record(self) -> Record:
+        return empty_record(NOTHING, self.cell_frame.size, np.empty(0, np.uint32), 0)
+
+    def _of_cell(self, array: NDArray[np.generic]) -> NDArray[np.generic]:
+        """Leave the square of a frozen bit man out of the slots."""
+        last = self.cell_frame.squares[-1]
+        if last < 0:
+            return array.copy()
+        return array.reshape(2, -1, 64)[:, :, last].copy()
+
+
+def solve_cell(cell: Cell, knowledge: Knowledge) -> Bounds:
+    """Solve both games of a cell, at once on two threads."""
+    frame = frame_of_cell(cell)
+    routes = list(routes_of(frame))
+    with ThreadPoolExecutor(len(ENDS)) as threads:
+        games = list(threads.map(lambda end: Game(frame, routes, knowledge, end).solve(), ENDS))
+    return Bounds(cell, np.stack([value for value, _ in games]), np.stack([depth for _, depth in games]))
+
+
+def _pool_of(frame: CellFrame, routes: Iterable[Route], knowledge: Knowledge, end: int) -> Pool:
+    """Return the pool of one game: room for the cell's own values, and the blocks of its routes."""
+    number = np.zeros(ROUTES, np.int16)
+    begin = [-1 - WORST[end]]
+    blocks: list[Block] = []
+    at = 2 * frame.size
+    for route in routes:
+        number[route.number] = len(begin)
+        block = knowledge.block(route, end)
+        if block is None:
+            begin.append(-1 - knowledge.bound(route, end))
+        else:
+            begin.append(at)
+            blocks.append(block)
+            at += len(block.value)
+    value, depth = np.full(at, NONE, np.uint8), np.zeros(at, np.uint16)
+    at = 2 * frame.size
+    for block in blocks:
+        value[at : at + len(block.value)] = block.value
+        depth[at : at + len(block.value)] = block.depth
+        at += len(block.value)
+    frozen = np.array(frame.squares, np.int64)
+    pawns = np.array(frame.cell.pawns, np.uint64)
+    return Pool(
+        value, depth, _no_targets(), Routes(number, np.array(begin, np.int64), frozen, pawns, int(WORST[end]))
+    )
+
+
+def _no_targets() -> Targets:
+    """A directory of no tables."""
+    none, rows = np.zeros(0, np.int64), np.zeros(0, np.int32)
+    return Targets(
+        np.zeros((2, 7, 5), np.int64), none, none, np.zeros((0, 5), np.int64), none, none, none,
+        np.zeros((0, 2), np.int64), none, rows, np.zeros((0, 16), np.int32), 0,
+    )  # fmt: skip
+
+
+def _name(cell: Cell) -> str:
+    white, black = cell.sides()
+    return f"{white}v{black}"
+
+
+def side_after(route: Route) -> Side:
+    """Return the side to move where a route leads."""
+    return SIDES[1 - route.side]

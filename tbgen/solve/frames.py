@@ -1,0 +1,85 @@
+"""The frame of a cell: its men as the solver's kernels number them, and room to work on it.
+
+The kings come first, mobile or not, then mobile pieces, then frozen ones, and last the bit man: the last
+mobile piece if there is one, else a frozen one, else Black's king. So the digits of a slot of the frame are
+the squares of the mobile men in the order of ``Cell.mobile``, followed by that of a frozen bit man.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.index.layout import SIDES
+from tbgen.retro.kernels.bits import ALL
+from tbgen.retro.kernels.exits import room_for_exits
+from tbgen.retro.kernels.frame import FROZEN, NO_DIGIT, Frame
+from tbgen.retro.kernels.phase import Workspace
+from tbgen.retro.workspace import make_attacker, make_phase
+from tbgen.solve.cell import KING, Cell, Man
+
+_MOBILE: Final = -1
+"""Stands for the square of a mobile man."""
+
+
+@dataclass(frozen=True)
+class CellFrame:
+    """A cell's frame."""
+
+    cell: Cell
+    frame: Frame
+    squares: tuple[int, ...]
+    """Square of each man of the frame that is frozen, -1 for mobile ones."""
+
+    @property
+    def size(self) -> int:
+        """Number of slots for one side to move."""
+        return 64 * self.frame.words
+
+    @property
+    def digits(self) -> list[int]:
+        """The men of the frame whose squares make a slot, the most significant one first."""
+        last = len(self.squares) - 1
+        return [man for man, square in enumerate(self.squares) if square == _MOBILE or man == last]
+
+
+def frame_of_cell(cell: Cell) -> CellFrame:
+    """Return the frame of a cell."""
+    mobile = [(man, _MOBILE) for man in cell.mobile]
+    still = [(frozen.man, frozen.square) for frozen in cell.frozen]
+    both = [*mobile, *still]
+    kings = sorted((each for each in both if each[0].kind == KING), key=lambda each: each[0].colour)
+    pieces = [each for each in mobile if each[0].kind != KING]
+    others = [each for each in still if each[0].kind != KING]
+    last = pieces.pop() if pieces else others.pop() if others else kings.pop()
+    men: list[tuple[Man, int]] = [*kings, *pieces, *others, last]
+    squares = tuple(square for _, square in men)
+    scalars = len(men) - 1
+    shifts, digit = [NO_DIGIT] * scalars, 0
+    for man in range(scalars - 1, -1, -1):
+        if squares[man] == _MOBILE:
+            shifts[man] = digit
+            digit += 6
+    colours = [man.colour for man, _ in men]
+    frame = Frame(
+        np.array([man.kind for man, _ in men], np.int64),
+        np.array(colours, np.int64),
+        np.array([c if q == _MOBILE else FROZEN for c, q in zip(colours, squares, strict=True)], np.int64),
+        np.array(shifts, np.int64),
+        np.array([max(square, 0) for square in squares[:-1]], np.int64),
+        ALL if squares[-1] == _MOBILE else np.uint64(1 << squares[-1]),
+        scalars,
+        False,
+        1 << digit,
+        np.array(cell.pawns, np.uint64),
+    )
+    return CellFrame(cell, frame, squares)
+
+
+def room_for_cell(frame: Frame) -> Workspace:
+    """Return room to solve a cell: that of a phase, with exits that results leave alone."""
+    phase = make_phase(frame.words, True)
+    white, black = (make_attacker(side, frame.words, phase.quiet[1 - side], True, 1) for side in SIDES)
+    no_like_men: NDArray[np.int64] = np.zeros((0, 2), np.int64)
+    return Workspace(frame, phase, white, black, room_for_exits(2 * frame.words * 64), no_like_men)

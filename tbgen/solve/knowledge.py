@@ -1,0 +1,190 @@
+"""What is known about the positions that moves out of a cell lead to: tables, and cells solved before."""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import chess
+import numpy as np
+
+from tbgen.index.layout import Layout, Side, layout_of
+from tbgen.index.source import StoredTable
+from tbgen.index.symmetry import IMAGE, MIRROR_FILES, MIRROR_RANKS
+from tbgen.index.zeroing import en_passant_configs
+from tbgen.material import MAX_MEN, Material
+from tbgen.retro.expansion import expand
+from tbgen.score import NONE, Code
+from tbgen.solve.bounds import LOWER, UPPER, WORST, Block, Bounds, side_after
+from tbgen.solve.cell import Cell, man_of
+from tbgen.solve.kernels.gather import gather, overlay
+from tbgen.solve.routes import Route
+
+_PHASES_KEPT: Final = 512 << 20
+"""Bytes of phases of tables that are kept in memory."""
+_BARE: Final = (Code(254), Code(1))
+"""What is known where one side has a bare king: it cannot mate, so that the other gets -G0.5 at least, or
+G0.5 at most."""
+
+
+class Tables:
+    """Phases of tables, with all their slots filled, those used last kept in memory.
+
+    :param sources: the tables that there are, r-mobility.
+    """
+
+    def __init__(self, sources: Mapping[Material, StoredTable]) -> None:
+        self._sources = sources
+        self._kept: OrderedDict[tuple[Material, int, int | None], Block] = OrderedDict()
+
+    def has(self, material: Material) -> bool:
+        """Whether there is a table of a material."""
+        return material in self._sources
+
+    def phase(self, material: Material, phase: int) -> Block:
+        """Return values and depths of a phase, shape (2, phase size) each."""
+        return self._get(material, phase, None)
+
+    def en_passant(self, material: Material, row: int) -> Block:
+        """Return values and depths of an en passant configuration, shape (1, phase size) each."""
+        phase = int(en_passant_configs(layout_of(material))[row, 0])
+        return self._get(material, phase, row)
+
+    def _get(self, material: Material, phase: int, row: int | None) -> Block:
+        key = material, phase, row
+        if key not in self._kept:
+            layout = layout_of(material)
+            shape = 2 if row is None else 1, layout.phase_size
+            block = Block(np.full(shape, NONE, np.uint8), np.zeros(shape, np.uint16))
+            if row is None:
+                self._sources[material].read_phase(phase, *block)
+            else:
+                self._sources[material].read_en_passant(row, block.value[0], block.depth[0])
+            expand(layout, phase, *block)
+            self._kept[key] = block
+            while sum(kept.value.nbytes + kept.depth.nbytes for kept in self._kept.values()) > _PHASES_KEPT:
+                if len(self._kept) == 1:
+                    break
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(key)
+        return self._kept[key]
+
+
+class Known:
+    """All that is known: see :class:`tbgen.solve.bounds.Knowledge`.
+
+    :param tables: tables that may be used.
+    :param mobile: most men of a cell that are mobile.
+    """
+
+    def __init__(self, tables: Tables, mobile: int) -> None:
+        self._tables, self._mobile = tables, mobile
+        self._cells: dict[Cell, Bounds] = {}
+
+    def add(self, bounds: Bounds) -> None:
+        """Keep the bounds of a canonical cell."""
+        self._cells[bounds.cell] = bounds
+
+    def cell(self, cell: Cell) -> Bounds | None:
+        """Return the bounds of a canonical cell, if there are any."""
+        return self._cells.get(cell)
+
+    def home(self, route: Route) -> Cell:
+        """Return the cell whose solution says what a route is worth: with a promoted man mobile if there may
+        be one more."""
+        cell = route.destination
+        if route.promoted is not None and len(cell.mobile) < self._mobile:
+            cell = cell.freed([route.promoted])
+        return cell
+
+    def in_table(self, cell: Cell) -> bool:
+        """Whether there is a table of a cell's positions."""
+        return cell.men <= MAX_MEN and self._tables.has(cell.material()[0])
+
+    def block(self, route: Route, end: int) -> Block | None:
+        """Return one end of what is known about the positions that a route leads to, if anything."""
+        cell = route.destination
+        if route.quiet:
+            return None
+        if self.in_table(cell):
+            return self._of_table(route)
+        if route.passed is not None and end != (UPPER if side_after(route) else LOWER):
+            # Whoever may capture en passant has a choice more, and a better score to lose: that is all
+            # that is known of him.
+            return None
+        home, symmetry = self.home(route).canonical()
+        bounds = self._cells.get(home)
+        if bounds is None:
+            return None
+        side = side_after(route)
+        if symmetry & MIRROR_RANKS:
+            side, end = Side(1 - side), 1 - end
+        stored = Block(bounds.value[end, side], bounds.depth[end, side])
+        men = [(man.colour, man.kind) for man in home.mobile]
+        return _gathered(cell, men, symmetry, stored)
+
+    def bound(self, route: Route, end: int) -> Code:
+        """Return one end that holds for all positions that a route leads to."""
+        mine, others = route.destination.sides()
+        return _BARE[end] if (others if end == LOWER else mine) == "K" and not route.quiet else WORST[end]
+
+    def _of_table(self, route: Route) -> Block:
+        cell = route.destination
+        material, swapped = cell.material()
+        layout = layout_of(material)
+        symmetry = MIRROR_RANKS if swapped else 0
+        placement = _placement(layout, cell, symmetry)
+        if placement not in layout.rows:
+            symmetry |= MIRROR_FILES
+            placement = _placement(layout, cell, symmetry)
+        phase = layout.rows[placement]
+        side = side_after(route) ^ swapped
+        stored = Block(*(array[side] for array in self._tables.phase(material, phase)))
+        men = [(Side(colour), kind) for colour, kind in zip(layout.colours, layout.kinds, strict=True)]
+        block = _gathered(cell, men, symmetry, stored, not layout.pawns)
+        if route.passed is not None:
+            square = IMAGE[symmetry][route.passed]
+            configs = en_passant_configs(layout).tolist()
+            if [phase, square] in configs:
+                stored = Block(
+                    *(array[0] for array in self._tables.en_passant(material, configs.index([phase, square])))
+                )
+                overlay(*block, *_gathered(cell, men, symmetry, stored))
+        return block
+
+
+def _placement(layout: Layout, cell: Cell, symmetry: int) -> tuple[int, ...]:
+    """The squares of a cell's pawns as a table has them, seen by a symmetry."""
+    pawns = [sorted(IMAGE[symmetry][square] for square in chess.scan_forward(own)) for own in cell.pawns]
+    if symmetry & MIRROR_RANKS:
+        pawns.reverse()
+    return (*pawns[0], *pawns[1])
+
+
+def _gathered(
+    cell: Cell, men: Sequence[tuple[Side, int]], symmetry: int, stored: Block, pawnless: bool = False
+) -> Block:
+    """Return the block of a cell's positions from stored values.
+
+    ``men`` are those of the stored slots, ``symmetry`` leads there; ``pawnless`` tables are numbered by more
+    symmetries.
+    """
+    swapped = bool(symmetry & MIRROR_RANKS)
+    digits: dict[object, list[int]] = {}
+    last = len(cell.mobile) - 1
+    for place, man in enumerate(cell.mobile):
+        digits.setdefault(man, []).append(6 * (last - place))
+    squares: dict[object, list[int]] = {}
+    for square, man in cell.frozen:
+        squares.setdefault(man, []).append(square)
+    shifts, fixed = [], []
+    for colour, kind in men:
+        man = man_of(Side(colour ^ swapped), kind)
+        if digits.get(man):
+            shifts.append(digits[man].pop(0))
+            fixed.append(0)
+        else:
+            shifts.append(-1)
+            fixed.append(squares[man].pop(0))
+    block = Block(np.empty(cell.size, np.uint8), np.empty(cell.size, np.uint16))
+    gather(*stored, np.array(shifts, np.int64), np.array(fixed, np.int64), symmetry, pawnless, *block)
+    return block
