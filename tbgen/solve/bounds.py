@@ -7,7 +7,7 @@ end. Each is solved as the phase of a table is; the truth lies between (docs/sol
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,11 +34,32 @@ from tbgen.solve.cell import Cell
 from tbgen.solve.frames import CellFrame, frame_of_cell, room_for_cell
 from tbgen.solve.routes import Route, routes_of
 
+_Number = TypeVar("_Number", bound=np.generic)
+
 LOWER, UPPER = range(2)
 """The ends of an interval, from White's view; the games by that number."""
 ENDS: Final = (LOWER, UPPER)
 WORST: Final = (Code(255), Code(0))
 """What is known of everything: it is worth -G0.0 at least and G0.0 at most."""
+
+
+class Interval(NamedTuple):
+    """What is known about one value: codes of the ends."""
+
+    lower: Code
+    """White gets this at least."""
+    upper: Code
+    """White gets this at most."""
+
+    @classmethod
+    def exactly(cls, code: Code) -> Self:
+        """Return the interval of a known value."""
+        return cls(code, code)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the ends meet."""
+        return self.lower == self.upper
 
 
 class Block(NamedTuple):
@@ -102,15 +123,24 @@ class Game:
                 f"positions like those of {_name(self.cell_frame.cell)} have scores beyond G63.0, for which "
                 "there are no codes: let fewer men be mobile"
             )
-        size = self.cell_frame.size
-        value, depth = (array[: 2 * size].reshape(2, size) for array in (pool.value, pool.depth))
+        value, depth = self._own()
         for side in SIDES:
             there = np.unpackbits(workspace.phase.legal[side].view(np.uint8), bitorder="little").view(bool)
             value[side][~there] = NONE
         return self._of_cell(value), self._of_cell(depth)
 
+    def recall(self, value: Codes, depth: Plies) -> None:
+        """Take what ``solve`` has returned before for this game of this cell."""
+        last = self.cell_frame.squares[-1]
+        for own, known in ((self._own()[0], value), (self._own()[1], depth)):
+            if last < 0:
+                own[:] = known
+            else:
+                own.reshape(2, -1, 64)[:, :, last] = known
+
     def layer(self, accrued: GScore) -> tuple[Codes, Plies]:
-        """Return values and depths with an accrued score, shape (2, slots of the cell) each, after ``solve``.
+        """Return values and depths with an accrued score, shape (2, slots of the cell) each; after ``solve``
+        or ``recall``.
 
         ``NONE`` where the accrued score does not matter: the fresh value holds.
         """
@@ -123,6 +153,11 @@ class Game:
         solve_layer(self._workspace, attacking, int64(accrued.rank), fresh, value, depth)
         return self._of_cell(value), self._of_cell(depth)
 
+    def _own(self) -> tuple[Codes, Plies]:
+        """The cell's own fresh values and depths, shape (2, slots of the frame) each."""
+        size = 2 * self.cell_frame.size
+        return self._pool.value[:size].reshape(2, -1), self._pool.depth[:size].reshape(2, -1)
+
     def _count(self) -> None:
         """Count the moves of all positions, and find their exits."""
         workspace = self._workspace
@@ -134,7 +169,7 @@ class Game:
     def _record(self) -> Record:
         return empty_record(NOTHING, self.cell_frame.size, np.empty(0, np.uint32), 0)
 
-    def _of_cell(self, array: NDArray[np.generic]) -> NDArray[np.generic]:
+    def _of_cell(self, array: NDArray[_Number]) -> NDArray[_Number]:
         """Leave the square of a frozen bit man out of the slots."""
         last = self.cell_frame.squares[-1]
         if last < 0:
@@ -143,12 +178,35 @@ class Game:
 
 
 def solve_cell(cell: Cell, knowledge: Knowledge) -> Bounds:
-    """Solve both games of a cell, at once on two threads."""
+    """Solve both games of a cell, at once on two threads.
+
+    :raises UsageError: as :meth:`Game.solve` does.
+    """
     frame = frame_of_cell(cell)
     routes = list(routes_of(frame))
     with ThreadPoolExecutor(len(ENDS)) as threads:
         games = list(threads.map(lambda end: Game(frame, routes, knowledge, end).solve(), ENDS))
     return Bounds(cell, np.stack([value for value, _ in games]), np.stack([depth for _, depth in games]))
+
+
+def solve_accrued(bounds: Bounds, knowledge: Knowledge, accrued: GScore) -> Bounds:
+    """Return what is known of a cell's positions with an accrued score, from what is known of them fresh.
+
+    ``NONE`` where the accrued score does not matter: the fresh value holds.
+    """
+    frame = frame_of_cell(bounds.cell)
+    routes = list(routes_of(frame))
+
+    def layer(end: int) -> tuple[Codes, Plies]:
+        game = Game(frame, routes, knowledge, end)
+        game.recall(bounds.value[end], bounds.depth[end])
+        return game.layer(accrued)
+
+    with ThreadPoolExecutor(len(ENDS)) as threads:
+        layers = list(threads.map(layer, ENDS))
+    return Bounds(
+        bounds.cell, np.stack([value for value, _ in layers]), np.stack([depth for _, depth in layers])
+    )
 
 
 def _pool_of(frame: CellFrame, routes: Iterable[Route], knowledge: Knowledge, end: int) -> Pool:

@@ -4,6 +4,7 @@ Pawns stand still in a cell, and so do *frozen* men, kings or pieces; what these
 *slot* of a position is made of the squares of the mobile men, six bits each, in the order of ``Cell.mobile``.
 """
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,8 +18,9 @@ from tbgen.index.symmetry import IMAGE, MIRROR_FILES, MIRROR_RANKS
 from tbgen.material import Material
 
 KING: Final = PIECE_ORDER.index("K")
-_KIND_OF: Final = {chess.PIECE_SYMBOLS.index(name.lower()): kind for kind, name in enumerate(PIECE_ORDER)}
-"""Place in ``PIECE_ORDER`` of python-chess's types of men."""
+TYPES: Final = tuple(chess.PIECE_SYMBOLS.index(name.lower()) for name in PIECE_ORDER)
+"""python-chess's type of each kind of man."""
+_KIND_OF: Final = {kind: place for place, kind in enumerate(TYPES)}
 _IMAGES: Final = (0, MIRROR_FILES, MIRROR_RANKS, MIRROR_FILES | MIRROR_RANKS)
 """Symmetries that a cell may be seen by; with ranks mirrored the colours are swapped."""
 
@@ -97,12 +99,15 @@ class Cell:
     @property
     def size(self) -> int:
         """Number of slots for one side to move."""
-        return 64 ** len(self.mobile)
+        return int(64 ** len(self.mobile))
 
     @cached_property
     def still(self) -> int:
         """Set of the squares of pawns and frozen men."""
-        return self.white_pawns | self.black_pawns | sum(1 << man.square for man in self.frozen)
+        still = self.white_pawns | self.black_pawns
+        for man in self.frozen:
+            still |= 1 << man.square
+        return still
 
     @property
     def men(self) -> int:
@@ -159,6 +164,7 @@ class Cell:
             *pawns,
         )
 
+    @functools.lru_cache(maxsize=1 << 16)  # noqa: B019 - cells are small and alike
     def canonical(self) -> tuple[Self, int]:
         """Return the one of all cells alike that stands for them, and the symmetry that leads to it."""
         return min((self.image(symmetry), symmetry) for symmetry in _IMAGES)

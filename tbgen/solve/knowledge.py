@@ -14,9 +14,10 @@ from tbgen.index.zeroing import en_passant_configs
 from tbgen.material import MAX_MEN, Material
 from tbgen.retro.expansion import expand
 from tbgen.score import NONE, Code
-from tbgen.solve.bounds import LOWER, UPPER, WORST, Block, Bounds, side_after
-from tbgen.solve.cell import Cell, man_of
+from tbgen.solve.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, Interval, side_after
+from tbgen.solve.cell import TYPES, Cell, man_of, side_of
 from tbgen.solve.kernels.gather import gather, overlay
+from tbgen.solve.position import Position
 from tbgen.solve.routes import Route
 
 _PHASES_KEPT: Final = 512 << 20
@@ -88,6 +89,11 @@ class Known:
         """Return the bounds of a canonical cell, if there are any."""
         return self._cells.get(cell)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all bounds."""
+        return sum(bounds.nbytes for bounds in self._cells.values())
+
     def home(self, route: Route) -> Cell:
         """Return the cell whose solution says what a route is worth: with a promoted man mobile if there may
         be one more."""
@@ -122,42 +128,99 @@ class Known:
         men = [(man.colour, man.kind) for man in home.mobile]
         return _gathered(cell, men, symmetry, stored)
 
+    def worth(self, position: Position) -> Interval:
+        """Return what is known of a position, fresh: the accrued score being its own."""
+        if position.over:
+            return Interval.exactly(position.own)
+        cell, board = position.cell, position.board
+        if self.in_table(cell):
+            return Interval.exactly(self._in_table(position))
+        home, symmetry = cell.canonical()
+        bounds = self._cells.get(home)
+        if bounds is None:
+            return Interval(*(_bare(cell, end) for end in ENDS))
+        seen = position.seen_by(symmetry)
+        found = [Code(int(bounds.value[end, side_of(seen.board), seen.slot])) for end in ENDS]
+        if symmetry & MIRROR_RANKS:
+            found = [Code(255 - code) for code in reversed(found)]
+        if board.has_legal_en_passant():
+            found[LOWER if board.turn == chess.BLACK else UPPER] = WORST[
+                LOWER if board.turn == chess.BLACK else UPPER
+            ]
+        return Interval(*found)
+
+    def _in_table(self, position: Position) -> Code:
+        """Return the code of W from the position's table."""
+        material, swapped = position.cell.material()
+        seen = position.seen_by(MIRROR_RANKS) if swapped else position
+        board, layout = seen.board, layout_of(material)
+        own: list[int] = []
+        left = list(board.piece_map().items())
+        for colour, kind in zip(layout.colours, layout.kinds, strict=True):
+            for square, piece in left:
+                if piece.color != bool(colour) and piece.piece_type == TYPES[kind]:
+                    own.append(square)
+                    left.remove((square, piece))
+                    break
+        if not layout.pawns:
+            phase, slot, mirror = 0, int(layout.slot(own)), 0
+        else:
+            phase, mirror = _phase(layout, seen.cell, 0)
+            slot = 0
+            for square in own:
+                slot = slot << 6 | IMAGE[mirror][square]
+        code = int(self._tables.phase(material, phase).value[side_of(board), slot])
+        if board.ep_square is not None and board.has_legal_en_passant():
+            row = _row(layout, phase, IMAGE[mirror][board.ep_square])
+            if row is not None:
+                code = int(self._tables.en_passant(material, row).value[0, slot])
+        return Code(255 - code if swapped else code)
+
     def bound(self, route: Route, end: int) -> Code:
         """Return one end that holds for all positions that a route leads to."""
-        mine, others = route.destination.sides()
-        return _BARE[end] if (others if end == LOWER else mine) == "K" and not route.quiet else WORST[end]
+        return WORST[end] if route.quiet else _bare(route.destination, end)
 
     def _of_table(self, route: Route) -> Block:
         cell = route.destination
         material, swapped = cell.material()
         layout = layout_of(material)
-        symmetry = MIRROR_RANKS if swapped else 0
-        placement = _placement(layout, cell, symmetry)
-        if placement not in layout.rows:
-            symmetry |= MIRROR_FILES
-            placement = _placement(layout, cell, symmetry)
-        phase = layout.rows[placement]
+        phase, symmetry = _phase(layout, cell, MIRROR_RANKS if swapped else 0)
         side = side_after(route) ^ swapped
         stored = Block(*(array[side] for array in self._tables.phase(material, phase)))
         men = [(Side(colour), kind) for colour, kind in zip(layout.colours, layout.kinds, strict=True)]
         block = _gathered(cell, men, symmetry, stored, not layout.pawns)
         if route.passed is not None:
             square = IMAGE[symmetry][route.passed]
-            configs = en_passant_configs(layout).tolist()
-            if [phase, square] in configs:
-                stored = Block(
-                    *(array[0] for array in self._tables.en_passant(material, configs.index([phase, square])))
-                )
+            row = _row(layout, phase, square)
+            if row is not None:
+                stored = Block(*(array[0] for array in self._tables.en_passant(material, row)))
                 overlay(*block, *_gathered(cell, men, symmetry, stored))
         return block
 
 
-def _placement(layout: Layout, cell: Cell, symmetry: int) -> tuple[int, ...]:
-    """The squares of a cell's pawns as a table has them, seen by a symmetry."""
-    pawns = [sorted(IMAGE[symmetry][square] for square in chess.scan_forward(own)) for own in cell.pawns]
-    if symmetry & MIRROR_RANKS:
-        pawns.reverse()
-    return (*pawns[0], *pawns[1])
+def _bare(cell: Cell, end: int) -> Code:
+    """Return the bound that holds because a side has a bare king, or the worst."""
+    white, black = cell.sides()
+    return _BARE[end] if (black if end == LOWER else white) == "K" else WORST[end]
+
+
+def _phase(layout: Layout, cell: Cell, symmetry: int) -> tuple[int, int]:
+    """Return the phase of a cell's pawns in its table, and the symmetry that leads there: the given one, or
+    that with files mirrored too."""
+    for image in (symmetry, symmetry | MIRROR_FILES):
+        pawns = [sorted(IMAGE[image][square] for square in chess.scan_forward(own)) for own in cell.pawns]
+        if image & MIRROR_RANKS:
+            pawns.reverse()
+        phase = layout.rows.get((*pawns[0], *pawns[1]))
+        if phase is not None:
+            return phase, image
+    raise AssertionError(f"{layout.material} has no phase for the pawns of {cell}")
+
+
+def _row(layout: Layout, phase: int, square: int) -> int | None:
+    """Return the number of an en passant configuration, if there is one."""
+    configs = en_passant_configs(layout).tolist()
+    return configs.index([phase, square]) if [phase, square] in configs else None
 
 
 def _gathered(

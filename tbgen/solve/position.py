@@ -1,0 +1,83 @@
+"""Positions of cells: a board, and which of its men are mobile."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import chess
+
+from tbgen.board.mobility import mobility
+from tbgen.index.symmetry import MIRROR_FILES, MIRROR_RANKS
+from tbgen.score import Code, Rank
+from tbgen.solve.cell import Cell
+
+
+@dataclass(frozen=True)
+class Position:
+    """A legal position, seen from its cell."""
+
+    board: chess.Board
+    mobile: chess.Bitboard
+    """Squares of the mobile men."""
+
+    @cached_property
+    def cell(self) -> Cell:
+        """The position's cell."""
+        return Cell.of_board(self.board, chess.scan_forward(self.mobile))
+
+    @cached_property
+    def slot(self) -> int:
+        """Its slot in the cell."""
+        return self.cell.slot(self.cell.squares_of(self.board))
+
+    @cached_property
+    def rank(self) -> Rank:
+        """Its rank."""
+        moves, check = mobility(self.board)
+        return Rank(2 * moves + (not check))
+
+    @property
+    def own(self) -> Code:
+        """Code of its own score."""
+        return Code(255 - self.rank if self.board.turn else self.rank)
+
+    @property
+    def over(self) -> bool:
+        """Whether it is mate or stalemate."""
+        return self.rank < 2
+
+    def seen_by(self, symmetry: int) -> Self:
+        """Return the position seen by a symmetry: files mirrored, or ranks and colours swapped, or both."""
+        board, mobile = self.board, self.mobile
+        if symmetry & MIRROR_FILES:
+            board, mobile = board.transform(chess.flip_horizontal), chess.flip_horizontal(mobile)
+        if symmetry & MIRROR_RANKS:
+            board, mobile = board.mirror(), chess.flip_vertical(mobile)
+        return type(self)(board, mobile)
+
+    def moves(self, most: int) -> Iterator["Step"]:
+        """Yield the legal moves; promoted men are mobile while no more than ``most`` men are."""
+        for move in self.board.legal_moves:
+            after = self.board.copy(stack=False)
+            after.push(move)
+            origin, target = chess.BB_SQUARES[move.from_square], chess.BB_SQUARES[move.to_square]
+            mobile = self.mobile & ~target
+            moved = bool(mobile & origin)
+            if moved:
+                mobile = mobile & ~origin | target
+            if move.promotion and mobile.bit_count() < most:
+                mobile |= target
+            zeroing = self.board.is_zeroing(move)
+            yield Step(move, type(self)(after, mobile), zeroing, moved and not zeroing)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A legal move."""
+
+    move: chess.Move
+    after: Position
+    zeroing: bool
+    inside: bool
+    """Whether it stays in the cell."""

@@ -1,0 +1,327 @@
+"""Which cells to solve, and in which order, so that the bounds of one state close in.
+
+The state's own cell comes first. While its bounds differ, play is followed in which White does what may be
+best for him by the upper bounds and Black by the lower ones: what such play leaves the cell for is what keeps
+the bounds apart. The cells found there are solved, small ones first, and then the cell above them again.
+Bounds are proved from bounds that were proved before, never in a circle, and so they only ever narrow.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Final, NamedTuple
+
+import chess
+import numpy as np
+
+from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
+from tbgen.score import NONE, Code, GScore
+from tbgen.solve.bounds import ENDS, LOWER, UPPER, WORST, Bounds, Interval, solve_accrued, solve_cell
+from tbgen.solve.cell import Cell, side_of
+from tbgen.solve.frames import frame_of_cell
+from tbgen.solve.knowledge import Known
+from tbgen.solve.position import Position, Step
+from tbgen.solve.routes import routes_of
+
+_FAR: Final = 1 << 16
+"""Plies to what is never reached."""
+_STATES: Final = 150
+"""States of a cell that are looked at to find out what keeps the bounds apart."""
+_SMALL: Final = 64**3
+"""Slots up to which the cells below a cell are solved before it, one after the other..."""
+_SECONDS_BELOW: Final = 2.0
+"""...for so long, or as long as the cell itself takes."""
+_AT_ONCE: Final = 6
+"""Cells that are solved before the cell above them is solved again, where they are much smaller."""
+_MUCH_SMALLER: Final = 64
+_BYTES_PER_SLOT: Final = 2 * 75
+"""Of both games of a cell while they are solved, per slot for one side to move."""
+_SECONDS_PER_SLOT: Final = 8e-7
+"""Of both games, before anything has been measured."""
+
+
+class OutOfBudgetError(Exception):
+    """What is next takes more time or memory than is left."""
+
+
+@dataclass
+class Budget:
+    """What a search may use."""
+
+    seconds: float
+    bytes: int
+    began: float = field(default_factory=time.perf_counter)
+    seconds_per_slot: float = _SECONDS_PER_SLOT
+
+    @property
+    def left(self) -> float:
+        """Seconds left."""
+        return self.began + self.seconds - time.perf_counter()
+
+    def ask(self, size: int, kept: int) -> None:
+        """Ask whether a cell of ``size`` slots may be solved, ``kept`` bytes being in use.
+
+        :raises OutOfBudgetError: if it takes more than is left.
+        """
+        if self.left < size * self.seconds_per_slot or kept + size * _BYTES_PER_SLOT > self.bytes:
+            raise OutOfBudgetError
+
+    def learn(self, size: int, seconds: float) -> None:
+        """Take note of how long a cell has taken."""
+        if size >= 64**3:
+            self.seconds_per_slot = seconds / size
+
+
+class Answer(NamedTuple):
+    """What is known of a state."""
+
+    value: Interval
+    depths: tuple[int, int] | None = None
+    """Plies, by both ends, where a cell says them."""
+
+    @property
+    def depth(self) -> int | None:
+        """Plies, where they are known."""
+        if not self.value.exact or self.depths is None or self.depths[LOWER] != self.depths[UPPER]:
+            return None
+        return self.depths[LOWER]
+
+
+class WayOut(NamedTuple):
+    """A move out of a cell that keeps bounds apart."""
+
+    after: Position
+    home: Cell
+    """The canonical cell that decides on it."""
+    symmetry: int
+    """Leads there."""
+
+
+class Search:
+    """Narrows the bounds of one state.
+
+    :param mobile: most men that are mobile in a cell.
+    :param progress: called with the interval now and the number of cells solved.
+    """
+
+    def __init__(
+        self,
+        known: Known,
+        root: Position,
+        accrued: GScore | None,
+        budget: Budget,
+        mobile: int,
+        progress: Callable[[Interval, int], None],
+    ) -> None:
+        self._known, self._budget, self._mobile, self._progress = known, budget, mobile, progress
+        self.solved = 0
+        self._layers: dict[tuple[Cell, Code], Bounds] = {}
+        _, self._symmetry = root.cell.canonical()
+        self._root = root.seen_by(self._symmetry)
+        code = None if accrued is None else Code(accrued.rank if accrued.white else 255 - accrued.rank)
+        self._accrued = self._seen(code)
+        self._given_up: set[Cell] = set()
+
+    def run(self) -> bool:
+        """Narrow the bounds until they meet or nothing is left to try; return whether the budget lasted."""
+        try:
+            cell = self._root.cell
+            if self._known.cell(cell) is None:
+                self._complete(cell)
+            while not self.answer().value.exact:
+                self._tell()
+                if not self._narrow(self._root, self._accrued, {cell}):
+                    break
+        except OutOfBudgetError:
+            return False
+        return True
+
+    def answer(self, step: Step | None = None) -> Answer:
+        """Return what is known of the state, or of that after a move of it, as the root was given."""
+        accrued = self._accrued
+        if step is None:
+            found = self._state(self._root, accrued)
+        else:
+            found = self._after(step, self._root, accrued)
+        if self._symmetry & MIRROR_RANKS:
+            value = Interval(*(Code(255 - code) for code in reversed(found.value)))
+            return Answer(value, found.depths and (found.depths[UPPER], found.depths[LOWER]))
+        return found
+
+    def steps(self) -> Iterator[tuple[chess.Move, Answer]]:
+        """Yield the moves of the root, and what is known of the state after each."""
+        for step in self._root.moves(self._mobile):
+            image, move = IMAGE[self._symmetry], step.move
+            move = chess.Move(image[move.from_square], image[move.to_square], move.promotion)
+            yield move, self.answer(step)
+
+    def _seen(self, code: Code | None) -> Code | None:
+        """The code of a score as the canonical cell of the root sees it, and back."""
+        if code is None or not self._symmetry & MIRROR_RANKS:
+            return code
+        return Code(255 - code)
+
+    def _tell(self) -> None:
+        self._progress(self.answer().value, self.solved)
+
+    def _solve(self, cell: Cell) -> None:
+        """Solve a canonical cell, or solve it again."""
+        self._budget.ask(cell.size, self._known.nbytes + sum(each.nbytes for each in self._layers.values()))
+        began = time.perf_counter()
+        before = self._known.cell(cell)
+        bounds = solve_cell(cell, self._known)
+        self._budget.learn(cell.size, time.perf_counter() - began)
+        if before is not None:
+            bounds = narrower(before, bounds)
+        self._known.add(bounds)
+        for key in [key for key in self._layers if key[0] == cell]:
+            del self._layers[key]
+        self.solved += 1
+
+    def _complete(self, cell: Cell, until: float | None = None) -> None:
+        """Solve a cell for the first time, after small ones that it rests on, as long as there is time."""
+        if until is None:
+            spent = max(_SECONDS_BELOW, cell.size * self._budget.seconds_per_slot)
+            until = time.perf_counter() + min(spent, self._budget.left)
+        frame = frame_of_cell(cell)
+        homes = {self._known.home(route).canonical()[0] for route in routes_of(frame) if not route.quiet}
+        for home in sorted(homes, key=lambda home: home.size):
+            if home.size > _SMALL or time.perf_counter() > until:
+                break
+            if self._known.cell(home) is None and not self._known.in_table(home):
+                self._complete(home, until)
+        self._solve(cell)
+
+    def _state(self, position: Position, accrued: Code | None) -> Answer:
+        """What is known of a state of a solved cell, in the orientation of that cell."""
+        own = position.own
+        if position.over:
+            return Answer(Interval.exactly(own), (0, 0))
+        if position.board.has_legal_en_passant():
+            return self._by_moves(position)
+        cell, side, slot = position.cell, side_of(position.board), position.slot
+        fresh = self._known.cell(cell)
+        assert fresh is not None
+        bounds = fresh
+        if accrued is not None and accrued != own and _rank(accrued) <= _rank(own):
+            layer = self._layer(fresh, accrued)
+            if layer.value[LOWER, side, slot] != NONE or layer.value[UPPER, side, slot] != NONE:
+                bounds = layer
+        ends, depths = [], []
+        for end in ENDS:
+            of_end = bounds if bounds.value[end, side, slot] != NONE else fresh
+            ends.append(Code(int(of_end.value[end, side, slot])))
+            depths.append(int(of_end.depth[end, side, slot]))
+        return Answer(Interval(*ends), (depths[LOWER], depths[UPPER]))
+
+    def _by_moves(self, position: Position) -> Answer:
+        """What is known of a position with an en passant right, from its moves: it has no earlier score."""
+        answers = [self._after(step, position, position.own) for step in position.moves(self._mobile)]
+        best = min if position.board.turn else max
+        return Answer(Interval(*(best(answer.value[end] for answer in answers) for end in ENDS)))
+
+    def _after(self, step: Step, position: Position, accrued: Code | None) -> Answer:
+        """What is known of the state after a move."""
+        if step.zeroing:
+            return Answer(self._known.worth(step.after))
+        if not step.inside:
+            return Answer(Interval(*WORST))
+        before = position.own if accrued is None else accrued
+        own = step.after.own
+        return self._state(step.after, own if _rank(own) < _rank(before) else before)
+
+    def _layer(self, fresh: Bounds, accrued: Code) -> Bounds:
+        key = fresh.cell, accrued
+        if key not in self._layers:
+            self._budget.ask(fresh.cell.size // 4, self._known.nbytes)
+            score = GScore(_rank(accrued), accrued < NONE)
+            self._layers[key] = solve_accrued(fresh, self._known, score)
+        return self._layers[key]
+
+    def _narrow(self, position: Position, accrued: Code | None, above: set[Cell]) -> bool:
+        """Solve something that may narrow the bounds of a state; return whether there was anything."""
+        cell, found = position.cell, self._loose(position, accrued)
+        before = [self._known.worth(way.after) for way in found]
+        if not self._solve_new(cell, found) and not self._narrow_known(found, above):
+            return False
+        if [self._known.worth(way.after) for way in found] != before:
+            self._solve(cell)
+        return True
+
+    def _solve_new(self, cell: Cell, found: Sequence[WayOut]) -> int:
+        """Solve cells that have not been solved yet, several if they are small; return how many."""
+        solved = 0
+        new = (way.home for way in found if self._known.cell(way.home) is None)
+        for home in sorted(set(new) - self._given_up, key=lambda home: home.size):
+            if solved and (solved == _AT_ONCE or home.size * _MUCH_SMALLER > cell.size):
+                break
+            try:
+                self._complete(home)
+                solved += 1
+            except OutOfBudgetError:
+                if self._budget.left < 0:
+                    raise
+                self._given_up.add(home)
+        return solved
+
+    def _narrow_known(self, found: Sequence[WayOut], above: set[Cell]) -> bool:
+        """Narrow the bounds of a way out whose cell has been solved; return whether there was a way."""
+        for way in found:
+            if way.home in above or way.home in self._given_up or self._known.cell(way.home) is None:
+                continue
+            if self._narrow(way.after.seen_by(way.symmetry), None, above | {way.home}):
+                return True
+            self._given_up.add(way.home)
+        return False
+
+    def _loose(self, position: Position, accrued: Code | None) -> list[WayOut]:
+        """Find moves out of the cell that keep the bounds of a state apart, nearest ones first."""
+        found: dict[Cell, WayOut] = {}
+        score = position.own if accrued is None else accrued
+        seen = {(side_of(position.board), position.slot, score)}
+        queue = [(0, 0, position, score)]
+        for _ in range(_STATES):
+            if not queue:
+                break
+            *_, here, score = heappop(queue)
+            now = self._state(here, score).value
+            if now.exact:
+                continue
+            end = UPPER if here.board.turn else LOWER
+            for step in here.moves(self._mobile):
+                then = self._after(step, here, score)
+                if then.value.exact or then.value[end] != now[end]:
+                    continue
+                if step.inside:
+                    own = step.after.own
+                    carried = own if _rank(own) < _rank(score) else score
+                    key = side_of(step.after.board), step.after.slot, carried
+                    if key not in seen:
+                        seen.add(key)
+                        heappush(queue, (_plies_out(then, carried), len(seen), step.after, carried))
+                elif step.zeroing:
+                    home, symmetry = step.after.cell.canonical()
+                    found.setdefault(home, WayOut(step.after, home, symmetry))
+        return list(found.values())
+
+
+def narrower(one: Bounds, other: Bounds) -> Bounds:
+    """Return the better of two bounds of every position."""
+    value, depth = other.value.copy(), other.depth.copy()
+    for end, worse in ((LOWER, np.greater), (UPPER, np.less)):
+        keep = worse(value[end], one.value[end])
+        value[end][keep], depth[end][keep] = one.value[end][keep], one.depth[end][keep]
+    return Bounds(one.cell, value, depth)
+
+
+def _plies_out(answer: Answer, accrued: Code) -> int:
+    """About how far from a state its bounds are decided: plies to where an end that is not the accrued score
+    comes from."""
+    assert answer.depths is not None
+    ends = zip(answer.value, answer.depths, strict=True)
+    return min((depth for code, depth in ends if code != accrued), default=_FAR)
+
+
+def _rank(code: Code) -> int:
+    return min(code, 255 - code)
