@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from tbgen.probe.tablebase import Tablebase, open_tablebase
     from tbgen.score import GScore
     from tbgen.scoring import Points, points
+    from tbgen.solve.solver import solve
 
     __version__: str
 
@@ -94,6 +95,7 @@ __all__ = [
     "adjudicate",
     "open_tablebase",
     "points",
+    "solve",
 ]
 
 _HOME = {
@@ -122,6 +124,8 @@ def __getattr__(name: str) -> Any:
         value: Any = version("tbgen")
     elif name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
+    elif name == "solve":
+        value = import_module("tbgen.solve")  # which can be called
     else:
         raise AttributeError(f"module 'tbgen' has no attribute {name!r}")
     globals()[name] = value

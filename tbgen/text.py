@@ -18,6 +18,7 @@ __all__ = [
     "size_text",
 ]
 
+_DURATION: Final = re.compile(r"(\d{1,9}(?:\.\d+)?) ?([smh])", re.IGNORECASE | re.ASCII)
 _SIZE: Final = re.compile(r"(-?\d+(?:\.\d+)?) ?(?:([KMGT])(i?B)?)?", re.IGNORECASE | re.ASCII)
 
 _FORMULA: Final = re.compile(r"[=+\-@\t\r]", re.ASCII)
@@ -103,6 +104,20 @@ def parse_size(text: str) -> int:
         raise UsageError(f"{quote(text)} is a size without a unit: {example}")
     base = 1000 if (match[3] or "").upper() == "B" else 1024
     return int(float(match[1]) * base ** ("KMGT".index(match[2].upper()) + 1))
+
+
+def parse_duration(text: str) -> float:
+    """Return the seconds of a time in seconds, minutes or hours.
+
+    >>> parse_duration("60s"), parse_duration("1.5m"), parse_duration("2h")
+    (60.0, 90.0, 7200.0)
+
+    :raises UsageError: if it is no time.
+    """
+    match = _DURATION.fullmatch(text.strip())
+    if match is None or float(match[1]) <= 0:
+        raise UsageError(f"{quote(text)} is not a time: give one such as 60s, 5m or 2h")
+    return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2].lower()]
 
 
 def duration(seconds: float) -> str:

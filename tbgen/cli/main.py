@@ -16,6 +16,7 @@ from tbgen.errors import TbgenError, UsageError, quote
 COMMANDS: Final = {
     "build": "make tables, missing sub-tables first",
     "probe": "value, best moves and best play of a position",
+    "solve": "the value of a position beyond the tables, or proven bounds of it",
     "adjudicate": "what a game is worth that was stopped, from its PGN or its final position",
     "tag": "results and points into the games of a PGN file",
     "score": "standings, crosstable, Elo and more of the games of PGN files",
@@ -43,7 +44,7 @@ _SHORTAGES: Final = (errno.EMFILE, errno.ENFILE, errno.EAGAIN)
 
 _SCORE: Final = re.compile("-[Gg]")
 _TAKING_MINUS: Final = ("--accrued", "--cutoff", "--komi", "--memory")
-_TAKING_FENS: Final = (["probe"], ["adjudicate"])
+_TAKING_FENS: Final = (["probe"], ["solve"], ["adjudicate"])
 _COUNTER: Final = re.compile("[0-9]+")
 """The last word before the seventh field of a FEN."""
 

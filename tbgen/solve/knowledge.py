@@ -1,73 +1,26 @@
 """What is known about the positions that moves out of a cell lead to: tables, and cells solved before."""
 
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import chess
 import numpy as np
 
 from tbgen.index.layout import Layout, Side, layout_of
-from tbgen.index.source import StoredTable
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES, MIRROR_RANKS
 from tbgen.index.zeroing import en_passant_configs
-from tbgen.material import MAX_MEN, Material
-from tbgen.retro.expansion import expand
-from tbgen.score import NONE, Code
+from tbgen.material import MAX_MEN
+from tbgen.score import Code
 from tbgen.solve.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, Interval, side_after
 from tbgen.solve.cell import TYPES, Cell, man_of, side_of
 from tbgen.solve.kernels.gather import gather, overlay
 from tbgen.solve.position import Position
 from tbgen.solve.routes import Route
+from tbgen.solve.tables import Tables
 
-_PHASES_KEPT: Final = 512 << 20
-"""Bytes of phases of tables that are kept in memory."""
 _BARE: Final = (Code(254), Code(1))
 """What is known where one side has a bare king: it cannot mate, so that the other gets -G0.5 at least, or
 G0.5 at most."""
-
-
-class Tables:
-    """Phases of tables, with all their slots filled, those used last kept in memory.
-
-    :param sources: the tables that there are, r-mobility.
-    """
-
-    def __init__(self, sources: Mapping[Material, StoredTable]) -> None:
-        self._sources = sources
-        self._kept: OrderedDict[tuple[Material, int, int | None], Block] = OrderedDict()
-
-    def has(self, material: Material) -> bool:
-        """Whether there is a table of a material."""
-        return material in self._sources
-
-    def phase(self, material: Material, phase: int) -> Block:
-        """Return values and depths of a phase, shape (2, phase size) each."""
-        return self._get(material, phase, None)
-
-    def en_passant(self, material: Material, row: int) -> Block:
-        """Return values and depths of an en passant configuration, shape (1, phase size) each."""
-        phase = int(en_passant_configs(layout_of(material))[row, 0])
-        return self._get(material, phase, row)
-
-    def _get(self, material: Material, phase: int, row: int | None) -> Block:
-        key = material, phase, row
-        if key not in self._kept:
-            layout = layout_of(material)
-            shape = 2 if row is None else 1, layout.phase_size
-            block = Block(np.full(shape, NONE, np.uint8), np.zeros(shape, np.uint16))
-            if row is None:
-                self._sources[material].read_phase(phase, *block)
-            else:
-                self._sources[material].read_en_passant(row, block.value[0], block.depth[0])
-            expand(layout, phase, *block)
-            self._kept[key] = block
-            while sum(kept.value.nbytes + kept.depth.nbytes for kept in self._kept.values()) > _PHASES_KEPT:
-                if len(self._kept) == 1:
-                    break
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(key)
-        return self._kept[key]
 
 
 class Known:

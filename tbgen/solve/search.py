@@ -8,7 +8,7 @@ Bounds are proved from bounds that were proved before, never in a circle, and so
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Final, NamedTuple
 
@@ -35,41 +35,53 @@ _SECONDS_BELOW: Final = 2.0
 _AT_ONCE: Final = 6
 """Cells that are solved before the cell above them is solved again, where they are much smaller."""
 _MUCH_SMALLER: Final = 64
+_BYTES_AT_LEAST: Final = 400 << 20
+"""Bytes of the process without any cell."""
 _BYTES_PER_SLOT: Final = 2 * 75
 """Of both games of a cell while they are solved, per slot for one side to move."""
 _SECONDS_PER_SLOT: Final = 8e-7
 """Of both games, before anything has been measured."""
+_TELLING: Final = 64**3
+"""Slots of a cell that tells how long others will take."""
 
 
 class OutOfBudgetError(Exception):
     """What is next takes more time or memory than is left."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Budget:
-    """What a search may use."""
+    """What solving a state may take."""
 
-    seconds: float
-    bytes: int
-    began: float = field(default_factory=time.perf_counter)
-    seconds_per_slot: float = _SECONDS_PER_SLOT
+    seconds: float = 60.0
+    memory: int = 8 << 30
+    """Bytes."""
+
+
+class _Meter:
+    """What is left of a budget."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._memory = budget.memory
+        self._end = time.perf_counter() + budget.seconds
+        self.seconds_per_slot = _SECONDS_PER_SLOT
 
     @property
     def left(self) -> float:
         """Seconds left."""
-        return self.began + self.seconds - time.perf_counter()
+        return self._end - time.perf_counter()
 
     def ask(self, size: int, kept: int) -> None:
         """Ask whether a cell of ``size`` slots may be solved, ``kept`` bytes being in use.
 
         :raises OutOfBudgetError: if it takes more than is left.
         """
-        if self.left < size * self.seconds_per_slot or kept + size * _BYTES_PER_SLOT > self.bytes:
+        if self.left < size * self.seconds_per_slot or kept + memory_needed(size) > self._memory:
             raise OutOfBudgetError
 
     def learn(self, size: int, seconds: float) -> None:
         """Take note of how long a cell has taken."""
-        if size >= 64**3:
+        if size >= _TELLING:
             self.seconds_per_slot = seconds / size
 
 
@@ -114,7 +126,7 @@ class Search:
         mobile: int,
         progress: Callable[[Interval, int], None],
     ) -> None:
-        self._known, self._budget, self._mobile, self._progress = known, budget, mobile, progress
+        self._known, self._budget, self._mobile, self._progress = known, _Meter(budget), mobile, progress
         self.solved = 0
         self._layers: dict[tuple[Cell, Code], Bounds] = {}
         _, self._symmetry = root.cell.canonical()
@@ -187,7 +199,7 @@ class Search:
         frame = frame_of_cell(cell)
         homes = {self._known.home(route).canonical()[0] for route in routes_of(frame) if not route.quiet}
         for home in sorted(homes, key=lambda home: home.size):
-            if home.size > _SMALL or time.perf_counter() > until:
+            if home.size > min(_SMALL, cell.size) or time.perf_counter() > until:
                 break
             if self._known.cell(home) is None and not self._known.in_table(home):
                 self._complete(home, until)
@@ -304,6 +316,11 @@ class Search:
                     home, symmetry = step.after.cell.canonical()
                     found.setdefault(home, WayOut(step.after, home, symmetry))
         return list(found.values())
+
+
+def memory_needed(size: int) -> int:
+    """Return about how many bytes it takes to solve a cell of ``size`` slots for each side to move."""
+    return size * _BYTES_PER_SLOT + _BYTES_AT_LEAST
 
 
 def narrower(one: Bounds, other: Bounds) -> Bounds:

@@ -1,0 +1,170 @@
+"""``tbgen solve``: the value of a position beyond the tables, or an interval that is proved."""
+
+import argparse
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import chess
+
+from tbgen.board.fen import Fen, parse_fen
+from tbgen.cli.display import diagram, mover
+from tbgen.cli.options import (
+    add_directory,
+    add_json,
+    add_rules,
+    add_scoring,
+    directory_of,
+    scoring_of,
+)
+from tbgen.cli.probe import positions_of
+from tbgen.cli.progress import ProgressLine
+from tbgen.errors import UsageError, quote
+from tbgen.score import GScore
+from tbgen.scoring import Scoring
+from tbgen.solve.search import Budget
+from tbgen.solve.solver import Solution, solve
+from tbgen.text import counted, parse_duration, parse_size, plies
+from tbgen.variant import Variant
+
+_DESCRIPTION = """\
+Solve a position of any number of men: its value with an accrued score if that can be proved, else an interval
+that the value is proved to lie in, lower end first, seen by White.
+
+Men are mobile or stand still; all kings and pieces are mobile unless --mobile chooses them, at most four. All
+positions that differ in the squares of mobile men only are a cell, which is solved as a whole. Captures, pawn
+moves and moves of pieces that stand still lead out of it: into tables of plain form if they are there, else
+into other cells, which are solved as long as that narrows the interval and time and memory last.
+
+Repetition and the 50-move rule play no part.
+"""
+_EPILOG = """\
+examples:
+  tbgen solve "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72 G4.5"
+  tbgen solve "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 0 1" --time 5m
+  tbgen solve "6k1/5pp1/7p/8/8/2b4P/5PP1/3R2K1 w - - 0 1" --mobile d1,g1,g8 --time 10s
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.description, parser.epilog = _DESCRIPTION, _EPILOG
+    parser.add_argument("fen", nargs="+", metavar="FEN", help="a position, maybe with a seventh field")
+    parser.add_argument(
+        "--accrued", metavar="G", help="accrued score, such as G3.5, -G3.5 or mG3.5 (m for minus)"
+    )
+    parser.add_argument("--mobile", metavar="SQUARES", help="the men that are mobile, such as e4,f6")
+    parser.add_argument("--time", default="60s", metavar="TIME", help="time to spend (default: 60s)")
+    parser.add_argument("--memory", default="8G", metavar="SIZE", help="memory to use (default: 8G)")
+    add_rules(parser)
+    add_scoring(parser)
+    add_json(parser, "one JSON document")
+    add_directory(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Solve a position and print what is proved about it."""
+    if arguments.variant != Variant.R_MOBILITY:
+        raise UsageError("only r-mobility is solved beyond the tables: leave --rules out")
+    texts = positions_of(arguments.fen)
+    if len(texts) > 1:
+        raise UsageError("give one position at a time")
+    fen = parse_fen(texts[0])
+    accrued = fen.accrued_in(Variant.R_MOBILITY)
+    if arguments.accrued is not None:
+        accrued = GScore.parse(arguments.accrued)
+    scoring, line = scoring_of(arguments), ProgressLine()
+    directory_of(arguments)
+    try:
+        solution = solve(
+            fen.board,
+            accrued,
+            tables=arguments.dir,
+            budget=Budget(parse_duration(arguments.time), parse_size(arguments.memory)),
+            mobile=None if arguments.mobile is None else _squares(arguments.mobile),
+            progress=lambda lower, upper, cells: line.show(
+                f"between {lower} and {upper}, {counted(cells, 'cell')} solved"
+            ),
+        )
+    finally:
+        line.clear()
+    if arguments.json:
+        print(json.dumps(_document(texts[0], solution, scoring), indent=2))
+    else:
+        print("\n".join(_text(fen, solution, scoring)))
+    return 0
+
+
+def _squares(text: str) -> list[chess.Square]:
+    squares = []
+    for name in text.split(","):
+        if name.strip().lower() not in chess.SQUARE_NAMES:
+            raise UsageError(f"{quote(name)} is not a square: give squares such as e4,f6")
+        squares.append(chess.parse_square(name.strip().lower()))
+    if len(set(squares)) < len(squares):
+        raise UsageError(f"{quote(text)} names a square twice")
+    return squares
+
+
+def _document(text: str, solution: Solution, scoring: Scoring) -> dict[str, Any]:
+    value = solution.value
+    return {
+        "fen": " ".join(text.split()),
+        "rules": Variant.R_MOBILITY,
+        "position_score": str(solution.position_score),
+        "accrued": str(solution.accrued),
+        "value": None if value is None else str(value),
+        "lower": str(solution.lower),
+        "upper": str(solution.upper),
+        "depth": solution.depth,
+        "points": {
+            "lower": scoring.document(solution.lower),
+            "upper": scoring.document(solution.upper),
+        },
+        "cells": solution.cells,
+        "in_budget": solution.in_budget,
+        "moves": [
+            {
+                "uci": move.uci,
+                "san": move.san,
+                "lower": str(move.lower),
+                "upper": str(move.upper),
+                "depth": move.depth,
+                "zeroing": move.zeroing,
+            }
+            for move in solution.moves
+        ],
+    }
+
+
+def _text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[str]:
+    """Yield the lines for a reader."""
+    value = solution.value
+    yield from diagram(fen.board)
+    yield ""
+    yield f"{mover(fen.board)} to move"
+    if value is None:
+        yield f"value           between {solution.lower} and {solution.upper}"
+        yield f"                {_in_words(solution)}"
+    else:
+        yield f"value           {value}  ({value.holder.capitalize()} holds it)"
+        yield f"depth           {'not known' if solution.depth is None else plies(solution.depth)}"
+    yield f"accrued score   {solution.accrued}"
+    yield f"position score  {solution.position_score}"
+    lower, upper = scoring.text(solution.lower), scoring.text(solution.upper)
+    yield f"points          {lower if lower == upper else f'{lower} to {upper}'}  (White-Black)"
+    more = "" if solution.in_budget or value is not None else ", more time or memory may narrow it"
+    yield f"solved          {counted(solution.cells, 'cell')}{more}"
+    if solution.moves:
+        yield ""
+    width = max((len(move.san) for move in solution.moves), default=0)
+    for move in solution.moves:
+        exact = move.lower == move.upper
+        worth = f"{move.lower:>6}" if exact else f"{move.lower:>6} to {move.upper}"
+        reset = "  resets" if move.zeroing else ""
+        yield f"{move.san:{width}}  {worth}{reset}".rstrip()
+
+
+def _in_words(solution: Solution) -> str:
+    """Say what is proved of each side."""
+    return f"Black cannot get better than {solution.lower}; White cannot get better than {solution.upper}"

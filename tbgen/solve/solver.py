@@ -1,0 +1,186 @@
+"""Solving one state: from a position and an accrued score to its value, or an interval that is proved."""
+
+import contextlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from os import PathLike
+from typing import Final
+
+import chess
+
+from tbgen.board.history import FRESH, Fresh, accrued_score
+from tbgen.board.mobility import own_score
+from tbgen.board.validity import validate
+from tbgen.errors import MissingTableError, UsageError
+from tbgen.material import MAX_MEN
+from tbgen.probe.states import AnyPosition, AnyScore, read
+from tbgen.probe.tablebase import Tablebase
+from tbgen.score import GScore
+from tbgen.signed import fold, of_gscore, to_gscore
+from tbgen.solve.bounds import Interval
+from tbgen.solve.cell import Cell, mobile_squares
+from tbgen.solve.knowledge import Known
+from tbgen.solve.position import Position
+from tbgen.solve.search import Answer, Budget, Search, memory_needed
+from tbgen.solve.tables import Tables
+from tbgen.text import counted, size_text
+from tbgen.variant import Variant
+
+MOST_MOBILE: Final = 4
+"""Most men of a cell that are mobile: 64 ** 4 slots for each side to move."""
+Progress = Callable[[GScore, GScore, int], None]
+"""Called with both ends of the interval now, and the number of cells solved."""
+
+
+@dataclass(frozen=True, slots=True)
+class SolvedMove:
+    """A move and what it is worth."""
+
+    uci: str
+    san: str
+    zeroing: bool
+    lower: GScore
+    upper: GScore
+    depth: int | None
+    """Plies from the state after it, if they are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """What is proved about a state."""
+
+    position_score: GScore
+    accrued: GScore
+    """The accrued score that was taken, with the position's own folded in."""
+    lower: GScore
+    """White gets this at least."""
+    upper: GScore
+    """White gets this at most."""
+    depth: int | None
+    """Plies until the accrued score is the value; None if they are not known."""
+    moves: tuple[SolvedMove, ...]
+    """Best first."""
+    cells: int
+    """How many cells were solved, those solved again counted again."""
+    in_budget: bool
+    """Whether there was time and memory for all that could be tried."""
+
+    @property
+    def value(self) -> GScore | None:
+        """The value, if it is known exactly."""
+        return self.lower if self.lower == self.upper else None
+
+
+def solve(
+    given: AnyPosition,
+    accrued: AnyScore = None,
+    *,
+    tables: Tablebase | str | PathLike[str] | None = None,
+    budget: Budget | None = None,
+    mobile: Iterable[chess.Square] | None = None,
+    progress: Progress = lambda *_: None,
+) -> Solution:
+    """Solve a position of any number of men in r-mobility, with an accrued score.
+
+    The accrued score is the given one, else that of a FEN's seventh field, else that of the moves which a
+    board remembers, else the position's own. Repetition and the 50-move rule play no part.
+
+    :param tables: tables that may be used, or their directory; None for that of ``$TBGEN_DIR``, else
+        ``data``. What they hold is read there; for what moves lead to, those of plain form are used.
+    :param budget: a minute and 8 GiB if None.
+    :param mobile: squares of the men that may move within the position's cell; all kings and pieces if None.
+    :raises UsageError: if play cannot go on from the position, the accrued score or the mobile men mean
+        nothing, or there are more men to be mobile than memory allows.
+    :raises DamagedTableError: if a table cannot be used.
+    """
+    board, told = read(given, accrued, Variant.R_MOBILITY)
+    validate(board)
+    if not isinstance(tables, Tablebase):
+        with Tablebase(tables) as opened:
+            return solve(board, told, tables=opened, budget=budget, mobile=mobile, progress=progress)
+    if len(board.piece_map()) <= MAX_MEN and not board.clean_castling_rights():
+        with contextlib.suppress(MissingTableError):
+            return _in_tables(tables, board, told)
+    return _by_cells(tables, board, told, budget or Budget(), mobile, progress)
+
+
+def _in_tables(tables: Tablebase, board: chess.Board, told: GScore | Fresh | None) -> Solution:
+    """Return what the tables say.
+
+    :raises MissingTableError: if they do not hold the position.
+    """
+    result, ranked = tables.probe(board, told), tables.moves(board, told)
+    moves = tuple(
+        SolvedMove(move.uci, move.san, move.zeroing, move.value, move.value, move.depth) for move in ranked
+    )
+    return Solution(
+        result.position_score, result.accrued, result.value, result.value, result.depth, moves, 0, True
+    )
+
+
+def _by_cells(
+    tables: Tablebase,
+    board: chess.Board,
+    told: GScore | Fresh | None,
+    budget: Budget,
+    mobile: Iterable[chess.Square] | None,
+    progress: Progress,
+) -> Solution:
+    if board.clean_castling_rights():
+        raise UsageError("the position has castling rights: cells are solved without them")
+    own = own_score(board)
+    score = _accrued(board, told, own)
+    squares = list(mobile_squares(board) if mobile is None else mobile)
+    men, needed = counted(len(squares), "mobile man", "mobile men"), memory_needed(64 ** len(squares))
+    if len(squares) > MOST_MOBILE:
+        raise UsageError(
+            f"{men} are more than the {MOST_MOBILE} that there is room for: choose them with --mobile, the "
+            "others stand still"
+        )
+    if needed > budget.memory:
+        raise UsageError(
+            f"a cell with {men} takes {size_text(needed)} of memory, and {size_text(budget.memory)} are "
+            "allowed: let fewer men be mobile, or allow more with --memory"
+        )
+    Cell.of_board(board, squares)
+    root = Position(board.copy(stack=False), int(chess.SquareSet(squares)))
+    with Tables(*tables.directories) as sources:
+        search = Search(
+            Known(sources, MOST_MOBILE),
+            root,
+            score,
+            budget,
+            MOST_MOBILE,
+            lambda interval, cells: progress(*_scores(interval), cells),
+        )
+        in_budget = root.over or search.run()
+        answer = search.answer()
+        found = [] if root.over else sorted(search.steps(), key=lambda each: _order(each[1], board.turn))
+    moves = tuple(
+        SolvedMove(move.uci(), board.san(move), board.is_zeroing(move), *_scores(after.value), after.depth)
+        for move, after in found
+    )
+    return Solution(own, score, *_scores(answer.value), answer.depth, moves, search.solved, in_budget)
+
+
+def _accrued(board: chess.Board, accrued: GScore | Fresh | None, own: GScore) -> GScore:
+    """Return the accrued score that counts, with the position's own folded in."""
+    if own.rank < 2 or board.has_legal_en_passant():
+        return own
+    if accrued is None and board.move_stack:
+        accrued = accrued_score(board, Variant.R_MOBILITY)
+    if accrued is None or accrued is FRESH:
+        return own
+    if accrued.rank < 2:
+        raise UsageError(f"the accrued score {accrued} ends the game, and here it goes on")
+    return to_gscore(fold(of_gscore(accrued), of_gscore(own)))
+
+
+def _scores(interval: Interval) -> tuple[GScore, GScore]:
+    return GScore.from_code(interval.lower), GScore.from_code(interval.upper)
+
+
+def _order(answer: Answer, white: bool) -> tuple[int, int, int]:
+    """Sort key of a move: what is surely had from it first, then what may be had."""
+    lower, upper = answer.value
+    return (lower, upper, answer.depth or 0) if white else (-upper, -lower, answer.depth or 0)
