@@ -30,8 +30,8 @@ _STATES: Final = 150
 """States of a cell that are looked at to find out what keeps the bounds apart."""
 _SMALL: Final = 64**3
 """Slots up to which the cells below a cell are solved before it, one after the other..."""
-_SECONDS_BELOW: Final = 2.0
-"""...for so long, or as long as the cell itself takes."""
+_SLOTS_BELOW: Final = 2 << 20
+"""...until they have so many slots together, or as many as the cell itself."""
 _AT_ONCE: Final = 6
 """Cells that are solved before the cell above them is solved again, where they are much smaller."""
 _MUCH_SMALLER: Final = 64
@@ -56,6 +56,8 @@ class Budget:
     seconds: float = 60.0
     memory: int = 8 << 30
     """Bytes."""
+    cells: int | None = None
+    """How many cells to solve at most, those solved again counted again; None for any number."""
 
 
 class _Meter:
@@ -64,12 +66,13 @@ class _Meter:
     def __init__(self, budget: Budget) -> None:
         self._memory = budget.memory
         self._end = time.perf_counter() + budget.seconds
+        self._cells = budget.cells
         self.seconds_per_slot = _SECONDS_PER_SLOT
 
     @property
     def left(self) -> float:
-        """Seconds left."""
-        return self._end - time.perf_counter()
+        """Seconds left, none without cells left."""
+        return 0.0 if self._cells == 0 else self._end - time.perf_counter()
 
     def ask(self, size: int, kept: int) -> None:
         """Ask whether a cell of ``size`` slots may be solved, ``kept`` bytes being in use.
@@ -80,7 +83,9 @@ class _Meter:
             raise OutOfBudgetError
 
     def learn(self, size: int, seconds: float) -> None:
-        """Take note of how long a cell has taken."""
+        """Take note of a solved cell, and of how long it has taken."""
+        if self._cells is not None:
+            self._cells -= 1
         if size >= _TELLING:
             self.seconds_per_slot = seconds / size
 
@@ -191,19 +196,23 @@ class Search:
             del self._layers[key]
         self.solved += 1
 
-    def _complete(self, cell: Cell, until: float | None = None) -> None:
-        """Solve a cell for the first time, after small ones that it rests on, as long as there is time."""
-        if until is None:
-            spent = max(_SECONDS_BELOW, cell.size * self._budget.seconds_per_slot)
-            until = time.perf_counter() + min(spent, self._budget.left)
-        frame = frame_of_cell(cell)
-        homes = {self._known.home(route).canonical()[0] for route in routes_of(frame) if not route.quiet}
-        for home in sorted(homes, key=lambda home: home.size):
-            if home.size > min(_SMALL, cell.size) or time.perf_counter() > until:
+    def _complete(self, cell: Cell) -> None:
+        """Solve a cell for the first time, after small ones that it rests on, as far as they are worth it."""
+        self._solve_below(cell, max(_SLOTS_BELOW, cell.size))
+        self._solve(cell)
+
+    def _solve_below(self, cell: Cell, slots: int) -> int:
+        """Solve cells that a cell rests on, and first those that they rest on, until they have so many slots
+        together; return how many slots are left."""
+        routes = routes_of(frame_of_cell(cell))
+        homes = {self._known.home(route).canonical()[0] for route in routes if not route.quiet}
+        for home in sorted(homes, key=lambda home: (home.size, home)):
+            if home.size > min(_SMALL, cell.size) or slots <= 0:
                 break
             if self._known.cell(home) is None and not self._known.in_table(home):
-                self._complete(home, until)
-        self._solve(cell)
+                slots = self._solve_below(home, slots - home.size)
+                self._solve(home)
+        return slots
 
     def _state(self, position: Position, accrued: Code | None) -> Answer:
         """What is known of a state of a solved cell, in the orientation of that cell."""
@@ -214,7 +223,8 @@ class Search:
             return self._by_moves(position)
         cell, side, slot = position.cell, side_of(position.board), position.slot
         fresh = self._known.cell(cell)
-        assert fresh is not None
+        if fresh is None:
+            return Answer(self._known.worth(position))
         bounds = fresh
         if accrued is not None and accrued != own and _rank(accrued) <= _rank(own):
             layer = self._layer(fresh, accrued)
@@ -246,7 +256,6 @@ class Search:
     def _layer(self, fresh: Bounds, accrued: Code) -> Bounds:
         key = fresh.cell, accrued
         if key not in self._layers:
-            self._budget.ask(fresh.cell.size // 4, self._known.nbytes)
             score = GScore(_rank(accrued), accrued < NONE)
             self._layers[key] = solve_accrued(fresh, self._known, score)
         return self._layers[key]
@@ -272,7 +281,7 @@ class Search:
                 self._complete(home)
                 solved += 1
             except OutOfBudgetError:
-                if self._budget.left < 0:
+                if self._budget.left <= 0:
                     raise
                 self._given_up.add(home)
         return solved

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tbgen.accelerate import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Words, lowest, popcount
-from tbgen.retro.kernels.exits import NO_EXIT, Exits
+from tbgen.retro.kernels.exits import NO_EXIT, NOWHERE, Exits
 from tbgen.retro.kernels.numbering import Numbering, number_of, numbering, with_room
 
 TIME_BITS = 16
@@ -32,7 +32,7 @@ class Events(NamedTuple):
     start: Ints
     """int64 (levels + 1,): the nodes of level i are ``start[i]`` to ``start[i + 1]`` - 1."""
     node: NDArray[np.uint32]
-    """uint32, with room for more."""
+    """uint32, with room for more; those of a level rise, so that a sweep meets no word of theirs twice."""
 
 
 class Agenda(NamedTuple):
@@ -186,11 +186,20 @@ def exit_events(attacking: int, mask: Words, exits: Exits, high: int) -> Events:
 
 
 @kernel
-def _copy(target: Events, at: int, source: Events, number: int) -> int:
-    """Append the nodes of one level to the nodes of ``target``, ``at`` of which there are; return their
-    new number."""
-    for place in range(source.start[number], source.start[number + 1]):
-        target.node[at] = source.node[place]
+def _copy(target: Events, at: int, one: Events, mine: int, other: Events, theirs: int) -> int:
+    """Append the nodes of one level of both to the nodes of ``target``, ``at`` of which there are, in rising
+    order (-1: no such level); return their new number."""
+    here = one.start[mine] if mine >= 0 else int64(0)
+    end = one.start[mine + 1] if mine >= 0 else int64(0)
+    there = other.start[theirs] if theirs >= 0 else int64(0)
+    their_end = other.start[theirs + 1] if theirs >= 0 else int64(0)
+    while here < end or there < their_end:
+        if there == their_end or (here < end and one.node[here] < other.node[there]):
+            target.node[at] = one.node[here]
+            here += 1
+        else:
+            target.node[at] = other.node[there]
+            there += 1
         at += 1
     return at
 
@@ -215,12 +224,11 @@ def merged(one: Events, other: Events, first: int, last: int) -> Events:
         level = min(
             one.level[mine] if mine < end else NEVER, other.level[theirs] if theirs < their_end else NEVER
         )
-        if mine < end and one.level[mine] == level:
-            at = _copy(both, at, one, mine)
-            mine += 1
-        if theirs < their_end and other.level[theirs] == level:
-            at = _copy(both, at, other, theirs)
-            theirs += 1
+        my_turn = mine < end and one.level[mine] == level
+        their_turn = theirs < their_end and other.level[theirs] == level
+        at = _copy(both, at, one, mine if my_turn else NOWHERE, other, theirs if their_turn else NOWHERE)
+        mine += my_turn
+        theirs += their_turn
         both.level[count] = level
         both.start[count + 1] = at
         count += 1

@@ -1,0 +1,101 @@
+"""Both games of cells, compared with the slow solver position by position."""
+
+import random
+import zlib
+
+import chess
+import numpy as np
+import pytest
+
+from tbgen.score import NONE, Code, GScore
+from tbgen.solve.bounds import ENDS, Block, Bounds, side_after, solve_accrued, solve_cell
+from tbgen.solve.cell import Cell, side_of
+from tbgen.solve.position import Position
+from tbgen.solve.routes import Route
+from tests.support.random_cells import random_cells
+from tests.support.reference_cell import Cell as ReferenceCell
+from tests.support.reference_cell import End
+from tests.support.reference_cell import solve_cell as solve_slowly
+
+NAMES: tuple[End, End] = ("lower", "upper")
+
+
+def made_up(cell: Cell, side: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Lower and upper worth of all positions of a cell with a side to move: code and depth, made up."""
+    seed = zlib.crc32(repr((cell, int(side))).encode())
+    rng = random.Random(seed)
+    codes = [rng.choice((*range(24), *range(232, 256))) for _ in ENDS]
+    return (max(codes), rng.randrange(30)), (min(codes), rng.randrange(30))
+
+
+class MadeUp:
+    """Knowledge of exits: nothing depends on where the mobile men stand."""
+
+    def block(self, route: Route, end: int) -> Block | None:
+        code, depth = made_up(route.destination, side_after(route))[end]
+        size = route.destination.size
+        return Block(np.full(size, code, np.uint8), np.full(size, depth, np.uint16))
+
+    def bound(self, route: Route, end: int) -> Code:
+        raise AssertionError("all is known")
+
+
+def slowly(board: chess.Board, mobile: list[chess.Square], accrued: int | None = None) -> ReferenceCell:
+    moving = chess.SquareSet(mobile)
+    kinds = {board.piece_at(square) for square in moving}
+    still = {square: piece for square, piece in board.piece_map().items() if square not in moving}
+
+    def worth(before: chess.Board, move: chess.Move, end: End, _: int) -> tuple[int, int]:
+        after = before.copy(stack=False)
+        after.push(move)
+        frozen = {square for square, piece in still.items() if before.piece_at(square) == piece}
+        frozen.discard(move.to_square)
+        if move.from_square in frozen:
+            frozen.discard(move.from_square)
+            frozen.add(move.to_square)
+        free = [
+            square
+            for square, piece in after.piece_map().items()
+            if square not in frozen and piece.piece_type != chess.PAWN
+        ]
+        assert {after.piece_at(square) for square in free} <= kinds
+        return made_up(Cell.of_board(after, free), not after.turn)[NAMES.index(end)]
+
+    return solve_slowly(board, mobile, worth, accrued)
+
+
+def cells(seed: int, count: int) -> list[tuple[chess.Board, list[chess.Square]]]:
+    """Random cells without castling or en passant rights, small enough to be solved at once."""
+    found = []
+    for board, mobile in random_cells(random.Random(seed), 4 * count):
+        board.castling_rights, board.ep_square = chess.BB_EMPTY, None
+        if len(mobile) <= 3:
+            found.append((board, mobile))
+    return found[:count]
+
+
+def found_in(bounds: Bounds, position: Position, end: int) -> tuple[int, int]:
+    """Code and depth of a position in one game."""
+    at = end, side_of(position.board), position.slot
+    return int(bounds.value[at]), int(bounds.depth[at])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_against_the_slow_solver(seed: int) -> None:
+    for board, mobile in cells(seed, 2):
+        cell = Cell.of_board(board, mobile)
+        bounds = solve_cell(cell, MadeUp())
+        layers = {code: solve_accrued(bounds, MadeUp(), GScore.from_code(code)) for code in (5, 250, 9, 246)}
+        reference = slowly(board, mobile)
+        still = chess.SquareSet(cell.still)
+        for other in reference.boards():
+            position = Position(other, int(chess.SquareSet(other.occupied) - still))
+            for end, name in enumerate(NAMES):
+                assert found_in(bounds, position, end) == reference.fresh(other, name), (other.fen(), name)
+                for code, layer in layers.items():
+                    if position.over or position.rank < min(code, 255 - code):
+                        continue
+                    found = found_in(layer, position, end)
+                    if found[0] == NONE:
+                        found = found_in(bounds, position, end)
+                    assert found == reference.state(other, code, name), (other.fen(), name, code)
