@@ -8,7 +8,7 @@ from typing import Final, Self
 
 import numpy as np
 
-from tbgen.index.layout import layout_of
+from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.zeroing import en_passant_configs
 from tbgen.material import MAX_MEN, Material
 from tbgen.retro.expansion import expand
@@ -98,7 +98,8 @@ class Tables:
         shape = 2 if row is None else 1, layout.phase_size
         block = Block(np.full(shape, NONE, np.uint8), np.zeros(shape, np.uint16))
         if row is None:
-            source.read_phase(phase, *block)
+            for side in SIDES:
+                source.read_side(phase, side, block.value[side], block.depth[side])
         else:
             source.read_en_passant(row, block.value[0], block.depth[0])
         expand(layout, phase, *block)
