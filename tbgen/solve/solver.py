@@ -23,6 +23,7 @@ from tbgen.solve.knowledge import Known
 from tbgen.solve.position import Position
 from tbgen.solve.search import Answer, Budget, Search, memory_needed
 from tbgen.solve.tables import Tables
+from tbgen.solve.warmup import compile_kernels
 from tbgen.text import counted, size_text
 from tbgen.variant import Variant
 
@@ -143,6 +144,7 @@ def _by_cells(
             "allowed: let fewer men be mobile, or allow more with --memory"
         )
     Cell.of_board(board, squares)
+    compile_kernels()
     root = Position(board.copy(stack=False), int(chess.SquareSet(squares)))
     with Tables(*tables.directories) as sources:
         search = Search(

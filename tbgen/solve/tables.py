@@ -102,5 +102,6 @@ class Tables:
                 source.read_side(phase, side, block.value[side], block.depth[side])
         else:
             source.read_en_passant(row, block.value[0], block.depth[0])
-        expand(layout, phase, *block)
+        for value, depth in zip(*block, strict=True):
+            expand(layout, phase, value, depth)
         return block

@@ -1,0 +1,40 @@
+"""Compiling all kernels that solve cells in one go, so that it is a step of its own."""
+
+import logging
+from typing import Final
+
+import chess
+import numpy as np
+
+from tbgen.accelerate import compiling
+from tbgen.score import Code, GScore
+from tbgen.solve.bounds import WORST, Block, solve_accrued, solve_cell
+from tbgen.solve.cell import Cell
+from tbgen.solve.kernels.gather import gather, overlay
+from tbgen.solve.routes import Route
+
+FAMILY: Final = "cells"
+"""Name of these kernels in the cache."""
+
+_logger = logging.getLogger(__name__)
+
+
+class _Nothing:
+    """Knows nothing about what lies outside a cell."""
+
+    def block(self, route: Route, end: int) -> Block | None:
+        return None
+
+    def bound(self, route: Route, end: int) -> Code:
+        return WORST[end]
+
+
+def compile_kernels() -> None:
+    """Compile every kernel, if that is still to do, by solving a small cell."""
+    with compiling(FAMILY, "that solve cells", "about two minutes", _logger.warning) as needed:
+        if needed:
+            cell = Cell.of_board(chess.Board("7k/8/8/p7/P7/8/8/K7 w - - 0 1"), [chess.A1, chess.H8])
+            solve_accrued(solve_cell(cell, _Nothing()), _Nothing(), GScore("G2.0"))
+            block = Block(np.zeros(1, np.uint8), np.zeros(1, np.uint16))
+            gather(*block, np.zeros(1, np.int64), np.zeros(1, np.int64), 0, False, *block)
+            overlay(*block, *block)

@@ -1,0 +1,137 @@
+"""Intervals of positions beyond the tables, and the tables that know better."""
+
+import random
+from pathlib import Path
+
+import chess
+import pytest
+
+import tbgen
+from tbgen.errors import UsageError
+from tbgen.material import Material
+from tbgen.score import GScore
+from tbgen.solve.search import Budget
+from tbgen.solve.solver import Solution, solve
+from tests.support.random_boards import en_passant_board, random_board
+
+MATERIALS = ("KPvKP", "KPPvK", "KBvKP", "KNvKP", "KRvKP", "KQvKP", "KNPvK", "KBPvK", "KRPvK", "KQPvK")
+FINE = "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 0 1"
+
+
+def budget(cells: int) -> Budget:
+    return Budget(seconds=3600.0, memory=2 << 30, cells=cells)
+
+
+@pytest.fixture(scope="module")
+def small(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the tables of up to three men."""
+    directory = tmp_path_factory.mktemp("small")
+    for path in tables.glob("*.r.h5"):
+        if Material.parse(path.name.split(".")[0]).men <= 3:
+            (directory / path.name).symlink_to(path)
+    return directory
+
+
+def score(rng: random.Random) -> GScore | None:
+    return GScore(rng.randrange(2, 20), rng.random() < 0.5) if rng.random() < 0.7 else None
+
+
+def check(tables: tbgen.Tablebase, board: chess.Board, accrued: GScore | None, found: Solution) -> None:
+    """Compare with the tables: the position and all its moves."""
+    known = tables.probe(board, accrued)
+    assert found.lower <= known.value <= found.upper
+    assert (found.position_score, found.accrued) == (known.position_score, known.accrued)
+    if found.value is not None and found.depth is not None:
+        assert found.depth == known.depth
+    moves = {move.uci: move for move in tables.moves(board, accrued)}
+    assert moves.keys() == {move.uci for move in found.moves}
+    for move in found.moves:
+        assert move.lower <= moves[move.uci].value <= move.upper
+        if move.lower == move.upper and move.depth is not None:
+            assert move.depth == moves[move.uci].depth
+
+
+@pytest.mark.parametrize("material", MATERIALS)
+def test_intervals_contain_what_tables_say(material: str, tables: Path, small: Path) -> None:
+    rng = random.Random(material)
+    with tbgen.open_tablebase(tables) as full:
+        for _ in range(4):
+            board, accrued = random_board(rng, Material.parse(material)), score(rng)
+            check(full, board, accrued, solve(board, accrued, tables=small, budget=budget(25)))
+
+
+def test_en_passant(tables: Path, small: Path) -> None:
+    rng = random.Random(3)
+    with tbgen.open_tablebase(tables) as full:
+        for _ in range(6):
+            board = en_passant_board(rng)
+            check(full, board, None, solve(board, tables=small, budget=budget(25)))
+
+
+def test_more_work_never_widens(small: Path) -> None:
+    board = chess.Board("8/8/p7/8/1P3k2/5b2/5P2/5K2 w - - 0 47")
+    before = None
+    for cells in (0, 1, 5, 20, 60):
+        found = solve(board, "-G3.5", tables=small, budget=budget(cells))
+        assert found.cells <= cells
+        assert not found.in_budget
+        if before is not None:
+            assert before.lower <= found.lower <= found.upper <= before.upper
+        before = found
+    assert before is not None
+    assert before.upper < GScore("G0.0")
+
+
+def test_colours_swapped_and_files_mirrored(small: Path) -> None:
+    board = chess.Board("8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72")
+    found = solve(board, "G4.5", tables=small, budget=budget(400))
+    assert str(found.value) == "G4.5"
+    assert found.depth == 0
+    mirrored = solve(board.transform(chess.flip_horizontal), "G4.5", tables=small, budget=budget(400))
+    swapped = solve(board.mirror(), "-G4.5", tables=small, budget=budget(400))
+    assert (mirrored.value, str(swapped.value)) == (found.value, "-G4.5")
+    assert [move.lower for move in mirrored.moves] == [move.lower for move in found.moves]
+
+
+def test_a_position_of_a_table_is_answered_from_it(tables: Path) -> None:
+    board = chess.Board("8/8/3k4/4p3/8/2B5/2K5/8 w - - 3 10")
+    found = solve(board, "-G5.5", tables=tables)
+    assert (str(found.value), found.depth, found.cells) == ("G1.5", 35, 0)
+
+
+def test_frozen_men(small: Path) -> None:
+    """A wall of frozen men: only the kings are mobile, and what frozen men might do is left open."""
+    board = chess.Board("4k3/8/p1p1p1p1/P1P1P1P1/8/8/8/RN2K2B w - - 0 1")
+    found = solve(board, tables=small, mobile=[chess.E1, chess.E8], budget=budget(30))
+    assert found.lower <= found.upper
+    assert {move.uci for move in found.moves} == {move.uci() for move in board.legal_moves}
+
+
+def test_mate_and_stalemate(small: Path) -> None:
+    for fen, value in (("7k/5KQ1/8/8/8/8/8/8 b - - 0 1", "G0.0"), ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "G0.5")):
+        found = solve(f"{fen[:-2]} 1", tables=small)
+        assert (str(found.value), found.depth, found.moves) == (value, 0, ())
+
+
+@pytest.mark.parametrize(
+    ("fen", "options", "sentence"),
+    [
+        (FINE, {"mobile": [chess.D5]}, "d5 has a pawn"),
+        (FINE, {"mobile": [chess.E2]}, "e2 is empty"),
+        ("r3k3/8/8/8/8/8/PPP5/R3K2R w KQq - 0 1", {}, "castling rights"),
+        ("rnb1k3/8/8/8/8/8/PPP5/RNB1K2R w - - 0 1", {}, "9 mobile men are more than the 4"),
+        ("r3k3/8/8/8/8/8/PPP5/4K2R w - - 0 1", {"budget": Budget(memory=1 << 30)}, "more with --memory"),
+        (FINE, {"accrued": "G0.5"}, "ends the game"),
+    ],
+)
+def test_bad_input(fen: str, options: dict[str, object], sentence: str, small: Path) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        solve(fen, tables=small, **options)  # type: ignore[arg-type]
+
+
+def test_the_function_and_the_package(small: Path) -> None:
+    import tbgen.solve
+
+    found = tbgen.solve(FINE, tables=small, budget=budget(2))
+    assert str(found.lower) == "-G3.5"
+    assert tbgen.solve.__name__ == "tbgen.solve"
