@@ -84,7 +84,9 @@ def test_every_room_is_on_the_page() -> None:
 
 
 KERNELS = [
-    path for part in ("retro", "packed", "verify") for path in (PACKAGE / part / "kernels").glob("*.py")
+    path
+    for part in ("retro", "packed", "verify", "solve")
+    for path in (PACKAGE / part / "kernels").glob("*.py")
 ]
 MOST_PARAMETERS = 9
 

@@ -6,6 +6,7 @@ the bounds apart. The cells found there are solved, small ones first, and then t
 Bounds are proved from bounds that were proved before, never in a circle, and so they only ever narrow.
 """
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -68,6 +69,8 @@ class _Meter:
         self._end = time.perf_counter() + budget.seconds
         self._cells = budget.cells
         self.seconds_per_slot = _SECONDS_PER_SLOT
+        self.reserved = 0
+        """Slots of a cell that is to be solved in any case."""
 
     @property
     def left(self) -> float:
@@ -79,7 +82,10 @@ class _Meter:
 
         :raises OutOfBudgetError: if it takes more than is left.
         """
-        if self.left < size * self.seconds_per_slot or kept + memory_needed(size) > self._memory:
+        seconds = (size + self.reserved) * self.seconds_per_slot
+        if self.left < seconds or kept + memory_needed(size) > self._memory:
+            raise OutOfBudgetError
+        if self.reserved and self._cells == 1:
             raise OutOfBudgetError
 
     def learn(self, size: int, seconds: float) -> None:
@@ -198,7 +204,10 @@ class Search:
 
     def _complete(self, cell: Cell) -> None:
         """Solve a cell for the first time, after small ones that it rests on, as far as they are worth it."""
-        self._solve_below(cell, max(_SLOTS_BELOW, cell.size))
+        self._budget.reserved = cell.size
+        with contextlib.suppress(OutOfBudgetError):
+            self._solve_below(cell, max(_SLOTS_BELOW, cell.size))
+        self._budget.reserved = 0
         self._solve(cell)
 
     def _solve_below(self, cell: Cell, slots: int) -> int:

@@ -15,9 +15,8 @@ def test_an_exact_value(capsys: pytest.CaptureFixture[str], tables: Path) -> Non
     assert "value           G4.5  (White holds it)" in text
     assert "depth           0 plies" in text
     assert "g5    -G0.0 to -G0.5  resets" in text
-    document = json.loads(
-        answer(capsys, "solve", LOCKED, "--accrued", "G4.5", "--json", "--dir", str(tables))
-    )
+    words = "solve", LOCKED, "--accrued", "G4.5", "--json", "--dir", str(tables)
+    document = json.loads(answer(capsys, *words))
     assert [document[key] for key in ("value", "lower", "upper", "accrued", "depth")] == ["G4.5"] * 4 + [0]
     assert {move["uci"]: move["zeroing"] for move in document["moves"]}["g4g5"]
 
