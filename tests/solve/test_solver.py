@@ -15,6 +15,7 @@ from tbgen.solve.solver import Solution, solve
 from tests.support.random_boards import en_passant_board, random_board
 
 MATERIALS = ("KPvKP", "KPPvK", "KBvKP", "KNvKP", "KRvKP", "KQvKP", "KNPvK", "KBPvK", "KRPvK", "KQPvK")
+LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"
 FINE = "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 0 1"
 
 
@@ -68,28 +69,24 @@ def test_en_passant(tables: Path, small: Path) -> None:
             check(full, board, None, solve(board, tables=small, budget=budget(25)))
 
 
-def test_more_work_never_widens(small: Path) -> None:
-    board = chess.Board("8/8/p7/8/1P3k2/5b2/5P2/5K2 w - - 0 47")
+def test_more_work_never_widens(tables: Path) -> None:
     before = None
-    for cells in (0, 1, 5, 20, 60):
-        found = solve(board, "-G3.5", tables=small, budget=budget(cells))
+    for cells in (0, 1, 10, 60, 150, 300):
+        found = solve(LOCKED, "G4.5", tables=tables, budget=budget(cells))
         assert found.cells <= cells
-        assert not found.in_budget
-        if before is not None:
-            assert before.lower <= found.lower <= found.upper <= before.upper
+        assert before is None or before.lower <= found.lower <= found.upper <= before.upper
         before = found
     assert before is not None
-    assert before.upper < GScore("G0.0")
+    assert before.in_budget
+    assert (str(before.value), before.depth) == ("G4.5", 0)
 
 
-def test_colours_swapped_and_files_mirrored(small: Path) -> None:
-    board = chess.Board("8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72")
-    found = solve(board, "G4.5", tables=small, budget=budget(400))
-    assert str(found.value) == "G4.5"
-    assert found.depth == 0
-    mirrored = solve(board.transform(chess.flip_horizontal), "G4.5", tables=small, budget=budget(400))
-    swapped = solve(board.mirror(), "-G4.5", tables=small, budget=budget(400))
-    assert (mirrored.value, str(swapped.value)) == (found.value, "-G4.5")
+def test_colours_swapped_and_files_mirrored(tables: Path) -> None:
+    board = chess.Board(LOCKED)
+    found = solve(board, "G4.5", tables=tables, budget=budget(300))
+    mirrored = solve(board.transform(chess.flip_horizontal), "G4.5", tables=tables, budget=budget(300))
+    swapped = solve(board.mirror(), "-G4.5", tables=tables, budget=budget(300))
+    assert [str(each.value) for each in (found, mirrored, swapped)] == ["G4.5", "G4.5", "-G4.5"]
     assert [move.lower for move in mirrored.moves] == [move.lower for move in found.moves]
 
 
