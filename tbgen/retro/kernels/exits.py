@@ -100,7 +100,7 @@ def _settle_bit(
     keep_best_exit(exits, node, side, value, pool.depth[slot])
 
 
-@kernel
+@inlined
 def _settle_in_tables(
     pool: Pool, exits: Exits, turn: Turn, mask: Word, captured: int, promotion: int, ep_file: int
 ) -> None:
@@ -157,7 +157,7 @@ def _route(pool: Pool, turn: Turn, mover: int, captured: int, promotion: int) ->
     return way * 5 + promotion, victim
 
 
-@kernel
+@inlined
 def _settle_by_routes(
     pool: Pool, exits: Exits, turn: Turn, mask: Word, mover: int, captured: int, promotion: int
 ) -> None:
