@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, Self, TypeVar
 
+import chess
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,7 +28,7 @@ from tbgen.retro.kernels.phase import (
     solve_layers,
 )
 from tbgen.retro.kernels.single_layer import solve_layer
-from tbgen.retro.kernels.sweep import Results
+from tbgen.retro.kernels.sweep import MAX_DEPTH, Results
 from tbgen.retro.kernels.targets import ROUTES, Pool, Routes, Targets
 from tbgen.score import MAX_CODED_RANK, NONE, Code, GScore
 from tbgen.solve.cell import Cell
@@ -41,6 +42,17 @@ LOWER, UPPER = range(2)
 ENDS: Final = (LOWER, UPPER)
 WORST: Final = (Code(255), Code(0))
 """What is known of everything: it is worth -G0.0 at least and G0.0 at most."""
+
+
+class NoCodeError(UsageError):
+    """A cell has positions with scores or depths that values have no room for."""
+
+    def __init__(self, cell: Cell) -> None:
+        white, black = cell.sides()
+        super().__init__(
+            f"positions like those of {white}v{black} have scores beyond G63.0 or depths beyond {MAX_DEPTH} "
+            "plies, for which there is no room: let fewer men be mobile"
+        )
 
 
 class Interval(NamedTuple):
@@ -60,6 +72,14 @@ class Interval(NamedTuple):
     def exact(self) -> bool:
         """Whether the ends meet."""
         return self.lower == self.upper
+
+
+_COUNTED: Final = 126
+"""Moves that ranks of eight bits can count."""
+_MOVES: Final = (8, 27, 14, 13, 8)
+"""Most moves of a man of each kind."""
+_PAWN_MOVES, _PROMOTING_MOVES = 4, 12
+"""Most moves of a pawn, and of one that is about to promote."""
 
 
 class Block(NamedTuple):
@@ -111,18 +131,18 @@ class Game:
     def solve(self) -> tuple[Codes, Plies]:
         """Return fresh values and depths, shape (2, slots of the cell) each.
 
-        :raises UsageError: if a position has more moves than values have codes for.
+        :raises NoCodeError: if that takes scores beyond G63.0, or depths that do not fit.
         """
+        if any(most_moves(self.cell_frame.cell, side) > _COUNTED for side in SIDES):
+            raise NoCodeError(self.cell_frame.cell)
         self._count()
         workspace, pool = self._workspace, self._pool
         nobody = np.zeros(0, np.int64)
         records = self._record(), self._record()
         *_, rank = solve_layers(workspace, pool, EnPassant(nobody, nobody), self._starts, records, NOTHING)
-        if rank > MAX_CODED_RANK + 1:
-            raise UsageError(
-                f"positions like those of {_name(self.cell_frame.cell)} have scores beyond G63.0, for which "
-                "there are no codes: let fewer men be mobile"
-            )
+        deepest = max(attacker.scratch.deepest[0] for attacker in (workspace.white, workspace.black))
+        if rank > MAX_CODED_RANK + 1 or deepest > MAX_DEPTH:
+            raise NoCodeError(self.cell_frame.cell)
         value, depth = self._own()
         for side in SIDES:
             there = np.unpackbits(workspace.phase.legal[side].view(np.uint8), bitorder="little").view(bool)
@@ -180,7 +200,7 @@ class Game:
 def solve_cell(cell: Cell, knowledge: Knowledge) -> Bounds:
     """Solve both games of a cell, at once on two threads.
 
-    :raises UsageError: as :meth:`Game.solve` does.
+    :raises NoCodeError: as :meth:`Game.solve` does.
     """
     frame = frame_of_cell(cell)
     routes = list(routes_of(frame))
@@ -246,11 +266,15 @@ def _no_targets() -> Targets:
     )  # fmt: skip
 
 
-def _name(cell: Cell) -> str:
-    white, black = cell.sides()
-    return f"{white}v{black}"
-
-
 def side_after(route: Route) -> Side:
     """Return the side to move where a route leads."""
     return SIDES[1 - route.side]
+
+
+def most_moves(cell: Cell, side: Side) -> int:
+    """Return a number of legal moves that no position of a cell exceeds with a side to move."""
+    men = [*cell.mobile, *(frozen.man for frozen in cell.frozen)]
+    pawns, about = cell.pawns[side], chess.BB_RANK_2 if side else chess.BB_RANK_7
+    moves = sum(_MOVES[man.kind] for man in men if man.colour == side)
+    moves += _PAWN_MOVES * chess.popcount(pawns & ~about) + _PROMOTING_MOVES * chess.popcount(pawns & about)
+    return moves

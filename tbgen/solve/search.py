@@ -18,7 +18,17 @@ import numpy as np
 
 from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
 from tbgen.score import NONE, Code, GScore
-from tbgen.solve.bounds import ENDS, LOWER, UPPER, WORST, Bounds, Interval, solve_accrued, solve_cell
+from tbgen.solve.bounds import (
+    ENDS,
+    LOWER,
+    UPPER,
+    WORST,
+    Bounds,
+    Interval,
+    NoCodeError,
+    solve_accrued,
+    solve_cell,
+)
 from tbgen.solve.cell import Cell, side_of
 from tbgen.solve.frames import frame_of_cell
 from tbgen.solve.knowledge import Known
@@ -218,9 +228,16 @@ class Search:
         for home in sorted(homes, key=lambda home: (home.size, home)):
             if home.size > min(_SMALL, cell.size) or slots <= 0:
                 break
-            if self._known.cell(home) is None and not self._known.in_table(home):
+            if (
+                home not in self._given_up
+                and self._known.cell(home) is None
+                and not self._known.in_table(home)
+            ):
                 slots = self._solve_below(home, slots - home.size)
-                self._solve(home)
+                try:
+                    self._solve(home)
+                except NoCodeError:
+                    self._given_up.add(home)
         return slots
 
     def _state(self, position: Position, accrued: Code | None) -> Answer:
@@ -289,7 +306,7 @@ class Search:
             try:
                 self._complete(home)
                 solved += 1
-            except OutOfBudgetError:
+            except (OutOfBudgetError, NoCodeError):
                 if self._budget.left <= 0:
                     raise
                 self._given_up.add(home)

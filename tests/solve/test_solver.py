@@ -132,3 +132,10 @@ def test_the_function_and_the_package(small: Path) -> None:
     found = tbgen.solve(FINE, tables=small, budget=budget(2))
     assert str(found.lower) == "-G3.5"
     assert tbgen.solve.__name__ == "tbgen.solve"
+
+
+def test_more_moves_than_ranks_can_count(small: Path) -> None:
+    """Nine queens have more moves than eight bits count: the cell is refused before anything wraps."""
+    board = chess.Board("4QQQQ/4QQQQ/8/8/8/8/k7/2K1Q3 b - - 0 1")
+    with pytest.raises(UsageError, match="scores beyond G63"):
+        solve(board, tables=small, mobile=[chess.A2, chess.C1], budget=budget(5))
