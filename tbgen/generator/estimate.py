@@ -19,7 +19,7 @@ from tbgen.store.sources import KEPT, SMALL
 from tbgen.variant import Variant
 
 _MIB: Final = 1 << 20
-_BASE_MEMORY: Final = 220 * _MIB
+_BASE_MEMORY: Final = 230 * _MIB
 """The interpreter, numba and compiled kernels; in the process that compiles them, it may be 0.7 GiB."""
 
 
