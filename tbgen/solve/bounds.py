@@ -123,7 +123,7 @@ class Game:
     """One of the two games of a cell."""
 
     def __init__(self, frame: CellFrame, routes: Iterable[Route], knowledge: Knowledge, end: int) -> None:
-        self.cell_frame, self.end = frame, end
+        self.cell_frame = frame
         self._pool = _pool_of(frame, routes, knowledge, end)
         self._workspace: Workspace = room_for_cell(frame.frame)
         self._starts = np.array([0, frame.size], np.int64)

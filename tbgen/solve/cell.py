@@ -34,12 +34,6 @@ class Man(NamedTuple):
     kind: int
     """Place in ``PIECE_ORDER``."""
 
-    @property
-    def name(self) -> str:
-        """The letter of its kind, upper case for White."""
-        letter = PIECE_ORDER[self.kind]
-        return letter if self.colour == WHITE_TO_MOVE else letter.lower()
-
 
 class Frozen(NamedTuple):
     """A king or piece that stands still."""

@@ -99,13 +99,6 @@ class _Walker:
                     for victim in self.enemies:
                         yield from self._pawn(pawn, square, victim)
 
-    def by_en_passant(self, passed: int) -> Iterator[Route]:
-        """Yield en passant captures on a square, the ways out of positions with that right."""
-        victim = passed + (8 if self.side else -8)
-        after = self._without_pawn(self.cell, victim)
-        for pawn in chess.scan_forward(chess.BB_PAWN_ATTACKS[self.side][passed] & self.cell.pawns[self.side]):
-            yield self._route(pawn, passed, self._with_pawn(after, pawn, passed))
-
     def by_frozen_men(self) -> Iterator[Route]:
         for frozen in self.cell.frozen:
             square, man = frozen

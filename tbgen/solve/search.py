@@ -18,6 +18,7 @@ import numpy as np
 
 from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
 from tbgen.score import NONE, Code, GScore
+from tbgen.signed import code_of, of_gscore
 from tbgen.solve.bounds import (
     ENDS,
     LOWER,
@@ -152,8 +153,8 @@ class Search:
         self._layers: dict[tuple[Cell, Code], Bounds] = {}
         _, self._symmetry = root.cell.canonical()
         self._root = root.seen_by(self._symmetry)
-        code = None if accrued is None else Code(accrued.rank if accrued.white else 255 - accrued.rank)
-        self._accrued = self._seen(code)
+        swapped = bool(self._symmetry & MIRROR_RANKS)
+        self._accrued = None if accrued is None else code_of(of_gscore(accrued), swapped)
         self._given_up: set[Cell] = set()
 
     def run(self) -> bool:
@@ -163,7 +164,7 @@ class Search:
             if self._known.cell(cell) is None:
                 self._complete(cell)
             while not self.answer().value.exact:
-                self._tell()
+                self._progress(self.answer().value, self.solved)
                 if not self._narrow(self._root, self._accrued, {cell}):
                     break
         except OutOfBudgetError:
@@ -188,15 +189,6 @@ class Search:
             image, move = IMAGE[self._symmetry], step.move
             move = chess.Move(image[move.from_square], image[move.to_square], move.promotion)
             yield move, self.answer(step)
-
-    def _seen(self, code: Code | None) -> Code | None:
-        """The code of a score as the canonical cell of the root sees it, and back."""
-        if code is None or not self._symmetry & MIRROR_RANKS:
-            return code
-        return Code(255 - code)
-
-    def _tell(self) -> None:
-        self._progress(self.answer().value, self.solved)
 
     def _solve(self, cell: Cell) -> None:
         """Solve a canonical cell, or solve it again."""
@@ -275,15 +267,12 @@ class Search:
             return Answer(self._known.worth(step.after))
         if not step.inside:
             return Answer(Interval(*WORST))
-        before = position.own if accrued is None else accrued
-        own = step.after.own
-        return self._state(step.after, own if _rank(own) < _rank(before) else before)
+        return self._state(step.after, _carried(step, position.own if accrued is None else accrued))
 
     def _layer(self, fresh: Bounds, accrued: Code) -> Bounds:
         key = fresh.cell, accrued
         if key not in self._layers:
-            score = GScore(_rank(accrued), accrued < NONE)
-            self._layers[key] = solve_accrued(fresh, self._known, score)
+            self._layers[key] = solve_accrued(fresh, self._known, GScore.from_code(accrued))
         return self._layers[key]
 
     def _narrow(self, position: Position, accrued: Code | None, above: set[Cell]) -> bool:
@@ -341,8 +330,7 @@ class Search:
                 if then.value.exact or then.value[end] != now[end]:
                     continue
                 if step.inside:
-                    own = step.after.own
-                    carried = own if _rank(own) < _rank(score) else score
+                    carried = _carried(step, score)
                     key = side_of(step.after.board), step.after.slot, carried
                     if key not in seen:
                         seen.add(key)
@@ -373,6 +361,12 @@ def _plies_out(answer: Answer, accrued: Code) -> int:
     assert answer.depths is not None
     ends = zip(answer.value, answer.depths, strict=True)
     return min((depth for code, depth in ends if code != accrued), default=_FAR)
+
+
+def _carried(step: Step, accrued: Code) -> Code:
+    """The accrued score after a quiet move."""
+    own = step.after.own
+    return own if _rank(own) < _rank(accrued) else accrued
 
 
 def _rank(code: Code) -> int:

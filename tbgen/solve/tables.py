@@ -10,7 +10,7 @@ import numpy as np
 
 from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.zeroing import en_passant_configs
-from tbgen.material import MAX_MEN, Material
+from tbgen.material import Material
 from tbgen.retro.expansion import expand
 from tbgen.score import NONE
 from tbgen.solve.bounds import Block
@@ -29,11 +29,10 @@ class Tables:
     A context, which closes the files.
 
     :param directories: where r-mobility tables lie, searched in this order.
-    :param most: most men of tables that are used.
     """
 
-    def __init__(self, *directories: Path, most: int = MAX_MEN) -> None:
-        self._directories, self._most = directories, most
+    def __init__(self, *directories: Path) -> None:
+        self._directories = directories
         self._files: dict[Material, TableFile | None] = {}
         self._kept: OrderedDict[tuple[Material, int, int | None], Block] = OrderedDict()
         self._bytes = 0
@@ -55,8 +54,6 @@ class Tables:
 
         :raises DamagedTableError: if it cannot be used.
         """
-        if material.men > self._most:
-            return False
         if material not in self._files:
             self._files[material] = self._open(material)
         return self._files[material] is not None
