@@ -25,7 +25,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 _PACKAGE: Final = Path(__file__).parent
 _SOURCES: Final = (
     *("accelerate.py", "errors.py", "material.py", "score.py", "variant.py"),
-    *("index/*.py", "retro/**/*.py", "packed/**/*.py", "verify/**/*.py", "solve/kernels/*.py"),
+    *("index/*.py", "retro/**/*.py", "packed/**/*.py", "verify/**/*.py", "cells/kernels/*.py"),
 )
 
 

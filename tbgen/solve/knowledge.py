@@ -1,22 +1,19 @@
 """What is known about the positions that moves out of a cell lead to: tables, and cells solved before."""
 
-from collections.abc import Sequence
 from typing import Final
 
 import chess
-import numpy as np
 
-from tbgen.index.layout import Layout, Side, layout_of
-from tbgen.index.symmetry import IMAGE, MIRROR_FILES, MIRROR_RANKS
-from tbgen.index.zeroing import en_passant_configs
+from tbgen.cells.blocks import block_of_table, gathered, phase_of, row_of
+from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, Interval, side_after
+from tbgen.cells.cell import TYPES, Cell, side_of
+from tbgen.cells.position import Position
+from tbgen.cells.routes import Route
+from tbgen.cells.tables import Tables
+from tbgen.index.layout import Side, layout_of
+from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
 from tbgen.material import MAX_MEN
 from tbgen.score import Code
-from tbgen.solve.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, Interval, side_after
-from tbgen.solve.cell import TYPES, Cell, man_of, side_of
-from tbgen.solve.kernels.gather import gather, overlay
-from tbgen.solve.position import Position
-from tbgen.solve.routes import Route
-from tbgen.solve.tables import Tables
 
 _BARE: Final = (Code(254), Code(1))
 """What is known where one side has a bare king: it cannot mate, so that the other gets -G0.5 at least, or
@@ -24,7 +21,7 @@ G0.5 at most."""
 
 
 class Known:
-    """All that is known: see :class:`tbgen.solve.bounds.Knowledge`.
+    """All that is known: see :class:`tbgen.cells.bounds.Knowledge`.
 
     :param tables: tables that may be used.
     :param mobile: most men of a cell that are mobile.
@@ -65,7 +62,7 @@ class Known:
         if route.quiet:
             return None
         if self.in_table(cell):
-            return self._of_table(route)
+            return block_of_table(self._tables, route)
         if route.passed is not None and end != (UPPER if side_after(route) else LOWER):
             # Whoever may capture en passant has a choice more, and a better score to lose: that is all
             # that is known of him.
@@ -79,7 +76,7 @@ class Known:
             side, end = Side(1 - side), 1 - end
         stored = Block(bounds.value[end, side], bounds.depth[end, side])
         men = [(man.colour, man.kind) for man in home.mobile]
-        return _gathered(cell, men, symmetry, stored)
+        return gathered(cell, men, symmetry, stored)
 
     def worth(self, position: Position) -> Interval:
         """Return what is known of a position, fresh: the accrued score being its own."""
@@ -118,13 +115,13 @@ class Known:
         if not layout.pawns:
             phase, slot, mirror = 0, int(layout.slot(own)), 0
         else:
-            phase, mirror = _phase(layout, seen.cell, 0)
+            phase, mirror = phase_of(layout, seen.cell, 0)
             slot = 0
             for square in own:
                 slot = slot << 6 | IMAGE[mirror][square]
         code = int(self._tables.phase(material, phase).value[side_of(board), slot])
         if board.ep_square is not None and board.has_legal_en_passant():
-            row = _row(layout, phase, IMAGE[mirror][board.ep_square])
+            row = row_of(layout, phase, IMAGE[mirror][board.ep_square])
             if row is not None:
                 code = int(self._tables.en_passant(material, row).value[0, slot])
         return Code(255 - code if swapped else code)
@@ -133,74 +130,8 @@ class Known:
         """Return one end that holds for all positions that a route leads to."""
         return WORST[end] if route.quiet else _bare(route.destination, end)
 
-    def _of_table(self, route: Route) -> Block:
-        cell = route.destination
-        material, swapped = cell.material()
-        layout = layout_of(material)
-        phase, symmetry = _phase(layout, cell, MIRROR_RANKS if swapped else 0)
-        side = side_after(route) ^ swapped
-        stored = Block(*(array[side] for array in self._tables.phase(material, phase)))
-        men = [(Side(colour), kind) for colour, kind in zip(layout.colours, layout.kinds, strict=True)]
-        block = _gathered(cell, men, symmetry, stored, not layout.pawns)
-        if route.passed is not None:
-            square = IMAGE[symmetry][route.passed]
-            row = _row(layout, phase, square)
-            if row is not None:
-                stored = Block(*(array[0] for array in self._tables.en_passant(material, row)))
-                overlay(*block, *_gathered(cell, men, symmetry, stored))
-        return block
-
 
 def _bare(cell: Cell, end: int) -> Code:
     """Return the bound that holds because a side has a bare king, or the worst."""
     white, black = cell.sides()
     return _BARE[end] if (black if end == LOWER else white) == "K" else WORST[end]
-
-
-def _phase(layout: Layout, cell: Cell, symmetry: int) -> tuple[int, int]:
-    """Return the phase of a cell's pawns in its table, and the symmetry that leads there: the given one, or
-    that with files mirrored too."""
-    for image in (symmetry, symmetry | MIRROR_FILES):
-        pawns = [sorted(IMAGE[image][square] for square in chess.scan_forward(own)) for own in cell.pawns]
-        if image & MIRROR_RANKS:
-            pawns.reverse()
-        phase = layout.rows.get((*pawns[0], *pawns[1]))
-        if phase is not None:
-            return phase, image
-    raise AssertionError(f"{layout.material} has no phase for the pawns of {cell}")
-
-
-def _row(layout: Layout, phase: int, square: int) -> int | None:
-    """Return the number of an en passant configuration, if there is one."""
-    configs = en_passant_configs(layout).tolist()
-    return configs.index([phase, square]) if [phase, square] in configs else None
-
-
-def _gathered(
-    cell: Cell, men: Sequence[tuple[Side, int]], symmetry: int, stored: Block, pawnless: bool = False
-) -> Block:
-    """Return the block of a cell's positions from stored values.
-
-    ``men`` are those of the stored slots, ``symmetry`` leads there; ``pawnless`` tables are numbered by more
-    symmetries.
-    """
-    swapped = bool(symmetry & MIRROR_RANKS)
-    digits: dict[object, list[int]] = {}
-    last = len(cell.mobile) - 1
-    for place, man in enumerate(cell.mobile):
-        digits.setdefault(man, []).append(6 * (last - place))
-    squares: dict[object, list[int]] = {}
-    for square, man in cell.frozen:
-        squares.setdefault(man, []).append(square)
-    shifts, fixed = [], []
-    for colour, kind in men:
-        man = man_of(Side(colour ^ swapped), kind)
-        if digits.get(man):
-            shifts.append(digits[man].pop(0))
-            fixed.append(0)
-        else:
-            shifts.append(-1)
-            fixed.append(squares[man].pop(0))
-    block = Block(np.empty(cell.size, np.uint8), np.empty(cell.size, np.uint16))
-    gather(*stored, np.array(shifts, np.int64), np.array(fixed, np.int64), symmetry, pawnless, *block)
-    return block

@@ -16,10 +16,7 @@ from typing import Final, NamedTuple
 import chess
 import numpy as np
 
-from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
-from tbgen.score import NONE, Code, GScore
-from tbgen.signed import code_of, of_gscore
-from tbgen.solve.bounds import (
+from tbgen.cells.bounds import (
     ENDS,
     LOWER,
     UPPER,
@@ -30,11 +27,14 @@ from tbgen.solve.bounds import (
     solve_accrued,
     solve_cell,
 )
-from tbgen.solve.cell import Cell, side_of
-from tbgen.solve.frames import frame_of_cell
+from tbgen.cells.cell import Cell, side_of
+from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.position import Position, Step
+from tbgen.cells.routes import routes_of
+from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
+from tbgen.score import NONE, Code, GScore
+from tbgen.signed import code_of, of_gscore
 from tbgen.solve.knowledge import Known
-from tbgen.solve.position import Position, Step
-from tbgen.solve.routes import routes_of
 
 _FAR: Final = 1 << 16
 """Plies to what is never reached."""

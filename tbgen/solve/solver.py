@@ -11,19 +11,19 @@ import chess
 from tbgen.board.history import FRESH, Fresh, accrued_score
 from tbgen.board.mobility import own_score
 from tbgen.board.validity import validate
+from tbgen.cells.bounds import Interval
+from tbgen.cells.cell import Cell, mobile_squares
+from tbgen.cells.position import Position
+from tbgen.cells.tables import Tables
+from tbgen.cells.warmup import compile_kernels
 from tbgen.errors import MissingTableError, UsageError
 from tbgen.material import MAX_MEN
 from tbgen.probe.states import AnyPosition, AnyScore, read
 from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
 from tbgen.signed import fold, of_gscore, to_gscore
-from tbgen.solve.bounds import Interval
-from tbgen.solve.cell import Cell, mobile_squares
 from tbgen.solve.knowledge import Known
-from tbgen.solve.position import Position
 from tbgen.solve.search import Answer, Budget, Search, memory_needed
-from tbgen.solve.tables import Tables
-from tbgen.solve.warmup import compile_kernels
 from tbgen.text import counted, size_text
 from tbgen.variant import Variant
 

@@ -11,13 +11,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.cells.cell import KING, Cell, Man
 from tbgen.index.layout import SIDES
 from tbgen.retro.kernels.bits import ALL
 from tbgen.retro.kernels.exits import room_for_exits
 from tbgen.retro.kernels.frame import FROZEN, NO_DIGIT, Frame
 from tbgen.retro.kernels.phase import Workspace
 from tbgen.retro.workspace import make_attacker, make_phase
-from tbgen.solve.cell import KING, Cell, Man
 
 _MOBILE: Final = -1
 """Stands for the square of a mobile man."""

@@ -11,10 +11,10 @@ from typing import Final
 
 import chess
 
+from tbgen.cells.cell import KING, Cell, Frozen, Man, man_of
+from tbgen.cells.frames import CellFrame
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.targets import NO_SQUARE, ROUTE_VICTIMS
-from tbgen.solve.cell import KING, Cell, Frozen, Man, man_of
-from tbgen.solve.frames import CellFrame
 
 PROMOTIONS: Final = range(1, 5)
 """Kinds that pawns promote to."""

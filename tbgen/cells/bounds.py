@@ -14,6 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.accelerate import int64
+from tbgen.cells.cell import Cell
+from tbgen.cells.frames import CellFrame, frame_of_cell, room_for_cell
+from tbgen.cells.routes import Route, routes_of
 from tbgen.errors import UsageError
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.bits import Codes, Plies
@@ -31,9 +34,6 @@ from tbgen.retro.kernels.single_layer import solve_layer
 from tbgen.retro.kernels.sweep import MAX_DEPTH, Results
 from tbgen.retro.kernels.targets import ROUTES, Pool, Routes, Targets
 from tbgen.score import MAX_CODED_RANK, NONE, Code, GScore
-from tbgen.solve.cell import Cell
-from tbgen.solve.frames import CellFrame, frame_of_cell, room_for_cell
-from tbgen.solve.routes import Route, routes_of
 
 _Number = TypeVar("_Number", bound=np.generic)
 

@@ -7,11 +7,11 @@ import chess
 import numpy as np
 
 from tbgen.accelerate import compiling
+from tbgen.cells.bounds import WORST, Block, solve_accrued, solve_cell
+from tbgen.cells.cell import Cell
+from tbgen.cells.kernels.gather import gather, overlay
+from tbgen.cells.routes import Route
 from tbgen.score import Code, GScore
-from tbgen.solve.bounds import WORST, Block, solve_accrued, solve_cell
-from tbgen.solve.cell import Cell
-from tbgen.solve.kernels.gather import gather, overlay
-from tbgen.solve.routes import Route
 
 FAMILY: Final = "cells"
 """Name of these kernels in the cache."""

@@ -8,12 +8,12 @@ from typing import Final, Self
 
 import numpy as np
 
+from tbgen.cells.bounds import Block
 from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.zeroing import en_passant_configs
 from tbgen.material import Material
 from tbgen.retro.expansion import expand
 from tbgen.score import NONE
-from tbgen.solve.bounds import Block
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.stored_file import StoredFile

@@ -7,11 +7,11 @@ import chess
 import numpy as np
 import pytest
 
+from tbgen.cells.bounds import ENDS, Block, Bounds, side_after, solve_accrued, solve_cell
+from tbgen.cells.cell import Cell, side_of
+from tbgen.cells.position import Position
+from tbgen.cells.routes import Route
 from tbgen.score import NONE, Code, GScore
-from tbgen.solve.bounds import ENDS, Block, Bounds, side_after, solve_accrued, solve_cell
-from tbgen.solve.cell import Cell, side_of
-from tbgen.solve.position import Position
-from tbgen.solve.routes import Route
 from tests.support.random_cells import random_cells
 from tests.support.reference_cell import Cell as ReferenceCell
 from tests.support.reference_cell import End
