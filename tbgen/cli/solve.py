@@ -22,7 +22,7 @@ from tbgen.cli.progress import ProgressLine
 from tbgen.errors import UsageError, quote
 from tbgen.score import GScore
 from tbgen.scoring import Scoring
-from tbgen.solve.search import Budget
+from tbgen.solve.budget import Budget
 from tbgen.solve.solver import Solution, solve
 from tbgen.text import counted, parse_duration, parse_size, plies
 from tbgen.variant import Variant

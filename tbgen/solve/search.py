@@ -9,7 +9,6 @@ Bounds are proved from bounds that were proved before, never in a circle, and so
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Final, NamedTuple
 
@@ -34,6 +33,7 @@ from tbgen.cells.routes import routes_of
 from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
 from tbgen.score import NONE, Code, GScore
 from tbgen.signed import code_of, of_gscore
+from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import Known
 
 _FAR: Final = 1 << 16
@@ -59,17 +59,6 @@ _TELLING: Final = 64**3
 
 class OutOfBudgetError(Exception):
     """What is next takes more time or memory than is left."""
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What solving a state may take."""
-
-    seconds: float = 60.0
-    memory: int = 8 << 30
-    """Bytes."""
-    cells: int | None = None
-    """How many cells to solve at most, those solved again counted again; None for any number."""
 
 
 class _Meter:

@@ -22,8 +22,9 @@ from tbgen.probe.states import AnyPosition, AnyScore, read
 from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
 from tbgen.signed import fold, of_gscore, to_gscore
+from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import Known
-from tbgen.solve.search import Answer, Budget, Search, memory_needed
+from tbgen.solve.search import Answer, Search, memory_needed
 from tbgen.text import counted, size_text
 from tbgen.variant import Variant
 

@@ -10,7 +10,7 @@ import tbgen
 from tbgen.errors import UsageError
 from tbgen.material import Material
 from tbgen.score import GScore
-from tbgen.solve.search import Budget
+from tbgen.solve.budget import Budget
 from tbgen.solve.solver import Solution, solve
 from tests.support.random_boards import en_passant_board, random_board
 
