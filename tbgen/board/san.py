@@ -142,7 +142,7 @@ def _attacked(
 
 
 def sans_without_check(board: chess.Board, moves: Sequence[chess.Move]) -> list[str]:
-    """Return the notation of all legal moves of a board without castling rights, less ``+`` and ``#``.
+    """Return the notation of all legal moves of a board, less ``+`` and ``#``.
 
     python-chess would generate moves again for each, to see which are alike, and make it, to see whether it
     gives check, which the caller knows.
@@ -160,6 +160,8 @@ def sans_without_check(board: chess.Board, moves: Sequence[chess.Move]) -> list[
 def _san(
     board: chess.Board, move: chess.Move, kind: chess.PieceType | None, sources: list[chess.Square]
 ) -> str:
+    if board.castling_rights and board.is_castling(move):
+        return "O-O" if move.to_square > move.from_square else "O-O-O"
     target = chess.SQUARE_NAMES[move.to_square]
     source = chess.SQUARE_NAMES[move.from_square]
     capture = "x" if board.is_capture(move) else ""

@@ -58,7 +58,8 @@ def gathered(
 ) -> Block:
     """Return the block of a cell's positions from stored values.
 
-    ``men`` are those of the stored slots, ``symmetry`` leads there; ``pawnless`` tables are numbered by more
+    ``men`` are those of the stored slots, all of them mobile or frozen in the cell, and of like men no other
+    is frozen there; ``symmetry`` leads there; ``pawnless`` tables are numbered by more
     symmetries.
     """
     swapped = bool(symmetry & MIRROR_RANKS)

@@ -4,7 +4,7 @@ In the *lower game* every exit is worth the lower end of what is known about it,
 end. Each is solved as the phase of a table is; the truth lies between (docs/solve.md says why).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, Self, TypeVar
@@ -19,7 +19,7 @@ from tbgen.cells.frames import CellFrame, frame_of_cell, room_for_cell
 from tbgen.cells.routes import Route, routes_of
 from tbgen.errors import UsageError
 from tbgen.index.layout import SIDES, Side
-from tbgen.retro.kernels.bits import Codes, Plies
+from tbgen.retro.kernels.bits import Codes, Plies, Words
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.phase import (
     NOTHING,
@@ -30,7 +30,7 @@ from tbgen.retro.kernels.phase import (
     empty_record,
     solve_layers,
 )
-from tbgen.retro.kernels.single_layer import solve_layer
+from tbgen.retro.kernels.single_layer import solve_layer, solve_open_layer
 from tbgen.retro.kernels.sweep import MAX_DEPTH, Results
 from tbgen.retro.kernels.targets import ROUTES, Pool, Routes, Targets
 from tbgen.score import MAX_CODED_RANK, NONE, Code, GScore
@@ -40,6 +40,8 @@ _Number = TypeVar("_Number", bound=np.generic)
 LOWER, UPPER = range(2)
 """The ends of an interval, from White's view; the games by that number."""
 ENDS: Final = (LOWER, UPPER)
+NO_RANK: Final = 255
+"""Rank where there is no position."""
 WORST: Final = (Code(255), Code(0))
 """What is known of everything: it is worth -G0.0 at least and G0.0 at most."""
 
@@ -120,12 +122,23 @@ class Bounds:
 
 
 class Game:
-    """One of the two games of a cell."""
+    """One of the two games of a cell.
 
-    def __init__(self, frame: CellFrame, routes: Iterable[Route], knowledge: Knowledge, end: int) -> None:
+    :param resets: whether captures and pawn moves reset the accrued score, as in r-mobility.
+    """
+
+    def __init__(
+        self,
+        frame: CellFrame,
+        routes: Iterable[Route],
+        knowledge: Knowledge,
+        end: int,
+        *,
+        resets: bool = True,
+    ) -> None:
         self.cell_frame = frame
         self._pool = _pool_of(frame, routes, knowledge, end)
-        self._workspace: Workspace = room_for_cell(frame.frame)
+        self._workspace: Workspace = room_for_cell(frame.frame, resets)
         self._starts = np.array([0, frame.size], np.int64)
 
     def solve(self) -> tuple[Codes, Plies]:
@@ -144,10 +157,24 @@ class Game:
         if rank > MAX_CODED_RANK + 1 or deepest > MAX_DEPTH:
             raise NoCodeError(self.cell_frame.cell)
         value, depth = self._own()
-        for side in SIDES:
-            there = np.unpackbits(workspace.phase.legal[side].view(np.uint8), bitorder="little").view(bool)
-            value[side][~there] = NONE
+        value[~self._there()] = NONE
         return self._of_cell(value), self._of_cell(depth)
+
+    def ranks(self) -> NDArray[np.uint8]:
+        """Return the ranks of all positions, shape (2, slots of the cell); 255 where there is none."""
+        self._count()
+        slices = self._workspace.phase.slices
+        found = np.zeros((2, self.cell_frame.size), np.uint8)
+        for number in range(slices.shape[-1]):
+            found |= _bits(np.ascontiguousarray(slices[..., number])).view(np.uint8) << np.uint8(number)
+        found[~self._there()] = NO_RANK
+        return self._of_cell(found)
+
+    def set_block(self, route: Route, block: Block) -> None:
+        """Change what is known about the positions that a route leads to; only where there was a block."""
+        at = int(self._pool.routes.begin[self._pool.routes.block[route.number]])
+        self._pool.value[at : at + len(block.value)] = block.value
+        self._pool.depth[at : at + len(block.value)] = block.depth
 
     def recall(self, value: Codes, depth: Plies) -> None:
         """Take what ``solve`` has returned before for this game of this cell."""
@@ -164,19 +191,30 @@ class Game:
 
         ``NONE`` where the accrued score does not matter: the fresh value holds.
         """
+        return self._layer(solve_layer, 1 if accrued.white else 0, accrued.rank)
+
+    def open_layer(self, holder: Side, rank: int) -> tuple[Codes, Plies]:
+        """Return what :meth:`layer` does for the accrued score of a rank that a side has, where fresh values
+        are known (``recall``) only of positions whose own score has a smaller rank; ``NONE`` for these."""
+        return self._layer(solve_open_layer, holder, rank)
+
+    def _layer(self, solve: Callable[..., None], side: int, rank: int) -> tuple[Codes, Plies]:
         self._count()
         size = self.cell_frame.size
         value, depth = np.full((2, size), NONE, np.uint8), np.zeros((2, size), np.uint16)
         fresh = Results(self._pool.value, self._pool.depth, self._starts)
-        attacking = 1 if accrued.white else 0
         self._workspace.phase.canonical[:] = ~np.uint64(0)
-        solve_layer(self._workspace, attacking, int64(accrued.rank), fresh, value, depth)
+        solve(self._workspace, int64(side), int64(rank), fresh, value, depth)
         return self._of_cell(value), self._of_cell(depth)
 
     def _own(self) -> tuple[Codes, Plies]:
         """The cell's own fresh values and depths, shape (2, slots of the frame) each."""
         size = 2 * self.cell_frame.size
         return self._pool.value[:size].reshape(2, -1), self._pool.depth[:size].reshape(2, -1)
+
+    def _there(self) -> NDArray[np.bool_]:
+        """Which slots of the frame stand for legal positions, shape (2, slots)."""
+        return _bits(self._workspace.phase.legal)
 
     def _count(self) -> None:
         """Count the moves of all positions, and find their exits."""
@@ -264,6 +302,11 @@ def _no_targets() -> Targets:
         np.zeros((2, 7, 5), np.int64), none, none, np.zeros((0, 5), np.int64), none, none, none,
         np.zeros((0, 2), np.int64), none, rows, np.zeros((0, 16), np.int32), 0,
     )  # fmt: skip
+
+
+def _bits(words: Words) -> NDArray[np.bool_]:
+    """Return the bits of words of shape (2, words) one by one, shape (2, 64 * words)."""
+    return np.unpackbits(words.view(np.uint8), axis=-1, bitorder="little").view(bool)
 
 
 def side_after(route: Route) -> Side:

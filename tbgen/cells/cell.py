@@ -6,7 +6,7 @@ Pawns stand still in a cell, and so do *frozen* men, kings or pieces; what these
 
 import functools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, NamedTuple, Self
 
@@ -162,6 +162,10 @@ class Cell:
     def canonical(self) -> tuple[Self, int]:
         """Return the one of all cells alike that stands for them, and the symmetry that leads to it."""
         return min((self.image(symmetry), symmetry) for symmetry in _IMAGES)
+
+    def apart_from(self, other: Self) -> Self:
+        """Return the cell without the frozen men that it shares with another one."""
+        return replace(self, frozen=tuple(frozen for frozen in self.frozen if frozen not in other.frozen))
 
     def freed(self, squares: Iterable[int]) -> Self:
         """Return the cell in which some frozen men are mobile too."""

@@ -5,8 +5,9 @@ mobile piece if there is one, else a frozen one, else Black's king. So the digit
 the squares of the mobile men in the order of ``Cell.mobile``, followed by that of a frozen bit man.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,15 @@ _MOBILE: Final = -1
 """Stands for the square of a mobile man."""
 
 
+class Castling(NamedTuple):
+    """A way to castle: squares."""
+
+    king: int
+    rook: int
+    king_to: int
+    rook_to: int
+
+
 @dataclass(frozen=True)
 class CellFrame:
     """A cell's frame."""
@@ -31,6 +41,7 @@ class CellFrame:
     frame: Frame
     squares: tuple[int, ...]
     """Square of each man of the frame that is frozen, -1 for mobile ones."""
+    castlings: tuple[Castling, ...] = ()
 
     @property
     def size(self) -> int:
@@ -44,8 +55,9 @@ class CellFrame:
         return [man for man, square in enumerate(self.squares) if square == _MOBILE or man == last]
 
 
-def frame_of_cell(cell: Cell) -> CellFrame:
-    """Return the frame of a cell."""
+def frame_of_cell(cell: Cell, castlings: Iterable[Castling] = ()) -> CellFrame:
+    """Return the frame of a cell, whose frozen kings and rooks may castle in some ways."""
+    ways = tuple(castlings)
     mobile = [(man, _MOBILE) for man in cell.mobile]
     still = [(frozen.man, frozen.square) for frozen in cell.frozen]
     both = [*mobile, *still]
@@ -73,13 +85,17 @@ def frame_of_cell(cell: Cell) -> CellFrame:
         False,
         1 << digit,
         np.array(cell.pawns, np.uint64),
+        np.array(
+            [(squares.index(way.king), squares.index(way.rook), way.king_to, way.rook_to) for way in ways],
+            np.int64,
+        ).reshape(-1, 4),
     )
-    return CellFrame(cell, frame, squares)
+    return CellFrame(cell, frame, squares, ways)
 
 
-def room_for_cell(frame: Frame) -> Workspace:
+def room_for_cell(frame: Frame, resets: bool = True) -> Workspace:
     """Return room to solve a cell: that of a phase, with exits that results leave alone."""
-    phase = make_phase(frame.words, True)
-    white, black = (make_attacker(side, frame.words, phase.quiet[1 - side], True, 1) for side in SIDES)
+    phase = make_phase(frame.words, resets)
+    white, black = (make_attacker(side, frame.words, phase.quiet[1 - side], resets, 1) for side in SIDES)
     no_like_men: NDArray[np.int64] = np.zeros((0, 2), np.int64)
     return Workspace(frame, phase, white, black, room_for_exits(2 * frame.words * 64), no_like_men)

@@ -5,14 +5,14 @@ with the mobile men that are left where the move has left them. Promoted men and
 stand frozen there.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 import chess
 
 from tbgen.cells.cell import KING, Cell, Frozen, Man, man_of
-from tbgen.cells.frames import CellFrame
+from tbgen.cells.frames import Castling, CellFrame
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.targets import NO_SQUARE, ROUTE_VICTIMS
 
@@ -53,7 +53,7 @@ class Route:
     promoted: int | None = None
     """Square of the promoted man."""
     quiet: bool = False
-    """Whether the accrued score is carried on: a quiet move of a frozen man."""
+    """Whether the accrued score is carried on: a quiet move of a frozen man, or castling."""
     passed: int | None = None
     """The square that a pawn has passed by a double step beside an enemy pawn: it may be captured there."""
 
@@ -64,6 +64,7 @@ def routes_of(frame: CellFrame) -> Iterator[Route]:
         walker = _Walker(frame, side)
         yield from walker.by_pawns()
         yield from walker.by_frozen_men()
+        yield from walker.by_castling(frame.castlings)
         yield from walker.by_mobile_men()
 
 
@@ -113,6 +114,15 @@ class _Walker:
                 yield replace(self._route(square, target, moved), quiet=True)
                 for victim in self.enemies:
                     yield self._route(square, target, self._left(moved, victim), victim)
+
+    def by_castling(self, castlings: Iterable[Castling]) -> Iterator[Route]:
+        for castling in castlings:
+            king, rook = (
+                next(each for each in self.cell.frozen if each.square == square) for square in castling[:2]
+            )
+            if king.man.colour == self.side:
+                moved = self._moved(self._moved(self.cell, king, castling.king_to), rook, castling.rook_to)
+                yield replace(self._route(king.square, rook.square, moved), quiet=True)
 
     def by_mobile_men(self) -> Iterator[Route]:
         if not any(man.colour == self.side for man in self.cell.mobile):

@@ -10,7 +10,7 @@ from tbgen.board.mobility import mobility
 from tbgen.errors import UsageError
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, WHITE_TO_MOVE, Layout, Side, Slot, layout_of
 from tbgen.index.symmetry import MIRROR_FILES, apply, swap_colours
-from tbgen.material import MAX_MEN, Material
+from tbgen.material import MAX_CASTLING_MEN, MAX_MEN, Material
 from tbgen.signed import Signed
 
 _PIECES: Final = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
@@ -31,6 +31,8 @@ class Position(NamedTuple):
     """The position's own score, with the colours of the board."""
     terminal: bool
     """Mate or stalemate."""
+    castling: chess.Board | None
+    """The position itself if it has castling rights: in its table it stands without them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +51,20 @@ _shapes: dict[tuple[int, ...], Shape] = {}
 
 
 def validate(board: chess.Board) -> None:
-    """Check that tables may hold the position; checks that no game could give are welcome.
+    """Check that tables hold the position or, if it has castling rights, what decides on it; checks that no
+    game could give are welcome.
 
     :raises UsageError: saying what is wrong.
     """
     men = board.occupied.bit_count()
     if men > MAX_MEN:
         raise UsageError(f"the position has {men} men; tables have at most {MAX_MEN}, kings included")
-    if board.castling_rights:
-        raise UsageError("the position has castling rights, and tables have none: write - in their place")
     validity.validate(board)
+    if board.castling_rights and men > MAX_CASTLING_MEN:
+        raise UsageError(
+            f"the position has castling rights and {men} men; with them it may have {MAX_CASTLING_MEN}, "
+            "kings included: write - for the rights if they do not matter"
+        )
 
 
 def locate(board: chess.Board) -> Position:
@@ -97,6 +103,7 @@ def locate(board: chess.Board) -> Position:
         ep_square,
         score,
         moves == 0,
+        board.copy(stack=False) if board.castling_rights else None,
     )
 
 

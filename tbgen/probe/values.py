@@ -8,9 +8,11 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+import chess
+
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError
-from tbgen.index.layout import layout_of
-from tbgen.index.table import NO_SCORE
+from tbgen.index.layout import SIDES, layout_of
+from tbgen.index.table import NO_SCORE, Table
 from tbgen.material import Material
 from tbgen.packed.plain import open_plain, passing_copies
 from tbgen.probe.exits import TableExits
@@ -25,6 +27,7 @@ from tbgen.store.stored_file import StoredFile
 from tbgen.variant import Variant
 
 if TYPE_CHECKING:
+    from tbgen.cells.castling import CastlingSolver
     from tbgen.packed.file import PackedFile
     from tbgen.packed.together import Question
 
@@ -61,6 +64,8 @@ class Values:
         self._lock = Lock()
         self._closed = False
         self._copies = ExitStack()
+        self._castling: CastlingSolver | None = None
+        self._castling_lock = Lock()
 
     def close(self) -> None:
         """Close all files, each as soon as no other thread reads it, and remove copies of packed tables."""
@@ -91,6 +96,8 @@ class Values:
         position, accrued = state
         if position.terminal:
             return Goal(position.score, 0)
+        if position.castling is not None:
+            return self._with_rights(position.castling, accrued)
         goal = self._by_fresh(state)
         if goal is not None:
             return goal
@@ -99,11 +106,27 @@ class Values:
         if table.info.stores_accrued:
             value, plies = table.accrued(side, slot, code_of(accrued, shape.swapped))
             return Goal(of_code(value, shape.swapped), plies)
-        raise MissingLayerError(
-            f"{shape.material} was built without accrued scores: build it again with --accrued all, or ask "
-            "with --depths (in Python, open_tablebase(..., depths=True)), which makes what one score needs "
-            "after the other"
-        )
+        raise _without_accrued(shape.material)
+
+    def _with_rights(self, board: chess.Board, accrued: Signed) -> Goal:
+        """Return what :meth:`stored` does for a position with castling rights."""
+        from tbgen.cells.castling import CastlingSolver  # takes numba, which plain tables do without
+
+        with self._castling_lock:
+            if self._castling is None:
+                self._castling = CastlingSolver(self._in_memory, self.variant)
+            code, depth = self._castling.goal(board, SIDES[accrued < 0], rank_of(accrued))
+        value = of_code(code)
+        if not self._resets and rank_of(accrued) <= rank_of(value):
+            return Goal(accrued, 0)
+        return Goal(value, depth)
+
+    def _in_memory(self, material: Material) -> Table:
+        """Return a table with its accrued scores, if the game has any."""
+        table = self.plain_table(material)
+        if self._resets and not table.info.stores_accrued:
+            raise _without_accrued(material)
+        return table.read()
 
     def _by_fresh(self, state: State) -> Goal | None:
         """Return what :meth:`stored` does as far as the fresh value decides, else None."""
@@ -167,7 +190,9 @@ class Values:
         for state in states:
             if isinstance(state, TbgenError) or state.position.terminal:
                 continue
-            shape, side, slot, ep_square, score, _ = state.position
+            shape, side, slot, ep_square, score, _, castling = state.position
+            if castling is not None:
+                continue
             inherits = self._resets and state.accrued != score
             code = code_of(state.accrued, shape.swapped) if inherits else NO_SCORE
             yield Place(shape.layout, side, slot, ep_square), code
@@ -249,3 +274,11 @@ class Values:
             while len(self._files) > self._max_open:
                 self._files.popitem(last=False)
             return file
+
+
+def _without_accrued(material: Material) -> MissingLayerError:
+    return MissingLayerError(
+        f"{material} was built without accrued scores: build it again with --accrued all, or ask with "
+        "--depths (in Python, open_tablebase(..., depths=True)), which makes what one score needs after the "
+        "other"
+    )

@@ -34,6 +34,7 @@ def frame_of(layout: Layout) -> Frame:
         not layout.pawns,
         layout.phase_size // 64,
         np.zeros(2, np.uint64),
+        np.zeros((0, 4), np.int64),
     )
 
 

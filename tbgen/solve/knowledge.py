@@ -76,7 +76,7 @@ class Known:
             side, end = Side(1 - side), 1 - end
         stored = Block(bounds.value[end, side], bounds.depth[end, side])
         men = [(man.colour, man.kind) for man in home.mobile]
-        return gathered(cell, men, symmetry, stored)
+        return gathered(cell.apart_from(self.home(route)), men, symmetry, stored)
 
     def worth(self, position: Position) -> Interval:
         """Return what is known of a position, fresh: the accrued score being its own."""

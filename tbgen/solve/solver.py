@@ -17,7 +17,7 @@ from tbgen.cells.position import Position
 from tbgen.cells.tables import Tables
 from tbgen.cells.warmup import compile_kernels
 from tbgen.errors import MissingTableError, UsageError
-from tbgen.material import MAX_MEN
+from tbgen.material import MAX_CASTLING_MEN, MAX_MEN
 from tbgen.probe.states import AnyPosition, AnyScore, read
 from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
@@ -100,7 +100,7 @@ def solve(
     if not isinstance(tables, Tablebase):
         with Tablebase(tables) as opened:
             return solve(board, told, tables=opened, budget=budget, mobile=mobile, progress=progress)
-    if len(board.piece_map()) <= MAX_MEN and not board.clean_castling_rights():
+    if len(board.piece_map()) <= (MAX_CASTLING_MEN if board.castling_rights else MAX_MEN):
         with contextlib.suppress(MissingTableError):
             return _in_tables(tables, board, told)
     return _by_cells(tables, board, told, budget or Budget(), mobile, progress)
@@ -129,7 +129,10 @@ def _by_cells(
     progress: Progress,
 ) -> Solution:
     if board.clean_castling_rights():
-        raise UsageError("the position has castling rights: cells are solved without them")
+        raise UsageError(
+            f"the position has castling rights, and it takes at most {MAX_CASTLING_MEN} men, and their "
+            "tables, to solve it with them"
+        )
     own = own_score(board)
     score = _accrued(board, told, own)
     squares = list(mobile_squares(board) if mobile is None else mobile)

@@ -7,10 +7,12 @@ import chess
 import numpy as np
 import pytest
 
+from tbgen.cells.blocks import gathered
 from tbgen.cells.bounds import ENDS, Block, Bounds, side_after, solve_accrued, solve_cell
 from tbgen.cells.cell import Cell, side_of
+from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.position import Position
-from tbgen.cells.routes import Route
+from tbgen.cells.routes import Route, routes_of
 from tbgen.score import NONE, Code, GScore
 from tests.support.random_cells import random_cells
 from tests.support.reference_cell import Cell as ReferenceCell
@@ -99,3 +101,22 @@ def test_against_the_slow_solver(seed: int) -> None:
                     if found[0] == NONE:
                         found = found_in(bounds, position, end)
                     assert found == reference.state(other, code, name), (other.fen(), name, code)
+
+
+def test_promotion_beside_a_like_man_that_stands_still() -> None:
+    """The block of a promoted queen holds her positions, not those of the queen that is frozen."""
+    board = chess.Board("8/P6k/8/8/8/3Q4/8/K7 w - - 0 1")
+    cell = Cell.of_board(board, [chess.A1, chess.H7])
+    frame = frame_of_cell(cell)
+    route = next(
+        r for r in routes_of(frame) if r.promoted == chess.A8 and r.destination.frozen[1].man.kind == 1
+    )
+    home = route.destination.freed([chess.A8])
+    size = home.size
+    stored = Block(np.arange(size, dtype=np.int64).astype(np.uint8), (np.arange(size) >> 8).astype(np.uint16))
+    men = [(man.colour, man.kind) for man in home.mobile]
+    block = gathered(route.destination.apart_from(home), men, 0, stored)
+    for slot in (0, 5, 64 * 3 + 7, route.destination.size - 1):
+        kings = slot >> 6, slot & 63
+        at = home.slot([*kings, chess.A8])
+        assert (block.value[slot], block.depth[slot]) == (at & 255, at >> 8)

@@ -54,6 +54,9 @@ class Frame(NamedTuple):
     """Number of words of one side to move."""
     pawns: Words
     """uint64 (2,): squares of White's and Black's pawns in this phase."""
+    castlings: Ints
+    """int64 (n, 4): castling rights: king, rook, and the squares that castling takes them to. Both are
+    frozen: where one of them moves the right is gone."""
 
 
 class Phase(NamedTuple):

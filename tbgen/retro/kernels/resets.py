@@ -1,7 +1,7 @@
 """Moves that leave the phase, of whole words: counted, and folded into one best exit per position.
 
 A capture or pawn move resets the accrued score and leads to a position whose fresh value W is known. In a
-cell, quiet moves of frozen men leave too.
+cell, quiet moves of frozen men and castling leave too.
 """
 
 from typing import NamedTuple
@@ -32,7 +32,7 @@ from tbgen.retro.kernels.exits import (
     Turn,
     settle_moves,
 )
-from tbgen.retro.kernels.frame import FROZEN, Frame, Phase, decode, king_safe
+from tbgen.retro.kernels.frame import FROZEN, Frame, Phase, decode, king_safe, safe
 from tbgen.retro.kernels.mobility import FOUR_MOVES, ONE_MOVE, SLICES, add_moves, count_quiet
 from tbgen.retro.kernels.targets import CAPTURED_PAWN, VARIABLE, Men, Pool
 
@@ -232,6 +232,40 @@ def _moves_of_frozen(frame: Frame, pool: Pool, exits: Exits, turn: Turn, man: in
 
 
 @kernel
+def _castlings(frame: Frame, pool: Pool, exits: Exits, turn: Turn) -> None:
+    """Castling, which counts as a capture of the rook by its own king; what is in the way is as in
+    Chess960 (FIDE Laws of Chess, guideline II)."""
+    side, squares, men, bit_man = turn.side, turn.squares, turn.men, frame.scalars
+    enemy = 1 - side
+    for number in range(len(frame.castlings)):
+        king, rook = frame.castlings[number, 0], frame.castlings[number, 1]
+        if frame.colours[king] != side:
+            continue
+        goal, beside = frame.castlings[number, 2], frame.castlings[number, 3]
+        start = squares[king]
+        corner = lowest(frame.places) if rook == bit_man else squares[rook]
+        both = BIT[start] | BIT[corner]
+        empty = (BETWEEN[start, goal] | BIT[goal] | BETWEEN[corner, beside] | BIT[beside]) & ~both
+        if empty & turn.occupied:
+            continue
+        mask = turn.legal & ~empty
+        way = BETWEEN[start, goal] | BIT[start]
+        while way:
+            square = lowest(way)
+            way &= way - ONE
+            left = turn.occupied & ~BIT[start]
+            mask &= safe(frame, squares, square, enemy, left, men.pawns[enemy], NOWHERE, True)
+        left = (turn.occupied & ~both) | BIT[beside]
+        mask &= safe(frame, squares, goal, enemy, left, men.pawns[enemy], NOWHERE, rook != bit_man)
+        if mask:
+            add_moves(turn.slices, ONE_MOVE, mask)
+            before = men.squares[rook]
+            men.squares[king], men.squares[rook] = goal, beside
+            settle_moves(pool, exits, turn, mask, king, rook + 1, NOTHING, NOWHERE)
+            men.squares[king], men.squares[rook] = start, before
+
+
+@kernel
 def _leaving_moves(frame: Frame, pool: Pool, exits: Exits, turn: Turn) -> None:
     """Count all moves of the word that leave the phase and keep the best as exits."""
     for man in range(frame.scalars):
@@ -246,6 +280,7 @@ def _leaving_moves(frame: Frame, pool: Pool, exits: Exits, turn: Turn) -> None:
     for man in range(frame.scalars + 1):
         if frame.movers[man] == FROZEN and frame.colours[man] == turn.side:
             _moves_of_frozen(frame, pool, exits, turn, man)
+    _castlings(frame, pool, exits, turn)
 
 
 @kernel

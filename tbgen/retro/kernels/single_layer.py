@@ -1,6 +1,4 @@
-"""One layer alone: a sweep of one attacker with the events that belong to the layer."""
-
-import numpy as np
+"""One layer alone: sweeps with the events that belong to the layer."""
 
 from tbgen.accelerate import int64, jit, kernel
 from tbgen.retro.geometry import BIT
@@ -10,12 +8,12 @@ from tbgen.retro.kernels.layers import Attacker, begin, settled_events
 from tbgen.retro.kernels.mobility import rank_at
 from tbgen.retro.kernels.phase import Workspace
 from tbgen.retro.kernels.sweep import READY, Results, Sweep, run_sweep
-from tbgen.score import NONE
 
 
 @kernel
-def _revive(workspace: Workspace, rank: int, fresh: Results) -> None:
-    """Set which positions are alive in the layers of a rank, given the fresh values."""
+def _revive(workspace: Workspace, rank: int, fresh: Results, decided: bool) -> None:
+    """Set which positions are alive in the layers of a rank: those whose own score has this rank or a larger
+    one and, if ``decided``, whose fresh value has too."""
     phase = workspace.phase
     for side in range(2):
         for word in range(workspace.frame.words):
@@ -23,9 +21,10 @@ def _revive(workspace: Workspace, rank: int, fresh: Results) -> None:
             while bits:
                 bit = lowest(bits)
                 bits &= bits - ONE
+                if rank_at(phase.slices[side, word], bit) < rank:
+                    continue
                 code = int64(fresh.value[fresh.starts[side] + word * 64 + bit])
-                of_fresh = code if code < NONE else 255 - code
-                if of_fresh >= rank and rank_at(phase.slices[side, word], bit) >= rank:
+                if not decided or min(code, 255 - code) >= rank:
                     alive |= BIT[bit]
             phase.alive[side, word] = alive
 
@@ -52,6 +51,61 @@ def _begin(workspace: Workspace, attacker: Attacker, leaving: Words) -> None:
 
 
 @jit
+def _sweep(workspace: Workspace, attacking: int, high: int, fresh: Results) -> None:
+    """Assign what an attacker can force among the positions alive, keys below ``high``."""
+    attacker = workspace.white if attacking == 0 else workspace.black
+    leaving = with_exit(workspace.exits, workspace.frame.words)
+    _begin(workspace, attacker, leaving)
+    agenda = _layer_events(workspace, attacking, leaving, high, fresh)
+    alive = workspace.phase.alive[1 - attacking]
+    run_sweep(
+        Sweep(
+            workspace.frame,
+            attacking,
+            agenda,
+            high,
+            attacker.inner_sets,
+            alive,
+            attacker.scratch,
+            attacker.results,
+        ),
+        int64(0),
+    )
+
+
+@kernel
+def _take(workspace: Workspace, attacking: int, value: Codes, depth: Plies) -> None:
+    """Copy what the attacker's sweep has assigned, at canonical slots."""
+    attacker = workspace.white if attacking == 0 else workspace.black
+    phase, sets, results = workspace.phase, attacker.inner_sets, attacker.results
+    words = workspace.frame.words
+    for side in range(2):
+        for word in range(words):
+            bits = phase.alive[side, word] & phase.canonical[word]
+            bits &= ~sets.wanted[word] if side == attacking else sets.caught[word]
+            while bits:
+                bit = lowest(bits)
+                bits &= bits - ONE
+                slot = word * 64 + bit
+                value[side, slot] = results.value[side * words * 64 + slot]
+                depth[side, slot] = results.depth[side * words * 64 + slot]
+
+
+@kernel
+def _fill(workspace: Workspace, code: int, value: Codes, depth: Plies) -> None:
+    """Give the positions alive the accrued score for their value, at canonical slots."""
+    phase = workspace.phase
+    for side in range(2):
+        for word in range(workspace.frame.words):
+            bits = phase.alive[side, word] & phase.canonical[word]
+            while bits:
+                slot = word * 64 + lowest(bits)
+                bits &= bits - ONE
+                value[side, slot] = code
+                depth[side, slot] = 0
+
+
+@jit
 def solve_layer(
     workspace: Workspace, attacking: int, rank: int, fresh: Results, value: Codes, depth: Plies
 ) -> None:
@@ -61,26 +115,25 @@ def solve_layer(
     ``fresh`` holds the fresh values; ``value`` and ``depth`` (2, phase size) receive codes and plies at the
     canonical slots of the positions alive in the layer.
     """
-    attacker = workspace.white if attacking == 0 else workspace.black
-    frame, phase, sets, results = workspace.frame, workspace.phase, attacker.inner_sets, attacker.results
+    _revive(workspace, rank, fresh, True)
     high = 255 - rank
-    _revive(workspace, rank, fresh)
-    leaving = with_exit(workspace.exits, frame.words)
-    _begin(workspace, attacker, leaving)
-    agenda = _layer_events(workspace, attacking, leaving, high, fresh)
-    alive, scratch = phase.alive[1 - attacking], attacker.scratch
-    run_sweep(Sweep(frame, attacking, agenda, high, sets, alive, scratch, results), int64(0))
-    own = np.uint8(high if attacking == 0 else 255 - high)
-    for side in range(2):
-        for word in range(frame.words):
-            bits = phase.alive[side, word] & phase.canonical[word]
-            found = ~sets.wanted[word] if side == attacking else sets.caught[word]
-            while bits:
-                bit = lowest(bits)
-                bits &= bits - ONE
-                slot = word * 64 + bit
-                if found & BIT[bit]:
-                    value[side, slot] = results.value[side * frame.words * 64 + slot]
-                    depth[side, slot] = results.depth[side * frame.words * 64 + slot]
-                else:
-                    value[side, slot] = own
+    _sweep(workspace, attacking, high, fresh)
+    _fill(workspace, high if attacking == 0 else 255 - high, value, depth)
+    _take(workspace, attacking, value, depth)
+
+
+@jit
+def solve_open_layer(
+    workspace: Workspace, holder: int, rank: int, fresh: Results, value: Codes, depth: Plies
+) -> None:
+    """Solve the layer of the accrued score of this rank that ``holder`` (0 White, 1 Black) has, where fresh
+    values are known only of positions whose own score has a smaller rank.
+
+    As ``solve_layer``; but what the holder can better is not known beforehand, so it takes a sweep too.
+    """
+    _revive(workspace, rank, fresh, False)
+    _fill(workspace, rank if holder == 0 else 255 - rank, value, depth)
+    _sweep(workspace, 1 - holder, 255 - rank, fresh)
+    _take(workspace, 1 - holder, value, depth)
+    _sweep(workspace, int64(holder), int64(rank), fresh)
+    _take(workspace, int64(holder), value, depth)

@@ -1,0 +1,155 @@
+"""Positions with castling rights: every one of three men against the slow game, others ply by ply."""
+
+import random
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+import chess
+import pytest
+
+import tbgen
+from tbgen.board.mobility import mobility
+from tbgen.errors import MissingTableError, UsageError
+from tbgen.probe.tablebase import Tablebase
+from tbgen.score import GScore
+from tbgen.variant import Variant
+from tests.support.one_ply import by_probing, one_ply
+from tests.support.reference_game import Exit, ExitOf, explore, folded, rank_of, score_of, solve_positions
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+
+def with_rights(men: str, rights: str, rng: random.Random) -> Iterator[chess.Board]:
+    """Positions with a king and rooks that may castle by standard rules, and other men anywhere."""
+    while True:
+        board = chess.Board(None)
+        for right in rights:
+            colour, rank = right.isupper(), 0 if right.isupper() else 56
+            board.set_piece_at(chess.E1 + rank, chess.Piece(chess.KING, colour))
+            board.set_piece_at(rank + (7 if right in "Kk" else 0), chess.Piece(chess.ROOK, colour))
+        for man in men:
+            board.set_piece_at(
+                rng.choice(list(chess.SquareSet(~board.occupied))), chess.Piece.from_symbol(man)
+            )
+        board.turn = rng.random() < 0.5
+        board.set_castling_fen(rights)
+        if not board.pawns & (chess.BB_RANK_1 | chess.BB_RANK_8) and not board.was_into_check():
+            yield board
+
+
+def exits_by(tables: Tablebase) -> ExitOf:
+    """Whatever the king and rook with the right do, and every capture, leads to the tables."""
+
+    def exit_of(board: chess.Board, move: chess.Move, child: chess.Board) -> Exit | None:
+        zeroing = board.is_zeroing(move)
+        if child.clean_castling_rights() and not zeroing:
+            return None
+        own = score_of(child)
+
+        def worth(accrued: int) -> tuple[int, int]:
+            held = own if zeroing else folded(accrued, own)
+            found = tables.probe(child, None if rank_of(held) < 2 else GScore.from_code(held))
+            assert found.depth is not None
+            return found.value.code, found.depth
+
+        return worth
+
+    return exit_of
+
+
+CORNERS = [(chess.E1, chess.H1), (chess.E1, chess.A1)]
+CHESS960 = [(chess.B1, chess.A1), (chess.G1, chess.H1), (chess.C1, chess.B1), (chess.F1, chess.G1)]
+
+
+@pytest.mark.parametrize(("king", "rook"), CORNERS + CHESS960)
+@pytest.mark.parametrize("colour", chess.COLORS)
+def test_every_state_of_three_men(king: int, rook: int, colour: bool, three_men: Path) -> None:
+    boards = []
+    for other, turn in product(chess.SQUARES, chess.COLORS):
+        board = chess.Board(None, chess960=True)
+        flip = 0 if colour else 56
+        board.set_piece_at(king ^ flip, chess.Piece(chess.KING, colour))
+        board.set_piece_at(rook ^ flip, chess.Piece(chess.ROOK, colour))
+        if board.piece_at(other):
+            continue
+        board.set_piece_at(other, chess.Piece(chess.KING, not colour))
+        board.turn, board.castling_rights = turn, chess.BB_SQUARES[rook ^ flip]
+        near = chess.square_distance(other, king ^ flip) == 1
+        if not near and not board.was_into_check():
+            boards.append(board)
+    with tbgen.open_tablebase(three_men) as tables:
+        game = solve_positions(explore(boards, exits_by(tables)))
+        assert len(game.positions) == len(boards)
+        assert any(
+            move.to_square == rook ^ flip for board in boards for move in board.generate_castling_moves()
+        )
+        for board in boards:
+            own = score_of(board)
+            for rank, holder in product(range(2, rank_of(own) + 1), (True, False)):
+                code = rank if holder else 255 - rank
+                result = tables.probe(board, GScore.from_code(code))
+                assert result.depth is not None
+                assert (result.value.code, result.depth) == game.state(board, code), (board.fen(), code)
+            found = tables.probe(board, tbgen.FRESH)
+            assert (found.value.code, found.depth) == game.fresh(board), board.fen()
+
+
+@pytest.mark.parametrize("variant", Variant)
+@pytest.mark.parametrize(
+    ("men", "rights"),
+    [
+        ("", "Kq"), ("", "Qq"), ("k", "KQ"), ("K", "kq"), ("kr", "K"), ("kn", "Q"), ("KP", "k"), ("kp", "Q"),
+        ("kP", "K"), ("Kq", "q"), ("kR", "K"),
+    ],
+)  # fmt: skip
+def test_four_men_ply_by_ply(
+    men: str, rights: str, variant: Variant, tables: Path, whole_game_tables: Path
+) -> None:
+    """Value, depth and best move by the moves of python-chess, with random accrued scores."""
+    rng = random.Random(f"{men} {rights}")
+    with tbgen.open_tablebase(tables, rules=variant) as opened:
+        look_up = by_probing(opened)
+        for _, board in zip(range(25), with_rights(men, rights, rng), strict=False):
+            own = GScore.of_board(board)
+            accrued = None
+            if own.rank > 2 and rng.random() < 0.7:
+                accrued = GScore(rng.randint(2, own.rank), rng.random() < 0.5)
+            assert look_up(board, accrued) == one_ply(look_up, board, accrued, variant), board.fen()
+            moves = opened.moves(board, accrued)
+            assert {move.move for move in moves} == set(board.legal_moves)
+            assert [move.san for move in moves] == [board.san(move.move) for move in moves]
+            if moves:
+                assert moves[0].value == look_up(board, accrued)[0]
+
+
+def test_castling_counts_as_a_move(three_men: Path) -> None:
+    board = chess.Board("8/8/8/8/8/5k2/8/R3K3 w Q - 0 1")
+    assert mobility(board)[0] == board.legal_moves.count() == 14
+    with tbgen.open_tablebase(three_men) as tables:
+        assert str(tables.probe(board).position_score) == "-G14.5"
+        assert "O-O-O" in [move.san for move in tables.moves(board)]
+
+
+def test_lines_and_batches(three_men: Path) -> None:
+    fen = "8/8/8/8/8/4k3/8/4K2R w K - 0 1"
+    with tbgen.open_tablebase(three_men) as tables:
+        result = tables.probe(fen)
+        line = tables.line(fen)
+        assert len(line) == result.depth
+        assert line[-1].accrued == result.value
+        plain = fen.replace("K -", "- -")
+        assert list(tables.probe_many([fen, plain])) == [result, tables.probe(plain)]
+
+
+def test_five_men_are_refused(three_men: Path) -> None:
+    with (
+        tbgen.open_tablebase(three_men) as tables,
+        pytest.raises(UsageError, match="castling rights and 5 men"),
+    ):
+        tables.probe("4k3/8/8/8/8/8/PP6/4K2R w K - 0 1")
+
+
+def test_a_missing_table_is_named(own: Path) -> None:
+    with tbgen.open_tablebase(own) as tables, pytest.raises(MissingTableError, match="KRNvK"):
+        tables.probe("4k3/8/8/8/8/8/8/1N2K2R w K - 0 1")
