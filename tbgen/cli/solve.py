@@ -23,7 +23,9 @@ from tbgen.errors import UsageError, quote
 from tbgen.score import GScore
 from tbgen.scoring import Scoring
 from tbgen.solve.budget import Budget
-from tbgen.solve.solver import Solution, solve
+from tbgen.solve.hold import Hold
+from tbgen.solve.solution import Solution
+from tbgen.solve.solver import Mobile, solve
 from tbgen.text import counted, parse_duration, parse_size, plies
 from tbgen.variant import Variant
 
@@ -35,6 +37,9 @@ Men are mobile or stand still; all kings and pieces are mobile unless --mobile c
 positions that differ in the squares of mobile men only are a cell, which is solved as a whole. Captures, pawn
 moves and moves of pieces that stand still lead out of it: into tables of plain form if they are there, else
 into other cells, which are solved as long as that narrows the interval and time and memory last.
+
+With one mobile man of each side it is shown how one holds the other: where he stands for every square that
+the other may come to.
 
 Repetition and the 50-move rule play no part.
 """
@@ -53,7 +58,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--accrued", metavar="G", help="accrued score, such as G3.5, -G3.5 or mG3.5 (m for minus)"
     )
-    parser.add_argument("--mobile", metavar="SQUARES", help="the men that are mobile, such as e4,f6")
+    parser.add_argument(
+        "--mobile",
+        metavar="SQUARES|auto",
+        help="the men that are mobile, such as e4,f6; auto tries one set after the other, small ones first "
+        "(default: all kings and pieces, auto where these are more than four)",
+    )
     parser.add_argument("--time", default="60s", metavar="TIME", help="time to spend (default: 60s)")
     parser.add_argument("--memory", default="8G", metavar="SIZE", help="memory to use (default: 8G)")
     add_rules(parser)
@@ -81,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
             accrued,
             tables=arguments.dir,
             budget=Budget(parse_duration(arguments.time), parse_size(arguments.memory)),
-            mobile=None if arguments.mobile is None else _squares(arguments.mobile),
+            mobile=_mobile(arguments.mobile),
             progress=lambda lower, upper, cells: line.show(
                 f"between {lower} and {upper}, {counted(cells, 'cell')} solved"
             ),
@@ -95,7 +105,9 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _squares(text: str) -> list[chess.Square]:
+def _mobile(text: str | None) -> Mobile:
+    if text is None or text == "auto":
+        return text  # type: ignore[return-value]
     squares = []
     for name in text.split(","):
         if name.strip().lower() not in chess.SQUARE_NAMES:
@@ -121,6 +133,11 @@ def _document(text: str, solution: Solution, scoring: Scoring) -> dict[str, Any]
             "lower": scoring.document(solution.lower),
             "upper": scoring.document(solution.upper),
         },
+        "mobile": {
+            end: [chess.square_name(square) for square in squares]
+            for end, squares in zip(("lower", "upper"), solution.mobile, strict=True)
+        },
+        "holds": [_hold_document(hold) for hold in solution.holds],
         "cells": solution.cells,
         "in_budget": solution.in_budget,
         "moves": [
@@ -163,6 +180,49 @@ def _text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[str]:
         worth = f"{move.lower:>6}" if exact else f"{move.lower:>6} to {move.upper}"
         reset = "  resets" if move.zeroing else ""
         yield f"{move.san:{width}}  {worth}{reset}".rstrip()
+    for hold in solution.holds:
+        yield ""
+        yield from _hold_text(fen.board, hold)
+
+
+def _hold_document(hold: Hold) -> dict[str, Any]:
+    return {
+        "holder": chess.COLOR_NAMES[hold.holder],
+        "value": str(hold.value),
+        "blocker": chess.square_name(hold.blocker),
+        "changer": chess.square_name(hold.changer),
+        "squares": {
+            chess.square_name(square): [chess.square_name(stands) for stands in stood]
+            for square, stood in hold.squares.items()
+        },
+    }
+
+
+def _hold_text(board: chess.Board, hold: Hold) -> Iterator[str]:
+    """Yield a board that says for the changer's squares where the blocker stands."""
+    blocker, changer = (
+        f"{chess.COLOR_NAMES[board.color_at(square) is True].capitalize()}'s "
+        f"{chess.piece_name(board.piece_type_at(square) or chess.KING)}"
+        for square in (hold.blocker, hold.changer)
+    )
+    yield f"{blocker} holds {changer} to {hold.value}."
+    yield f"Where he stands, by the square of {changer}, who is to move:"
+    others = {
+        square: piece.symbol()
+        for square, piece in board.piece_map().items()
+        if square not in (hold.blocker, hold.changer)
+    }
+    for rank in reversed(range(8)):
+        cells = []
+        for file in range(8):
+            square = chess.square(file, rank)
+            stood = hold.squares.get(square, ())
+            more = f"+{len(stood) - 1}" if len(stood) > 1 else ""
+            cells.append(f"{chess.square_name(stood[0])}{more}" if stood else others.get(square, "."))
+        yield f"{rank + 1}  {' '.join(f'{cell:5}' for cell in cells)}".rstrip()
+    yield f"   {' '.join(f'{file:5}' for file in chess.FILE_NAMES)}".rstrip()
+    if any(len(stood) > 1 for stood in hold.squares.values()):
+        yield "+n: there, or on n other squares"
 
 
 def _in_words(solution: Solution) -> str:

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tbgen.solve.solver import Solution
+    from tbgen.solve.solution import Solution
 
 
 class _CallablePackage(ModuleType):

@@ -164,9 +164,17 @@ class Search:
         """Return what is known of the state, or of that after a move of it, as the root was given."""
         accrued = self._accrued
         if step is None:
-            found = self._state(self._root, accrued)
-        else:
-            found = self._after(step, self._root, accrued)
+            return self._as_given(self._state(self._root, accrued))
+        return self._as_given(self._after(step, self._root, accrued))
+
+    def state(self, position: Position, accrued: Code) -> Answer:
+        """Return what is known of a state of the root's cell; colours and files are those of the root as it
+        was given."""
+        if self._symmetry & MIRROR_RANKS:
+            accrued = Code(255 - accrued)
+        return self._as_given(self._state(position.seen_by(self._symmetry), accrued))
+
+    def _as_given(self, found: Answer) -> Answer:
         if self._symmetry & MIRROR_RANKS:
             value = Interval(*(Code(255 - code) for code in reversed(found.value)))
             return Answer(value, found.depths and (found.depths[UPPER], found.depths[LOWER]))
@@ -256,7 +264,7 @@ class Search:
             return Answer(self._known.worth(step.after))
         if not step.inside:
             return Answer(Interval(*WORST))
-        return self._state(step.after, _carried(step, position.own if accrued is None else accrued))
+        return self._state(step.after, carried(step, position.own if accrued is None else accrued))
 
     def _layer(self, fresh: Bounds, accrued: Code) -> Bounds:
         key = fresh.cell, accrued
@@ -319,11 +327,11 @@ class Search:
                 if then.value.exact or then.value[end] != now[end]:
                     continue
                 if step.inside:
-                    carried = _carried(step, score)
-                    key = side_of(step.after.board), step.after.slot, carried
+                    held = carried(step, score)
+                    key = side_of(step.after.board), step.after.slot, held
                     if key not in seen:
                         seen.add(key)
-                        heappush(queue, (_plies_out(then, carried), len(seen), step.after, carried))
+                        heappush(queue, (_plies_out(then, held), len(seen), step.after, held))
                 elif step.zeroing:
                     home, symmetry = step.after.cell.canonical()
                     found.setdefault(home, WayOut(step.after, home, symmetry))
@@ -352,8 +360,8 @@ def _plies_out(answer: Answer, accrued: Code) -> int:
     return min((depth for code, depth in ends if code != accrued), default=_FAR)
 
 
-def _carried(step: Step, accrued: Code) -> Code:
-    """The accrued score after a quiet move."""
+def carried(step: Step, accrued: Code) -> Code:
+    """Return the accrued score after a quiet move."""
     own = step.after.own
     return own if _rank(own) < _rank(accrued) else accrued
 

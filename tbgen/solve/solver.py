@@ -1,17 +1,17 @@
 """Solving one state: from a position and an accrued score to its value, or an interval that is proved."""
 
 import contextlib
+import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import replace
 from os import PathLike
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 import chess
 
 from tbgen.board.history import FRESH, Fresh, accrued_score
 from tbgen.board.mobility import own_score
 from tbgen.board.validity import validate
-from tbgen.cells.bounds import Interval
 from tbgen.cells.cell import Cell, mobile_squares
 from tbgen.cells.position import Position
 from tbgen.cells.tables import Tables
@@ -21,56 +21,20 @@ from tbgen.material import MAX_CASTLING_MEN, MAX_MEN
 from tbgen.probe.states import AnyPosition, AnyScore, read
 from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
-from tbgen.signed import fold, of_gscore, to_gscore
+from tbgen.signed import code_of, fold, of_gscore, to_gscore
 from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import Known
-from tbgen.solve.search import Answer, Search, memory_needed
+from tbgen.solve.search import Search, memory_needed
+from tbgen.solve.sets import sets_worth_trying
+from tbgen.solve.solution import Collection, Solution, SolvedMove, scores
 from tbgen.text import counted, size_text
 from tbgen.variant import Variant
 
 MOST_MOBILE: Final = 4
 """Most men of a cell that are mobile: 64 ** 4 slots for each side to move."""
+Mobile: TypeAlias = Iterable[chess.Square] | Literal["auto"] | None
 Progress = Callable[[GScore, GScore, int], None]
 """Called with both ends of the interval now, and the number of cells solved."""
-
-
-@dataclass(frozen=True, slots=True)
-class SolvedMove:
-    """A move and what it is worth."""
-
-    uci: str
-    san: str
-    zeroing: bool
-    lower: GScore
-    upper: GScore
-    depth: int | None
-    """Plies from the state after it, if they are known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Solution:
-    """What is proved about a state."""
-
-    position_score: GScore
-    accrued: GScore
-    """The accrued score that was taken, with the position's own folded in."""
-    lower: GScore
-    """White gets this at least."""
-    upper: GScore
-    """White gets this at most."""
-    depth: int | None
-    """Plies until the accrued score is the value; None if they are not known."""
-    moves: tuple[SolvedMove, ...]
-    """Best first."""
-    cells: int
-    """How many cells were solved, those solved again counted again."""
-    in_budget: bool
-    """Whether there was time and memory for all that could be tried."""
-
-    @property
-    def value(self) -> GScore | None:
-        """The value, if it is known exactly."""
-        return self.lower if self.lower == self.upper else None
 
 
 def solve(
@@ -79,7 +43,7 @@ def solve(
     *,
     tables: Tablebase | str | PathLike[str] | None = None,
     budget: Budget | None = None,
-    mobile: Iterable[chess.Square] | None = None,
+    mobile: Mobile = None,
     progress: Progress = lambda *_: None,
 ) -> Solution:
     """Solve a position of any number of men in r-mobility, with an accrued score.
@@ -90,7 +54,9 @@ def solve(
     :param tables: tables that may be used, or their directory; None for that of ``$TBGEN_DIR``, else
         ``data``. What they hold is read there; for what moves lead to, those of plain form are used.
     :param budget: a minute and 8 GiB if None.
-    :param mobile: squares of the men that may move within the position's cell; all kings and pieces if None.
+    :param mobile: squares of the men that may move within the position's cell; ``"auto"`` for one set after
+        the other, the small ones first; None for all kings and pieces if these are no more than four, else
+        ``"auto"``.
     :raises UsageError: if play cannot go on from the position, the accrued score or the mobile men mean
         nothing, or there are more men to be mobile than memory allows.
     :raises DamagedTableError: if a table cannot be used.
@@ -125,7 +91,7 @@ def _by_cells(
     board: chess.Board,
     told: GScore | Fresh | None,
     budget: Budget,
-    mobile: Iterable[chess.Square] | None,
+    mobile: Mobile,
     progress: Progress,
 ) -> Solution:
     if board.clean_castling_rights():
@@ -135,12 +101,50 @@ def _by_cells(
         )
     own = own_score(board)
     score = _accrued(board, told, own)
-    squares = list(mobile_squares(board) if mobile is None else mobile)
+    sets = _sets(board, budget, mobile)
+    compile_kernels()
+    collection = Collection(board)
+    began = time.perf_counter()
+    with Tables(*tables.directories) as sources:
+        known = Known(sources, MOST_MOBILE)
+        for squares in sets:
+            left = replace(
+                budget,
+                seconds=budget.seconds - (time.perf_counter() - began),
+                cells=None if budget.cells is None else budget.cells - collection.cells,
+            )
+            root = Position(board.copy(stack=False), int(chess.SquareSet(squares)))
+            search = Search(
+                known,
+                root,
+                score,
+                left,
+                MOST_MOBILE,
+                lambda interval, cells: progress(
+                    *scores(collection.with_(interval)), collection.cells + cells
+                ),
+            )
+            collection.add(search, root, code_of(of_gscore(score)))
+            if collection.exact:
+                break
+    return collection.solution(own, score)
+
+
+def _sets(board: chess.Board, budget: Budget, mobile: Mobile) -> list[tuple[chess.Square, ...]]:
+    """Return the sets of men to let move, one after the other."""
+    squares = tuple(mobile_squares(board))
+    if mobile is None and len(squares) > MOST_MOBILE:
+        mobile = "auto"
+    if mobile == "auto":
+        sets = sets_worth_trying(board, MOST_MOBILE)
+        return [some for some in sets if memory_needed(64 ** len(some)) <= budget.memory]
+    if mobile is not None:
+        squares = tuple(mobile)
     men, needed = counted(len(squares), "mobile man", "mobile men"), memory_needed(64 ** len(squares))
     if len(squares) > MOST_MOBILE:
         raise UsageError(
             f"{men} are more than the {MOST_MOBILE} that there is room for: choose them with --mobile, the "
-            "others stand still"
+            "others stand still, or leave the choice to --mobile auto"
         )
     if needed > budget.memory:
         raise UsageError(
@@ -148,25 +152,7 @@ def _by_cells(
             "allowed: let fewer men be mobile, or allow more with --memory"
         )
     Cell.of_board(board, squares)
-    compile_kernels()
-    root = Position(board.copy(stack=False), int(chess.SquareSet(squares)))
-    with Tables(*tables.directories) as sources:
-        search = Search(
-            Known(sources, MOST_MOBILE),
-            root,
-            score,
-            budget,
-            MOST_MOBILE,
-            lambda interval, cells: progress(*_scores(interval), cells),
-        )
-        in_budget = root.over or search.run()
-        answer = search.answer()
-        found = [] if root.over else sorted(search.steps(), key=lambda each: _order(each[1], board.turn))
-    moves = tuple(
-        SolvedMove(move.uci(), board.san(move), board.is_zeroing(move), *_scores(after.value), after.depth)
-        for move, after in found
-    )
-    return Solution(own, score, *_scores(answer.value), answer.depth, moves, search.solved, in_budget)
+    return [squares]
 
 
 def _accrued(board: chess.Board, accrued: GScore | Fresh | None, own: GScore) -> GScore:
@@ -180,13 +166,3 @@ def _accrued(board: chess.Board, accrued: GScore | Fresh | None, own: GScore) ->
     if accrued.rank < 2:
         raise UsageError(f"the accrued score {accrued} ends the game, and here it goes on")
     return to_gscore(fold(of_gscore(accrued), of_gscore(own)))
-
-
-def _scores(interval: Interval) -> tuple[GScore, GScore]:
-    return GScore.from_code(interval.lower), GScore.from_code(interval.upper)
-
-
-def _order(answer: Answer, white: bool) -> tuple[int, int, int]:
-    """Sort key of a move: what is surely had from it first, then what may be had."""
-    lower, upper = answer.value
-    return (lower, upper, answer.depth or 0) if white else (-upper, -lower, answer.depth or 0)

@@ -1,0 +1,81 @@
+"""How one man holds another: where the blocker stands for every square of the changer.
+
+Heiner Marxen's analysis of positions in which one man of each side moves ("Virtual pieces", 2002): the
+*blocker* keeps the *changer* from more than a bound, for ever. Corresponding squares are its special case.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+
+import chess
+
+from tbgen.cells.bounds import LOWER, UPPER, WORST
+from tbgen.cells.position import Position
+from tbgen.score import Code, GScore
+from tbgen.solve.search import Search, carried
+
+
+@dataclass(frozen=True)
+class Hold:
+    """What the blocker guarantees, and how."""
+
+    holder: chess.Color
+    """The blocker's side."""
+    value: GScore
+    """The holder gets this at least."""
+    blocker: chess.Square
+    """Where the blocker stands in the asked position."""
+    changer: chess.Square
+    squares: dict[chess.Square, tuple[chess.Square, ...]]
+    """By the changer's square, with the changer to move: where the blocker stands, the nearest first; all
+    that can come about while the blocker holds."""
+
+
+def holds(search: Search, root: Position, accrued: Code) -> tuple[Hold, ...]:
+    """Return what a search has proved of a cell in which one man of each side is mobile, White's hold first;
+    nothing if others are."""
+    of_white = root.mobile & root.board.occupied_co[chess.WHITE]
+    if root.over or of_white.bit_count() != 1 or root.mobile.bit_count() != 2:
+        return ()
+    found = search.answer().value
+    return tuple(
+        _hold(search, root, accrued, end, found[end]) for end in (LOWER, UPPER) if found[end] != WORST[end]
+    )
+
+
+def _hold(search: Search, root: Position, accrued: Code, end: int, bound: Code) -> Hold:
+    holder = chess.WHITE if end == LOWER else chess.BLACK
+    squares: dict[chess.Square, dict[chess.Square, None]] = {}
+    waiting, seen = deque([(root, accrued)]), {_key(root, accrued)}
+    while waiting:
+        here, score = waiting.popleft()
+        blocker, changer = _men(here, holder)
+        if here.board.turn != holder:
+            squares.setdefault(changer, {})[blocker] = None
+        for step in here.moves(0):
+            if not step.inside:
+                continue
+            held = carried(step, score)
+            key = _key(step.after, held)
+            if key not in seen:
+                seen.add(key)
+                value = search.state(step.after, held).value[end]
+                if value <= bound if end == LOWER else value >= bound:
+                    waiting.append((step.after, held))
+    return Hold(
+        holder,
+        GScore.from_code(bound),
+        *_men(root, holder),
+        {square: tuple(own) for square, own in sorted(squares.items())},
+    )
+
+
+def _men(position: Position, holder: chess.Color) -> tuple[chess.Square, chess.Square]:
+    """Return the squares of the blocker and of the changer."""
+    sides = (position.mobile & position.board.occupied_co[colour] for colour in (holder, not holder))
+    blocker, changer = map(chess.msb, sides)
+    return blocker, changer
+
+
+def _key(position: Position, accrued: Code) -> tuple[int, ...]:
+    return position.board.turn, *position.board.occupied_co, accrued

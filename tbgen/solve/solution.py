@@ -1,0 +1,132 @@
+"""What is proved about a state, collected from the cells of one set of mobile men after the other."""
+
+from dataclasses import dataclass
+
+import chess
+
+from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Interval
+from tbgen.cells.position import Position
+from tbgen.score import Code, GScore
+from tbgen.solve.hold import Hold, holds
+from tbgen.solve.search import Answer, Search
+
+
+@dataclass(frozen=True, slots=True)
+class SolvedMove:
+    """A move and what it is worth."""
+
+    uci: str
+    san: str
+    zeroing: bool
+    lower: GScore
+    upper: GScore
+    depth: int | None
+    """Plies from the state after it, if they are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """What is proved about a state."""
+
+    position_score: GScore
+    accrued: GScore
+    """The accrued score that was taken, with the position's own folded in."""
+    lower: GScore
+    """White gets this at least."""
+    upper: GScore
+    """White gets this at most."""
+    depth: int | None
+    """Plies until the accrued score is the value; None if they are not known."""
+    moves: tuple[SolvedMove, ...]
+    """Best first."""
+    cells: int
+    """How many cells were solved, those solved again counted again."""
+    in_budget: bool
+    """Whether there was time and memory for all that could be tried."""
+    mobile: tuple[tuple[chess.Square, ...], tuple[chess.Square, ...]] = ((), ())
+    """The men that are mobile in the cell which proves the lower end, and in that of the upper end."""
+    holds: tuple[Hold, ...] = ()
+    """How one man holds another, if the ends are proved with one mobile man of each side."""
+
+    @property
+    def value(self) -> GScore | None:
+        """The value, if it is known exactly."""
+        return self.lower if self.lower == self.upper else None
+
+
+class Collection:
+    """What searches with several sets of mobile men have proved of one state: what is best of each."""
+
+    def __init__(self, board: chess.Board) -> None:
+        self._board = board
+        self._answer = Answer(Interval(*WORST))
+        self._moves: dict[chess.Move, Answer] = {}
+        self._mobile: list[tuple[chess.Square, ...]] = [(), ()]
+        self._holds: list[tuple[Hold, ...]] = [(), ()]
+        self._in_budget = True
+        self.cells = 0
+        """How many cells were solved."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the value is known."""
+        return self._answer.value.exact
+
+    def with_(self, interval: Interval) -> Interval:
+        """Return what an interval adds to."""
+        return _both(self._answer, Answer(interval)).value
+
+    def add(self, search: Search, root: Position, accrued: Code) -> None:
+        """Run a search and take what it proves."""
+        self._in_budget &= root.over or search.run()
+        self.cells += search.solved
+        found, before = search.answer(), self._answer
+        self._answer = _both(before, found)
+        held = None
+        for end in ENDS:
+            if before.value[end] != self._answer.value[end] or not self._mobile[end]:
+                held = holds(search, root, accrued) if held is None else held
+                self._mobile[end] = tuple(chess.scan_forward(root.mobile))
+                self._holds[end] = tuple(hold for hold in held if hold.holder == (end == LOWER))
+        if not root.over:
+            for move, answer in search.steps():
+                known = self._moves.get(move)
+                self._moves[move] = answer if known is None else _both(known, answer)
+
+    def solution(self, own: GScore, accrued: GScore) -> Solution:
+        """Return all that is proved."""
+        board, answer = self._board, self._answer
+        ranked = sorted(self._moves.items(), key=lambda each: _order(each[1], board.turn))
+        moves = tuple(
+            SolvedMove(move.uci(), board.san(move), board.is_zeroing(move), *scores(after.value), after.depth)
+            for move, after in ranked
+        )
+        return Solution(
+            own,
+            accrued,
+            *scores(answer.value),
+            answer.depth,
+            moves,
+            self.cells,
+            self._in_budget,
+            (self._mobile[LOWER], self._mobile[UPPER]),
+            (*self._holds[LOWER], *self._holds[UPPER]),
+        )
+
+
+def scores(interval: Interval) -> tuple[GScore, GScore]:
+    """Return the ends of an interval as scores."""
+    return GScore.from_code(interval.lower), GScore.from_code(interval.upper)
+
+
+def _both(one: Answer, other: Answer) -> Answer:
+    """Return what two proofs say together; the depth is that of the one that is exact."""
+    value = Interval(min(one.value.lower, other.value.lower), max(one.value.upper, other.value.upper))
+    exact = [answer for answer in (one, other) if answer.depth is not None]
+    return Answer(value, exact[0].depths if exact else None)
+
+
+def _order(answer: Answer, white: bool) -> tuple[int, int, int]:
+    """Sort key of a move: what is surely had from it first, then what may be had."""
+    lower, upper = answer.value
+    return (lower, upper, answer.depth or 0) if white else (-upper, -lower, answer.depth or 0)
