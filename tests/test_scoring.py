@@ -102,14 +102,28 @@ def test_points_are_shared_out_and_mirrored(
     assert Scoring(scheme, cutoff, Komi(komi.quarters, not komi.white)).points(-value) == (black, white)
 
 
-@given(scores, scores, st.sampled_from(Scheme), komis)
-def test_a_better_result_never_gets_less(one: GScore, other: GScore, scheme: Scheme, komi: Komi) -> None:
-    """Also with komi, as long as the cutoff is not below it."""
-    scoring = Scoring(
-        scheme, GScore(MAX_RANK, True), Komi(min(komi.quarters | 1, 2 * MAX_RANK - 1), komi.white)
-    )
+@given(scores, scores, st.sampled_from(Scheme), cutoffs, komis)
+def test_a_better_result_never_gets_less(
+    one: GScore, other: GScore, scheme: Scheme, cutoff: GScore, komi: Komi
+) -> None:
+    """By any cutoff and komi, on which intervals that decide points rest."""
+    if scheme is Scheme.FULL:
+        komi = Komi(komi.quarters | 1, komi.white)
+    scoring = Scoring(scheme, cutoff, komi)
     worse, better = sorted((one, other))
-    assert scoring.points(worse).white <= scoring.points(better).white
+    assert scoring.lead(worse) <= scoring.lead(better)
+
+
+@pytest.mark.parametrize("scheme", Scheme)
+def test_no_cutoff_and_komi_turn_the_order_round(scheme: Scheme) -> None:
+    """All of them up to G10.0, and all results."""
+    ranks = [GScore(rank, white) for rank in range(25) for white in (True, False)]
+    for cutoff in range(21):
+        for quarters in range(scheme is Scheme.FULL, 41, 1 + (scheme is Scheme.FULL)):
+            for white in (True, False):
+                scoring = Scoring(scheme, GScore(cutoff, True), Komi(quarters, white))
+                leads = [scoring.lead(score) for score in sorted(ranks)]
+                assert leads == sorted(leads)
 
 
 @given(scores, komis)

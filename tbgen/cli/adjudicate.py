@@ -18,12 +18,15 @@ from tbgen.cli.options import (
     directory_of,
     game_options_of,
 )
+from tbgen.cli.progress import ProgressLine
+from tbgen.cli.solving import Watch, add_solving, not_solved, solving
 from tbgen.cli.streams import say
 from tbgen.errors import TbgenError, UsageError, printable
 from tbgen.games.pgn.files import reading
 from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.referee import Arbiter, Basis, FiftyMoveRule, GameOptions, Outcome, adjudicate, replay
 from tbgen.games.settings import unknown_scoring
+from tbgen.games.solving import Solver
 from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase
 from tbgen.scoring import Scheme
@@ -33,6 +36,8 @@ _DESCRIPTION = """\
 Print the result of a game: what ended it on the board, else who won it off the board, else the exact value
 of its final position with the score it has accrued, if the tables hold it. A game that stopped where no table
 can say counts as played, with its accrued score, which is not proven; so it does if the table is missing.
+With --solve such a position is solved as tbgen solve does it: the value, or what interval it lies in, and
+whether all scores of that give the same points.
 
 Games are given as PGN files, maybe compressed by gzip, bzip2, xz or zstd (- reads standard input), or a
 single one as the FEN of its final position with the accrued score as a seventh field.
@@ -41,6 +46,7 @@ _EPILOG = """\
 examples:
   tbgen adjudicate games.pgn
   tbgen adjudicate "8/8/5k1K/5P2/8/8/8/8 w - - 1 60 -G2.5" --line
+  tbgen adjudicate "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72 G4.5" --solve --solve-time 5m
 """
 
 _FEN: Final = re.compile(r"[1-8pnbrqkPNBRQK]+(/[1-8pnbrqkPNBRQK]+){2,}(\s|\Z)")
@@ -54,6 +60,8 @@ class Request:
     tables: Tablebase
     options: GameOptions
     arguments: argparse.Namespace
+    solver: Solver | None
+    watch: Watch
 
     @property
     def json(self) -> bool:
@@ -78,6 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--line", action="store_true", help="add the best play that proves a value of tables")
     add_requirements(parser)
+    add_solving(parser)
     add_game_options(parser)
     add_json(parser, "one JSON document")
     add_directory(parser)
@@ -85,10 +94,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Adjudicate a position, or the games of files."""
-    options = game_options_of(arguments)
+    options, watch = game_options_of(arguments), Watch(ProgressLine())
     directory_of(arguments)
-    with Tablebase(arguments.dir, rules=options.variant) as tables:
-        request = Request(tables, options, arguments)
+    with (
+        Tablebase(arguments.dir, rules=options.variant) as tables,
+        solving(arguments, watch) as solver,
+    ):
+        request = Request(tables, options, arguments, solver, watch)
         text = " ".join(arguments.game)
         if _FEN.match(text) and not Path(arguments.game[0]).exists():
             return _position(text, request)
@@ -156,14 +168,18 @@ def _entry(name: str, game: Game) -> dict[str, Any]:
 def _report(game: Game, request: Request) -> Report:
     arguments, line = request.arguments, None
     arbiter = replay(game, request.options)
-    outcome = adjudicate(
-        arbiter,
-        request.tables,
-        game.ending,
-        recorded=game.result,
-        require_tables=arguments.require_tables,
-        require_proof=arguments.require_proof,
-    )
+    try:
+        outcome = adjudicate(
+            arbiter,
+            request.tables,
+            game.ending,
+            recorded=game.result,
+            solver=request.solver,
+            require_tables=arguments.require_tables,
+            require_proof=arguments.require_proof,
+        )
+    finally:
+        request.watch.line.clear()
     if arguments.line and outcome.basis is Basis.TABLEBASE:
         try:
             line = request.tables.line(arbiter.board, outcome.accrued)
@@ -194,6 +210,10 @@ def _document(report: Report, fen: str) -> dict[str, Any]:
         "komi": str(scoring.komi),
         "points": scoring.document(outcome.value),
     }
+    if outcome.bounds is not None:
+        document["bounds"] = outcome.bounds.document()
+    if outcome.unsolvable:
+        document["unsolvable"] = outcome.unsolvable
     if outcome.missing is not None:
         document["missing"] = outcome.missing.material
     if settings.unknown_scoring is not None:
@@ -234,7 +254,10 @@ def _basis(report: Report) -> str:
         return f"{outcome.basis}, {plies(outcome.depth)} to go"
     if outcome.basis.off_board and outcome.ending:
         return f"{outcome.basis}: {outcome.ending}"
-    return outcome.basis if outcome.proven else f"{outcome.basis}, not proven"
+    basis = outcome.basis if outcome.proven else f"{outcome.basis}, not proven"
+    if outcome.bounds is None:
+        return basis
+    return f"{basis}: between {outcome.bounds.lower} and {outcome.bounds.upper}"
 
 
 def _points(report: Report) -> str:
@@ -244,10 +267,11 @@ def _points(report: Report) -> str:
 
 
 def _remark(said: set[str], outcome: Outcome) -> None:
-    """Tell about a missing table and an unknown scoring, once."""
+    """Tell about a missing table, an unknown scoring and what cannot be solved, once."""
     unknown = outcome.settings.unknown_scoring
     remarks = {str(outcome.missing)} if outcome.missing is not None else set()
     remarks |= {unknown_scoring(unknown)} if unknown is not None else set()
+    remarks |= {not_solved(outcome.unsolvable)} if outcome.unsolvable else set()
     for remark in remarks - said:
         said.add(remark)
         say(f"tbgen: {remark}")

@@ -2,7 +2,8 @@
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from tbgen.cli.options import (
     add_directory,
@@ -11,13 +12,15 @@ from tbgen.cli.options import (
     add_requirements,
     directory_of,
     game_options_of,
+    jobs_of,
 )
 from tbgen.cli.progress import ProgressLine
+from tbgen.cli.solving import Watch, add_solving, not_solved, solving
 from tbgen.cli.streams import say
-from tbgen.games.pgn.files import Source
+from tbgen.games.pgn.files import Source, is_stream, reading
 from tbgen.games.settings import unknown_scoring
-from tbgen.games.tagging import Adjudicator, TaggedGame, Tally
-from tbgen.text import counted, duration
+from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, tag_games
+from tbgen.text import counted, duration, number
 
 _EVERY = 256
 """Games between two looks at the clock."""
@@ -27,40 +30,74 @@ def add_adjudicating(parser: argparse.ArgumentParser) -> None:
     """Add what says how games are adjudicated, and on how many processes."""
     parser.add_argument("--strict", action="store_true", help="fail at the first game that cannot be read")
     add_requirements(parser)
+    add_solving(parser)
     add_jobs(parser)
     add_game_options(parser)
     add_directory(parser)
 
 
-def adjudicator_of(arguments: argparse.Namespace, *, trust_tags: bool = False) -> Adjudicator:
-    """Return the adjudicator that the arguments ask for.
+@contextmanager
+def adjudicating(
+    arguments: argparse.Namespace, files: Sequence[str], *, trust_tags: bool = False
+) -> Iterator[tuple[Adjudicator, Watch]]:
+    """Give the adjudicator of the games of some files that the arguments ask for, and who watches it solve.
 
-    :raises UsageError: if one of them means nothing.
-    :raises TbgenError: if the directory is none.
+    If it is to solve positions, the games for that are counted first, unless they can be read only once.
+
+    :raises UsageError: if one of the arguments means nothing.
+    :raises TbgenError: if the directory is none, or a file cannot be read.
     """
     directory_of(arguments)
-    return Adjudicator(
-        game_options_of(arguments),
-        arguments.dir,
-        require_tables=arguments.require_tables,
-        require_proof=arguments.require_proof,
-        trust_tags=trust_tags,
-    )
+    options, watch = game_options_of(arguments), Watch(ProgressLine())
+    with solving(arguments, watch) as solver:
+        adjudicator = Adjudicator(
+            options,
+            arguments.dir,
+            require_tables=arguments.require_tables,
+            require_proof=arguments.require_proof,
+            solver=solver,
+            trust_tags=trust_tags,
+        )
+        if solver is not None and not any(map(is_stream, files)):
+            watch.games = _count_unproven(files, adjudicator.unsolving(), jobs_of(arguments), watch.line)
+        yield adjudicator, watch
+
+
+def _count_unproven(files: Sequence[str], adjudicator: Adjudicator, jobs: int, line: ProgressLine) -> int:
+    """Return how many games are left to solve."""
+    found = 0
+    for path in files:
+        with reading(path) as source:
+            for done, game in enumerate(tag_games(source, adjudicator, jobs=jobs), 1):
+                found += game.outcome is not None and not game.outcome.proven
+                if done % _EVERY == 0:
+                    line.show(f"counting what is to be solved: {number(found)} of {counted(done, 'game')}")
+    line.clear()
+    return found
 
 
 def reported(
-    games: Iterator[TaggedGame], source: Source, tally: Tally, fate: str, *, strict: bool, place: str = ""
+    games: Iterator[TaggedGame],
+    source: Source,
+    tally: Tally,
+    fate: str,
+    *,
+    line: ProgressLine,
+    strict: bool,
+    place: str = "",
 ) -> Iterator[TaggedGame]:
     """Count games and pass them on, and tell on stderr what is wrong with them, and about progress.
 
-    That is: which are broken, and, once for each, which tables are missing and which scorings are unknown.
+    That is: which are broken, and, once for each, which tables are missing, which scorings are unknown and
+    why positions cannot be solved.
 
     :param fate: what becomes of broken games, in two words.
+    :param line: where progress is shown.
     :param place: what to say before the place of a game.
 
     :raises UsageError: about a broken game, if ``strict``.
     """
-    line, start = ProgressLine(), time.monotonic()
+    start = time.monotonic()
     try:
         for done, game in enumerate(games, 1):
             tally.add(game)
@@ -87,6 +124,9 @@ def _remarks(game: TaggedGame, tally: Tally, fate: str, place: str) -> Iterator[
         yield str(missing)
     if unknown is not None and tally.unknown_scorings[unknown] == 1:
         yield f"{place}game {game.raw.number}, line {game.raw.line}: {unknown_scoring(unknown)}"
+    unsolvable = game.outcome.unsolvable
+    if unsolvable and tally.unsolvable[unsolvable] == 1:
+        yield f"{place}game {game.raw.number}, line {game.raw.line}: {not_solved(unsolvable)}"
 
 
 def _left(source: Source, seconds: float) -> str:

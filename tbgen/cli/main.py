@@ -43,7 +43,7 @@ _SHORTAGES: Final = (errno.EMFILE, errno.ENFILE, errno.EAGAIN)
 """What a system says that gives no more files or processes."""
 
 _SCORE: Final = re.compile("-[Gg]")
-_TAKING_MINUS: Final = ("--accrued", "--cutoff", "--komi", "--memory")
+_TAKING_MINUS: Final = ("--accrued", "--cutoff", "--komi", "--memory", "--solve-memory")
 _TAKING_FENS: Final = (["probe"], ["solve"], ["adjudicate"])
 _COUNTER: Final = re.compile("[0-9]+")
 """The last word before the seventh field of a FEN."""

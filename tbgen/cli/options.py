@@ -162,7 +162,8 @@ def add_requirements(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--require-proof",
         action="store_true",
-        help="fail also where no table can hold the final position of a stopped game",
+        help="fail also where no table can hold the final position of a stopped game, and nothing else "
+        "proves its points",
     )
 
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tbgen.cli.games import add_adjudicating, adjudicator_of, reported
+from tbgen.cli.games import add_adjudicating, adjudicating, reported
 from tbgen.cli.options import jobs_of
+from tbgen.cli.progress import ProgressLine
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError, quote
 from tbgen.files import write_file
@@ -26,13 +27,13 @@ from tbgen.text import counted
 
 _DESCRIPTION = """\
 Print what the games of PGN files add up to by r-mobility: standings with tiebreaks, points by every scoring,
-results by colour, crosstable, Elo by games and by pairs of games, histograms of results, and what exact
-adjudication by tables has changed.
+results by colour, crosstable, Elo by games and by pairs of games, histograms of results, and what best play,
+as tables or solving prove it, has changed.
 
 Games that tbgen has tagged count as their tags say, unless an option says how to referee them or they are
-tagged as unproven; all others are adjudicated first, as tbgen tag does it. Games whose result is * are left
-out, as are those that cannot be read, and counted; if no other is left, the command fails. Players without a
-name are players of their own in each game.
+tagged as unproven; all others are adjudicated first, as tbgen tag does it, with --solve too. Games whose
+result is * are left out, as are those that cannot be read, and counted; if no other is left, the command
+fails. Players without a name are players of their own in each game.
 """
 _EPILOG = """\
 examples:
@@ -40,6 +41,7 @@ examples:
   tbgen score round1.pgn round2.pgn.gz --scoring komi --format html > standings.html
   tbgen score season.pgn --order tcec --format csv --out season
   tbgen score match.pgn --sprt 0 5 0.05 0.05 --pairs
+  tbgen score season.pgn --solve --solve-results results.jsonl
 """
 _FORMATS = ("text", "markdown", "csv", "json", "html")
 _WIDTH = 132
@@ -108,9 +110,9 @@ def run(arguments: argparse.Namespace) -> int:
     model, wanted = Model.parse(arguments.sprt_model), _wanted(arguments.tables)
     if numbers is not None:
         sprt([], *numbers, model=model, pairs=arguments.pairs)  # refused now, and not after all games
-    adjudicator = adjudicator_of(arguments, trust_tags=not arguments.judge_again)
-    reader = _Reader(adjudicator, jobs_of(arguments), arguments.strict)
-    games = list(reader.records(files))
+    with adjudicating(arguments, files, trust_tags=not arguments.judge_again) as (adjudicator, watch):
+        reader = _Reader(adjudicator, watch.line, jobs_of(arguments), arguments.strict)
+        games = list(reader.records(files))
     left_out = LeftOut(reader.unfinished, reader.tally.broken)
     if not games:
         raise UsageError(f"there are no games to score{_left_out_text(left_out, ': ')}")
@@ -119,8 +121,8 @@ def run(arguments: argparse.Namespace) -> int:
     _tell(result, left_out)
     if form == "json":
         counts = reader.tally.document()
-        told = {name: counts[name] for name in ("missing_tables", "unknown_scorings")}
-        print(json.dumps(document(result, left_out, test) | told, indent=2))
+        told = {name: counts[name] for name in ("missing_tables", "unknown_scorings", "unsolvable")}
+        print(json.dumps(document(result, left_out, test) | told | watch.document(), indent=2))
         return 0
     keys = wanted or (set(KEYS) if form == "csv" else overview(result))
     shown = [table for table in tables(result, left_out, test) if table.key in keys]
@@ -166,6 +168,7 @@ class _Reader:
     """Reads the games of files, and counts those that do not count."""
 
     adjudicator: Adjudicator
+    line: ProgressLine
     jobs: int
     strict: bool
     tally: Tally = field(default_factory=Tally)
@@ -179,7 +182,9 @@ class _Reader:
             place = f"{path}, " if len(files) > 1 else ""
             with reading(path) as source:
                 games = tag_games(source, self.adjudicator, jobs=self.jobs)
-                for game in reported(games, source, self.tally, "left out", strict=self.strict, place=place):
+                for game in reported(
+                    games, source, self.tally, "left out", line=self.line, strict=self.strict, place=place
+                ):
                     record = GameRecord.of(name if names[name] == 1 else path, game)
                     if record is None:
                         continue

@@ -4,7 +4,7 @@ import argparse
 import json
 from typing import Final
 
-from tbgen.cli.games import add_adjudicating, adjudicator_of, reported
+from tbgen.cli.games import add_adjudicating, adjudicating, reported
 from tbgen.cli.options import add_json, jobs_of
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError
@@ -19,6 +19,11 @@ Komi (if it counts), the 50-move rule it was refereed by, and the basis of the r
 tablebase for the exact value of a stopped game; or, where the accrued score has to do, played if no table can
 hold the final position, and table missing if one could. With --rules wg the result is WGMobilityResult.
 
+With --solve these positions are solved as tbgen solve does it. The basis is then solved for an exact value,
+and bounded where an interval is proved whose scores all give the same points; the result is the one of them
+that is nearest to the accrued score. The tag RMobilityBounds has such an interval, also where the points are
+not proved.
+
 Tags that were there under these names are replaced; everything else stays as it is, byte for byte, the
 classical Result too. Games that cannot be read are reported and passed through unchanged; if there are no
 others, nothing is written (but standard output, a device or a pipe gets what is beyond 16 MiB of them).
@@ -31,6 +36,7 @@ examples:
   tbgen tag games.pgn tagged.pgn
   tbgen tag season.pgn.zst tagged.pgn.zst --jobs 8 --scoring komi --komi G5.75
   zcat games.pgn.gz | tbgen tag - - | less
+  tbgen tag games.pgn tagged.pgn --solve --solve-time 5m --solve-total 10h --solve-results results.jsonl
 """
 
 
@@ -51,12 +57,16 @@ def run(arguments: argparse.Namespace) -> int:
     """Tag the games of a file."""
     if arguments.json and arguments.target == "-":
         raise UsageError("--json prints to standard output, where the games go too: name a file for them")
-    adjudicator, tally = adjudicator_of(arguments), Tally()
-    with reading(arguments.source) as source, writing(arguments.target) as sink:
+    tally = Tally()
+    with (
+        adjudicating(arguments, [arguments.source]) as (adjudicator, watch),
+        reading(arguments.source) as source,
+        writing(arguments.target) as sink,
+    ):
         games = tag_games(source, adjudicator, jobs=jobs_of(arguments))
         held: list[bytes] = []
         size, room = 0, _HELD if is_stream(arguments.target) else 0
-        for game in reported(games, source, tally, "left as it is", strict=arguments.strict):
+        for game in reported(games, source, tally, "left as it is", line=watch.line, strict=arguments.strict):
             held.append(game.data)
             size += len(game.data)
             if tally.games or size > room:  # else there may be nothing to write
@@ -68,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         sink.write(b"".join(held))
     if arguments.json:
         files = {"source": arguments.source, "target": arguments.target}
-        print(json.dumps(files | tally.document(), indent=2))
+        print(json.dumps(files | tally.document() | watch.document(), indent=2))
     else:
         say(f"tbgen: {_summary(tally)}")
     return 0

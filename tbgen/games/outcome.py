@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple, Self
 
-from tbgen.errors import MissingTableError
+from tbgen.errors import MissingTableError, UsageError, quote
 from tbgen.games.settings import GameSettings
 from tbgen.score import GScore
+from tbgen.scoring import Scoring
 
-__all__ = ["Basis", "Outcome", "classical"]
+__all__ = ["Basis", "Outcome", "ScoreInterval", "classical"]
 
 
 class Basis(StrEnum):
@@ -24,6 +25,10 @@ class Basis(StrEnum):
     REPETITION = "repetition"
     TABLEBASE = "tablebase"
     """Best play of both sides from the position and the accrued score in which the game stopped."""
+    SOLVED = "solved"
+    """The same, where no table says so, but what was solved for this one position."""
+    BOUNDED = "bounded"
+    """Best play comes to a score of a proved interval, and all of these print the same points."""
     TIME_FORFEIT = "time forfeit"
     ILLEGAL_MOVE = "illegal move"
     ABANDONED = "abandoned"
@@ -37,7 +42,8 @@ class Basis(StrEnum):
 
     tbgen 0.1 called all wins off the board so."""
     PLAYED = "played"
-    """The accrued score of a game that stopped where no table can say more: not proven."""
+    """The accrued score of a game that stopped where no table can say more, and solving has not: not
+    proven."""
     TABLE_MISSING = "table missing"
     """The accrued score of a game that stopped where a table could say more, but is not there: not proven."""
 
@@ -52,8 +58,13 @@ class Basis(StrEnum):
         return self in _OFF_BOARD
 
     @property
+    def best_play(self) -> bool:
+        """Whether the result is proved to be what best play makes of the game from where it stopped."""
+        return self in _BEST_PLAY
+
+    @property
     def proven(self) -> bool:
-        """Whether nothing better could have been shown."""
+        """Whether the points could not be others."""
         return self not in _UNPROVEN
 
 
@@ -64,7 +75,66 @@ _OFF_BOARD: Final = frozenset(
         *(Basis.ADJUDICATION, Basis.FORFEIT),
     }
 )
+_BEST_PLAY: Final = frozenset({Basis.TABLEBASE, Basis.SOLVED, Basis.BOUNDED})
 _UNPROVEN: Final = frozenset({Basis.PLAYED, Basis.TABLE_MISSING})
+
+
+class ScoreInterval(NamedTuple):
+    """The scores that a value is proved to lie between, ends included, seen by White.
+
+    >>> bounds = ScoreInterval.parse("-G4.5 G2.0")
+    >>> print(bounds, bounds.nearest(GScore("G1.5")), bounds.nearest(GScore("-G9.0")))
+    -G4.5 G2.0 G2.0 -G9.0
+    """
+
+    lower: GScore
+    """White gets this at least."""
+    upper: GScore
+    """White gets this at most."""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read an interval as it prints: both ends with a space between.
+
+        :raises UsageError: if the text is anything else.
+        """
+        ends = [GScore(word) for word in text.split()]
+        if len(ends) != 2 or ends[0] > ends[1]:
+            raise UsageError(f"{quote(text)} is no interval: expected two scores, White's worse one first")
+        return cls(*ends)
+
+    def __str__(self) -> str:
+        return f"{self.lower} {self.upper}"
+
+    @property
+    def exact(self) -> bool:
+        """Whether the ends meet."""
+        return self.lower == self.upper
+
+    def within(self, other: Self) -> Self:
+        """Return what is left of the interval if the value lies in another one too.
+
+        :raises ValueError: if it cannot lie in both.
+        """
+        lower, upper = max(self.lower, other.lower), min(self.upper, other.upper)
+        if lower > upper:
+            raise ValueError(f"no score is both in {self} and in {other}")
+        return type(self)(lower, upper)
+
+    def nearest(self, score: GScore) -> GScore:
+        """Return the score of the interval that is nearest to a score: the score itself if it lies there."""
+        return max(self.lower, min(score, self.upper))
+
+    def agree(self, scoring: Scoring) -> bool:
+        """Tell whether all its scores print the same points, as tags have them.
+
+        The ends tell: a better score never gets less, by any scoring.
+        """
+        return scoring.tag(self.lower) == scoring.tag(self.upper)
+
+    def document(self) -> dict[str, str]:
+        """Return the ends for JSON."""
+        return {"lower": str(self.lower), "upper": str(self.upper)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +150,37 @@ class Outcome:
     settings: GameSettings
     """By what it was refereed and is scored."""
     depth: int | None = None
-    """Plies in which best play makes the value the accrued score, if the basis is a tablebase that tells."""
+    """Plies in which best play makes the value the accrued score, if the basis is a tablebase, or what was
+    solved, and tells."""
     ending: str = ""
     """What the game's PGN says of its end, one printable line; empty if it says nothing."""
     recorded: str = "*"
     """The classical result that the game's PGN has."""
     missing: MissingTableError | None = field(default=None, compare=False)
     """The table that would have given the exact result, exactly if the basis is that it is missing."""
+    bounds: ScoreInterval | None = None
+    """What best play is proved to come to, if the basis is bounded; or not proven, and this much is known."""
+    unsolvable: str = field(default="", compare=False)
+    """Why the position is none that can be solved, where that was asked for and is so."""
 
     @property
     def proven(self) -> bool:
-        """Whether nothing better could have been shown."""
+        """Whether the points could not be others."""
         return self.basis.proven
+
+    def scored_by(self, scoring: Scoring) -> Outcome:
+        """Return the outcome by another scoring, by which its bounds may say the points, or no longer do.
+
+        If they do, the result is the score within the bounds that is nearest to the accrued one.
+        """
+        outcome = replace(self, settings=replace(self.settings, scoring=scoring))
+        if self.bounds is None:
+            return outcome
+        if self.bounds.agree(scoring):
+            value = self.bounds.nearest(self.accrued)
+            return replace(outcome, value=value, basis=Basis.BOUNDED, missing=None)
+        basis = Basis.PLAYED if self.basis is Basis.BOUNDED else self.basis
+        return replace(outcome, value=self.accrued, basis=basis)
 
     @property
     def classical(self) -> str:

@@ -149,7 +149,7 @@ def test_tags_are_believed_unless_told_otherwise(capsys: pytest.CaptureFixture[s
     (game,) = document["games"]
     assert (game["value"], game["basis"], game["accrued"]) == ("-G0.5", "tablebase", "G3.5")
     assert document["gains"] == {"A": -0.25390625, "B": 0.25390625}
-    assert "What tables changed: games" in answer(capsys, str(path))
+    assert "What best play changed: games" in answer(capsys, str(path))
     (game,) = json.loads(answer(capsys, str(path), "--json", "--judge-again"))["games"]
     assert (game["value"], game["basis"]) == ("G30.5", "played")
 

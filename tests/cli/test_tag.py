@@ -252,6 +252,7 @@ def test_a_summary_for_programs(place: Path, capsys: pytest.CaptureFixture[str])
         "broken": 1,
         "missing_tables": {"KBvK": 1, "KRvK": 1},
         "unknown_scorings": {"Best of three": 1},
+        "unsolvable": {},
     }
     told = output.err.splitlines()
     assert len(told) == 4

@@ -1,6 +1,6 @@
 """Games as standings see them."""
 
-from tbgen.games.outcome import Basis, Outcome
+from tbgen.games.outcome import Basis, Outcome, ScoreInterval
 from tbgen.games.settings import FiftyMoveRule, GameSettings
 from tbgen.games.standings import GameRecord
 from tbgen.score import GScore
@@ -20,10 +20,18 @@ def game(
     number: int = 1,
     round_: str = "",
     start: str = "",
+    bounds: str = "",
 ) -> GameRecord:
     """Return a game between two players with a result; in chess it is a draw unless it is mate."""
     score = GScore.parse(value)
     settings = GameSettings(Variant.R_MOBILITY, FiftyMoveRule.LEGACY, False, scoring)
     decisive = ("1-0" if score.white else "0-1") if score.rank == 0 else "1/2-1/2"
-    outcome = Outcome(score, basis, GScore.parse(accrued or value), settings, recorded=result or decisive)
+    outcome = Outcome(
+        score,
+        basis,
+        GScore.parse(accrued or value),
+        settings,
+        recorded=result or decisive,
+        bounds=ScoreInterval.parse(bounds) if bounds else None,
+    )
     return GameRecord("x.pgn", number, white, black, outcome, round_, start)

@@ -14,10 +14,13 @@ class ResultTags(NamedTuple):
     """The grounds of the result, such as ``tablebase``; tbgen's own."""
     accrued: str
     """The accrued score when the game ended; tbgen's own."""
+    bounds: str
+    """What best play is proved to come to where the result is not exact, such as ``-G4.5 G2.0``, White's
+    worse end first; tbgen's own."""
 
 
-R: Final = ResultTags("RMobilityResult", "RMobilityBasis", "RMobilityAccrued")
-WG: Final = ResultTags("WGMobilityResult", "WGMobilityBasis", "WGMobilityAccrued")
+R: Final = ResultTags("RMobilityResult", "RMobilityBasis", "RMobilityAccrued", "RMobilityBounds")
+WG: Final = ResultTags("WGMobilityResult", "WGMobilityBasis", "WGMobilityAccrued", "WGMobilityBounds")
 RESULT: Final = {Variant.R_MOBILITY: R, Variant.WHOLE_GAME: WG}
 
 POINTS: Final = "Points"

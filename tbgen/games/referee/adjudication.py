@@ -1,6 +1,8 @@
-"""What a game comes to that is over or was stopped: exact where tables reach, else what was played."""
+"""What a game comes to that is over or was stopped: exact where tables or a solver reach, else as played."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import chess
 
@@ -11,10 +13,11 @@ from tbgen.games.pgn.ending import Ending
 from tbgen.games.pgn.reader import Game
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.settings import GameOptions
+from tbgen.games.solving.solver import Solver
 from tbgen.index.position import validate
-from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
+from tbgen.variant import Variant
 
 __all__ = ["adjudicate", "replay"]
 
@@ -42,6 +45,7 @@ def adjudicate(
     ending: Ending | None = None,
     *,
     recorded: str = "*",
+    solver: Solver | None = None,
     require_tables: bool = False,
     require_proof: bool = False,
 ) -> Outcome:
@@ -50,63 +54,98 @@ def adjudicate(
     Mate and stalemate come first; then the ways in which the loser has lost off the board, for who loses on
     time has not claimed a repetition; then the other ends on the board; then an adjudicated win. All else,
     draws of any kind and games unfinished, is worth what best play from here makes of the accrued score:
-    V(P, A) of docs/theory.md. Where no table can say, the accrued score stands as played.
+    V(P, A) of docs/theory.md, as tables say it, else as a solver proves it, or at least the points for it.
+    Where neither can, the accrued score stands as played.
 
     :param game: its arbiter; or a board with the moves made so far or a FEN, which is refereed as
         ``Arbiter(game)`` does, by the rules of the tables.
     :param tables: open for the arbiter's rules; None does without.
     :param ending: how the game ended off the board, as :attr:`tbgen.games.pgn.reader.Game.ending` tells it.
     :param recorded: the classical result that the game's PGN has.
+    :param solver: what solves positions that are in no table, in r-mobility; it goes by the tables.
     :param require_tables: raise the error about a missing table instead of letting the score stand as played.
     :param require_proof: do so too where no table can hold the position.
 
-    :raises MissingTableError: if a table is missing and required.
-    :raises UnprovenError: if no table can hold the position, and a proof is required.
+    :raises MissingTableError: if a table is missing and required, and nothing else proves the points.
+    :raises UnprovenError: if no table can hold the position, and a proof is required that is not found.
     :raises DamagedTableError: if a table's file cannot be used.
-    :raises ValueError: if the tables are for other rules, or required and not given.
+    :raises ValueError: if the tables are for other rules, or required and not given; or a solver is, in
+        whole-game mobility.
     """
-    if (require_tables or require_proof) and tables is None:
+    if (require_tables or require_proof or solver is not None) and tables is None:
         raise ValueError("tables are required, but there are none: give them as an argument")
     if isinstance(game, Arbiter):
         arbiter = game
     else:
         arbiter = Arbiter(game) if tables is None else Arbiter(game, rules=tables.rules)
-    if tables is not None and tables.rules != arbiter.settings.variant:
-        raise ValueError(
-            f"the tables are for the rules {tables.rules}, the game is under {arbiter.settings.variant}"
-        )
-    value, basis, depth, missing = arbiter.accrued, arbiter.basis, None, None
+    settings, basis = arbiter.settings, arbiter.basis
+    if tables is not None and tables.rules != settings.variant:
+        raise ValueError(f"the tables are for the rules {tables.rules}, the game is under {settings.variant}")
+    if solver is not None and settings.variant is not Variant.R_MOBILITY:
+        raise ValueError("positions are solved in r-mobility only: leave the solver out")
     cause, winner, said = (None, None, "") if ending is None else (ending.cause, ending.winner, ending.text)
-    claimed = cause is None or cause is Basis.ADJUDICATION
-    if basis is not None and (basis.final or claimed):
-        pass  # it is over on the board
-    elif cause is not None and winner is not None:
-        value, basis = GScore(0, winner), cause
-    else:
-        try:
-            found = None if tables is None else _probe(arbiter, tables, require_proof=require_proof)
-            if found is None:
-                basis = Basis.PLAYED
-            else:
-                value, basis, depth = found.value, Basis.TABLEBASE, found.depth
-        except MissingTableError as error:
-            if require_tables or require_proof:
-                raise
-            # Its traceback would keep the arbiter in memory for as long as the outcome.
-            basis, missing = Basis.TABLE_MISSING, error.with_traceback(None)
-    return Outcome(value, basis, arbiter.accrued, arbiter.settings, depth, said, recorded, missing)
+    outcome = Outcome(arbiter.accrued, Basis.PLAYED, arbiter.accrued, settings, None, said, recorded)
+    if basis is not None and (basis.final or cause is None or cause is Basis.ADJUDICATION):
+        return replace(outcome, basis=basis)  # it is over on the board
+    if cause is not None and winner is not None:
+        return replace(outcome, value=GScore(0, winner), basis=cause)
+    if tables is None:
+        return outcome
+    outcome, lack = _probed(outcome, arbiter.board, tables)
+    if lack is not None and solver is not None:
+        outcome = _solved(outcome, arbiter.board, tables, solver)
+    if outcome.proven or lack is None:
+        return outcome
+    if isinstance(lack, MissingTableError):
+        if require_tables or require_proof:
+            raise lack
+    elif require_proof:
+        raise UnprovenError(f"no table can prove the result: {lack}{_tried(outcome, solver)}")
+    return outcome
 
 
-def _probe(arbiter: Arbiter, tables: Tablebase, *, require_proof: bool) -> ProbeResult | None:
-    """Return what tables say, None of a position that none can hold."""
-    board = arbiter.board
+def _probed(
+    outcome: Outcome, board: chess.Board, tables: Tablebase
+) -> tuple[Outcome, MissingTableError | UsageError | None]:
+    """Return what tables make of the outcome of a stopped game, and why they say nothing if they do not."""
     try:
         validate(board)
     except UsageError as error:
-        if require_proof:
-            raise UnprovenError(f"no table can prove the result: {error}") from None
-        return None
-    return tables.probe(board, arbiter.accrued)
+        return outcome, error.with_traceback(None)
+    try:
+        found = tables.probe(board, outcome.accrued)
+    except MissingTableError as error:
+        # Its traceback would keep the board in memory for as long as the outcome.
+        missing = error.with_traceback(None)
+        return replace(outcome, basis=Basis.TABLE_MISSING, missing=missing), missing
+    return replace(outcome, value=found.value, basis=Basis.TABLEBASE, depth=found.depth), None
+
+
+def _solved(outcome: Outcome, board: chess.Board, tables: Tablebase, solver: Solver) -> Outcome:
+    """Return what solving makes of the outcome of a game that stopped where tables say nothing."""
+    scoring = outcome.settings.scoring
+    try:
+        proved = solver.solve(board, outcome.accrued, tables, lambda bounds: bounds.agree(scoring))
+    except UsageError as error:
+        return replace(outcome, unsolvable=str(error))
+    if proved is None:
+        return outcome
+    if proved.bounds.exact:
+        value = proved.bounds.lower
+        return replace(outcome, value=value, basis=Basis.SOLVED, depth=proved.depth, missing=None)
+    return replace(outcome, bounds=proved.bounds).scored_by(scoring)
+
+
+def _tried(outcome: Outcome, solver: Solver | None) -> str:
+    """Return what is to be added about solving where it has not proved the result."""
+    if solver is None:
+        return ""
+    if outcome.unsolvable:
+        return f"; nor can it be solved: {outcome.unsolvable}"
+    if outcome.bounds is None:
+        return "; there was no time left to solve it"
+    lower, upper = outcome.bounds
+    return f"; solving proves only that it lies between {lower} and {upper}"
 
 
 def _since_reset(game: Game) -> tuple[Fen, list[chess.Move]]:

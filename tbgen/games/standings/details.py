@@ -1,4 +1,4 @@
-"""Tables of games: results by score, ends, what tables changed, tests, and the games themselves."""
+"""Tables of games: results by score, ends, what best play changed, tests, and the games themselves."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def left_out_games(left_out: LeftOut) -> Table:
 
 
 def changed_games(result: Standings) -> Table:
-    """Return the games whose exact result is not what they had accrued."""
+    """Return the games whose result is proved not to be what they had accrued."""
     changes = result.changes
     show = telling_apart([points for change in changes for points in (change.before, change.after)])
     columns = [
@@ -85,8 +85,8 @@ def changed_games(result: Standings) -> Table:
         ]
         for change in changes
     ]
-    note = "Games whose exact result is not the score that had accrued when they stopped; points are White's."
-    return Table("changed_games", "What tables changed: games", note, columns, rows)
+    note = "Games that are proved not to be worth the score accrued when they stopped; points are White's."
+    return Table("changed_games", "What best play changed: games", note, columns, rows)
 
 
 def changed_players(result: Standings) -> Table:
@@ -98,7 +98,7 @@ def changed_players(result: Standings) -> Table:
     ]
     rows: list[list[Cell]] = [[player.name, gains.get(player.name, Fraction())] for player in result.players]
     return Table(
-        "changed_players", "What tables changed: players", "Points won or lost by it.", columns, rows
+        "changed_players", "What best play changed: players", "Points won or lost by it.", columns, rows
     )
 
 

@@ -55,7 +55,7 @@ def document(result: Standings, left_out: LeftOut, test: Sprt | None = None) -> 
 
 def _game(game: GameRecord, result: Standings) -> dict[str, Any]:
     outcome, own = game.outcome, game.outcome.settings.scoring
-    return {
+    told: dict[str, Any] = {
         "file": game.file,
         "number": game.number,
         "round": game.round,
@@ -67,6 +67,9 @@ def _game(game: GameRecord, result: Standings) -> dict[str, Any]:
         "basis": outcome.basis.value,
         "points": replace(own, scheme=result.scheme).document(outcome.value),
     }
+    if outcome.bounds is not None:
+        told["bounds"] = outcome.bounds.document()
+    return told
 
 
 def _player(player: Player) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -60,6 +60,16 @@ class GameRecord:
             "" if number in _UNKNOWN else number,
             _start(tags.get("FEN", "")),
         )
+
+    def scored_by(self, scheme: Scheme) -> GameRecord:
+        """Return the record with what its result's bounds say by a scheme, with the game's cutoff and komi.
+
+        :raises UsageError: if the scheme has no points for the game's komi.
+        """
+        own = self.outcome.settings.scoring
+        if self.outcome.bounds is None or own.scheme is scheme:
+            return self
+        return replace(self, outcome=self.outcome.scored_by(replace(own, scheme=scheme)))
 
     @property
     def nameless(self) -> int:

@@ -19,7 +19,7 @@ from tbgen.scoring import Scheme
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A game that tables have decided otherwise than by the score it had accrued."""
+    """A game that is proved to be worth something else than the score it had accrued."""
 
     game: GameRecord
     before: Fraction
@@ -106,9 +106,11 @@ def standings(
 ) -> Standings:
     """Return the standings of games by a scheme, in an order.
 
+    Bounds of results decide anew whether they say the points, if the scheme is not a game's own.
+
     :raises UsageError: if there are no games, or the scheme has no points for the komi of one.
     """
-    records = list(games)
+    records = [game.scored_by(scheme) for game in games]
     if not records:
         raise UsageError("there are no games to score")
     rows = rows_of(records, paired(records), scheme)
@@ -132,7 +134,7 @@ def standings(
 
 
 def _is_changed(game: GameRecord) -> bool:
-    return game.outcome.basis is Basis.TABLEBASE and game.value != game.outcome.accrued
+    return game.outcome.basis.best_play and game.value != game.outcome.accrued
 
 
 def _change(game: GameRecord, scheme: Scheme) -> Change:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from tbgen.games.outcome import Basis, Outcome
+from tbgen.games.outcome import Basis, Outcome, ScoreInterval
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.splitter import RawGame, Tag
 from tbgen.games.settings import FiftyMoveRule, GameOptions
@@ -18,7 +18,7 @@ _LAST_BREAK: Final = re.compile(rb"(?:\r\n|\n|\r)\Z")
 
 
 def tags_of(outcome: Outcome) -> dict[str, str]:
-    """Return the tags that tell an outcome; the komi only where it counts."""
+    """Return the tags that tell an outcome; the komi only where it counts, and bounds where there are any."""
     settings = outcome.settings
     names, scoring = tags.RESULT[settings.variant], settings.scoring
     told = {
@@ -30,6 +30,8 @@ def tags_of(outcome: Outcome) -> dict[str, str]:
         tags.SCORING: scoring.scheme.value.capitalize(),
         tags.FIFTY_MOVES: settings.fifty_move_rule.value,
     }
+    if outcome.bounds is not None:
+        told[names.bounds] = str(outcome.bounds)
     if scoring.scheme in (Scheme.KOMI, Scheme.FULL):
         told[tags.KOMI] = str(scoring.komi)
     return told
@@ -38,20 +40,25 @@ def tags_of(outcome: Outcome) -> dict[str, str]:
 def outcome_of_tags(game: Mapping[str, str], options: GameOptions) -> Outcome | None:
     """Return the outcome that :func:`tags_of` has left in the tags of a game, None if there is none.
 
-    Result, basis and 50-move rule are what the tags say; the scoring is what the options ask for.
+    Result, basis and 50-move rule are what the tags say; the scoring is what the options ask for, and where
+    the result is not exact, the bounds decide anew whether they say the points by it.
     """
     names = tags.RESULT[options.variant]
     try:
-        rule = FiftyMoveRule.parse(game[tags.FIFTY_MOVES])
-        return Outcome(
+        rule, basis = FiftyMoveRule.parse(game[tags.FIFTY_MOVES]), Basis(game[names.basis])
+        outcome = Outcome(
             GScore.parse(game[names.result]),
-            Basis(game[names.basis]),
+            basis,
             GScore.parse(game[names.accrued]),
             replace(options.settings(game), fifty_move_rule=rule),
             recorded=game.get("Result", "*").strip(),
         )
+        if basis is Basis.BOUNDED or (not basis.proven and names.bounds in game):
+            outcome = replace(outcome, bounds=ScoreInterval.parse(game[names.bounds]))
+            return outcome.scored_by(outcome.settings.scoring)
     except (KeyError, ValueError):
         return None
+    return outcome
 
 
 def with_tags(raw: RawGame, told: Mapping[str, str], variant: Variant) -> bytes:

@@ -22,6 +22,7 @@ from tbgen.games.pgn.reader import RESULTS, read_game
 from tbgen.games.pgn.splitter import RawGame, Stream, split_games
 from tbgen.games.referee.adjudication import adjudicate, replay
 from tbgen.games.settings import GameOptions
+from tbgen.games.solving.solver import Solver
 from tbgen.games.tagging.outcome_tags import outcome_of_tags, tags_of, with_tags
 from tbgen.probe.tablebase import Tablebase
 from tbgen.variant import Variant
@@ -55,12 +56,13 @@ class TaggedGame:
 
 
 class Adjudicator:
-    """Adjudicates games one by one; can be sent to other processes.
+    """Adjudicates games one by one; can be sent to other processes if it has no solver.
 
     :param options: what games are refereed and scored by; None leaves all to their tags, by r-mobility.
     :param directory: where the tables lie; None for the default one.
     :param require_tables: raise an error about a missing table instead of letting the game stand as played.
     :param require_proof: do so too where no table can hold the final position.
+    :param solver: what solves final positions that no table holds.
     :param trust_tags: believe the tags of a game that tbgen has tagged, instead of refereeing it again; but
         not what they do not prove, for tables may be there now, nor if ``options`` say by what to referee.
     """
@@ -72,26 +74,44 @@ class Adjudicator:
         *,
         require_tables: bool = False,
         require_proof: bool = False,
+        solver: Solver | None = None,
         trust_tags: bool = False,
     ) -> None:
         self.options = options or GameOptions(Variant.R_MOBILITY)
         self._directory = directory
         self._require_tables = require_tables
         self._require_proof = require_proof
+        self._solver = solver
         self._trust_tags = trust_tags
         self._tables: Tablebase | None = None
 
     def __getstate__(self) -> dict[str, object]:
         return self.__dict__ | {"_tables": None}  # open files stay here
 
+    @property
+    def solves(self) -> bool:
+        """Whether it has a solver."""
+        return self._solver is not None
+
+    def unsolving(self) -> Adjudicator:
+        """Return an adjudicator that finds the same but for what takes solving.
+
+        It requires no proof either, for that is to be asked when all has been tried. Without a solver it is
+        this one.
+        """
+        if self._solver is None:
+            return self
+        return Adjudicator(self.options, self._directory, trust_tags=self._trust_tags)
+
     def outcome(self, raw: RawGame) -> Outcome:
         """Return how a game ended and what it is worth.
 
         :raises UsageError: if the game is broken or its tags mean nothing, naming game and place.
         :raises MissingTableError: if a table is missing and required.
-        :raises UnprovenError: if no table can hold the final position, and a proof is required.
+        :raises UnprovenError: if no table can hold the final position, and a proof is required but not found.
         :raises TbgenError: if a table's file cannot be used, or it was built without accrued scores.
         """
+        told = None
         if self._trust_tags and not self.options.fixed:
             told = outcome_of_tags({tag.name: tag.value for tag in reversed(raw.tags)}, self.options)
             if told is not None and told.proven:
@@ -99,11 +119,12 @@ class Adjudicator:
                 return told if known else replace(told, recorded=read_game(raw).result)
         game = read_game(raw)
         try:
-            return adjudicate(
+            outcome = adjudicate(
                 replay(game, self.options),
                 self._open(),
                 game.ending,
                 recorded=game.result,
+                solver=self._solver,
                 require_tables=self._require_tables,
                 require_proof=self._require_proof,
             )
@@ -111,6 +132,9 @@ class Adjudicator:
             if error is game.error:
                 raise
             raise UsageError(f"game {raw.number}, line {raw.line}: {error}") from None
+        if told is not None and outcome.bounds is None and not outcome.proven:
+            return replace(outcome, bounds=told.bounds)  # nothing new is known
+        return outcome
 
     def _open(self) -> Tablebase:
         if self._tables is None:
@@ -124,7 +148,7 @@ def tag_games(
     """Yield all games of a PGN stream in order, with outcomes; their bytes together are the stream's.
 
     :param adjudicator: what finds outcomes; by default ``Adjudicator()``.
-    :param jobs: processes to work with; with 1, this one.
+    :param jobs: processes to work with; with 1, this one. Positions are solved in this one, game after game.
 
     :raises GameError: if a table is missing and required, or cannot be used, naming the game.
     :raises TbgenError: if a process is killed, or cannot be started.
@@ -142,15 +166,15 @@ def tag_games(
             yield _tagged(raw, _found(adjudicator, raw))
         return
     games = chain(first, games)
-    with _pool(adjudicator, jobs) as pool:
+    with _pool(adjudicator.unsolving(), jobs) as pool:
         under_way: deque[tuple[list[RawGame], Future[list[_Found]]]] = deque()
         try:
             while batch := list(islice(games, _BATCH)):
                 under_way.append((batch, _submitted(pool, batch, jobs)))
                 if len(under_way) > _AHEAD * jobs:
-                    yield from _finished(*under_way.popleft())
+                    yield from _finished(adjudicator, *under_way.popleft())
             while under_way:
-                yield from _finished(*under_way.popleft())
+                yield from _finished(adjudicator, *under_way.popleft())
         except BrokenProcessPool:
             raise TbgenError(
                 "a process that adjudicated games was killed, maybe because memory ran out: "
@@ -172,8 +196,12 @@ def _submitted(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Fu
         ) from None
 
 
-def _finished(batch: list[RawGame], future: Future[list[_Found]]) -> Iterator[TaggedGame]:
-    return map(_tagged, batch, future.result())
+def _finished(
+    adjudicator: Adjudicator, batch: list[RawGame], future: Future[list[_Found]]
+) -> Iterator[TaggedGame]:
+    for raw, found in zip(batch, future.result(), strict=True):
+        unproven = isinstance(found, Outcome) and not found.proven
+        yield _tagged(raw, _found(adjudicator, raw) if unproven and adjudicator.solves else found)
 
 
 def _tagged(raw: RawGame, found: _Found) -> TaggedGame:

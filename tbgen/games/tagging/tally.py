@@ -22,6 +22,8 @@ class Tally:
     """Games by the material of the table that is missing for them."""
     unknown_scorings: Counter[str] = field(default_factory=Counter)
     """Games by a scoring that their tags name and nobody knows."""
+    unsolvable: Counter[str] = field(default_factory=Counter)
+    """Games by why their positions cannot be solved, if that was asked for."""
     broken: int = 0
     """Games that cannot be read."""
 
@@ -41,6 +43,8 @@ class Tally:
             self.missing[outcome.missing.material] += 1
         if outcome.settings.unknown_scoring is not None:
             self.unknown_scorings[outcome.settings.unknown_scoring] += 1
+        if outcome.unsolvable:
+            self.unsolvable[outcome.unsolvable] += 1
 
     def document(self) -> dict[str, Any]:
         """Return the counts for JSON."""
@@ -50,4 +54,5 @@ class Tally:
             "broken": self.broken,
             "missing_tables": dict(sorted(self.missing.items())),
             "unknown_scorings": dict(sorted(self.unknown_scorings.items())),
+            "unsolvable": dict(sorted(self.unsolvable.items())),
         }

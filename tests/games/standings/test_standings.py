@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from tbgen.errors import UsageError
 from tbgen.games.outcome import Basis
-from tbgen.games.standings import GameRecord, Model, Order, elo, sprt, standings
+from tbgen.games.standings import GameRecord, LeftOut, Model, Order, elo, sprt, standings
+from tbgen.games.standings.document import document
 from tbgen.games.standings.pairs import paired
 from tbgen.games.tagging import tag_games
 from tbgen.score import GScore
@@ -127,6 +128,26 @@ def test_a_player_sees_both_colours() -> None:
     assert (results.points, results.games) == (1, 2)
     assert [found["A"].colours[white].games for white in (True, False)] == [1, 1]
     assert found["A"].colours[True].points == 0.5 - 0.5**6
+
+
+def test_bounds_decide_by_the_scoring_of_the_standings() -> None:
+    """Whatever the scoring by which games were adjudicated one by one."""
+    games = [
+        game("A", "B", "G4.5", accrued="G3.0", basis=Basis.BOUNDED, bounds="G5.0 G4.5"),
+        game("A", "B", "G3.0", accrued="G3.0", basis=Basis.PLAYED, bounds="G5.0 G4.5"),
+        game("A", "B", "G1.0", accrued="G3.0", basis=Basis.SOLVED),
+    ]
+    own = games[0].outcome.settings
+    tagged = replace(games[0].outcome, settings=replace(own, scoring=Scoring(Scheme.WINNER)))
+    games[0] = replace(games[0], outcome=tagged)
+    by_winner, exponential = standings(games, Scheme.WINNER), standings(games, Scheme.EXPONENTIAL)
+    assert by_winner.bases == {Basis.BOUNDED: 2, Basis.SOLVED: 1}
+    assert exponential.bases == {Basis.PLAYED: 2, Basis.SOLVED: 1}
+    assert [len(found.changes) for found in (by_winner, exponential)] == [3, 1]
+    assert [str(record.value) for record in by_winner.games] == ["G4.5", "G4.5", "G1.0"]
+    assert [str(record.value) for record in exponential.games] == ["G3.0", "G3.0", "G1.0"]
+    told = document(by_winner, LeftOut())["games"]
+    assert [record.get("bounds") for record in told] == [*[{"lower": "G5.0", "upper": "G4.5"}] * 2, None]
 
 
 def test_what_tables_changed() -> None:

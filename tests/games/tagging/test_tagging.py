@@ -307,7 +307,7 @@ def test_processes_change_nothing(reference_dir: Path) -> None:
 def test_an_adjudicator_travels_with_its_settings() -> None:
     adjudicator = Adjudicator(GameOptions(WG), "x", require_tables=True, trust_tags=True)
     settings = {"_directory": "x", "_require_tables": True, "_trust_tags": True, "_tables": None}
-    settings |= {"options": adjudicator.options, "_require_proof": False}
+    settings |= {"options": adjudicator.options, "_require_proof": False, "_solver": None}
     assert vars(pickle.loads(pickle.dumps(adjudicator))) == settings
 
 

@@ -1,0 +1,118 @@
+"""Solving the final positions of games: options, the solver that they ask for, and what is told of it."""
+
+import argparse
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from tbgen.cli.progress import ProgressLine
+from tbgen.cli.streams import say
+from tbgen.errors import UsageError
+from tbgen.games.outcome import ScoreInterval
+from tbgen.games.solving import Solver, open_results
+from tbgen.games.solving.solver import Course
+from tbgen.solve.budget import Budget
+from tbgen.text import counted, duration, number, parse_duration, parse_size
+from tbgen.variant import Variant
+
+_DETAILS = ("solve_time", "solve_total", "solve_memory", "solve_results")
+
+
+def add_solving(parser: argparse.ArgumentParser) -> None:
+    """Add ``--solve`` and what says how."""
+    parser.add_argument(
+        "--solve",
+        action="store_true",
+        help="solve final positions of stopped games that no table holds, as tbgen solve does: one after the "
+        "other in one process, whatever --jobs says",
+    )
+    parser.add_argument("--solve-time", metavar="TIME", help="time for one position (default: 60s)")
+    parser.add_argument(
+        "--solve-total", metavar="TIME", help="time for all positions together (default: what they take)"
+    )
+    parser.add_argument("--solve-memory", metavar="SIZE", help="memory to solve with (default: 8G)")
+    parser.add_argument(
+        "--solve-results",
+        type=Path,
+        metavar="FILE",
+        help="keep what is proved in a file, made if need be, and go on with what it has: a run that was "
+        "stopped is carried on by the same command",
+    )
+
+
+class Watch:
+    """Shows on stderr how far solving has come."""
+
+    def __init__(self, line: ProgressLine) -> None:
+        self.line = line
+        self.course: Course | None = None
+        """None if nothing is to be solved."""
+        self.games: int | None = None
+        """How many games are to be solved, if that is known."""
+
+    def __call__(self, bounds: ScoreInterval, cells: int) -> None:
+        """Show what is known of the position at work."""
+        course, total = self.course or Course(), self.games
+        text = f"solving game {number(course.asked)}"
+        if total is not None:
+            text += f" of {number(total)}"
+            worked = course.solved + course.refused
+            if worked and total >= course.asked:
+                left = course.seconds / worked * (total - course.asked + 1)
+                text += f", about {duration(left)} left"
+        self.line.show(f"{text}: between {bounds.lower} and {bounds.upper}, {counted(cells, 'cell')} solved")
+
+    def document(self) -> dict[str, Any]:
+        """Return what has become of the games to solve, for JSON; nothing if there was nothing to solve."""
+        return {} if self.course is None else {"solving": self.course.document()}
+
+
+@contextmanager
+def solving(arguments: argparse.Namespace, watch: Watch) -> Iterator[Solver | None]:
+    """Give the solver that the arguments ask for, None if they do not; at the end, tell what it has done.
+
+    :raises UsageError: if one of them means nothing, or they do not go together.
+    :raises TbgenError: if the file of results cannot be read or written.
+    """
+    if not arguments.solve:
+        for name in _DETAILS:
+            if getattr(arguments, name) is not None:
+                raise UsageError(f"--{name.replace('_', '-')} says how positions are solved: add --solve")
+        yield None
+        return
+    if arguments.variant is not Variant.R_MOBILITY:
+        raise UsageError("only r-mobility is solved beyond the tables: leave out --solve, or --rules")
+    seconds = Budget.seconds if arguments.solve_time is None else parse_duration(arguments.solve_time)
+    memory = Budget.memory if arguments.solve_memory is None else parse_size(arguments.solve_memory)
+    total = None if arguments.solve_total is None else parse_duration(arguments.solve_total)
+    kept = arguments.solve_results
+    with ExitStack() as stack:
+        results = None if kept is None else stack.enter_context(open_results(kept))
+        solver = Solver(seconds=seconds, memory=memory, total=total, results=results, progress=watch)
+        watch.course = solver.course
+        try:
+            yield solver
+        except KeyboardInterrupt:
+            if kept is not None:
+                say(f"tbgen: what has been proved is in {kept}: the same command goes on from there")
+            raise
+        if solver.course.asked > 1 or solver.course.out_of_time:
+            say(f"tbgen: {summary(solver.course)}")
+
+
+def not_solved(why: str) -> str:
+    """Return the sentence about a position that cannot be solved."""
+    return f"the position cannot be solved: {why}"
+
+
+def summary(course: Course) -> str:
+    """Return in words what has become of the games that were to be solved."""
+    counts = (
+        (course.solved, f"worked on for {duration(course.seconds)}"),
+        (course.known, "known before"),
+        (course.refused, "not to be solved"),
+        (course.out_of_time, "left when the time of --solve-total was over"),
+    )
+    told = ", ".join(f"{number(count)} {what}" for count, what in counts if count)
+    return f"positions of {counted(course.asked, 'stopped game')} that no table holds: {told}"

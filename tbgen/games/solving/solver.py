@@ -1,0 +1,152 @@
+"""Solving position after position: how long, with what, and whether it is needed at all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Protocol
+
+import chess
+
+from tbgen.errors import UsageError
+from tbgen.games.outcome import ScoreInterval
+from tbgen.games.solving.results import Effort, Proved, Results, State
+from tbgen.probe.tablebase import Tablebase
+from tbgen.score import GScore
+from tbgen.solve.budget import Budget
+
+__all__ = ["Course", "Progress", "Prove", "Solver", "prove"]
+
+Progress = Callable[[ScoreInterval, int], None]
+"""Called while a position is being solved, with what it lies between now and the number of cells solved."""
+_ANYTHING: Final = ScoreInterval(GScore(0, False), GScore(0, True))
+
+
+class Prove(Protocol):
+    """What proves something about a state: :func:`prove`, or what stands in for it in tests."""
+
+    def __call__(
+        self, board: chess.Board, accrued: GScore, *, tables: Tablebase, budget: Budget, progress: Progress
+    ) -> Proved:
+        """Return what is proved within a budget.
+
+        :raises UsageError: if positions like this one are not solved.
+        """
+
+
+def prove(
+    board: chess.Board, accrued: GScore, *, tables: Tablebase, budget: Budget, progress: Progress
+) -> Proved:
+    """Return what :func:`tbgen.solve.solver.solve` proves of a state; only this imports the compiler.
+
+    :raises UsageError: if positions like this one are not solved.
+    :raises DamagedTableError: if a table cannot be used.
+    """
+    from tbgen.solve.solver import solve
+
+    solution = solve(
+        board,
+        accrued,
+        tables=tables,
+        budget=budget,
+        progress=lambda lower, upper, cells: progress(ScoreInterval(lower, upper), cells),
+    )
+    return Proved(ScoreInterval(solution.lower, solution.upper), solution.depth)
+
+
+@dataclass(slots=True)
+class Course:
+    """How far solving has come."""
+
+    asked: int = 0
+    """Games for which it was asked."""
+    solved: int = 0
+    """Those whose positions were worked on, whatever was proved."""
+    known: int = 0
+    """Those of whose positions enough was known."""
+    refused: int = 0
+    """Those whose positions cannot be solved."""
+    out_of_time: int = 0
+    """Those for whose positions no time was left."""
+    seconds: float = 0.0
+    """Time spent on solving."""
+
+    def document(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return asdict(self)
+
+
+class Solver:
+    """Solves positions in which games stopped, one at a time, and remembers what it proves.
+
+    :param seconds: for one position.
+    :param memory: bytes, as :class:`tbgen.solve.budget.Budget` has them.
+    :param total: seconds for all positions together; None for as many as they take.
+    :param results: what is known, and what will be; nothing, and in memory only, if None.
+    :param progress: told about a position while it is being solved.
+    :param prove: what solves it.
+    """
+
+    def __init__(
+        self,
+        *,
+        seconds: float = Budget.seconds,
+        memory: int = Budget.memory,
+        total: float | None = None,
+        results: Results | None = None,
+        progress: Progress = lambda *_: None,
+        prove: Prove = prove,
+    ) -> None:
+        self.course = Course()
+        self._seconds, self._memory, self._total = seconds, memory, total
+        self._results = Results() if results is None else results
+        self._progress, self._prove = progress, prove
+
+    def solve(
+        self,
+        board: chess.Board,
+        accrued: GScore,
+        tables: Tablebase,
+        enough: Callable[[ScoreInterval], bool] = lambda _: False,
+    ) -> Proved | None:
+        """Return what is proved of a state, None if nothing is known and there is no time left.
+
+        What is known is not worked on again if it is exact or enough, nor if no less time and memory was
+        spent on it with no fewer tables.
+
+        :param enough: tells of bounds whether they need not be narrower.
+
+        :raises UsageError: if positions like this one are not solved.
+        :raises TbgenError: if a table cannot be used, or the result not be kept.
+        """
+        course, state = self.course, State.of(board, accrued)
+        course.asked += 1
+        known = self._results.proved(state)
+        effort = Effort(self._seconds, self._memory, len(tables.materials))
+        if known and (known.bounds.exact or enough(known.bounds) or self._results.tried(state, effort)):
+            course.known += 1
+            return known
+        if self._total is not None:
+            effort = effort._replace(seconds=min(self._seconds, self._total - course.seconds))
+        if effort.seconds <= 0:
+            course.out_of_time += 1
+            return known
+        self._progress(known.bounds if known else _ANYTHING, 0)
+        began = time.perf_counter()
+        try:
+            proved = self._prove(
+                board,
+                accrued,
+                tables=tables,
+                budget=Budget(effort.seconds, effort.memory),
+                progress=self._progress,
+            )
+        except UsageError:
+            course.refused += 1
+            raise
+        finally:
+            course.seconds += time.perf_counter() - began
+        self._results.add(state, proved, effort)
+        course.solved += 1
+        return self._results.proved(state)

@@ -1,0 +1,313 @@
+"""``--solve`` of ``tbgen adjudicate``, ``tag`` and ``score``; cells are stood in for, but at the end."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import chess
+import pytest
+
+from tbgen.cli.main import main
+from tbgen.errors import UsageError
+from tbgen.score import GScore
+from tbgen.solve.budget import Budget
+from tbgen.solve.solution import Solution
+from tests.support.commands import answer, failure
+from tests.support.processes import end, started, wait_for
+from tests.support.solving import CASTLING, LOCKED, WALL
+
+ANSWERS = {LOCKED: ("G5.0", "G4.0", None), WALL: ("-G3.5", "-G3.5", 4)}
+MATE = '[White "A"]\n[Black "B"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n'
+
+
+def stopped(fen: str, accrued: str) -> str:
+    tags = f'[White "A"]\n[Black "B"]\n[FEN "{fen}"]\n[FENAccrued "{accrued}"]\n[Result "1/2-1/2"]\n'
+    return f"{tags}\n1/2-1/2\n\n"
+
+
+GAMES = stopped(LOCKED, "G4.5") + MATE + stopped(WALL, "G3.0") + stopped(CASTLING, "G2.0")
+
+
+class Cells:
+    """Stands in for :func:`tbgen.solve.solver.solve`."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.budgets: list[Budget] = []
+        self.interrupted_after = 10**9
+
+    def __call__(
+        self, board: chess.Board, accrued: GScore, *, budget: Budget, progress: object, **_: object
+    ) -> Solution:
+        """Answer."""
+        if len(self.asked) == self.interrupted_after:
+            raise KeyboardInterrupt
+        self.asked.append(f"{board.board_fen()} {accrued}")
+        self.budgets.append(budget)
+        for fen, (lower, upper, depth) in ANSWERS.items():
+            if fen.split()[0] == board.board_fen():
+                return Solution(accrued, accrued, GScore(lower), GScore(upper), depth, (), 1, True)
+        raise UsageError("the position has castling rights: cells are solved without them")
+
+
+@pytest.fixture
+def cells(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cells:
+    """What solves instead of cells, without tables."""
+    found = Cells()
+    monkeypatch.setattr("tbgen.solve.solver.solve", found)
+    monkeypatch.setenv("TBGEN_DIR", str(tmp_path / "none"))
+    return found
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A directory with a file ``in.pgn`` of four games."""
+    (tmp_path / "in.pgn").write_text(GAMES)
+    return tmp_path
+
+
+REFUSED = (
+    "tbgen: game 4, line 22: the position cannot be solved: "
+    "the position has castling rights: cells are solved without them"
+)
+SUMMARY = "tbgen: positions of 3 stopped games that no table holds: 2 worked on for 0.0 s, 1 not to be solved"
+
+
+def test_tag(cells: Cells, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["tag", str(place / "in.pgn"), str(place / "out.pgn"), "--solve"]
+    assert main([*words, "--scoring", "winner"]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        REFUSED,
+        SUMMARY,
+        "tbgen: 4 games tagged (1 mate, 1 solved, 1 bounded, 1 played)",
+    ]
+    tagged = (place / "out.pgn").read_text()
+    assert '[RMobilityBasis "bounded"]\n[RMobilityAccrued "G4.5"]\n' in tagged
+    assert tagged.count('[RMobilityBounds "G5.0 G4.0"]\n') == 1
+    assert '[RMobilityResult "-G3.5"]\n[Points "0-1"]\n[RMobilityBasis "solved"]\n' in tagged
+    assert cells.budgets[0] == Budget()
+    assert main([*words, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["bases"] == {"mate": 1, "solved": 1, "played": 2}
+    assert document["unsolvable"] == {"the position has castling rights: cells are solved without them": 1}
+    seconds = document["solving"].pop("seconds")
+    assert 0 <= seconds < 60
+    assert document["solving"] == {"asked": 3, "solved": 2, "known": 0, "refused": 1, "out_of_time": 0}
+
+
+@pytest.mark.usefixtures("cells")
+def test_score(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The standings count what each basis has decided; tags are believed."""
+    words = ["score", str(place / "in.pgn"), "--solve"]
+    assert main([*words, "--scoring", "winner"]) == 0
+    output = capsys.readouterr()
+    rows = [line.split() for line in output.out.splitlines()]
+    for basis in ("mate", "solved", "bounded", "played"):
+        assert [basis, "1"] in rows
+    assert "What best play changed: games" in output.out
+    assert output.err.splitlines() == [REFUSED, SUMMARY]
+    assert main([*words, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["bases"] == {"mate": 1, "solved": 1, "played": 2}
+    assert [game.get("bounds") for game in document["games"]] == [
+        {"lower": "G5.0", "upper": "G4.0"},
+        *[None] * 3,
+    ]
+    assert document["solving"]["asked"] == 3
+    tagged = str(place / "tagged.pgn")
+    assert main(["tag", str(place / "in.pgn"), tagged, "--solve"]) == 0
+    capsys.readouterr()
+    for scheme, decided in (("winner", 1), ("exponential", 0)):
+        found = json.loads(answer(capsys, "score", tagged, "--json", "--scoring", scheme))
+        assert found["bases"].get("bounded", 0) == decided
+        assert found["games"][0]["bounds"] == {"lower": "G5.0", "upper": "G4.0"}
+        assert "solving" not in found
+
+
+@pytest.mark.usefixtures("cells")
+def test_adjudicate_a_file(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["adjudicate", str(place / "in.pgn"), "--solve"]
+    assert main(words) == 0
+    output = capsys.readouterr()
+    assert output.out.splitlines() == [
+        "1. A - B  1/2-1/2  accrued G4.5  result G4.5  (played, not proven: between G5.0 and G4.0)  "
+        "points 0.5010-0.4990",
+        "2. A - B  0-1  accrued -G0.0  result -G0.0  (mate)  points 0.0000-1.0000",
+        "3. A - B  1/2-1/2  accrued G3.0  result -G3.5  (solved, 4 plies to go)  points 0.4961-0.5039",
+        "4. A - B  1/2-1/2  accrued G2.0  result G2.0  (played, not proven)  points 0.5312-0.4688",
+    ]
+    assert output.err.splitlines() == [
+        REFUSED.replace("game 4, line 22: ", ""),
+        SUMMARY,
+    ]
+    assert main([*words, "--scoring", "winner", "--json"]) == 0
+    first, _, third, fourth = json.loads(capsys.readouterr().out)["games"]
+    assert (first["basis"], first["proven"], first["value"]) == ("bounded", True, "G4.5")
+    assert (first["bounds"], first["depth"]) == ({"lower": "G5.0", "upper": "G4.0"}, None)
+    assert (third["basis"], third["value"], third["depth"], "bounds" in third) == (
+        "solved",
+        "-G3.5",
+        4,
+        False,
+    )
+    assert "castling rights" in fourth["unsolvable"]
+    assert main([*words, "--require-proof"]) == 1
+    output = capsys.readouterr()
+    assert [line[0] for line in output.out.splitlines()] == ["2", "3"]
+    assert "game 1, line 1: no table can prove the result: the position has 6 men" in output.err
+    assert "solving proves only that it lies between G5.0 and G4.0" in output.err
+    assert "nor can it be solved: the position has castling rights" in output.err
+
+
+@pytest.mark.usefixtures("cells")
+def test_adjudicate_a_position(capsys: pytest.CaptureFixture[str]) -> None:
+    text = answer(capsys, "adjudicate", f"{LOCKED} G4.5", "--solve", "--scoring", "winner")
+    assert "basis           bounded: between G5.0 and G4.0" in text.splitlines()
+    text = answer(capsys, "adjudicate", *WALL.split(), "G3.0", "--solve", "--require-proof")
+    assert "result          -G3.5  (Black holds it)" in text.splitlines()
+    assert "basis           solved, 4 plies to go" in text.splitlines()
+
+
+def test_budgets(cells: Cells, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["tag", str(place / "in.pgn"), "-", "--solve", "--solve-time", "5m", "--solve-memory", "2GiB"]
+    assert main(words) == 0
+    assert {(budget.seconds, budget.memory) for budget in cells.budgets} == {(300.0, 2 << 30)}
+    cells.budgets.clear()
+    assert main([*words, "--solve-total", "2m"]) == 0
+    assert cells.budgets[0].seconds == 120.0
+    assert all(60.0 < budget.seconds <= 120.0 for budget in cells.budgets)
+    capsys.readouterr()
+    assert main([*words, "--solve-total", "0.000000001s"]) == 0
+    assert "1 worked on for 0.0 s, 2 left when the time of --solve-total was over" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_interrupted_run_is_carried_on(
+    cells: Cells, place: Path, jobs: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What it has proved is not proved again, and the games come out as without the interruption."""
+    games = "".join(stopped(LOCKED, f"G{rank}.0") + MATE for rank in range(2, 8))
+    (place / "in.pgn").write_text(games + MATE * 50)
+    (place / "out.pgn").write_text("old")
+    words = ["tag", str(place / "in.pgn"), str(place / "out.pgn"), "--solve", "--jobs", jobs]
+    kept = place / "results.jsonl"
+    cells.interrupted_after = 4
+    assert main([*words, "--solve-results", str(kept)]) == 130
+    assert capsys.readouterr().err.splitlines() == [
+        f"tbgen: what has been proved is in {kept}: the same command goes on from there",
+        "tbgen: interrupted",
+    ]
+    assert (place / "out.pgn").read_text() == "old"
+    assert {path.name for path in place.iterdir()} == {"in.pgn", "out.pgn", "results.jsonl"}
+    assert kept.read_bytes().count(b"\n") == 1 + 4
+    cells.interrupted_after = 10**9
+    before = list(cells.asked)
+    assert main([*words, "--solve-results", str(kept)]) == 0
+    assert len(before) == 4
+    assert len(cells.asked) == len(set(cells.asked)) == 6
+    assert "2 worked on for 0.0 s, 4 known before" in capsys.readouterr().err
+    carried_on = (place / "out.pgn").read_bytes()
+    assert main(words) == 0
+    assert (place / "out.pgn").read_bytes() == carried_on
+    assert len(cells.asked) == 12
+    # Nor is anything solved again, whatever the command, but for what more time may tell.
+    assert main(["score", str(place / "in.pgn"), "--solve", "--solve-results", str(kept)]) == 0
+    assert len(cells.asked) == 12
+    assert main(["adjudicate", str(place / "in.pgn"), "--solve", "--solve-results", str(kept)]) == 0
+    assert len(cells.asked) == 12
+    more = ["--solve", "--solve-results", str(kept), "--solve-time", "61s"]
+    assert main(["score", str(place / "in.pgn"), *more, "--scoring", "winner"]) == 0
+    assert len(cells.asked) == 12  # for the points by this scoring are proved
+    assert main(["score", str(place / "in.pgn"), *more]) == 0
+    assert len(cells.asked) == 18
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--solve-time", "5m"], "--solve-time says how positions are solved: add --solve"),
+        (["--solve-total", "5m"], "--solve-total says how positions are solved: add --solve"),
+        (["--solve-memory", "5G"], "--solve-memory says how positions are solved: add --solve"),
+        (["--solve-results", "x"], "--solve-results says how positions are solved: add --solve"),
+        (["--solve", "--rules", "wg"], "only r-mobility is solved beyond the tables"),
+        (["--solve", "--solve-time", "soon"], "'soon' is not a time"),
+        (["--solve", "--solve-total", "0s"], "'0s' is not a time"),
+        (["--solve", "--solve-memory", "-1G"], "'-1G' is too small a size"),
+        (["--solve", "--solve-results", "."], "'.' is no file"),
+        (["--solve", "--solve-results", "in.pgn"], "'in.pgn' has no results that this version of tbgen"),
+    ],
+)
+def test_bad_input(
+    words: list[str],
+    sentence: str,
+    place: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(place)
+    for command in (["tag", "in.pgn", "out.pgn"], ["score", "in.pgn"], ["adjudicate", "in.pgn"]):
+        assert sentence in failure(capsys, 2, *command, *words)
+    assert [path.name for path in place.iterdir()] == ["in.pgn"]
+    assert (place / "in.pgn").read_text() == GAMES
+
+
+def test_progress(
+    cells: Cells, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Games to solve are counted first, as far as they can be read twice."""
+    monkeypatch.setattr("tbgen.cli.progress._ELSEWHERE", 0.0)
+    assert main(["tag", str(place / "in.pgn"), str(place / "out.pgn"), "--solve"]) == 0
+    told = [line[20:] for line in capsys.readouterr().err.splitlines()]
+    assert "solving game 1 of 3: between -G0.0 and G0.0, 0 cells solved" in told
+    assert "solving game 2 of 3, about 0.0 s left: between -G0.0 and G0.0, 0 cells solved" in told
+    assert main(["adjudicate", str(place / "in.pgn"), "--solve"]) == 0
+    told = [line[20:] for line in capsys.readouterr().err.splitlines()]
+    assert "solving game 2: between -G0.0 and G0.0, 0 cells solved" in told
+
+
+SLOW = """
+import sys, time
+from tbgen.cli import entry_point
+from tbgen.solve import solution, solver
+from tbgen.score import GScore
+
+def solve(board, accrued, **_):
+    if str(accrued) == "G5.0":
+        print("slow", flush=True)
+        time.sleep(600)
+    return solution.Solution(accrued, accrued, accrued, accrued, 0, (), 1, True)
+
+solver.solve = solve
+entry_point()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_process_that_is_ended(place: Path, number: signal.Signals, jobs: str) -> None:
+    """In the middle of a position: OUT is as it was, and what was proved before is kept."""
+    source, target, kept = (place / name for name in ("in.pgn", "out.pgn", "results.jsonl"))
+    source.write_text("".join(stopped(LOCKED, f"G{rank}.0") for rank in range(2, 8)) + MATE * 50)
+    target.write_text("old")
+    words = ["tag", str(source), str(target), "--solve", "--solve-results", str(kept), "--jobs", jobs]
+    with started("-c", SLOW, *words) as running:
+        wait_for(running, "slow")
+        running.send_signal(number)
+        code, said = end(running)
+    assert code == (-number if number is signal.SIGKILL else 128 + number)
+    assert ("the same command goes on from there" in said) == (number is not signal.SIGKILL)
+    assert "Traceback" not in said
+    assert target.read_text() == "old"
+    assert [json.loads(line)["accrued"] for line in kept.read_text().splitlines()[1:]] == [
+        *("G2.0", "G3.0", "G4.0")
+    ]
+
+
+def test_whoever_solves_nothing_needs_no_compiler(place: Path) -> None:
+    script = "import sys; from tbgen.cli.main import main; main(sys.argv[1:]); print('numba' in sys.modules)"
+    command = [sys.executable, "-c", script, "tag", str(place / "in.pgn"), str(place / "out.pgn")]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "TBGEN_DIR": "none"})
+    assert (done.returncode, done.stdout) == (0, "False\n"), done.stderr

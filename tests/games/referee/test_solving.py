@@ -1,0 +1,139 @@
+"""Games that stopped where no table says what they are worth, and a solver does; cells are stood in for."""
+
+from pathlib import Path
+
+import pytest
+
+from tbgen.board.fen import parse_fen
+from tbgen.errors import MissingTableError, UnprovenError
+from tbgen.games.pgn.ending import Ending
+from tbgen.games.referee import Arbiter, Basis, GameOptions, Outcome, adjudicate
+from tbgen.games.solving import Solver
+from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.scoring import Scheme
+from tbgen.variant import Variant
+from tests.support.solving import CASTLING, LOCKED, Prover, proved
+
+ROOK = "8/8/8/4KRk1/8/8/8/8 b - - 1 1"
+"""A table can hold it, and is not there; its own score is G4.0."""
+BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
+
+
+@pytest.fixture
+def tablebase(reference_dir: Path) -> Tablebase:
+    """Tables of KvK, KBvK and KNvK."""
+    return open_tablebase(reference_dir)
+
+
+def judged(
+    tables: Tablebase,
+    answer: str,
+    fen: str = f"{LOCKED} G4.5",
+    *,
+    scheme: Scheme = Scheme.EXPONENTIAL,
+    depth: int | None = None,
+    require_tables: bool = False,
+    require_proof: bool = False,
+) -> Outcome:
+    """The outcome of a stopped game if this is what can be proved of its last position; not solvable if
+    nothing is."""
+    prover = Prover({fen: [proved(answer, depth)]} if answer else {})
+    settings = GameOptions(Variant.R_MOBILITY, scheme=scheme).settings({})
+    return adjudicate(
+        Arbiter.of(parse_fen(fen), settings),
+        tables,
+        solver=Solver(prove=prover),
+        require_tables=require_tables,
+        require_proof=require_proof,
+    )
+
+
+def said(outcome: Outcome) -> tuple[str, str, str | None, bool]:
+    bounds = None if outcome.bounds is None else str(outcome.bounds)
+    return str(outcome.value), outcome.basis.value, bounds, outcome.proven
+
+
+def test_an_exact_value(tablebase: Tablebase) -> None:
+    outcome = judged(tablebase, "-G2.0 -G2.0", depth=9)
+    assert said(outcome) == ("-G2.0", "solved", None, True)
+    assert (str(outcome.accrued), outcome.depth) == ("G4.5", 9)
+    assert judged(tablebase, "-G2.0 -G2.0").depth is None
+
+
+@pytest.mark.parametrize(
+    ("bounds", "scheme", "value", "basis"),
+    [
+        ("G5.0 G3.0", Scheme.WINNER, "G4.5", "bounded"),  # the accrued score lies there, and may stand
+        ("G4.0 G3.0", Scheme.WINNER, "G4.0", "bounded"),  # it does not
+        ("G5.5 G5.0", Scheme.KOMI, "G5.0", "bounded"),
+        ("-G8.5 G7.0", Scheme.EXPONENTIAL, "G7.0", "bounded"),
+        ("-G8.5 G7.0", Scheme.HARMONIC, "G4.5", "played"),
+        ("G7.0 G4.0", Scheme.WINNER, "G4.5", "played"),
+        ("G5.0 G4.0", Scheme.EXPONENTIAL, "G4.5", "played"),
+        ("-G0.0 G0.0", Scheme.WINNER, "G4.5", "played"),
+    ],
+)
+def test_an_interval(bounds: str, scheme: Scheme, value: str, basis: str, tablebase: Tablebase) -> None:
+    outcome = judged(tablebase, bounds, scheme=scheme)
+    assert said(outcome) == (value, basis, bounds, basis == "bounded")
+    assert (str(outcome.accrued), outcome.depth, outcome.missing) == ("G4.5", None, None)
+
+
+def test_a_table_that_is_missing(tablebase: Tablebase) -> None:
+    for answer, expected in (
+        ("G2.0 G2.0", ("G2.0", "solved", None, True)),
+        ("-G8.5 G7.0", ("G7.0", "bounded", "-G8.5 G7.0", True)),
+        ("G5.0 G3.0", ("G4.0", "table missing", "G5.0 G3.0", False)),
+        ("", ("G4.0", "table missing", None, False)),
+    ):
+        outcome = judged(tablebase, answer, ROOK)
+        assert said(outcome) == expected
+        assert (outcome.missing is None) == outcome.proven
+
+
+def test_what_cannot_be_solved(tablebase: Tablebase) -> None:
+    outcome = judged(tablebase, "", f"{CASTLING} G2.0")
+    assert said(outcome) == ("G2.0", "played", None, False)
+    assert outcome.unsolvable.startswith("the position has castling rights")
+
+
+def test_nothing_is_solved_that_is_known_or_over(tablebase: Tablebase) -> None:
+    """By tables, on the board, or off it."""
+    prover = Prover({})
+    solver = Solver(prove=prover)
+    resigned = Ending(Basis.RESIGNATION, True, "Black resigns")
+    assert adjudicate(BISHOP, tablebase, solver=solver).basis is Basis.TABLEBASE
+    assert adjudicate("R6k/8/6K1/8/8/8/8/8 b - - 5 9 G3.0", tablebase, solver=solver).basis is Basis.MATE
+    assert adjudicate(LOCKED, tablebase, resigned, solver=solver).basis is Basis.RESIGNATION
+    assert adjudicate(LOCKED.replace("22", "100"), tablebase, solver=solver).basis is Basis.FIFTY_MOVES
+    assert (prover.asked, solver.course.asked) == ([], 0)
+
+
+def test_what_proves_the_points_is_a_proof(tablebase: Tablebase) -> None:
+    for answer in ("G3.0 G3.0", "-G8.5 G7.0"):
+        for fen in (LOCKED, ROOK):
+            assert judged(tablebase, answer, fen, require_proof=True).proven
+            assert judged(tablebase, answer, fen, require_tables=True).proven
+    with pytest.raises(UnprovenError) as caught:
+        judged(tablebase, "-G4.5 G2.0", require_proof=True)
+    assert str(caught.value) == (
+        "no table can prove the result: the position has 6 men; tables have at most 5, kings included; "
+        "solving proves only that it lies between -G4.5 and G2.0"
+    )
+    with pytest.raises(UnprovenError, match="; nor can it be solved: the position has castling rights"):
+        judged(tablebase, "", f"{CASTLING} G2.0", require_proof=True)
+    for proof in (True, False):
+        with pytest.raises(MissingTableError, match="tbgen build KRvK"):
+            judged(tablebase, "G5.0 G3.0", ROOK, require_proof=proof, require_tables=not proof)
+    assert not judged(tablebase, "-G4.5 G2.0", require_tables=True).proven
+    late = Solver(total=0.0, prove=Prover({}))
+    assert said(adjudicate(LOCKED, tablebase, solver=late)) == ("-G8.5", "played", None, False)
+    with pytest.raises(UnprovenError, match="there was no time left to solve it"):
+        adjudicate(LOCKED, tablebase, solver=late, require_proof=True)
+
+
+def test_where_no_solver_can_be(reference_dir: Path) -> None:
+    with pytest.raises(ValueError, match="tables are required, but there are none"):
+        adjudicate(LOCKED, None, solver=Solver())
+    with pytest.raises(ValueError, match="positions are solved in r-mobility only"):
+        adjudicate(LOCKED, open_tablebase(reference_dir, rules="wg"), solver=Solver())

@@ -1,0 +1,186 @@
+"""What is proved outlives the run that proves it, however that ends."""
+
+import json
+import os
+import re
+import signal
+from pathlib import Path
+
+import chess
+import pytest
+
+from tbgen.errors import TbgenError, UsageError
+from tbgen.games.solving.results import Effort, Results, State, open_results
+from tbgen.score import GScore
+from tests.support.processes import started
+from tests.support.solving import LOCKED, WALL, proved
+
+MINUTE = Effort(60.0, 8 << 30, 36)
+A, B = (State.of(chess.Board(fen), GScore("G4.5")) for fen in (LOCKED, WALL))
+FOUND = [
+    (A, proved("-G4.5 G2.0"), MINUTE),
+    (B, proved("-G3.5 -G3.5", 7), MINUTE),
+    (A, proved("-G4.0 G1.5"), Effort(5.5, 1 << 30, 0)),
+]
+"""Three attempts, two of them on one state, which leave it between -G4.5 and G2.0."""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "results.jsonl"
+
+
+@pytest.fixture
+def kept(path: Path) -> bytes:
+    """The bytes of a file with the attempts."""
+    with open_results(path) as results:
+        for found in FOUND:
+            results.add(*found)
+    return path.read_bytes()
+
+
+def test_a_state_has_no_clocks() -> None:
+    assert State.of(chess.Board(LOCKED.replace("22 72", "0 1")), GScore("G4.5")) == A
+    assert State.of(chess.Board(LOCKED), GScore("-G4.5")) != A
+    assert State.of(chess.Board(LOCKED.replace(" w ", " b ")), GScore("G4.5")) != A
+
+
+@pytest.mark.parametrize(
+    ("less", "covered"),
+    [
+        (MINUTE, True),
+        (Effort(59.0, 1 << 30, 0), True),
+        (MINUTE._replace(seconds=61.0), False),
+        (MINUTE._replace(memory=(8 << 30) + 1), False),
+        (MINUTE._replace(tables=37), False),
+    ],
+)
+def test_efforts(less: Effort, covered: bool) -> None:
+    assert MINUTE.covers(less) == covered
+    results = Results()
+    results.add(A, proved("-G4.5 G2.0"), MINUTE)
+    assert results.tried(A, less) == covered
+    assert not results.tried(B, less)
+
+
+def test_several_attempts_say_what_all_of_them_prove(path: Path, kept: bytes) -> None:
+    with open_results(path) as results:
+        assert results.proved(A) == proved("-G4.5 G2.0")
+        assert results.proved(B) == proved("-G3.5 -G3.5", 7)
+        assert results.proved(State("8/8/8/8/8/8/8/8 w - -", "G1.0")) is None
+        results.add(A, proved("-G6.0 G3.0"), Effort(1.0, 1 << 20, 0))
+        assert results.proved(A) == proved("-G6.0 G3.0")
+    assert path.read_bytes().startswith(kept)
+
+
+def test_what_a_line_says(kept: bytes) -> None:
+    assert [json.loads(line) for line in kept.splitlines()][2] == {
+        "position": "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - -",
+        "accrued": "G4.5",
+        "lower": "-G3.5",
+        "upper": "-G3.5",
+        "depth": 7,
+        "seconds": 60.0,
+        "memory": 8 << 30,
+        "tables": 36,
+    }
+
+
+def test_a_torn_last_line_costs_that_line_alone(path: Path, kept: bytes) -> None:
+    """Wherever a run was killed, the next one goes on."""
+    for size in range(len(kept) + 1):
+        path.write_bytes(kept[:size])
+        whole, expected = max(kept[:size].count(b"\n") - 1, 0), Results()
+        for found in FOUND[:whole]:
+            expected.add(*found)
+        with open_results(path) as results:
+            for state in (A, B):
+                assert results.proved(state) == expected.proved(state)
+                assert results.tried(state, MINUTE) == expected.tried(state, MINUTE)
+            for found in FOUND[whole:]:
+                results.add(*found)
+        assert path.read_bytes() == kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"notes",
+        b"notes\n",
+        b'[Event "x"]\n\n1. e4 *\n',
+        b'{"format": "results of solving positions, by tbgen", "version": 2}\n',
+        b"\0\0\0",
+    ],
+)
+def test_another_file_is_left_alone(path: Path, text: bytes) -> None:
+    path.write_bytes(text)
+    with pytest.raises(UsageError, match="has no results that this version of tbgen can go on with"):
+        open_results(path).__enter__()
+    assert path.read_bytes() == text
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"lower": "-G3.5"', b'"lower": "G1.0"'),
+        (b'"lower": "-G3.5"', b'"lower": 3'),
+        (b'"lower": ', b'"least": '),
+        (b'"memory": ', b'"memory" '),
+        (b'"seconds": 60.0', b'"seconds": "long"'),
+    ],
+)
+def test_a_damaged_line_is_named(path: Path, kept: bytes, old: bytes, new: bytes) -> None:
+    lines = kept.splitlines(keepends=True)
+    lines[2] = lines[2].replace(old, new)
+    assert lines[2] not in kept
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(UsageError, match=r"results\.jsonl', line 3: this is no result of solving"):
+        open_results(path).__enter__()
+
+
+def test_contradictions_are_no_results(path: Path, kept: bytes) -> None:
+    with open_results(path) as results, pytest.raises(TbgenError, match="contradict each other") as caught:
+        results.add(A, proved("G1.0 G0.0"), MINUTE)
+    assert "no score is both in -G4.5 G2.0 and in G1.0 G0.0" in str(caught.value)
+    assert path.read_bytes() == kept
+
+
+def test_one_run_at_a_time(path: Path) -> None:
+    with open_results(path), pytest.raises(UsageError, match="another run of tbgen is writing to"):
+        open_results(path).__enter__()
+    with open_results(path):
+        pass
+
+
+def test_where_no_file_can_be(tmp_path: Path) -> None:
+    for place in (tmp_path, Path("/dev/null")):
+        with pytest.raises(UsageError, match="is no file: name one for results"):
+            open_results(place).__enter__()
+    with pytest.raises(TbgenError, match=r"could not be written: No such file or directory"):
+        open_results(tmp_path / "no" / "results.jsonl").__enter__()
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from tbgen.games.outcome import ScoreInterval
+from tbgen.games.solving.results import Effort, Proved, State, open_results
+with open_results(Path(sys.argv[1])) as results:
+    for number in range(10**6):
+        bounds = ScoreInterval.parse("-G4.5 G2.0")
+        results.add(State("8/8/8/8/8/8/8/8 w - -", f"G{number % 60}.0"), Proved(bounds), Effort(number, 1, 1))
+        print(number, flush=True)
+"""
+
+
+def test_a_run_that_is_killed_has_kept_what_it_had(path: Path) -> None:
+    with started("-c", SCRIPT, str(path)) as running:
+        assert running.stdout
+        told = [int(running.stdout.readline()) for _ in range(20)][-1]
+        os.kill(running.pid, signal.SIGKILL)
+        running.wait(60)
+    with open_results(path) as results:
+        for number in range(told + 1):
+            state = State("8/8/8/8/8/8/8/8 w - -", f"G{number % 60}.0")
+            assert results.tried(state, Effort(number, 1, 1))
+    assert re.fullmatch(rb"({.*}\n)+", path.read_bytes())

@@ -1,0 +1,135 @@
+"""What is solved, how long, and what is not solved again; cells are stood in for."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import chess
+import pytest
+
+from tbgen.errors import UsageError
+from tbgen.games.outcome import ScoreInterval
+from tbgen.games.solving import Effort, Proved, Results, Solver, State
+from tbgen.probe.tablebase import Tablebase
+from tbgen.score import GScore
+from tbgen.solve.budget import Budget
+from tests.support.solving import CASTLING, LOCKED, WALL, Prover, proved
+
+BOARD = chess.Board(LOCKED)
+G4 = GScore("G4.0")
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Tablebase:
+    """A directory without tables."""
+    return Tablebase(tmp_path)
+
+
+def test_exact_values_are_not_solved_again(tables: Tablebase) -> None:
+    prover = Prover({LOCKED: [proved("G4.0 G4.0", 3)]})
+    results = Results()
+    for seconds in (10.0, 1000.0):
+        solver = Solver(seconds=seconds, results=results, prove=prover)
+        assert solver.solve(BOARD, G4, tables) == proved("G4.0 G4.0", 3)
+    assert len(prover.asked) == 1
+    assert (solver.course.asked, solver.course.known, solver.course.solved) == (1, 1, 0)
+
+
+def test_bounds_that_are_enough_are_not_solved_again(tables: Tablebase) -> None:
+    prover = Prover({LOCKED: [proved("G7.5 G7.0")]})
+    results = Results()
+    Solver(seconds=1.0, results=results, prove=prover).solve(BOARD, G4, tables)
+    more = Solver(seconds=9.0, results=results, prove=prover)
+    seen = []
+
+    def enough(bounds: ScoreInterval) -> bool:
+        seen.append(str(bounds))
+        return True
+
+    assert more.solve(BOARD, G4, tables, enough) == proved("G7.5 G7.0")
+    assert seen == ["G7.5 G7.0"]
+    assert len(prover.asked) == 1
+    more.solve(BOARD, G4, tables, lambda _: False)
+    assert len(prover.asked) == 2
+
+
+def test_only_more_time_memory_or_tables_is_worth_another_attempt(tmp_path: Path, tables: Tablebase) -> None:
+    prover = Prover({LOCKED: [proved("-G4.5 G2.0"), proved("-G9.0 G1.0"), proved("G9.0 G3.0")]})
+    results = Results()
+
+    def solve(seconds: float, memory: int) -> Proved | None:
+        return Solver(seconds=seconds, memory=memory, results=results, prove=prover).solve(BOARD, G4, tables)
+
+    assert solve(10.0, 4 << 30) == proved("-G4.5 G2.0")
+    assert solve(10.0, 4 << 30) == solve(9.0, 1 << 30) == proved("-G4.5 G2.0")
+    assert len(prover.asked) == 1
+    assert solve(11.0, 4 << 30) == proved("-G9.0 G2.0")  # what both attempts prove
+    assert solve(9.0, 5 << 30) == proved("G9.0 G3.0")
+    assert solve(9.0, 5 << 30) == solve(11.0, 3 << 30) == proved("G9.0 G3.0")
+    assert len(prover.asked) == 3
+    (tmp_path / "KvK.r.h5").touch()
+    assert solve(9.0, 1 << 30) == proved("G9.0 G3.0")
+    assert len(prover.asked) == 4
+    assert prover.budgets == [
+        *(Budget(10.0, 4 << 30), Budget(11.0, 4 << 30), Budget(9.0, 5 << 30), Budget(9.0, 1 << 30))
+    ]
+
+
+def test_other_accrued_scores_are_other_states(tables: Tablebase) -> None:
+    prover = Prover({LOCKED: [proved("G4.0 G4.0")]})
+    solver = Solver(prove=prover)
+    for accrued in ("G4.0", "-G4.0", "G4.0"):
+        solver.solve(BOARD, GScore(accrued), tables)
+    assert [accrued for _, accrued in prover.asked] == ["G4.0", "-G4.0"]
+
+
+def test_the_total_time_ends_it(tables: Tablebase, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Positions get what is left of it; without any, what is known."""
+    now = [0.0]
+    monkeypatch.setattr("tbgen.games.solving.solver.time", SimpleNamespace(perf_counter=lambda: now[0]))
+    budgets: list[float] = []
+
+    def prove(board: chess.Board, accrued: GScore, *, budget: Budget, **_: object) -> Proved:
+        budgets.append(budget.seconds)
+        now[0] += budget.seconds
+        return proved("-G4.5 G2.0")
+
+    results = Results()
+    results.add(State.of(chess.Board(WALL), G4), proved("-G5.0 G1.0"), Effort(1.0, 1, 0))
+    solver = Solver(seconds=60.0, total=150.0, results=results, prove=prove)
+    found = []
+    for rank in range(2, 7):
+        now[0] += 1000.0  # what takes time besides does not count
+        found.append(solver.solve(BOARD, GScore(rank, True), tables))
+    assert budgets == [60.0, 60.0, 30.0]
+    assert found == [proved("-G4.5 G2.0")] * 3 + [None] * 2
+    assert solver.solve(chess.Board(WALL), G4, tables) == proved("-G5.0 G1.0")
+    course = solver.course
+    assert (course.asked, course.solved, course.out_of_time, course.seconds) == (6, 3, 3, 150.0)
+    # The third one has had half the time only, so the next run tries it again, and the others not.
+    again = Solver(seconds=60.0, results=results, prove=prove)
+    for rank in range(2, 5):
+        again.solve(BOARD, GScore(rank, True), tables)
+    assert budgets[3:] == [60.0]
+
+
+def test_what_cannot_be_solved_is_told_each_time(tables: Tablebase) -> None:
+    solver = Solver(prove=Prover({}))
+    for _ in range(2):
+        with pytest.raises(UsageError, match="castling rights"):
+            solver.solve(chess.Board(CASTLING), GScore("G2.0"), tables)
+    assert (solver.course.asked, solver.course.refused, solver.course.solved) == (2, 2, 0)
+
+
+def test_progress(tables: Tablebase) -> None:
+    """What is known comes first."""
+    told: list[str] = []
+    prover = Prover({LOCKED: [proved("-G4.5 G2.0"), proved("-G9.0 G3.0")]})
+    results = Results()
+    for seconds in (1.0, 2.0):
+        Solver(
+            seconds=seconds,
+            results=results,
+            progress=lambda bounds, cells: told.append(f"{bounds}, {cells}"),
+            prove=prover,
+        ).solve(BOARD, G4, tables)
+    assert told == ["-G0.0 G0.0, 0", "-G4.5 G2.0, 1", "-G4.5 G2.0, 0", "-G9.0 G3.0, 1"]

@@ -1,0 +1,90 @@
+"""Intervals of scores, and what they say of points."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tbgen.errors import UsageError
+from tbgen.games.outcome import Basis, Outcome, ScoreInterval
+from tbgen.games.settings import FiftyMoveRule, GameSettings
+from tbgen.score import MAX_CODED_RANK, GScore
+from tbgen.scoring import EXPONENTIAL, Komi, Scheme, Scoring
+from tbgen.variant import Variant
+
+ALL = sorted(GScore(rank, white) for white in (True, False) for rank in range(MAX_CODED_RANK + 1))
+scores = st.sampled_from(ALL)
+intervals = st.builds(lambda one, other: ScoreInterval(*sorted((one, other))), scores, scores)
+
+
+def members(interval: ScoreInterval) -> list[GScore]:
+    """All scores of an interval, found by comparing."""
+    return [score for score in ALL if interval.lower <= score <= interval.upper]
+
+
+@given(intervals)
+def test_intervals_are_read_as_they_print(interval: ScoreInterval) -> None:
+    assert ScoreInterval.parse(str(interval)) == interval
+    assert interval.document() == dict(zip(("lower", "upper"), str(interval).split(), strict=True))
+
+
+@pytest.mark.parametrize("text", ["", "G2.0", "G2.0 -G4.5", "-G4.5 G2.0 G1.0", "-G4.5, G2.0", "a b"])
+def test_what_is_no_interval_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        ScoreInterval.parse(text)
+
+
+@given(intervals, intervals)
+def test_a_value_in_two_intervals(one: ScoreInterval, other: ScoreInterval) -> None:
+    both = [score for score in members(one) if score in members(other)]
+    if both:
+        assert members(one.within(other)) == both
+    else:
+        with pytest.raises(ValueError, match="no score is both in"):
+            one.within(other)
+
+
+@given(intervals, scores)
+def test_the_nearest_score(interval: ScoreInterval, score: GScore) -> None:
+    def steps(other: GScore) -> int:
+        return abs(ALL.index(other) - ALL.index(score))
+
+    assert interval.nearest(score) == min(members(interval), key=steps)
+
+
+@given(intervals, st.sampled_from(Scheme), st.integers(0, 30), st.integers(0, 140), st.booleans())
+def test_the_ends_say_whether_all_scores_print_the_same_points(
+    interval: ScoreInterval, scheme: Scheme, cutoff: int, quarters: int, white: bool
+) -> None:
+    scoring = Scoring(scheme, GScore(cutoff, True), Komi(quarters | (scheme is Scheme.FULL), white))
+    assert interval.agree(scoring) == (len({scoring.tag(score) for score in members(interval)}) == 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "agreeing"),
+    [
+        ("G7.5 G6.0", {Scheme.CLASSICAL, Scheme.WINNER, Scheme.OTB, Scheme.KOMI, Scheme.FULL}),
+        ("-G8.5 G7.5", set(Scheme) - {Scheme.HARMONIC}),
+        ("G5.5 G4.0", {Scheme.CLASSICAL, Scheme.WINNER, Scheme.OTB, Scheme.KOMI, Scheme.FULL}),
+        ("G4.0 G3.5", {Scheme.CLASSICAL, Scheme.WINNER, Scheme.KOMI, Scheme.FULL}),
+        ("G0.5 G0.0", {Scheme.WINNER, Scheme.OTB, Scheme.KOMI, Scheme.FULL}),
+        ("-G0.0 G0.0", set()),
+    ],
+)
+def test_intervals_that_decide_points(text: str, agreeing: set[Scheme]) -> None:
+    """By hand, with cutoff G6.0 and komi G5.75, which White has to beat."""
+    interval = ScoreInterval.parse(text)
+    assert {scheme for scheme in Scheme if interval.agree(Scoring(scheme))} == agreeing
+
+
+def test_bounds_decide_by_the_scoring() -> None:
+    settings = GameSettings(Variant.R_MOBILITY, FiftyMoveRule.LEGACY, False, EXPONENTIAL)
+    played = Outcome(
+        GScore("G3.0"), Basis.PLAYED, GScore("G3.0"), settings, bounds=ScoreInterval.parse("G5.0 G4.5")
+    )
+    assert played.scored_by(EXPONENTIAL) == played
+    by_winner = played.scored_by(Scoring(Scheme.WINNER))
+    assert (str(by_winner.value), by_winner.basis, by_winner.proven) == ("G4.5", Basis.BOUNDED, True)
+    assert str(by_winner.accrued) == "G3.0"
+    back = by_winner.scored_by(EXPONENTIAL)
+    assert back == played
+    assert not back.proven
