@@ -311,3 +311,16 @@ def test_whoever_solves_nothing_needs_no_compiler(place: Path) -> None:
     command = [sys.executable, "-c", script, "tag", str(place / "in.pgn"), str(place / "out.pgn")]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "TBGEN_DIR": "none"})
     assert (done.returncode, done.stdout) == (0, "False\n"), done.stderr
+
+
+def test_real_cells(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One position is solved exactly. Of the other it is proved that Black gets no better than -G3.5, which
+    is what he has, and with a komi that he would have to beat with less it does not matter what White gets."""
+    text = answer(capsys, "adjudicate", f"{LOCKED} G4.5", "--solve", "--dir", str(tables))
+    assert "basis           solved, 0 plies to go" in text.splitlines()
+    words = ["adjudicate", WALL, "--solve", "--solve-time", "2s", "--dir", str(tmp_path)]
+    text = answer(capsys, *words, "--scoring", "komi", "--komi", "-G3.25", "--require-proof")
+    lines = text.splitlines()
+    assert "result          -G3.5  (Black holds it)" in lines
+    assert [line for line in lines if line.startswith("basis           bounded: between -G3.5 and ")]
+    assert "points          1-0 komi  (White-Black)" in lines
