@@ -21,7 +21,15 @@ from typing import Final
 
 from tbgen.errors import TbgenError
 
-__all__ = ["remove_leftovers", "remove_own", "temporary_path", "write_errors", "write_file", "written_aside"]
+__all__ = [
+    "put_in_place",
+    "remove_leftovers",
+    "remove_own",
+    "temporary_path",
+    "write_errors",
+    "write_file",
+    "written_aside",
+]
 
 _MARK: Final = ".tmp-"
 """Stands between the final name and the writer (place, process, chance) in the name of an unfinished file."""
@@ -60,12 +68,20 @@ def written_aside(path: Path, *, remedy: str = "choose another directory") -> It
         with write_errors(path, remedy=remedy):
             if permissions is not None:
                 temporary.chmod(permissions)
-            _sync(temporary)
-            os.replace(temporary, path)
-            _sync(path.parent)
+            put_in_place(temporary, path)
     finally:
         with contextlib.suppress(OSError):  # the directory may be gone, or read-only by now
             temporary.unlink()
+
+
+def put_in_place(temporary: Path, path: Path) -> None:
+    """Give a complete file its final name in one step, synced before and after.
+
+    :raises OSError: if that cannot be.
+    """
+    _sync(temporary)
+    os.replace(temporary, path)
+    _sync(path.parent)
 
 
 @contextmanager

@@ -22,6 +22,8 @@ COMMANDS: Final = {
     "score": "standings, crosstable, Elo and more of the games of PGN files",
     "report": "a site about tables: statistics, records, what every endgame gives",
     "verify": "prove tables by generating all moves of all positions",
+    "fetch": "tables that others have published",
+    "publish": "tables for others to fetch, from any web server",
     "info": "which tables are there, and what is in them",
     "completion": "a script by which a shell completes commands and options",
 }

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tbgen.errors import MissingTableError, NoTablesError, TbgenError, UsageError, quote
+from tbgen.material import MAX_MEN, Material, all_materials
 from tbgen.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Scheme, Scoring
 from tbgen.store.format import default_directory
 from tbgen.text import parse_size
@@ -50,6 +51,34 @@ def as_given(error: TbgenError, given: Path | None) -> TbgenError:
         case NoTablesError():
             return NoTablesError(error.directory, given, error.rules)
     return error
+
+
+def add_sets(parser: argparse.ArgumentParser, default: str) -> None:
+    """Add the choice of tables for :func:`sets_of`; ``default`` says which they are without one."""
+    parser.add_argument(
+        "materials", nargs="*", metavar="MATERIAL", help=f"material such as KBvK (default: {default})"
+    )
+    parser.add_argument(
+        "--men", type=whole_number(2, MAX_MEN), metavar="N", help="all materials of 2 to N men"
+    )
+    parser.add_argument(
+        "--rules",
+        choices=[*(variant.value for variant in Variant), "all"],
+        default=Variant.R_MOBILITY.value,
+        help="tables for r-mobility, for whole-game mobility, or both (default: r)",
+    )
+
+
+def sets_of(arguments: argparse.Namespace) -> tuple[list[Material] | None, list[Variant]]:
+    """Return the materials that are chosen, None if none are, and the variants.
+
+    :raises UsageError: if a name means nothing.
+    """
+    variants = list(Variant) if arguments.rules == "all" else [Variant(arguments.rules)]
+    materials = [Material.parse(name) for name in arguments.materials]
+    if arguments.men is not None:
+        materials += all_materials(arguments.men)
+    return materials or None, variants
 
 
 def add_json(parser: argparse.ArgumentParser, what: str) -> None:

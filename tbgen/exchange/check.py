@@ -1,0 +1,29 @@
+"""Checking that a file is the table that it claims to be."""
+
+from pathlib import Path
+
+from tbgen.errors import DamagedTableError
+from tbgen.material import Material
+from tbgen.store.reader import TableFile
+from tbgen.store.stored_file import StoredFile
+from tbgen.variant import Variant
+
+
+def check_table(path: Path, material: Material, variant: Variant) -> str:
+    """Read all of a table, in either form, and compare it with its digest; return the digest.
+
+    :raises DamagedTableError: if it is damaged, or of another material or variant.
+    """
+    with StoredFile(path, material=material) as stored:
+        packed = stored.info.packed
+        if stored.info.variant is not variant:
+            raise DamagedTableError(f"{path} holds a table for the rules {stored.info.variant}")
+    if packed:
+        from tbgen.packed.coded_file import CodedFile
+
+        with CodedFile(path, material=material) as coded:
+            coded.check()
+            return coded.info.digest
+    with TableFile(path, material=material) as table:
+        table.check()
+        return table.info.digest

@@ -1,0 +1,301 @@
+"""Fetching tables of a published set: which are missing, and getting them whole or not at all.
+
+What has come of a file lies beside its place, with ``.part`` at the end of its name, until all of it is there
+and checked: so a transfer that broke off goes on where it was, with the next try or the next command.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+from typing import BinaryIO, Final, Protocol
+
+from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
+from tbgen.exchange.check import check_table
+from tbgen.exchange.published import LIST_NAME, MOST_LIST_BYTES, PublishedSet, PublishedTable
+from tbgen.exchange.sources import InterruptedTransferError, Source, tries
+from tbgen.files import put_in_place, write_errors
+from tbgen.material import Material, closure
+from tbgen.store.format import table_path
+from tbgen.store.stored_file import StoredFile
+from tbgen.text import size_text
+from tbgen.variant import Variant
+
+PARTIAL: Final = ".part"
+_HASHED_AT_ONCE: Final = 1 << 20
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be done."""
+
+    wanted: tuple[PublishedTable, ...]
+    """To be fetched, in build order."""
+    there: tuple[PublishedTable, ...]
+    """There already, with the same content."""
+    others: tuple[PublishedTable, ...]
+    """There already with another content, which stays: in the other form, or without accrued scores."""
+    bytes: int
+    """What is left to come of those to be fetched."""
+
+
+class Fetched(Protocol):
+    """Told what happens while tables are fetched, by several threads."""
+
+    def came(self, size: int) -> None:
+        """So many bytes more have come; fewer than none if they have to come again."""
+
+    def done(self, table: PublishedTable) -> None:
+        """A table is in its place."""
+
+
+def read_list(source: Source) -> PublishedSet:
+    """Read the list of a set.
+
+    :raises TbgenError: if there is none, or it cannot be used.
+    """
+    for last in tries():
+        try:
+            with source.open(LIST_NAME, 0) as stream:
+                text = b""
+                for data in stream.data:
+                    text += data
+                    if len(text) > MOST_LIST_BYTES:
+                        raise TbgenError(f"{source.place(LIST_NAME)} is too long to be a list of tables")
+                return PublishedSet.parse(text, source.place(LIST_NAME))
+        except InterruptedTransferError:
+            if last:
+                raise
+    raise AssertionError
+
+
+def plan(
+    published: PublishedSet,
+    directory: Path,
+    variants: Iterable[Variant],
+    materials: Iterable[Material] | None = None,
+    *,
+    place: str,
+) -> Plan:
+    """Compare a set with what a directory has.
+
+    :param materials: the tables that are wanted, and with them those that they rest on; None for all.
+    :param place: where the set is, for the sentence.
+    :raises MissingTableError: if the set lacks a table that is named.
+    """
+    named = None if materials is None else closure(materials)
+    wanted, there, others = [], [], []
+    for variant in variants:
+        for material in named or [table.material for table in published.tables if table.variant is variant]:
+            path = table_path(directory, material.name, variant)
+            table = published.find(material, variant)
+            digest = _digest(path, material)
+            if table is None:
+                if digest is None:
+                    raise NotPublishedError(material, variant, place)
+            elif digest == table.digest:
+                there.append(table)
+            elif digest is not None:
+                others.append(table)
+            else:
+                wanted.append(table)
+    left = sum(bytes_left(table, directory) for table in wanted)
+    return Plan(tuple(wanted), tuple(there), tuple(others), left)
+
+
+class NotPublishedError(MissingTableError):
+    """A table that is wanted and not part of the set."""
+
+    def __init__(self, material: Material, variant: Variant, place: str) -> None:
+        super().__init__(material.name, None, variant)
+        self._place = place
+
+    def __str__(self) -> str:
+        return f"the set of {self._place} has no table {self.material} for the rules {self.rules}"
+
+
+def fetch(
+    tables: Iterable[PublishedTable],
+    source: Source,
+    directory: Path,
+    *,
+    jobs: int = 4,
+    report: Fetched,
+) -> None:
+    """Fetch tables into a directory, several at once, and check each before it gets its name.
+
+    :raises TbgenError: of the first table that cannot be had; those that are done stay, and what has come of
+        others is gone on with the next time.
+    """
+    stop = Event()
+    tables = tuple(tables)
+    with write_errors(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+    _check_room(tables, directory)
+    waiting, ended = SimpleQueue[PublishedTable](), SimpleQueue[BaseException | None]()
+    for table in tables:
+        waiting.put(table)
+
+    def work() -> None:
+        with suppress(Empty):
+            while not stop.is_set():
+                table = waiting.get_nowait()
+                try:
+                    _fetch_one(table, source, directory, report, stop)
+                except BaseException as error:
+                    ended.put(error)
+                else:
+                    ended.put(None)
+
+    # Daemons, so that an interrupted command need not wait for a server that is silent.
+    for _ in range(min(jobs, len(tables))):
+        Thread(target=work, daemon=True).start()
+    try:
+        for _ in tables:
+            error = ended.get()
+            if error is not None:
+                raise error
+    finally:
+        stop.set()
+
+
+class _StoppedError(Exception):
+    """Another table has failed, or the user has stopped the command."""
+
+
+def _fetch_one(table: PublishedTable, source: Source, directory: Path, report: Fetched, stop: Event) -> None:
+    path = table_path(directory, table.material.name, table.variant)
+    part = _partial(path)
+    with write_errors(part), _locked(part) as file:
+        _complete(table, source, file, report, stop)
+        place = source.place(table.name)
+        try:
+            digest = check_table(part, table.material, table.variant)
+        except DamagedTableError as error:
+            part.unlink()
+            raise TbgenError(f"{place} is no table that can be used: {error}") from None
+        if digest != table.digest:
+            part.unlink()
+            raise TbgenError(f"{place} holds another table than its set says: it was not taken")
+        put_in_place(part, path)
+    report.done(table)
+
+
+def _complete(table: PublishedTable, source: Source, file: BinaryIO, report: Fetched, stop: Event) -> None:
+    """Fetch what is missing of a file, until its SHA-256 is right."""
+    fresh = False
+    state = _state_of(file, table.bytes)
+    for last in tries():
+        size = file.tell()
+        try:
+            if size < table.bytes:
+                with source.open(table.name, size) as stream:
+                    if stream.start < size:
+                        state = _start_over(file, report)
+                        fresh = True
+                    for data in stream.data:
+                        if stop.is_set():
+                            raise _StoppedError
+                        if file.tell() + len(data) > table.bytes:
+                            _start_over(file, report)
+                            raise TbgenError(
+                                f"{source.place(table.name)} is longer than its set says: it was not taken"
+                            )
+                        file.write(data)
+                        state.update(data)
+                        report.came(len(data))
+            fresh |= size == 0
+            if file.tell() < table.bytes:
+                raise InterruptedTransferError(
+                    f"{source.place(table.name)} ended after {size_text(file.tell())} of "
+                    f"{size_text(table.bytes)}"
+                )
+            if state.hexdigest() == table.sha256:
+                file.flush()
+                return
+        except InterruptedTransferError:
+            if last:
+                raise
+            continue
+        state = _start_over(file, report)
+        if fresh:
+            raise TbgenError(
+                f"{source.place(table.name)} is not the file that its set names (its SHA-256 differs): it "
+                "was not taken"
+            )
+    raise AssertionError
+
+
+def _start_over(file: BinaryIO, report: Fetched) -> "hashlib._Hash":
+    report.came(-file.tell())
+    file.seek(0)
+    file.truncate()
+    return hashlib.sha256()
+
+
+def _state_of(file: BinaryIO, most: int) -> "hashlib._Hash":
+    """Hash what there is of a file, and go to its end; what is too long is dropped."""
+    state = hashlib.sha256()
+    file.seek(0, os.SEEK_END)
+    if file.tell() > most:
+        file.truncate(0)
+    file.seek(0)
+    while data := file.read(_HASHED_AT_ONCE):
+        state.update(data)
+    return state
+
+
+@contextmanager
+def _locked(part: Path) -> Iterator[BinaryIO]:
+    """Open a partial file for this process alone.
+
+    :raises TbgenError: if another one is at work on it.
+    """
+    with part.open("a+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise TbgenError(f"{part.name} is being fetched by another process: wait for it") from None
+        yield file
+
+
+def _check_room(tables: Iterable[PublishedTable], directory: Path) -> None:
+    needed = sum(bytes_left(table, directory) for table in tables)
+    free = shutil.disk_usage(directory).free
+    if needed > free:
+        raise TbgenError(
+            f"the tables take {size_text(needed)}, and the disk of {directory} has {size_text(free)} free: "
+            "make room, or choose another directory with --dir"
+        )
+
+
+def bytes_left(table: PublishedTable, directory: Path) -> int:
+    """Return how many bytes of a table have not come yet."""
+    there = _size(_partial(table_path(directory, table.material.name, table.variant)))
+    return table.bytes - there if there <= table.bytes else table.bytes
+
+
+def _partial(path: Path) -> Path:
+    return path.with_name(path.name + PARTIAL)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _digest(path: Path, material: Material) -> str | None:
+    """Return the digest that a table states, None if it is missing or damaged."""
+    try:
+        with StoredFile(path, material=material) as file:
+            return file.info.digest
+    except (MissingTableError, DamagedTableError):
+        return None

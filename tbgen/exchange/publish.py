@@ -1,0 +1,113 @@
+"""Publishing tables: a directory that any web server can hand out, with the list of what is in it."""
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from tbgen.errors import NoTablesError, TbgenError
+from tbgen.exchange.check import check_table
+from tbgen.exchange.published import LIST_NAME, PublishedSet, PublishedTable
+from tbgen.files import write_errors, write_file, written_aside
+from tbgen.material import Material
+from tbgen.store.format import table_path, tables_in
+from tbgen.variant import Variant
+
+SUMS_NAME = "SHA256SUMS"
+"""The same in the form that ``sha256sum -c`` reads."""
+
+
+def publish(
+    directory: Path,
+    target: Path,
+    variants: Iterable[Variant],
+    materials: Iterable[Material] | None = None,
+    *,
+    done: Callable[[PublishedTable, int, int], None] = lambda *_: None,
+) -> PublishedSet:
+    """Lay out tables with their list in a directory, which may be that of the tables.
+
+    Tables are linked where the file system can, else copied, and all of each is read and checked. What was
+    published there before stays, and is not read again where it has not changed.
+
+    :param materials: which tables; all if None.
+    :param done: called with every table, its number, and how many there are.
+    :raises NoTablesError: if there are none.
+    :raises MissingTableError: if one that is named is missing.
+    :raises DamagedTableError: if one cannot be used.
+    """
+    variants = tuple(variants)
+    wanted = [
+        (material, variant)
+        for variant in variants
+        for material in (sorted({*materials}) if materials is not None else tables_in(directory, variant))
+    ]
+    if not wanted:
+        raise NoTablesError(directory, directory, variants[0])
+    with write_errors(target):
+        target.mkdir(parents=True, exist_ok=True)
+    known = {table.name: table for table in _published(target)}
+    for number, (material, variant) in enumerate(wanted, 1):
+        source = table_path(directory, material.name, variant)
+        path = target / source.name
+        before = known.get(path.name)
+        if before is None or not _unchanged(source, path, before, target / LIST_NAME):
+            table = _table(source, material, variant)
+            _lay_out(source, path)
+            known[table.name] = table
+            _write_list(target, known.values())
+        done(known[path.name], number, len(wanted))
+    return PublishedSet.of(known.values())
+
+
+def _published(target: Path) -> Iterable[PublishedTable]:
+    """Return what a directory's list says, of the files that are there."""
+    path = target / LIST_NAME
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return ()
+    tables = PublishedSet.parse(text, str(path)).tables
+    return [table for table in tables if _size(target / table.name) == table.bytes]
+
+
+def _unchanged(source: Path, path: Path, table: PublishedTable, listed: Path) -> bool:
+    """Whether a published file is what the list says, by sizes and times."""
+    times = [each.stat().st_mtime_ns for each in (source, path)]
+    return _size(source) == _size(path) == table.bytes and max(times) < listed.stat().st_mtime_ns
+
+
+def _table(path: Path, material: Material, variant: Variant) -> PublishedTable:
+    digest = check_table(path, material, variant)
+    with path.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        return PublishedTable(material, variant, os.fstat(file.fileno()).st_size, sha256, digest)
+
+
+def _lay_out(source: Path, path: Path) -> None:
+    """Link a file, or copy it where that cannot be."""
+    if path.exists() and path.samefile(source):
+        return
+    with written_aside(path) as temporary, write_errors(path):
+        temporary.unlink()
+        try:
+            os.link(source, temporary)
+        except OSError:
+            shutil.copyfile(source, temporary)
+
+
+def _write_list(target: Path, tables: Iterable[PublishedTable]) -> None:
+    published = PublishedSet.of(tables)
+    sums = "".join(f"{table.sha256}  {table.name}\n" for table in published.tables)
+    write_file(target / SUMS_NAME, sums.encode())
+    write_file(target / LIST_NAME, published.text().encode())
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return -1
+    except OSError as error:
+        raise TbgenError(f"{path} cannot be read: {error.strerror}") from None

@@ -1,0 +1,197 @@
+"""Where published tables come from: a directory, or any web server that hands out files."""
+
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
+
+import urllib3
+
+from tbgen.errors import TbgenError, UsageError, quote
+
+_AT_ONCE: Final = 1 << 17
+"""Bytes."""
+_CONNECT_SECONDS: Final = 15.0
+_READ_SECONDS: Final = 60.0
+_MOST_REDIRECTS: Final = 5
+_TRIES: Final = 5
+_FIRST_PAUSE: Final = 0.5
+"""Seconds; each pause is twice the one before."""
+_BUSY: Final = (408, 429, 500, 502, 503, 504)
+"""Answers of a server that may do better the next time."""
+
+
+class InterruptedTransferError(TbgenError):
+    """A transfer that has ended early and may go on."""
+
+
+class Stream(NamedTuple):
+    """A file on its way."""
+
+    start: int
+    """Where in the file the data begins."""
+    data: Iterator[bytes]
+
+
+class Source(Protocol):
+    """Hands out files by name."""
+
+    def place(self, name: str) -> str:
+        """Return where a file lies, for a sentence."""
+
+    @contextmanager
+    def open(self, name: str, start: int) -> Iterator[Stream]:
+        """Open a file from the byte ``start`` on, or from its beginning if that cannot be.
+
+        :raises InterruptedTransferError: if it breaks off, also while it is read.
+        :raises TbgenError: if there is no such file, or it is refused.
+        """
+
+
+def source_of(text: str) -> Source:
+    """Return the source that an address or a directory stands for.
+
+    :raises UsageError: if it is neither.
+    """
+    parts = urllib.parse.urlsplit(text)
+    if parts.scheme in ("http", "https") and parts.hostname:
+        return WebSource(text)
+    if parts.scheme == "file":
+        return DirectorySource(Path(urllib.request.url2pathname(parts.path)))
+    if "://" in text:
+        raise UsageError(f"{quote(text)} cannot be fetched from: an http or https address or a directory can")
+    return DirectorySource(Path(text))
+
+
+class DirectorySource:
+    """Files of a directory."""
+
+    def __init__(self, directory: Path) -> None:
+        if not directory.is_dir():
+            raise UsageError(f"there is no directory {directory} to fetch from")
+        self._directory = directory
+
+    def place(self, name: str) -> str:
+        """Return where a file lies."""
+        return str(self._directory / name)
+
+    @contextmanager
+    def open(self, name: str, start: int) -> Iterator[Stream]:
+        """Open a file; see :class:`Source`."""
+        path = self._directory / name
+        try:
+            file = path.open("rb")
+        except OSError as error:
+            raise TbgenError(f"{path} cannot be read: {error.strerror}") from None
+        with file:
+            file.seek(start)
+            yield Stream(start, iter(lambda: file.read(_AT_ONCE), b""))
+
+
+class WebSource:
+    """Files below an address."""
+
+    def __init__(self, address: str) -> None:
+        parts = urllib.parse.urlsplit(address)
+        self._base = urllib.parse.urlunsplit(
+            (parts.scheme, parts.netloc, parts.path.rstrip("/") + "/", "", "")
+        )
+        self._pool = _pool(self._base)
+
+    def place(self, name: str) -> str:
+        """Return the address of a file, without a password."""
+        parts = urllib.parse.urlsplit(self._base + urllib.parse.quote(name))
+        return urllib.parse.urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+    @contextmanager
+    def open(self, name: str, start: int) -> Iterator[Stream]:
+        """Open a file; see :class:`Source`."""
+        answer = self._ask(name, start)
+        try:
+            yield Stream(self._start(name, answer, start), self._data(name, answer))
+        finally:
+            answer.close()
+            answer.release_conn()
+
+    def _ask(self, name: str, start: int) -> urllib3.BaseHTTPResponse:
+        """Ask for a file, as often as a busy server takes, and follow redirects within the set."""
+        address = self._base + urllib.parse.quote(name)
+        headers = {"Accept-Encoding": "identity", "User-Agent": "tbgen"}
+        if start:
+            headers["Range"] = f"bytes={start}-"
+        for _ in range(_MOST_REDIRECTS + 1):
+            answer = self._request(name, address, headers)
+            if not answer.get_redirect_location():
+                return answer
+            answer.close()
+            address = urllib.parse.urljoin(address, answer.headers["Location"])
+            if not address.startswith(self._base) or "/../" in urllib.parse.unquote(address):
+                raise TbgenError(
+                    f"{self.place(name)} leads out of the set, to {quote(address)}: fetch from there, if you "
+                    "trust it"
+                )
+        raise TbgenError(f"{self.place(name)} leads in a circle")
+
+    def _request(self, name: str, address: str, headers: dict[str, str]) -> urllib3.BaseHTTPResponse:
+        try:
+            answer = self._pool.request(
+                "GET", address, headers=headers, preload_content=False, redirect=False, retries=False
+            )
+        except urllib3.exceptions.HTTPError as error:
+            raise InterruptedTransferError(
+                f"{self.place(name)} cannot be reached: {_reason(error)}"
+            ) from None
+        if answer.status in (200, 206) or answer.get_redirect_location():
+            return answer
+        answer.close()
+        if answer.status == 416:  # what is there is no beginning of the file
+            return self._request(name, address, {**headers, "Range": "bytes=0-"})
+        if answer.status == 404:
+            raise TbgenError(f"there is no {self.place(name)}: is it the address of a published set?")
+        kind = InterruptedTransferError if answer.status in _BUSY else TbgenError
+        raise kind(f"{self.place(name)} was refused by the server (status {answer.status})")
+
+    def _start(self, name: str, answer: urllib3.BaseHTTPResponse, start: int) -> int:
+        if answer.status == 200:
+            return 0
+        told = answer.headers.get("Content-Range", "").removeprefix("bytes ").split("-")[0]
+        if told not in (str(start), "0"):
+            raise TbgenError(f"{self.place(name)} came from byte {quote(told)} on, not from {start}")
+        return int(told)
+
+    def _data(self, name: str, answer: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
+        try:
+            yield from answer.stream(_AT_ONCE, decode_content=False)
+        except urllib3.exceptions.HTTPError as error:
+            raise InterruptedTransferError(f"{self.place(name)} broke off: {_reason(error)}") from None
+
+
+def tries() -> Iterator[bool]:
+    """Yield before every try whether it is the last one, after a pause that grows."""
+    for number in range(_TRIES):
+        if number:
+            time.sleep(_FIRST_PAUSE * 2 ** (number - 1))
+        yield number == _TRIES - 1
+
+
+def _pool(address: str) -> urllib3.PoolManager:
+    """Return connections, by a proxy where the environment names one."""
+    timeout = urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS)
+    parts = urllib.parse.urlsplit(address)
+    proxy = urllib.request.getproxies().get(parts.scheme)
+    if proxy and not urllib.request.proxy_bypass(parts.hostname or ""):
+        return urllib3.ProxyManager(proxy, timeout=timeout, maxsize=16)
+    return urllib3.PoolManager(timeout=timeout, maxsize=16)
+
+
+def _reason(error: Exception) -> str:
+    """Return what went wrong, as the system says it."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.strerror:
+            return cause.strerror
+        cause = cause.__cause__ or cause.__context__
+    return str(error).split("(")[0].strip() or type(error).__name__

@@ -1,0 +1,423 @@
+"""Publishing and fetching, by a real server on this machine."""
+
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tbgen.errors import NoTablesError, TbgenError, UsageError
+from tbgen.exchange import sources
+from tbgen.exchange.fetch import fetch, plan, read_list
+from tbgen.exchange.publish import publish
+from tbgen.exchange.published import LIST_NAME, PublishedSet, PublishedTable
+from tbgen.exchange.sources import DirectorySource, source_of
+from tbgen.material import Material, all_materials
+from tbgen.variant import Variant
+from tests.support.packed_tables import PackedTables
+from tests.support.web_server import Handler, serving
+
+R = (Variant.R_MOBILITY,)
+KQVK = "KQvK.r.h5"
+Document = dict[str, Any]
+
+
+class Report:
+    def __init__(self) -> None:
+        self.bytes = 0
+        self.tables: list[str] = []
+
+    def came(self, size: int) -> None:
+        self.bytes += size
+
+    def done(self, table: PublishedTable) -> None:
+        self.tables.append(table.name)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "_FIRST_PAUSE", 0.001)
+
+
+@pytest.fixture(scope="session")
+def published(three_men: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("published")
+    publish(three_men, target, R, all_materials(3))
+    return target
+
+
+@pytest.fixture
+def spoilt(published: Path, tmp_path: Path) -> Path:
+    """A copy of the set to be tampered with."""
+    return Path(shutil.copytree(published, tmp_path / "spoilt"))
+
+
+def get(address: str, directory: Path, *names: str, jobs: int = 1) -> Report:
+    source, report = source_of(address), Report()
+    materials = [Material.parse(name) for name in names] or None
+    to_do = plan(read_list(source), directory, R, materials, place=address)
+    fetch(to_do.wanted, source, directory, jobs=jobs, report=report)
+    assert report.bytes == to_do.bytes
+    return report
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(directory.iterdir())}
+
+
+def test_a_published_set_says_what_it_has(published: Path, three_men: Path) -> None:
+    names = sorted(f"{material}.r.h5" for material in all_materials(3))
+    assert sorted(path.name for path in published.iterdir()) == sorted([*names, "SHA256SUMS", LIST_NAME])
+    document = json.loads((published / LIST_NAME).read_text())
+    for entry in document["tables"]:
+        data = (published / entry["file"]).read_bytes()
+        assert data == (three_men / entry["file"]).read_bytes()
+        assert (len(data), hashlib.sha256(data).hexdigest()) == (entry["bytes"], entry["sha256"])
+        assert f"{entry['sha256']}  {entry['file']}\n" in (published / "SHA256SUMS").read_text()
+    assert len(document["tables"]) == 6
+
+
+def test_publishing_again_reads_nothing_again(
+    three_men: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = publish(three_men, tmp_path, R, all_materials(3))
+    os.utime(tmp_path / LIST_NAME, ns=(2**62, 2**62))
+    monkeypatch.setattr("tbgen.exchange.publish.check_table", None)
+    assert publish(three_men, tmp_path, R, [Material.parse("KQvK")]) == first
+    (tmp_path / KQVK).unlink()
+    with pytest.raises(TypeError):  # what is gone is made anew
+        publish(three_men, tmp_path, R, [Material.parse("KQvK")])
+
+
+def test_publishing_in_place(own: Path) -> None:
+    before = files(own)
+    publish(own, own, R)
+    assert {name: data for name, data in files(own).items() if name in before} == before
+    assert len(PublishedSet.parse((own / LIST_NAME).read_bytes(), "").tables) == 6
+
+
+def test_a_damaged_table_is_not_published(own: Path, tmp_path: Path) -> None:
+    data = bytearray((own / KQVK).read_bytes())
+    data[len(data) // 2] ^= 1
+    (own / KQVK).write_bytes(data)
+    with pytest.raises(TbgenError, match="KQvK"):
+        publish(own, tmp_path / "set", R, [Material.parse("KvK"), Material.parse("KQvK")])
+    assert set(files(tmp_path / "set")) == {"KvK.r.h5", LIST_NAME, "SHA256SUMS"}
+
+
+def test_nothing_to_publish(tmp_path: Path) -> None:
+    with pytest.raises(NoTablesError):
+        publish(tmp_path, tmp_path / "set", R)
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+@pytest.mark.parametrize("jobs", [1, 4])
+def test_fetching_all(published: Path, tmp_path: Path, ranges: bool, jobs: int) -> None:
+    with serving(published, ranges=ranges) as server:
+        report = get(server.address, tmp_path / "new", jobs=jobs)
+        assert len(report.tables) == 6
+        asked = len(server.asked)
+        assert get(server.address, tmp_path / "new").tables == []
+        assert len(server.asked) == asked + 1
+    expected = {name: data for name, data in files(published).items() if name.endswith(".r.h5")}
+    assert files(tmp_path / "new") == expected
+
+
+def test_a_table_comes_with_those_it_rests_on(published: Path, tmp_path: Path) -> None:
+    report = get(str(published), tmp_path, "KPvK")
+    assert sorted(report.tables) == sorted(f"{name}vK.r.h5" for name in ("K", "KQ", "KR", "KB", "KN", "KP"))
+    report = get(published.as_uri(), tmp_path / "one", "KQvK")
+    assert report.tables == ["KvK.r.h5", KQVK]
+
+
+def test_what_is_there_stays(published: Path, own: Path, tmp_path: Path) -> None:
+    to_do = plan(read_list(source_of(str(published))), own, R, place="")
+    assert (to_do.wanted, len(to_do.there), to_do.others, to_do.bytes) == ((), 6, (), 0)
+    list_ = json.loads((published / LIST_NAME).read_text())
+    list_["tables"][3]["digest"] = "0" * 64
+    changed = PublishedSet.parse(json.dumps(list_).encode(), "")
+    to_do = plan(changed, own, R, place="")
+    assert [table.name for table in to_do.others] == [list_["tables"][3]["file"]]
+
+
+def test_a_damaged_table_is_fetched_anew(published: Path, own: Path) -> None:
+    (own / KQVK).write_bytes(b"junk")
+    assert get(str(published), own).tables == [KQVK]
+    assert (own / KQVK).read_bytes() == (published / KQVK).read_bytes()
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_a_transfer_that_breaks_off_goes_on(published: Path, tmp_path: Path, ranges: bool) -> None:
+    data = (published / KQVK).read_bytes()
+    left = [3, 1000, len(data) - 1]
+
+    def misbehave(handler: Handler, name: str) -> bool:
+        if name != KQVK or not left or handler.headers.get("Range"):
+            return False
+        handler.break_off(data[: left.pop(0)], len(data))
+        return True
+
+    with serving(published, ranges=ranges, misbehave=misbehave) as server:
+        get(server.address, tmp_path, "KQvK")
+        ranges_asked = [asked for name, asked in server.asked if name == KQVK and asked]
+    assert (tmp_path / KQVK).read_bytes() == data
+    if ranges:
+        assert ranges_asked == ["bytes=3-"]
+
+
+def test_the_next_command_goes_on(published: Path, tmp_path: Path) -> None:
+    data = (published / KQVK).read_bytes()
+    part = tmp_path / f"{KQVK}.part"
+    for beginning, expected in (
+        (data[:777], ["bytes=777-"]),
+        (data, []),
+        (data + b"more", [None]),
+        (b"wrong" + data[5:777], ["bytes=777-", None]),
+    ):
+        (tmp_path / KQVK).unlink(missing_ok=True)
+        part.write_bytes(beginning)
+        with serving(published) as server:
+            get(server.address, tmp_path, "KQvK")
+            asked = [asked for name, asked in server.asked if name == KQVK]
+        assert (tmp_path / KQVK).read_bytes() == data
+        assert not part.exists()
+        assert asked == expected
+
+
+def test_a_busy_server_is_asked_again(published: Path, tmp_path: Path) -> None:
+    answers = [503, 429, 500]
+
+    def misbehave(handler: Handler, name: str) -> bool:
+        if not answers:
+            return False
+        handler.send_error(answers.pop())
+        return True
+
+    with serving(published, misbehave=misbehave) as server:
+        assert get(server.address, tmp_path, "KvK").tables == ["KvK.r.h5"]
+
+
+def tampered(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def replaced(path: Path) -> None:
+    path.write_bytes((path.parent / "KRvK.r.h5").read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (tampered, "not the file that its set names"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-5]), "ended after"),
+        (lambda path: path.write_bytes(path.read_bytes() + b"more"), "longer than its set says"),
+        (lambda path: path.unlink(), "there is no"),
+        (lambda path: path.write_bytes(b""), "ended after"),
+    ],
+)
+def test_a_file_that_is_not_what_the_set_says(
+    spoil: Callable[[Path], object], sentence: str, spoilt: Path, tmp_path: Path
+) -> None:
+    spoil(spoilt / KQVK)
+    with serving(spoilt) as server, pytest.raises(TbgenError, match=sentence):
+        get(server.address, tmp_path / "new", "KQvK")
+    assert "KvK.r.h5" in files(tmp_path / "new")
+    assert KQVK not in files(tmp_path / "new")
+    with pytest.raises(TbgenError, match=sentence if sentence != "there is no" else "cannot be read"):
+        get(str(spoilt), tmp_path / "new", "KQvK")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [(replaced, "it holds KRvK"), (tampered, "KQvK"), (lambda path: path.write_bytes(b"HDF"), "KQvK")],
+)
+def test_a_list_that_lies(
+    spoil: Callable[[Path], object], sentence: str, spoilt: Path, tmp_path: Path
+) -> None:
+    """A list that fits the bytes of a wrong file does not help it."""
+    spoil(spoilt / KQVK)
+    data = (spoilt / KQVK).read_bytes()
+    document = json.loads((spoilt / LIST_NAME).read_text())
+    for entry in document["tables"]:
+        if entry["file"] == KQVK:
+            entry |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    (spoilt / LIST_NAME).write_text(json.dumps(document))
+    with pytest.raises(TbgenError, match=sentence):
+        get(str(spoilt), tmp_path / "new", "KQvK")
+    assert set(files(tmp_path / "new")) == {"KvK.r.h5"}
+    document["tables"][0]["digest"] = "0" * 64
+    (spoilt / LIST_NAME).write_text(json.dumps(document))
+    with pytest.raises(TbgenError, match="another table than its set says"):
+        get(str(spoilt), tmp_path / "other", document["tables"][0]["material"])
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda d: d | {"format": "junk"}, "does not begin as one"),
+        (lambda d: d | {"version": 2}, "newer tbgen"),
+        (lambda d: [d], "no list of tables"),
+        (lambda d: {"format": "tbgen set"}, "has no 'version'"),
+        (lambda d: changed(d, file="../KvK.r.h5"), "is not the file of KvK"),
+        (lambda d: changed(d, file="/etc/passwd"), "is not the file of KvK"),
+        (lambda d: changed(d, material="../K"), "no list of tables"),
+        (lambda d: changed(d, rules="x"), "no list of tables"),
+        (lambda d: changed(d, bytes=-1), "cannot have"),
+        (lambda d: changed(d, bytes=True), "cannot have"),
+        (lambda d: changed(d, bytes=1 << 50), "cannot have"),
+        (lambda d: changed(d, sha256="00"), "no SHA-256"),
+        (lambda d: changed(d, digest=7), "no SHA-256"),
+        (lambda d: d | {"tables": d["tables"] * 2}, "twice"),
+        (lambda d: d | {"tables": 7}, "no list of tables"),
+    ],
+)
+def test_a_list_that_means_nothing(
+    change: Callable[[Document], object], sentence: str, published: Path
+) -> None:
+    document = json.loads((published / LIST_NAME).read_text())
+    with pytest.raises(TbgenError, match=sentence):
+        PublishedSet.parse(json.dumps(change(document)).encode(), "the list")
+
+
+def changed(document: Document, **facts: object) -> Document:
+    first = next(entry for entry in document["tables"] if entry["material"] == "KvK")
+    return document | {"tables": [first | facts]}
+
+
+@pytest.mark.parametrize("text", [b"", b"junk", b"[" * 100_000, b"\xff\xfe", b"null", b"{}"])
+def test_no_list_at_all(text: bytes) -> None:
+    with pytest.raises(TbgenError, match="the list is no list of tables"):
+        PublishedSet.parse(text, "the list")
+
+
+def test_a_list_without_end(tmp_path: Path) -> None:
+    (tmp_path / LIST_NAME).write_bytes(b" " * (5 << 20))
+    with serving(tmp_path) as server, pytest.raises(TbgenError, match="too long"):
+        read_list(source_of(server.address))
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "http://127.0.0.2/{}",
+        "/other/{}",
+        "../{}",
+        "//example.org/set/{}",
+        "https://127.0.0.1/set/{}",
+        "%2e%2e/{}",
+    ],
+)  # fmt: skip
+def test_a_redirect_out_of_the_set(location: str, published: Path, tmp_path: Path) -> None:
+    def misbehave(handler: Handler, name: str) -> bool:
+        if name != KQVK:
+            return False
+        handler.send_response(302)
+        handler.send_header("Location", location.format(name))
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+        return True
+
+    with (
+        serving(published, misbehave=misbehave) as server,
+        pytest.raises(TbgenError, match="leads out"),
+    ):
+        get(server.address, tmp_path, "KQvK")
+    assert set(files(tmp_path)) <= {"KvK.r.h5", f"{KQVK}.part"}
+
+
+def test_a_redirect_within_the_set(published: Path, tmp_path: Path) -> None:
+    def misbehave(handler: Handler, name: str) -> bool:
+        if name != KQVK or "deeper" in handler.path:
+            return False
+        handler.send_response(301)
+        handler.send_header("Location", f"/set/deeper/{name}")
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+        return True
+
+    with serving(published, misbehave=misbehave) as server:
+        get(server.address, tmp_path, "KQvK")
+    assert (tmp_path / KQVK).exists()
+
+
+def test_a_circle_of_redirects(published: Path, tmp_path: Path) -> None:
+    def misbehave(handler: Handler, name: str) -> bool:
+        handler.send_response(302)
+        handler.send_header("Location", f"/set/{name}")
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+        return True
+
+    with serving(published, misbehave=misbehave) as server, pytest.raises(TbgenError, match="circle"):
+        read_list(source_of(server.address))
+
+
+def test_a_server_that_is_gone(published: Path, tmp_path: Path) -> None:
+    with serving(published) as server:
+        address = server.address
+    with pytest.raises(TbgenError, match="Connection refused"):
+        read_list(source_of(address))
+
+
+def test_no_set_there(tmp_path: Path) -> None:
+    with serving(tmp_path) as server, pytest.raises(TbgenError, match="is it the address of a published set"):
+        read_list(source_of(server.address))
+    with pytest.raises(TbgenError, match="cannot be read"):
+        read_list(DirectorySource(tmp_path))
+
+
+def test_a_table_that_the_set_lacks(published: Path, tmp_path: Path) -> None:
+    with pytest.raises(TbgenError, match="has no table KQQvK for the rules r") as error:
+        get(str(published), tmp_path, "KQQvK")
+    assert error.value.exit_code == 3
+
+
+@pytest.mark.parametrize("text", ["ftp://example.org/x", "nowhere/at/all", "http://"])
+def test_no_source(text: str) -> None:
+    with pytest.raises(UsageError):
+        source_of(text)
+
+
+def test_a_password_is_not_shown() -> None:
+    assert source_of("https://me:secret@example.org/set/").place("x") == "https://example.org/set/x"
+
+
+def test_a_full_disk(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(100, 90, 10))
+    with pytest.raises(TbgenError, match="make room, or choose another directory with --dir"):
+        get(str(published), tmp_path / "new")
+    monkeypatch.undo()
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tbgen.exchange.fetch.put_in_place", full)
+    with pytest.raises(TbgenError, match="the disk is full"):
+        get(str(published), tmp_path / "new", "KvK")
+    assert set(files(tmp_path / "new")) == {"KvK.r.h5.part"}
+
+
+def test_two_at_once_do_not_meet(published: Path, tmp_path: Path) -> None:
+    with (tmp_path / "KvK.r.h5.part").open("wb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(TbgenError, match="another process"):
+            get(str(published), tmp_path, "KvK")
+
+
+def test_packed_tables(packed: PackedTables, three_men: Path, tmp_path: Path) -> None:
+    publish(three_men, tmp_path / "set", R, [Material.parse("KvK")])
+    path = packed("KQvK")
+    both = publish(path.parent, tmp_path / "set", R, [Material.parse("KQvK")])
+    assert [table.material.name for table in both.tables] == ["KvK", "KQvK"]
+    get(str(tmp_path / "set"), tmp_path / "new", "KQvK")
+    assert (tmp_path / "new" / KQVK).read_bytes() == path.read_bytes()
+    to_do = plan(both, three_men, R, place="")
+    assert [table.name for table in to_do.others] == [KQVK]
