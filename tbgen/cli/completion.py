@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
             action.complete = _MATERIALS  # type: ignore[attr-defined]
         elif action.metavar == "DIR":
             action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
-        elif "pgn" in str(action.metavar):
+        elif action.metavar == "FILE" or "pgn" in str(action.metavar):
             action.complete = shtab.FILE  # type: ignore[attr-defined]
     preamble = _BASH if arguments.shell == "bash" else ""
     print(shtab.complete(parser, arguments.shell, preamble=preamble))

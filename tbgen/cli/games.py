@@ -20,7 +20,7 @@ from tbgen.cli.streams import say
 from tbgen.games.pgn.files import Source, is_stream, reading
 from tbgen.games.settings import unknown_scoring
 from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, tag_games
-from tbgen.text import counted, duration, number
+from tbgen.text import counted, duration
 
 _EVERY = 256
 """Games between two looks at the clock."""
@@ -66,13 +66,15 @@ def adjudicating(
 def _count_unproven(files: Sequence[str], adjudicator: Adjudicator, jobs: int, line: ProgressLine) -> int:
     """Return how many games are left to solve."""
     found = 0
-    for path in files:
-        with reading(path) as source:
-            for done, game in enumerate(tag_games(source, adjudicator, jobs=jobs), 1):
-                found += game.outcome is not None and not game.outcome.proven
-                if done % _EVERY == 0:
-                    line.show(f"counting what is to be solved: {number(found)} of {counted(done, 'game')}")
-    line.clear()
+    try:
+        for path in files:
+            with reading(path) as source:
+                for done, game in enumerate(tag_games(source, adjudicator, jobs=jobs), 1):
+                    found += game.outcome is not None and not game.outcome.proven
+                    if done % _EVERY == 0:
+                        line.show(f"counting what is to be solved: {counted(found, 'position')}")
+    finally:
+        line.clear()
     return found
 
 

@@ -54,7 +54,7 @@ class Watch:
     def __call__(self, bounds: ScoreInterval, cells: int) -> None:
         """Show what is known of the position at work."""
         course, total = self.course or Course(), self.games
-        text = f"solving game {number(course.asked)}"
+        text = f"solving position {number(course.asked)}"
         if total is not None:
             text += f" of {number(total)}"
             worked = course.solved + course.refused

@@ -149,7 +149,7 @@ def _sets(board: chess.Board, budget: Budget, mobile: Mobile) -> list[tuple[ches
     if needed > budget.memory:
         raise UsageError(
             f"a cell with {men} takes {size_text(needed)} of memory, and {size_text(budget.memory)} are "
-            "allowed: let fewer men be mobile, or allow more with --memory"
+            "allowed: let fewer men be mobile, or allow more memory"
         )
     Cell.of_board(board, squares)
     return [squares]

@@ -122,7 +122,7 @@ def test_mate_and_stalemate(small: Path) -> None:
             {"mobile": [chess.A1, chess.B1, chess.C1, chess.E1, chess.E8]},
             "5 mobile men are more than the 4",
         ),
-        ("r3k3/8/8/8/8/8/PPP5/4K2R w - - 0 1", {"budget": Budget(memory=1 << 30)}, "more with --memory"),
+        ("r3k3/8/8/8/8/8/PPP5/4K2R w - - 0 1", {"budget": Budget(memory=1 << 30)}, "or allow more memory"),
         (FINE, {"accrued": "G0.5"}, "ends the game"),
     ],
 )

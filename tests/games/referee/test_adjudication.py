@@ -227,6 +227,7 @@ def test_a_mate_that_we_have_tagged_is_no_forfeit() -> None:
     assert judged(game_of(f"{tags}\n1. e4 1/2-1/2\n")).basis is Basis.FORFEIT
     for basis, expected in (
         *(("tablebase", Basis.PLAYED), ("mate", Basis.PLAYED), ("table missing", Basis.PLAYED)),
+        *(("solved", Basis.PLAYED), ("bounded", Basis.PLAYED)),
         *(("forfeit", Basis.FORFEIT), ("time forfeit", Basis.FORFEIT)),
     ):
         game = game_of(f'{tags}[RMobilityBasis "{basis}"]\n\n1. e4 1/2-1/2\n')
