@@ -11,7 +11,7 @@ from tbgen.games.settings import GameSettings
 from tbgen.score import GScore
 from tbgen.scoring import Scoring
 
-__all__ = ["Basis", "Outcome", "ScoreInterval", "classical"]
+__all__ = ["ANYTHING", "Basis", "Outcome", "ScoreInterval", "classical"]
 
 
 class Basis(StrEnum):
@@ -135,6 +135,10 @@ class ScoreInterval(NamedTuple):
     def document(self) -> dict[str, str]:
         """Return the ends for JSON."""
         return {"lower": str(self.lower), "upper": str(self.upper)}
+
+
+ANYTHING: Final = ScoreInterval(GScore(0, False), GScore(0, True))
+"""What lies in it is not known at all."""
 
 
 @dataclass(frozen=True, slots=True)

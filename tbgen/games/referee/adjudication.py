@@ -8,7 +8,7 @@ import chess
 
 from tbgen.board.fen import Fen
 from tbgen.errors import MissingTableError, UnprovenError, UsageError
-from tbgen.games.outcome import Basis, Outcome
+from tbgen.games.outcome import ANYTHING, Basis, Outcome
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.pgn.reader import Game
 from tbgen.games.referee.arbiter import Arbiter
@@ -128,7 +128,7 @@ def _solved(outcome: Outcome, board: chess.Board, tables: Tablebase, solver: Sol
         proved = solver.solve(board, outcome.accrued, tables, lambda bounds: bounds.agree(scoring))
     except UsageError as error:
         return replace(outcome, unsolvable=str(error))
-    if proved is None:
+    if proved is None or proved.bounds == ANYTHING:
         return outcome
     if proved.bounds.exact:
         value = proved.bounds.lower
@@ -143,7 +143,7 @@ def _tried(outcome: Outcome, solver: Solver | None) -> str:
     if outcome.unsolvable:
         return f"; nor can it be solved: {outcome.unsolvable}"
     if outcome.bounds is None:
-        return "; there was no time left to solve it"
+        return "; solving has proved nothing of it"
     lower, upper = outcome.bounds
     return f"; solving proves only that it lies between {lower} and {upper}"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import chess
 
 from tbgen.errors import UsageError
-from tbgen.games.outcome import ScoreInterval
+from tbgen.games.outcome import ANYTHING, ScoreInterval
 from tbgen.games.solving.results import Effort, Proved, Results, State
 from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
@@ -20,7 +20,6 @@ __all__ = ["Course", "Progress", "Prove", "Solver", "prove"]
 
 Progress = Callable[[ScoreInterval, int], None]
 """Called while a position is being solved, with what it lies between now and the number of cells solved."""
-_ANYTHING: Final = ScoreInterval(GScore(0, False), GScore(0, True))
 
 
 class Prove(Protocol):
@@ -132,7 +131,7 @@ class Solver:
         if effort.seconds <= 0:
             course.out_of_time += 1
             return known
-        self._progress(known.bounds if known else _ANYTHING, 0)
+        self._progress(known.bounds if known else ANYTHING, 0)
         began = time.perf_counter()
         try:
             proved = self._prove(

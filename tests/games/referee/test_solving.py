@@ -70,13 +70,17 @@ def test_an_exact_value(tablebase: Tablebase) -> None:
         ("-G8.5 G7.0", Scheme.HARMONIC, "G4.5", "played"),
         ("G7.0 G4.0", Scheme.WINNER, "G4.5", "played"),
         ("G5.0 G4.0", Scheme.EXPONENTIAL, "G4.5", "played"),
-        ("-G0.0 G0.0", Scheme.WINNER, "G4.5", "played"),
+        ("-G0.0 G0.5", Scheme.WINNER, "G4.5", "played"),
     ],
 )
 def test_an_interval(bounds: str, scheme: Scheme, value: str, basis: str, tablebase: Tablebase) -> None:
     outcome = judged(tablebase, bounds, scheme=scheme)
     assert said(outcome) == (value, basis, bounds, basis == "bounded")
     assert (str(outcome.accrued), outcome.depth, outcome.missing) == ("G4.5", None, None)
+
+
+def test_an_interval_that_says_nothing(tablebase: Tablebase) -> None:
+    assert said(judged(tablebase, "-G0.0 G0.0")) == ("G4.5", "played", None, False)
 
 
 def test_a_table_that_is_missing(tablebase: Tablebase) -> None:
@@ -128,7 +132,7 @@ def test_what_proves_the_points_is_a_proof(tablebase: Tablebase) -> None:
     assert not judged(tablebase, "-G4.5 G2.0", require_tables=True).proven
     late = Solver(total=0.0, prove=Prover({}))
     assert said(adjudicate(LOCKED, tablebase, solver=late)) == ("-G8.5", "played", None, False)
-    with pytest.raises(UnprovenError, match="there was no time left to solve it"):
+    with pytest.raises(UnprovenError, match="solving has proved nothing of it"):
         adjudicate(LOCKED, tablebase, solver=late, require_proof=True)
 
 
