@@ -20,6 +20,7 @@ from tbgen.cells.routes import Route, routes_of
 from tbgen.errors import UsageError
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.bits import Codes, Plies, Words
+from tbgen.retro.kernels.exits import NO_EXIT
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.phase import (
     NOTHING,
@@ -30,6 +31,7 @@ from tbgen.retro.kernels.phase import (
     empty_record,
     solve_layers,
 )
+from tbgen.retro.kernels.resets import side_exits
 from tbgen.retro.kernels.single_layer import solve_layer, solve_open_layer
 from tbgen.retro.kernels.sweep import MAX_DEPTH, Results
 from tbgen.retro.kernels.targets import ROUTES, Pool, Routes, Targets
@@ -159,6 +161,18 @@ class Game:
         value, depth = self._own()
         value[~self._there()] = NONE
         return self._of_cell(value), self._of_cell(depth)
+
+    def best_exits(self, side: Side) -> Block:
+        """Return the best of the zeroing moves that a side has to move, of all positions: what it is worth,
+        and its depth with the move itself; ``NONE`` where there is none."""
+        workspace = self._workspace
+        words, exits = workspace.frame.words, workspace.exits
+        legal_words(workspace.frame, workspace.phase.legal, 0, words)
+        side_exits(workspace.frame, self._pool, exits, workspace.phase, side, False, 0, words)
+        there = exits.nearest != NO_EXIT
+        value, depth = np.where(there, exits.value, NONE), np.where(there, exits.nearest + 1, 0)
+        both = self._of_cell(value.reshape(2, -1)), self._of_cell(depth.reshape(2, -1))
+        return Block(both[0][side].astype(np.uint8), both[1][side].astype(np.uint16))
 
     def ranks(self) -> NDArray[np.uint8]:
         """Return the ranks of all positions, shape (2, slots of the cell); 255 where there is none."""

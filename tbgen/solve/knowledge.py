@@ -2,18 +2,17 @@
 
 from typing import Final
 
-import chess
-
 from tbgen.cells.blocks import block_of_table, gathered, phase_of, row_of
-from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, Interval, side_after
+from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, Game, Interval, side_after
 from tbgen.cells.cell import TYPES, Cell, side_of
+from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.position import Position
-from tbgen.cells.routes import Route
+from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.tables import Tables
 from tbgen.index.layout import Side, layout_of
 from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
 from tbgen.material import MAX_MEN
-from tbgen.score import Code
+from tbgen.score import NONE, Code
 
 _BARE: Final = (Code(254), Code(1))
 """What is known where one side has a bare king: it cannot mate, so that the other gets -G0.5 at least, or
@@ -30,6 +29,7 @@ class Known:
     def __init__(self, tables: Tables, mobile: int) -> None:
         self._tables, self._mobile = tables, mobile
         self._cells: dict[Cell, Bounds] = {}
+        self._settled = _Settled(self)
 
     def add(self, bounds: Bounds) -> None:
         """Keep the bounds of a canonical cell."""
@@ -58,28 +58,48 @@ class Known:
 
     def block(self, route: Route, end: int) -> Block | None:
         """Return one end of what is known about the positions that a route leads to, if anything."""
-        cell = route.destination
         if route.quiet:
             return None
-        if self.in_table(cell):
-            return block_of_table(self._tables, route)
-        if route.passed is not None and end != (UPPER if side_after(route) else LOWER):
-            # Whoever may capture en passant has a choice more, and a better score to lose: that is all
-            # that is known of him.
+        block = self._settled.block(route, end)
+        if block is None and end == _end_of(side_after(route)):
+            return self._by_ply(route, end)
+        return block
+
+    def _by_ply(self, route: Route, end: int) -> Block | None:
+        """Return what is known because whoever is to move may go on by a capture or pawn move."""
+        cell, side = route.destination, side_after(route)
+        frame = frame_of_cell(cell)
+        routes = [
+            after
+            for after in routes_of(frame)
+            if after.side == side and not after.quiet and self.knows(after, end)
+        ]
+        if not routes:
             return None
-        home, symmetry = self.home(route).canonical()
-        bounds = self._cells.get(home)
-        if bounds is None:
-            return None
-        side = side_after(route)
-        if symmetry & MIRROR_RANKS:
-            side, end = Side(1 - side), 1 - end
-        stored = Block(bounds.value[end, side], bounds.depth[end, side])
-        men = [(man.colour, man.kind) for man in home.mobile]
-        return gathered(cell.apart_from(self.home(route)), men, symmetry, stored)
+        block = Game(frame, routes, self._settled, end).best_exits(side)
+        bound = _bare(cell, end)
+        worse = block.value < bound if end == UPPER else block.value > bound
+        worse |= block.value == NONE
+        block.value[worse], block.depth[worse] = bound, 0
+        return block
 
     def worth(self, position: Position) -> Interval:
         """Return what is known of a position, fresh: the accrued score being its own."""
+        certain = self._worth(position)
+        if certain is not None:
+            return certain
+        found = [_bare(position.cell, end) for end in ENDS]
+        end = _end_of(side_of(position.board))
+        better = max if end == UPPER else min
+        for step in position.moves(self._mobile):
+            if step.zeroing and not position.board.is_en_passant(step.move):
+                after = self._worth(step.after)
+                worth = _bare(step.after.cell, end) if after is None else after[end]
+                found[end] = better(found[end], worth)
+        return Interval(*found)
+
+    def _worth(self, position: Position) -> Interval | None:
+        """Return what tables or solved cells say of a position, None if they do not know it."""
         if position.over:
             return Interval.exactly(position.own)
         cell, board = position.cell, position.board
@@ -88,15 +108,14 @@ class Known:
         home, symmetry = cell.canonical()
         bounds = self._cells.get(home)
         if bounds is None:
-            return Interval(*(_bare(cell, end) for end in ENDS))
+            return None
         seen = position.seen_by(symmetry)
         found = [Code(int(bounds.value[end, side_of(seen.board), seen.slot])) for end in ENDS]
         if symmetry & MIRROR_RANKS:
             found = [Code(255 - code) for code in reversed(found)]
         if board.has_legal_en_passant():
-            found[LOWER if board.turn == chess.BLACK else UPPER] = WORST[
-                LOWER if board.turn == chess.BLACK else UPPER
-            ]
+            end = 1 - _end_of(side_of(board))
+            found[end] = WORST[end]
         return Interval(*found)
 
     def _in_table(self, position: Position) -> Code:
@@ -130,8 +149,47 @@ class Known:
         """Return one end that holds for all positions that a route leads to."""
         return WORST[end] if route.quiet else _bare(route.destination, end)
 
+    def stored(self, route: Route, end: int) -> Block | None:
+        """Return what tables or solved cells say of the positions that a route leads to, if anything."""
+        cell, side = route.destination, side_after(route)
+        if self.in_table(cell):
+            return block_of_table(self._tables, route)
+        if route.passed is not None and end != _end_of(side):
+            # Whoever may capture en passant has a choice more, and a better score to lose: that is all
+            # that is known of him.
+            return None
+        home, symmetry = self.home(route).canonical()
+        bounds = self._cells.get(home)
+        if bounds is None:
+            return None
+        if symmetry & MIRROR_RANKS:
+            side, end = Side(1 - side), 1 - end
+        block = Block(bounds.value[end, side], bounds.depth[end, side])
+        men = [(man.colour, man.kind) for man in home.mobile]
+        return gathered(cell.apart_from(self.home(route)), men, symmetry, block)
+
+    def knows(self, route: Route, end: int) -> bool:
+        """Whether tables, solved cells or a bare king say anything of the positions that a route leads to."""
+        cell = route.destination
+        if self.in_table(cell) or _bare(cell, end) != WORST[end]:
+            return True
+        return self.home(route).canonical()[0] in self._cells
+
+
+class _Settled:
+    """What tables and solved cells say, without looking on: see :class:`tbgen.cells.bounds.Knowledge`."""
+
+    def __init__(self, known: Known) -> None:
+        self.block, self.bound = known.stored, known.bound
+
 
 def _bare(cell: Cell, end: int) -> Code:
     """Return the bound that holds because a side has a bare king, or the worst."""
     white, black = cell.sides()
     return _BARE[end] if (black if end == LOWER else white) == "K" else WORST[end]
+
+
+def _end_of(side: Side) -> int:
+    """The end of the interval that a side's choices may improve: White gets at least what one of his moves is
+    worth, Black too."""
+    return UPPER if side else LOWER

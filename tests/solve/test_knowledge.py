@@ -1,0 +1,90 @@
+"""What is known of the positions that moves out of a cell lead to, one ply further on."""
+
+import random
+from pathlib import Path
+
+import chess
+import pytest
+
+import tbgen
+from tbgen.cells.bounds import LOWER, UPPER, WORST, side_after
+from tbgen.cells.cell import Cell, mobile_squares
+from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.position import Position
+from tbgen.cells.routes import Route, routes_of
+from tbgen.cells.tables import Tables
+from tbgen.probe.tablebase import Tablebase
+from tbgen.solve.knowledge import Known
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+
+def positions(route: Route, rng: random.Random, count: int) -> list[Position]:
+    """Some legal positions that a route leads to."""
+    cell, found = route.destination, []
+    for _ in range(20 * count):
+        squares = [rng.randrange(64) for _ in cell.mobile]
+        board = placed(cell, squares)
+        board.turn = chess.WHITE if side_after(route) == 0 else chess.BLACK
+        if len(board.piece_map()) == cell.men and board.is_valid():
+            found.append(Position(board, int(chess.SquareSet(squares))))
+    return found[:count]
+
+
+def placed(cell: Cell, squares: list[int]) -> chess.Board:
+    board = chess.Board(None)
+    kinds = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
+    for man, square in zip(cell.mobile, squares, strict=True):
+        board.set_piece_at(square, chess.Piece(kinds[man.kind], man.colour == 0))
+    for frozen in cell.frozen:
+        board.set_piece_at(frozen.square, chess.Piece(kinds[frozen.man.kind], frozen.man.colour == 0))
+    for colour, pawns in zip(chess.COLORS, cell.pawns, strict=True):
+        for square in chess.scan_forward(pawns):
+            board.set_piece_at(square, chess.Piece(chess.PAWN, colour))
+    return board
+
+
+def best_reset(tables: Tablebase, board: chess.Board, end: int) -> int:
+    """The best of the mover's captures and pawn moves that tables know; else what a bare king cannot do."""
+    bare = chess.WHITE if end == UPPER else chess.BLACK
+    worth = WORST[end] if board.occupied_co[bare].bit_count() > 1 else (254, 1)[end]
+    for move in board.legal_moves:
+        if board.is_zeroing(move):
+            after = board.copy(stack=False)
+            after.push(move)
+            if len(after.piece_map()) <= 3:
+                code = tables.probe(after, tbgen.FRESH).value.code
+                worth = max(worth, code) if end == UPPER else min(worth, code)
+    return worth
+
+
+@pytest.mark.parametrize(
+    "fen",
+    [
+        "8/2k5/8/8/8/8/2p5/1R3K2 w - - 0 1",
+        "8/2P1k3/3r4/8/8/8/8/4K3 w - - 0 1",
+        "1n6/P3k3/8/8/8/8/8/4K3 w - - 0 1",
+        "4k3/8/8/8/8/8/p7/1N2K3 b - - 0 1",
+        "4k3/3p4/8/4P3/8/8/8/4K3 b - - 0 1",
+    ],
+)
+def test_one_ply_on(fen: str, own: Path) -> None:
+    board, rng = chess.Board(fen), random.Random(fen)
+    cell = Cell.of_board(board, mobile_squares(board))
+    decided = 0
+    with Tables(own) as sources, tbgen.open_tablebase(own) as tables:
+        known = Known(sources, 3)
+        for route in routes_of(frame_of_cell(cell)):
+            end = LOWER if side_after(route) == 0 else UPPER
+            if route.quiet or known.in_table(route.destination):
+                continue
+            block = known.block(route, end)
+            assert known.block(route, 1 - end) is None
+            for position in positions(route, rng, 30):
+                expected = best_reset(tables, position.board, end)
+                found = known.bound(route, end) if block is None else int(block.value[position.slot])
+                if not position.over:
+                    assert found == expected, position.board.fen()
+                    assert known.worth(position)[end] == expected
+                    decided += expected != WORST[end]
+    assert decided
