@@ -81,6 +81,17 @@ def sets_of(arguments: argparse.Namespace) -> tuple[list[Material] | None, list[
     return materials or None, variants
 
 
+def add_cells(parser: argparse.ArgumentParser, name: str) -> None:
+    """Add the option of that name for a directory of kept cells."""
+    parser.add_argument(
+        name,
+        type=Path,
+        metavar="DIR",
+        help="keep solved cells in a directory, made if need be, for the next position that needs them: up "
+        "to 10 GiB, those used last",
+    )
+
+
 def add_json(parser: argparse.ArgumentParser, what: str) -> None:
     """Add ``--json``."""
     parser.add_argument("--json", action="store_true", help=f"print {what}")

@@ -10,6 +10,7 @@ import chess
 from tbgen.board.fen import Fen, parse_fen
 from tbgen.cli.display import diagram, mover
 from tbgen.cli.options import (
+    add_cells,
     add_directory,
     add_json,
     add_rules,
@@ -24,6 +25,7 @@ from tbgen.score import GScore
 from tbgen.scoring import Scoring
 from tbgen.solve.budget import Budget
 from tbgen.solve.hold import Hold
+from tbgen.solve.kept import KeptCells
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import Mobile, solve
 from tbgen.text import counted, parse_duration, parse_size, plies
@@ -66,6 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--time", default="60s", metavar="TIME", help="time to spend (default: 60s)")
     parser.add_argument("--memory", default="8G", metavar="SIZE", help="memory to use (default: 8G)")
+    add_cells(parser, "--cells")
     add_rules(parser)
     add_scoring(parser)
     add_json(parser, "one JSON document")
@@ -92,6 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
             tables=arguments.dir,
             budget=Budget(parse_duration(arguments.time), parse_size(arguments.memory)),
             mobile=_mobile(arguments.mobile),
+            kept=None if arguments.cells is None else KeptCells(arguments.cells),
             progress=lambda lower, upper, cells: line.show(
                 f"between {lower} and {upper}, {counted(cells, 'cell')} solved"
             ),

@@ -3,20 +3,22 @@
 import argparse
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tbgen.cli.options import add_cells
 from tbgen.cli.progress import ProgressLine
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError
 from tbgen.games.outcome import ScoreInterval
 from tbgen.games.solving import Solver, open_results
-from tbgen.games.solving.solver import Course
+from tbgen.games.solving.solver import Course, prove
 from tbgen.solve.budget import Budget
 from tbgen.text import counted, duration, number, parse_duration, parse_size
 from tbgen.variant import Variant
 
-_DETAILS = ("solve_time", "solve_total", "solve_memory", "solve_results")
+_DETAILS = ("solve_time", "solve_total", "solve_memory", "solve_results", "solve_cells")
 
 
 def add_solving(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +41,7 @@ def add_solving(parser: argparse.ArgumentParser) -> None:
         help="keep what is proved in a file, made if need be, and go on with what it has: a run that was "
         "stopped is carried on by the same command",
     )
+    add_cells(parser, "--solve-cells")
 
 
 class Watch:
@@ -89,7 +92,14 @@ def solving(arguments: argparse.Namespace, watch: Watch) -> Iterator[Solver | No
     kept = arguments.solve_results
     with ExitStack() as stack:
         results = None if kept is None else stack.enter_context(open_results(kept))
-        solver = Solver(seconds=seconds, memory=memory, total=total, results=results, progress=watch)
+        solver = Solver(
+            seconds=seconds,
+            memory=memory,
+            total=total,
+            results=results,
+            progress=watch,
+            prove=partial(prove, cells=arguments.solve_cells),
+        )
         watch.course = solver.course
         try:
             yield solver

@@ -13,6 +13,7 @@ from tbgen.index.layout import Side, layout_of
 from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
 from tbgen.material import MAX_MEN
 from tbgen.score import NONE, Code
+from tbgen.solve.kept import KeptCells
 
 _BARE: Final = (Code(254), Code(1))
 """What is known where one side has a bare king: it cannot mate, so that the other gets -G0.5 at least, or
@@ -24,19 +25,29 @@ class Known:
 
     :param tables: tables that may be used.
     :param mobile: most men of a cell that are mobile.
+    :param kept: cells on disk.
     """
 
-    def __init__(self, tables: Tables, mobile: int) -> None:
-        self._tables, self._mobile = tables, mobile
+    def __init__(self, tables: Tables, mobile: int, kept: KeptCells | None = None) -> None:
+        self._tables, self._mobile, self._kept = tables, mobile, kept
         self._cells: dict[Cell, Bounds] = {}
         self._settled = _Settled(self)
 
     def add(self, bounds: Bounds) -> None:
-        """Keep the bounds of a canonical cell."""
+        """Keep the bounds of a canonical cell.
+
+        :raises TbgenError: if they cannot be written to disk.
+        """
         self._cells[bounds.cell] = bounds
+        if self._kept is not None:
+            self._kept.put(bounds)
 
     def cell(self, cell: Cell) -> Bounds | None:
         """Return the bounds of a canonical cell, if there are any."""
+        if cell not in self._cells and self._kept is not None:
+            kept = self._kept.get(cell)
+            if kept is not None:
+                self._cells[cell] = kept
         return self._cells.get(cell)
 
     @property
@@ -106,7 +117,7 @@ class Known:
         if self.in_table(cell):
             return Interval.exactly(self._in_table(position))
         home, symmetry = cell.canonical()
-        bounds = self._cells.get(home)
+        bounds = self.cell(home)
         if bounds is None:
             return None
         seen = position.seen_by(symmetry)
@@ -159,7 +170,7 @@ class Known:
             # that is known of him.
             return None
         home, symmetry = self.home(route).canonical()
-        bounds = self._cells.get(home)
+        bounds = self.cell(home)
         if bounds is None:
             return None
         if symmetry & MIRROR_RANKS:
@@ -173,7 +184,7 @@ class Known:
         cell = route.destination
         if self.in_table(cell) or _bare(cell, end) != WORST[end]:
             return True
-        return self.home(route).canonical()[0] in self._cells
+        return self.cell(self.home(route).canonical()[0]) is not None
 
 
 class _Settled:

@@ -23,6 +23,7 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
 from tbgen.signed import code_of, fold, of_gscore, to_gscore
 from tbgen.solve.budget import Budget
+from tbgen.solve.kept import KeptCells
 from tbgen.solve.knowledge import Known
 from tbgen.solve.search import Search, memory_needed
 from tbgen.solve.sets import sets_worth_trying
@@ -44,6 +45,7 @@ def solve(
     tables: Tablebase | str | PathLike[str] | None = None,
     budget: Budget | None = None,
     mobile: Mobile = None,
+    kept: KeptCells | None = None,
     progress: Progress = lambda *_: None,
 ) -> Solution:
     """Solve a position of any number of men in r-mobility, with an accrued score.
@@ -57,19 +59,23 @@ def solve(
     :param mobile: squares of the men that may move within the position's cell; ``"auto"`` for one set after
         the other, the small ones first; None for all kings and pieces if these are no more than four, else
         ``"auto"``.
+    :param kept: cells of earlier positions, and where those solved now are kept.
     :raises UsageError: if play cannot go on from the position, the accrued score or the mobile men mean
         nothing, or there are more men to be mobile than memory allows.
     :raises DamagedTableError: if a table cannot be used.
+    :raises TbgenError: if a cell cannot be kept.
     """
     board, told = read(given, accrued, Variant.R_MOBILITY)
     validate(board)
     if not isinstance(tables, Tablebase):
         with Tablebase(tables) as opened:
-            return solve(board, told, tables=opened, budget=budget, mobile=mobile, progress=progress)
+            return solve(
+                board, told, tables=opened, budget=budget, mobile=mobile, kept=kept, progress=progress
+            )
     if len(board.piece_map()) <= (MAX_CASTLING_MEN if board.castling_rights else MAX_MEN):
         with contextlib.suppress(MissingTableError):
             return _in_tables(tables, board, told)
-    return _by_cells(tables, board, told, budget or Budget(), mobile, progress)
+    return _by_cells(tables, board, told, budget or Budget(), mobile, kept, progress)
 
 
 def _in_tables(tables: Tablebase, board: chess.Board, told: GScore | Fresh | None) -> Solution:
@@ -92,6 +98,7 @@ def _by_cells(
     told: GScore | Fresh | None,
     budget: Budget,
     mobile: Mobile,
+    kept: KeptCells | None,
     progress: Progress,
 ) -> Solution:
     if board.clean_castling_rights():
@@ -106,7 +113,7 @@ def _by_cells(
     collection = Collection(board)
     began = time.perf_counter()
     with Tables(*tables.directories) as sources:
-        known = Known(sources, MOST_MOBILE)
+        known = Known(sources, MOST_MOBILE, kept)
         for squares in sets:
             left = replace(
                 budget,

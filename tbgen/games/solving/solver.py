@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import chess
@@ -35,13 +36,21 @@ class Prove(Protocol):
 
 
 def prove(
-    board: chess.Board, accrued: GScore, *, tables: Tablebase, budget: Budget, progress: Progress
+    board: chess.Board,
+    accrued: GScore,
+    *,
+    tables: Tablebase,
+    budget: Budget,
+    progress: Progress,
+    cells: Path | None = None,
 ) -> Proved:
     """Return what :func:`tbgen.solve.solver.solve` proves of a state; only this imports the compiler.
 
+    :param cells: a directory in which cells are kept from one position to the next.
     :raises UsageError: if positions like this one are not solved.
     :raises DamagedTableError: if a table cannot be used.
     """
+    from tbgen.solve.kept import KeptCells
     from tbgen.solve.solver import solve
 
     solution = solve(
@@ -49,6 +58,7 @@ def prove(
         accrued,
         tables=tables,
         budget=budget,
+        kept=None if cells is None else KeptCells(cells),
         progress=lambda lower, upper, cells: progress(ScoreInterval(lower, upper), cells),
     )
     return Proved(ScoreInterval(solution.lower, solution.upper), solution.depth)
