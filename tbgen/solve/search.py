@@ -83,7 +83,7 @@ class _Meter:
         :raises OutOfBudgetError: if it takes more than is left.
         """
         seconds = (size + self.reserved) * self.seconds_per_slot
-        if self.left < seconds or kept + memory_needed(size) > self._memory:
+        if self.left < seconds or kept + memory_needed(max(size, self.reserved)) > self._memory:
             raise OutOfBudgetError
         if self.reserved and self._cells == 1:
             raise OutOfBudgetError
@@ -188,8 +188,17 @@ class Search:
             yield move, self.answer(step)
 
     def _solve(self, cell: Cell) -> None:
-        """Solve a canonical cell, or solve it again."""
+        """Solve a canonical cell, or solve it again.
+
+        :raises OutOfBudgetError: if there is no time or memory for it.
+        """
+        self._ask(cell)
+        self._solve_granted(cell)
+
+    def _ask(self, cell: Cell) -> None:
         self._budget.ask(cell.size, self._known.nbytes + sum(each.nbytes for each in self._layers.values()))
+
+    def _solve_granted(self, cell: Cell) -> None:
         began = time.perf_counter()
         before = self._known.cell(cell)
         bounds = solve_cell(cell, self._known)
@@ -202,12 +211,16 @@ class Search:
         self.solved += 1
 
     def _complete(self, cell: Cell) -> None:
-        """Solve a cell for the first time, after small ones that it rests on, as far as they are worth it."""
+        """Solve a cell for the first time, after small ones that it rests on, as far as they are worth it.
+
+        The time for it is asked for before: small cells that take longer than they should do not take it.
+        """
+        self._ask(cell)
         self._budget.reserved = cell.size
         with contextlib.suppress(OutOfBudgetError):
             self._solve_below(cell, max(_SLOTS_BELOW, cell.size))
         self._budget.reserved = 0
-        self._solve(cell)
+        self._solve_granted(cell)
 
     def _solve_below(self, cell: Cell, slots: int) -> int:
         """Solve cells that a cell rests on, and first those that they rest on, until they have so many slots

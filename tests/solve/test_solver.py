@@ -1,5 +1,6 @@
 """Intervals of positions beyond the tables, and the tables that know better."""
 
+import itertools
 import random
 from pathlib import Path
 
@@ -109,6 +110,15 @@ def test_mate_and_stalemate(small: Path) -> None:
     for fen, value in (("7k/5KQ1/8/8/8/8/8/8 b - - 0 1", "G0.0"), ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "G0.5")):
         found = solve(f"{fen[:-2]} 1", tables=small)
         assert (str(found.value), found.depth, found.moves) == (value, 0, ())
+
+
+def test_small_cells_do_not_take_the_time_of_the_first(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even where everything takes longer than expected, the position's own cell is solved: here is a mate."""
+    clock = itertools.count()
+    monkeypatch.setattr("tbgen.solve.search.time.perf_counter", lambda: float(next(clock)))
+    fen = "6k1/5ppp/8/8/8/8/5PPP/3Q2K1 w - - 0 1"
+    found = solve(fen, tables=small, mobile=[chess.D1, chess.G8], budget=Budget(seconds=40.0))
+    assert (str(found.lower), found.moves[0].san, found.in_budget) == ("G0.0", "Qd8#", True)
 
 
 @pytest.mark.parametrize(
