@@ -240,6 +240,7 @@ def test_an_interrupted_run_is_carried_on(
         (["--solve-total", "5m"], "--solve-total says how positions are solved: add --solve"),
         (["--solve-memory", "5G"], "--solve-memory says how positions are solved: add --solve"),
         (["--solve-results", "x"], "--solve-results says how positions are solved: add --solve"),
+        (["--solve-cells", "x"], "--solve-cells says how positions are solved: add --solve"),
         (["--solve", "--rules", "wg"], "only r-mobility is solved beyond the tables"),
         (["--solve", "--solve-time", "soon"], "'soon' is not a time"),
         (["--solve", "--solve-total", "0s"], "'0s' is not a time"),
@@ -330,9 +331,10 @@ def test_whoever_solves_nothing_needs_no_compiler(place: Path) -> None:
 def test_real_cells(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One position is solved exactly. Of the other it is proved that Black gets no better than -G3.5, which
     is what he has; and with a komi that he would have to beat with less, any result is White's win."""
-    text = answer(capsys, "adjudicate", f"{LOCKED} G4.5", "--solve", "--dir", str(tables))
+    words = ["adjudicate", f"{LOCKED} G4.5", "--solve", "--solve-time", "10m", "--dir", str(tables)]
+    text = answer(capsys, *words)
     assert "basis           solved, 0 plies to go" in text.splitlines()
-    words = ["adjudicate", WALL, "--solve", "--solve-time", "2s", "--dir", str(tmp_path)]
+    words = ["adjudicate", WALL, "--solve", "--solve-time", "4s", "--dir", str(tmp_path)]
     text = answer(capsys, *words, "--scoring", "komi", "--komi", "-G3.25", "--require-proof")
     lines = text.splitlines()
     assert "result          -G3.5  (Black holds it)" in lines

@@ -132,8 +132,11 @@ class Solver:
         course, state = self.course, State.of(board, accrued)
         course.asked += 1
         known = self._results.proved(state)
+        if known and (known.bounds.exact or enough(known.bounds)):
+            course.known += 1
+            return known
         effort = Effort(self._seconds, self._memory, len(tables.materials))
-        if known and (known.bounds.exact or enough(known.bounds) or self._results.tried(state, effort)):
+        if self._results.tried(state, effort):
             course.known += 1
             return known
         if self._total is not None:
