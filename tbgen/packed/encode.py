@@ -19,6 +19,7 @@ from tbgen.packed.kernels.blocks import (
     FIRST_VALUE,
     FUNCTION_CONTEXTS,
     FUNCTION_ESCAPE,
+    HALF_ESCAPE,
     VALUE_CONTEXTS,
     Stream,
     Symbols,
@@ -38,9 +39,8 @@ from tbgen.packed.pack import Needed
 from tbgen.packed.parts import Part, parts_of
 from tbgen.score import NONE
 
-_MOST_BYTES: Final = 4 * BLOCK_SLOTS
-"""Bytes that a block may take."""
-_MOST_HALF: Final = 255
+_MOST_BYTES: Final = 8 * BLOCK_SLOTS
+"""Bytes that a block may take: no step takes more than twelve bits."""
 
 Given = tuple[Rows, Symbols, Content]
 """What the kernels are told of a table."""
@@ -108,11 +108,15 @@ class Encoder:
         :raises ValueError: if the table has positions elsewhere than its index says, or does not decode to
             what it was: then the program is wrong.
         """
+        if (deepest := int(self._content.depth.max(initial=0))) >= CAPTURE_FLAG:
+            raise OverflowError(f"{self._table.material}: there is no room for depths of {deepest} plies")
         with self._flagged(), ThreadPoolExecutor(self._threads) as pool:
             code, deepest = self._codes(pool)
             symbols = symbols_of(code, self._functions)
             given = self._rows, symbols, self._content
-            value_share, depth_share, function_share = map(shares, self._count(pool, given, deepest >> 1))
+            value_share, depth_share, function_share = map(
+                shares, self._count(pool, given, min(deepest >> 1, HALF_ESCAPE))
+            )
             models = (
                 model_of(value_share),
                 model_of(depth_share),
@@ -148,10 +152,6 @@ class Encoder:
         deepest = max(
             pool.map(partial(count_codes, self._content), edges[:-1], edges[1:], counts),
         )
-        if deepest >> 1 > _MOST_HALF:
-            raise OverflowError(
-                f"{self._table.material}: depths beyond {2 * _MOST_HALF + 1} plies have no symbol"
-            )
         count = counts.sum(axis=0)
         count[NONE] = 0
         order = np.argsort(-count, kind="stable")[: np.count_nonzero(count)]

@@ -231,6 +231,9 @@ class Packed:
                 if s >= 2:
                     context = 385 * min(s, 15) + depth_context(s, left, up)
                     h = fresh.symbol(self.file["fresh/depth_share"][context])
+                    if h == 255:
+                        h = fresh.byte() + 256 * fresh.byte()
+                        self.met["deep"] += 1
                 above[square] = left = found[slot] = (s, h, 0)
         assert not fresh.bytes
         assert fresh.state == (65536 if found else 0)

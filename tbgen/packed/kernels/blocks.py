@@ -50,6 +50,12 @@ FUNCTION_CONTEXTS = _KINDS * FUNCTION_CLASSES * FUNCTION_CLASSES
 FUNCTION_ESCAPE = 255
 """Function symbol: the number follows in bytes."""
 
+HALF_ESCAPE = 255
+"""Symbol of a half depth: it follows in bytes."""
+HALF_BYTES = 2
+MOST_STEPS = 5
+"""Most steps that a position takes: a symbol and a half depth with its bytes, or a function with its four."""
+
 CAPTURE_FLAG = 0x8000
 """Added to the depth of a position whose value symbol is CAPTURE."""
 
@@ -76,8 +82,8 @@ class Block(NamedTuple):
     """uint64 (16,): those in which it attacks a man."""
     symbol: Codes
     """uint8 (1024,): value symbols, NOWHERE where there is no position."""
-    half: Codes
-    """uint8 (1024,): half the depth, of those with a value."""
+    half: Plies
+    """uint16 (1024,): half the depth, of those with a value."""
     function: NDArray[np.uint32]
     """uint32 (1024,): functions."""
 
@@ -115,7 +121,7 @@ def make_block() -> Block:
         np.zeros(BLOCK_ROWS, np.uint64),
         np.zeros(BLOCK_ROWS, np.uint64),
         np.full(BLOCK_SLOTS, NOWHERE, np.uint8),
-        np.zeros(BLOCK_SLOTS, np.uint8),
+        np.zeros(BLOCK_SLOTS, np.uint16),
         np.zeros(BLOCK_SLOTS, np.uint32),
     )
 
@@ -123,7 +129,7 @@ def make_block() -> Block:
 @jit
 def make_scratch() -> Scratch:
     """Return working memory for one thread."""
-    room = 4 * BLOCK_SLOTS
+    room = MOST_STEPS * BLOCK_SLOTS
     return Scratch(
         np.zeros(MAX_FREE, np.int64),
         np.zeros(MAX_FREE, np.int64),
@@ -243,7 +249,8 @@ def count_values(block: Block, values: Ints, depths: Ints, scratch: Scratch) -> 
             values[value_context(block, at, square, left, up), symbol] += 1
             half = int(block.half[place])
             if symbol >= FIRST_VALUE:
-                depths[depth_context(symbol, left, left_half, up, above[1, square]), half] += 1
+                context = depth_context(symbol, left, left_half, up, above[1, square])
+                depths[context, min(half, HALF_ESCAPE)] += 1
             left, left_half = symbol, half
             above[0, square], above[1, square] = symbol, half
 
@@ -273,6 +280,16 @@ def _step(steps: Steps, count: int, model: Model, context: int, symbol: int) -> 
     return count + 1
 
 
+@inlined
+def _bytes(steps: Steps, count: int, number: int, size: int) -> int:
+    """Add the bytes of a number, the least significant first."""
+    for byte in range(size):
+        steps.start[count] = ((number >> (8 * byte)) & 255) << 4
+        steps.size[count] = 16
+        count += 1
+    return count
+
+
 @kernel
 def write_values(block: Block, values: Model, depths: Model, scratch: Scratch, out: Codes, end: int) -> int:
     """Append a block's values and depths to ``out``; return its new end."""
@@ -290,7 +307,9 @@ def write_values(block: Block, values: Model, depths: Model, scratch: Scratch, o
             half = int(block.half[place])
             if symbol >= FIRST_VALUE:
                 context = depth_context(symbol, left, left_half, up, above[1, square])
-                count = _step(scratch.steps, count, depths, context, half)
+                count = _step(scratch.steps, count, depths, context, min(half, HALF_ESCAPE))
+                if half >= HALF_ESCAPE:
+                    count = _bytes(scratch.steps, count, half, HALF_BYTES)
             left, left_half = symbol, half
             above[0, square], above[1, square] = symbol, half
     return write_steps(scratch.steps, count, out, end) if count else end
@@ -313,10 +332,7 @@ def write_functions(
             context = function_context(int(block.symbol[place]), left, above[2, square])
             count = _step(steps, count, model, context, min(function, FUNCTION_ESCAPE))
             if function >= FUNCTION_ESCAPE:
-                for byte in range(escape_bytes):
-                    steps.start[count] = ((function >> (8 * byte)) & 255) << 4
-                    steps.size[count] = 16
-                    count += 1
+                count = _bytes(steps, count, function, escape_bytes)
             left = function
             above[2, square] = function
     return write_steps(steps, count, out, end) if count else end

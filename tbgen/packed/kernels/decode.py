@@ -8,6 +8,8 @@ from tbgen.packed.kernels.blocks import (
     BLOCK_SLOTS,
     FIRST_VALUE,
     FUNCTION_ESCAPE,
+    HALF_BYTES,
+    HALF_ESCAPE,
     NOWHERE,
     Block,
     Scratch,
@@ -19,7 +21,7 @@ from tbgen.packed.kernels.blocks import (
 )
 from tbgen.packed.kernels.rans import LOW, Model, checksum, find, refill, without
 from tbgen.packed.kernels.rows import Rows
-from tbgen.retro.kernels.bits import ALL, ONE, Word, lowest
+from tbgen.retro.kernels.bits import ALL, ONE, Codes, Word, lowest
 
 
 @inlined
@@ -42,6 +44,18 @@ def find_masks(rows: Rows, number: int, scratch: Scratch, block: Block) -> None:
 def _as_far(at: int, last: int) -> Word:
     """The squares of row ``at`` of a block as far as the place ``last``."""
     return ALL if at < last // 64 else ALL >> np.uint64(63 - last % 64)
+
+
+@inlined
+def _bytes(size: int, state: int, data: Codes, at: int, end: int) -> tuple[int, int, int]:
+    """A number of so many bytes, the least significant first, the state after them, and where the next byte
+    lies."""
+    number = 0
+    for byte in range(size):
+        low = state & 4095
+        number |= (low >> 4) << (8 * byte)
+        state, at = refill(16 * (state >> 12) + (low & 15), data, at, end)
+    return number, state, at
 
 
 @kernel
@@ -77,6 +91,8 @@ def decode_values(
                 half = int(depths.symbol[context, found])
                 state = without(depths, context, found, state)
                 state, at_byte = refill(state, stream.data, at_byte, end)
+                if half == HALF_ESCAPE:
+                    half, state, at_byte = _bytes(HALF_BYTES, state, stream.data, at_byte, end)
             block.symbol[place], block.half[place] = symbol, half
             left, left_half = symbol, half
             above[0, square], above[1, square] = symbol, half
@@ -110,12 +126,7 @@ def decode_functions(
             state = without(model, context, found, state)
             state, at_byte = refill(state, stream.data, at_byte, end)
             if function == FUNCTION_ESCAPE:
-                function = 0
-                for byte in range(escape_bytes):
-                    low = state & 4095
-                    function |= (low >> 4) << (8 * byte)
-                    state = 16 * (state >> 12) + (low & 15)
-                    state, at_byte = refill(state, stream.data, at_byte, end)
+                function, state, at_byte = _bytes(escape_bytes, state, stream.data, at_byte, end)
             block.function[place] = function
             left = function
             above[2, square] = function

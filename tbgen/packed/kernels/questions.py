@@ -35,7 +35,7 @@ from tbgen.packed.kernels.position import (
 from tbgen.packed.kernels.rans import Model
 from tbgen.packed.kernels.rows import MAX_FREE, Rows, first_slot, place_row, row_of
 from tbgen.packed.kernels.rule import own_score, rank_of_code
-from tbgen.retro.kernels.bits import ZERO, Codes, Ints
+from tbgen.retro.kernels.bits import ZERO, Codes, Ints, Plies
 
 DAMAGED = -1
 """In the place of a symbol or a value: a block is not what was written."""
@@ -68,8 +68,8 @@ class Asked(NamedTuple):
     """uint8 (n,): rank of the position, where the asker knows it."""
     symbol: NDArray[np.int16]
     """int16 (n,): value symbol, or DAMAGED."""
-    half: Codes
-    """uint8 (n,): half the depth, of those with a value."""
+    half: Plies
+    """uint16 (n,): half the depth, of those with a value."""
     function: NDArray[np.uint32]
     """uint32 (n,): function, where it was wanted."""
 
@@ -109,7 +109,7 @@ def make_asked(count: int) -> Asked:
         np.empty(count, np.int64),
         np.empty(count, np.uint8),
         np.empty(count, np.int16),
-        np.empty(count, np.uint8),
+        np.empty(count, np.uint16),
         np.empty(count, np.uint32),
     )
 

@@ -1,0 +1,56 @@
+"""Depths of hundreds of plies, which half depths of one byte have no symbols for."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tbgen.material import Material
+from tbgen.packed.encode import Encoder
+from tbgen.packed.file import PackedFile
+from tests.packed.test_format import Packed
+from tests.support.packed_tables import to_pack, write
+
+
+@pytest.mark.parametrize("deeper", [508, 510, 512, 1000, 31000])
+def test_every_depth_decodes(deeper: int, three_men: Path, tmp_path: Path) -> None:
+    """Deepened without its sense, a table still has to come back as it was, position by position."""
+    table, needed = to_pack(three_men, "KRvK")
+    value, depth = table.value[needed.side], table.depth[needed.side]
+    captures = np.unpackbits(needed.captures.view(np.uint8), bitorder="little").astype(bool)[: len(depth)]
+    said = (depth > 0) & ~captures
+    some = said & (np.arange(len(depth)) % 3 == 0)
+    depth[some] += deeper
+    wanted = depth.copy()
+    path = write(table, needed, tmp_path)
+    assert np.array_equal(table.depth[needed.side], wanted)
+    with PackedFile(path, material=Material.parse("KRvK")) as file:
+        for slot in np.flatnonzero(said)[::7].tolist():
+            assert file.fresh(file.side, slot) == (value[slot], wanted[slot])
+    reader = Packed(path, three_men)
+    slots = np.flatnonzero(said)[::97].tolist()
+    for slot in slots:
+        _, half, _ = reader.block(reader.row_of(slot) // 16)[slot]
+        assert half == wanted[slot] >> 1
+    assert reader.met["deep"] == 0 or deeper + int(depth[said].max()) >= 510
+    assert reader.met["deep"]
+
+
+def test_a_depth_without_room(three_men: Path) -> None:
+    table, needed = to_pack(three_men, "KRvK")
+    table.depth[needed.side][np.flatnonzero(table.depth[needed.side])[0]] = 1 << 15
+    with pytest.raises(OverflowError, match="KRvK: there is no room"):
+        Encoder(table, needed, 1).encode()
+
+
+def test_functions_that_all_take_bytes(three_men: Path) -> None:
+    """Blocks in which every function is a rare one have room."""
+    table, needed = to_pack(three_men, "KQvK")
+    functions = table.functions
+    assert functions is not None
+    there = table.value[needed.side] != 127
+    many = 1 << 17
+    functions.number[there] = many - 1 - np.arange(np.count_nonzero(there), dtype=np.uint32)
+    functions.start = np.zeros(many + 1, np.int64)
+    encoded = Encoder(table, needed, 2).encode()
+    assert encoded.functions.length.max() > 4 * 1024
