@@ -145,6 +145,8 @@ class Search:
         swapped = bool(self._symmetry & MIRROR_RANKS)
         self._accrued = None if accrued is None else code_of(of_gscore(accrued), swapped)
         self._given_up: set[Cell] = set()
+        self._refused = False
+        """Whether a cell has been given up because it took too much time or memory."""
 
     def run(self) -> bool:
         """Narrow the bounds until they meet or nothing is left to try; return whether the budget lasted."""
@@ -155,7 +157,7 @@ class Search:
             while not self.answer().value.exact:
                 self._progress(self.answer().value, self.solved)
                 if not self._narrow(self._root, self._accrued, {cell}):
-                    break
+                    return not self._refused
         except OutOfBudgetError:
             return False
         return True
@@ -305,9 +307,12 @@ class Search:
             try:
                 self._complete(home)
                 solved += 1
-            except (OutOfBudgetError, NoCodeError):
+            except OutOfBudgetError:
                 if self._budget.left <= 0:
                     raise
+                self._refused = True
+                self._given_up.add(home)
+            except NoCodeError:
                 self._given_up.add(home)
         return solved
 

@@ -12,6 +12,7 @@ from tbgen.errors import UsageError
 from tbgen.material import Material
 from tbgen.score import GScore
 from tbgen.solve.budget import Budget
+from tbgen.solve.search import memory_needed
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import solve
 from tests.support.random_boards import en_passant_board, random_board
@@ -110,6 +111,13 @@ def test_mate_and_stalemate(small: Path) -> None:
     for fen, value in (("7k/5KQ1/8/8/8/8/8/8 b - - 0 1", "G0.0"), ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "G0.5")):
         found = solve(f"{fen[:-2]} 1", tables=small)
         assert (str(found.value), found.depth, found.moves) == (value, 0, ())
+
+
+def test_what_memory_refuses_is_said(tmp_path: Path) -> None:
+    """Without tables a pawn may promote into a larger cell, which there is no room for."""
+    least = Budget(seconds=3600.0, memory=memory_needed(64**2) + 1)
+    found = solve("8/1k6/8/8/8/8/2K1P3/8 w - - 0 1", tables=tmp_path, budget=least)
+    assert (found.value, found.in_budget) == (None, False)
 
 
 def test_small_cells_do_not_take_the_time_of_the_first(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
