@@ -169,7 +169,7 @@ def _document(directory: Path, variant: Variant, entries: Sequence[Entry]) -> di
     return {
         "directory": str(directory),
         "rules": variant,
-        "tables": [_table(entry.info, entry) for entry in entries if entry.info],
+        "tables": [entry.document() for entry in entries if entry.info],
         "bytes": sum(entry.info.bytes for entry in entries if entry.info),
         "layer_bytes": sum(entry.layer_bytes for entry in entries),
         "missing": [entry.material.name for entry in entries if entry.missing],
@@ -177,34 +177,3 @@ def _document(directory: Path, variant: Variant, entries: Sequence[Entry]) -> di
             entry.material.name: str(entry.error) for entry in entries if entry.error and not entry.missing
         },
     }
-
-
-def _table(info: TableInfo, entry: Entry) -> dict[str, Any]:
-    table = {
-        "material": info.material,
-        "rules": info.variant,
-        "positions": {
-            "white": info.positions[0],
-            "black": info.positions[1],
-            "en_passant": info.ep_positions,
-        },
-        "form": info.form,
-        "accrued": info.stores_accrued,
-        "runs": info.runs,
-        "max_depth": info.max_depth,
-        "bytes": info.bytes,
-        "layers": entry.layers,
-        "layer_bytes": entry.layer_bytes,
-        "format_version": info.format_version,
-        "tbgen_version": info.tbgen_version,
-        "build_seconds": info.build_seconds,
-        "parameters": info.parameters,
-        "digest": info.digest,
-        "fresh_digest": info.manifest.fresh,
-    }
-    if entry.counts is not None:
-        table["values"] = {
-            side: {str(score): count for score, count in sorted(values.items(), reverse=True)}
-            for side, values in zip(("white", "black"), entry.counts, strict=True)
-        }
-    return table

@@ -26,6 +26,10 @@ class RankedMove:
     """Depth of the state it leads to, in plies; None if the table does not store it."""
     zeroing: bool
     """Whether it is a capture or a pawn move, which resets the accrued score in r-mobility."""
+    position_score: GScore
+    """The own score of the position it leads to; rank 0 is mate, rank 1 stalemate."""
+    accrued: GScore
+    """The accrued score after the move."""
 
     @property
     def uci(self) -> str:
@@ -58,6 +62,8 @@ def ranked_moves(board: chess.Board, successors: Sequence[Successor]) -> list[Ra
             to_gscore(s.goal.value),
             s.goal.depth,
             s.reached.zeroing,
+            to_gscore(s.reached.state.position.score),
+            to_gscore(s.reached.state.accrued),
         )
         for name, s in zip(names, successors, strict=True)
     ]

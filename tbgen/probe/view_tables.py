@@ -48,6 +48,10 @@ class ViewMove:
     points: Points
     depth: int | None
     """``classical``: plies to mate from the position it leads to, 0 in a draw. Other views: None."""
+    zeroing: bool
+    """Whether it is a capture or a pawn move."""
+    position_score: GScore
+    """The own G-score of the position it leads to; rank 0 is mate, rank 1 stalemate."""
 
     @property
     def uci(self) -> str:
@@ -118,7 +122,12 @@ class ViewTables:
 
     def _seen_move(self, move: RankedMove) -> ViewMove:
         return ViewMove(
-            move.move, move.san, self.view.points(move.value), self._depth(move.value, move.depth)
+            move.move,
+            move.san,
+            self.view.points(move.value),
+            self._depth(move.value, move.depth),
+            move.zeroing,
+            move.position_score,
         )
 
     def _depth(self, value: GScore, depth: int | None) -> int | None:

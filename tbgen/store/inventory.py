@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.material import Material, all_materials
@@ -37,6 +37,40 @@ class Entry:
     def missing(self) -> bool:
         """Whether the table has not been built."""
         return isinstance(self.error, MissingTableError)
+
+    def document(self) -> dict[str, Any]:
+        """Return what is known about a table that is there for JSON.
+
+        :raises ValueError: if there is no ``info``.
+        """
+        info = self.info
+        if info is None:
+            raise ValueError(f"nothing is known about {self.material}")
+        white, black = info.positions
+        table = {
+            "material": info.material,
+            "rules": info.variant,
+            "positions": {"white": white, "black": black, "en_passant": info.ep_positions},
+            "form": info.form,
+            "accrued": info.stores_accrued,
+            "runs": info.runs,
+            "max_depth": info.max_depth,
+            "bytes": info.bytes,
+            "layers": self.layers,
+            "layer_bytes": self.layer_bytes,
+            "format_version": info.format_version,
+            "tbgen_version": info.tbgen_version,
+            "build_seconds": info.build_seconds,
+            "parameters": info.parameters,
+            "digest": info.digest,
+            "fresh_digest": info.manifest.fresh,
+        }
+        if self.counts is not None:
+            table["values"] = {
+                side: {str(score): count for score, count in sorted(values.items(), reverse=True)}
+                for side, values in zip(("white", "black"), self.counts, strict=True)
+            }
+        return table
 
 
 def inventory(

@@ -143,6 +143,7 @@ def check_move(tables: Tablebase, board: chess.Board, result: ProbeResult, ranke
     after.push(ranked.move)
     reached = tables.probe(after, None if ranked.zeroing else result.accrued)
     assert (ranked.value, ranked.depth) == (reached.value, reached.depth)
+    assert (ranked.position_score, ranked.accrued) == (GScore.of_board(after), reached.accrued)
 
 
 def check_line(tables: Tablebase, board: chess.Board, result: ProbeResult, line: list[LinePly]) -> None:

@@ -89,6 +89,8 @@ def test_what_a_view_says(name: str, view: View, tablebase: Tablebase) -> None:
             after = board.copy()
             after.push_san(move.san)
             assert (move.points.white, move.depth) == expected(after)
+            assert move.zeroing == board.is_zeroing(move.move)
+            assert move.position_score == GScore.of_board(after)
         if moves:
             best = [move.points[not board.turn] for move in moves]
             assert best == sorted(best, reverse=True)
