@@ -1,0 +1,94 @@
+"""``tbgen serve``: values, moves and lines of positions by HTTP."""
+
+import argparse
+from pathlib import Path
+from typing import Final
+
+from tbgen.cli.options import whole_number
+from tbgen.cli.streams import say
+from tbgen.errors import NoTablesError
+from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.text import counted
+from tbgen.variant import Variant
+
+_LOCAL: Final = "127.0.0.1"
+_PORT: Final = 8042
+_LIMIT: Final = 50
+_MOST_WORKERS: Final = 64
+
+_DESCRIPTION = """\
+Answer by HTTP what positions are worth: values, moves, best play, statistics of tables, and what a game has
+accrued, as JSON documents in the shape of the Lichess tablebase API (docs/web.md). The tables for both rules
+are read where they lie. The server is reached from this machine only, unless --host says otherwise, and runs
+until Ctrl-C or SIGTERM; docs/deploy.md says how to run it for others.
+"""
+_EPILOG = """\
+examples:
+  tbgen serve
+  tbgen serve --dir data /mnt/more --port 8000
+  curl "http://127.0.0.1:8042/r?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.description, parser.epilog = _DESCRIPTION, _EPILOG
+    parser.add_argument(
+        "--dir",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="DIR",
+        help="directories of the tables, searched in this order (default: $TBGEN_DIR, else data)",
+    )
+    parser.add_argument(
+        "--host", default=_LOCAL, help=f"address to listen at (default: {_LOCAL}, this machine only)"
+    )
+    parser.add_argument(
+        "--port",
+        type=whole_number(0, 65535),
+        default=_PORT,
+        metavar="N",
+        help=f"port to listen at, 0 for any that is free (default: {_PORT})",
+    )
+    parser.add_argument(
+        "--workers",
+        type=whole_number(1, _MOST_WORKERS),
+        default=1,
+        metavar="N",
+        help="processes that answer (default: 1)",
+    )
+    parser.add_argument(
+        "--limit",
+        type=whole_number(0, 10_000),
+        default=_LIMIT,
+        metavar="PERCENT",
+        help="share of a processor that one client may use in the long run, in each process; after a pause a "
+        f"minute of it at once; 0 for no limit (default: {_LIMIT})",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve."""
+    from tbgen.web.server import serve
+    from tbgen.web.settings import Settings
+
+    directories = tuple(directory.absolute() for directory in arguments.dir)
+    numbers = {variant: len(_opened(arguments.dir, variant).materials) for variant in Variant}
+    if not any(numbers.values()):
+        first = _opened(arguments.dir, Variant.R_MOBILITY).directory
+        raise NoTablesError(first, arguments.dir[0] if arguments.dir else None)
+    tables = " and ".join(
+        f"{counted(number, 'table')} of {variant.label}" for variant, number in numbers.items() if number
+    )
+
+    def ready(address: str) -> None:
+        say(f"tbgen: {tables} at {address}, until Ctrl-C")
+
+    settings = Settings(directories, limit=arguments.limit / 100)
+    serve(settings, arguments.host, arguments.port, arguments.workers, ready)
+    return 0
+
+
+def _opened(directories: list[Path], variant: Variant) -> Tablebase:
+    return open_tablebase(*directories, rules=variant)

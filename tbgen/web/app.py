@@ -1,0 +1,217 @@
+"""The API as an ASGI application."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+import tbgen
+from tbgen.errors import TbgenError
+from tbgen.material import Material
+from tbgen.probe.tablebase import open_tablebase
+from tbgen.probe.views import View
+from tbgen.score import GScore
+from tbgen.variant import Variant
+from tbgen.web import lookups
+from tbgen.web.envelope import ENDPOINT, Envelope
+from tbgen.web.errors import Refusal, refusal_of
+from tbgen.web.exchange import (
+    ASKED_AGAIN,
+    KEPT,
+    NOT_KEPT,
+    answer,
+    batch_of,
+    body_of,
+    refused,
+    side_of,
+    wanted,
+)
+from tbgen.web.limits import Limiter, name_of_client
+from tbgen.web.monitor import MEDIA_TYPE, Monitor
+from tbgen.web.openapi import DOCUMENT_PATH, openapi
+from tbgen.web.pool import Pool
+from tbgen.web.settings import Settings
+from tbgen.web.stock import Stock
+
+_Work: TypeAlias = Callable[[], dict[str, Any]]
+"""What makes an answer; it blocks."""
+_Reader: TypeAlias = Callable[[Request], Awaitable[_Work]]
+"""Reads a request, and says what is to be done."""
+
+
+def make_app(settings: Settings) -> ASGIApp:
+    """Return the application; :mod:`tbgen.web.server` serves it, and so does any server for ASGI.
+
+    :raises UsageError: if there is no such directory.
+    """
+    return _Service(settings).app()
+
+
+class _Service:
+    """The tables, and what stands between them and the clients."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._tables: Final = {
+            variant: open_tablebase(*settings.directories, rules=variant) for variant in Variant
+        }
+        self._stock: Final = {variant: Stock(tables) for variant, tables in self._tables.items()}
+        self._quick = Pool("quick", settings.quick_threads, settings.waiting)
+        self._slow = Pool("slow", settings.slow_threads, settings.waiting)
+        self._limiter = Limiter(settings.limit, settings.burst)
+        self._monitor = Monitor(tbgen.__version__)
+        self._openapi = openapi(tbgen.__version__)
+
+    def app(self) -> ASGIApp:
+        """Return the application."""
+        inner = Starlette(
+            routes=self._routes(),
+            exception_handlers={
+                Refusal: _on_refusal,
+                HTTPException: _on_http_exception,
+                Exception: _on_fault,
+            },
+            lifespan=self._lifespan,
+        )
+        inner.router.redirect_slashes = False  # a redirect would repeat the client's header Host
+        return Envelope(inner, self._monitor)
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        for stock in self._stock.values():
+            await self._slow.run(stock.prepare)
+        yield
+        for pool in (self._quick, self._slow):
+            pool.close()
+        for tables in self._tables.values():
+            tables.close()
+
+    def _routes(self) -> list[Route]:
+        routes = []
+        for variant in Variant:
+            root = f"/{variant}"
+            routes += [
+                self._route(root, partial(self._read_position, variant), self._quick, KEPT),
+                self._route(f"{root}/mainline", partial(self._read_line, variant), self._slow, KEPT),
+                self._route(f"{root}/sample", partial(self._read_sample, variant), self._slow, NOT_KEPT),
+                self._route(
+                    f"{root}/stats/{{material}}", partial(self._read_stats, variant), self._slow, ASKED_AGAIN
+                ),
+                self._route(
+                    f"{root}/batch", partial(self._read_batch, variant), self._slow, NOT_KEPT, method="POST"
+                ),
+                self._route(
+                    f"{root}/game", partial(self._read_game, variant), self._slow, NOT_KEPT, method="POST"
+                ),
+            ]
+        routes += [
+            self._route(f"/{view}", partial(self._read_seen, view), self._quick, KEPT) for view in View
+        ]
+        return [
+            *routes,
+            self._route("/tables", self._read_tables, self._slow, ASKED_AGAIN),
+            Route("/monitor", _named("/monitor", self._answer_monitor)),
+            Route(DOCUMENT_PATH, _named(DOCUMENT_PATH, self._answer_openapi)),
+        ]
+
+    def _route(self, path: str, read: _Reader, pool: Pool, caching: str, *, method: str = "GET") -> Route:
+        """Return the route of an endpoint whose work is done in a pool, and charged to the client."""
+
+        async def endpoint(request: Request) -> Response:
+            client = name_of_client(request.client and request.client.host)
+            self._limiter.admit(client)
+            try:
+                document, seconds = await pool.run(await read(request))
+            except TbgenError as error:
+                self._limiter.charge(client, getattr(error, "seconds", 0))
+                raise refusal_of(error) from None
+            except Refusal as refusal:
+                self._limiter.charge(client, getattr(refusal, "seconds", 0))
+                raise
+            self._limiter.charge(client, seconds)
+            return answer(request, document, caching)
+
+        return Route(path, _named(path, endpoint), methods=[method])
+
+    async def _read_position(self, variant: Variant, request: Request) -> _Work:
+        fen, accrued = wanted(request, "fen"), request.query_params.get("accrued")
+        return partial(lookups.position, self._tables[variant], fen, accrued)
+
+    async def _read_line(self, variant: Variant, request: Request) -> _Work:
+        fen, accrued = wanted(request, "fen"), request.query_params.get("accrued")
+        return partial(lookups.line, self._tables[variant], fen, accrued)
+
+    async def _read_seen(self, view: View, request: Request) -> _Work:
+        return partial(lookups.seen, self._tables[Variant.R_MOBILITY], view, wanted(request, "fen"))
+
+    async def _read_sample(self, variant: Variant, request: Request) -> _Work:
+        material, value = Material.parse(wanted(request, "material")), request.query_params.get("value")
+        score, side = GScore.parse(value) if value else None, side_of(request)
+
+        def sample() -> dict[str, Any]:
+            board = self._stock[variant].sample(material, score, side)
+            return lookups.position(self._tables[variant], board.fen(), None)
+
+        return sample
+
+    async def _read_stats(self, variant: Variant, request: Request) -> _Work:
+        material = Material.parse(request.path_params["material"])
+        return partial(self._stock[variant].document, material)
+
+    async def _read_batch(self, variant: Variant, request: Request) -> _Work:
+        return partial(lookups.batch, self._tables[variant], *await batch_of(request))
+
+    async def _read_game(self, variant: Variant, request: Request) -> _Work:
+        return partial(lookups.game, self._tables[variant], await body_of(request))
+
+    async def _read_tables(self, _: Request) -> _Work:
+        def tables() -> dict[str, Any]:
+            entries = [entry for stock in self._stock.values() for entry in stock.entries()]
+            return {"tables": [entry.document() for entry in entries if entry.info is not None]}
+
+        return tables
+
+    async def _answer_monitor(self, _: Request) -> Response:
+        text = self._monitor.text((self._quick, self._slow))
+        return Response(text, headers={"Cache-Control": NOT_KEPT}, media_type=MEDIA_TYPE)
+
+    async def _answer_openapi(self, request: Request) -> Response:
+        return answer(request, self._openapi, KEPT)
+
+
+def _named(
+    path: str, endpoint: Callable[[Request], Awaitable[Response]]
+) -> Callable[[Request], Awaitable[Response]]:
+    """Return an endpoint that says to the monitor which one it is."""
+
+    async def named(request: Request) -> Response:
+        request.scope[ENDPOINT] = path
+        return await endpoint(request)
+
+    return named
+
+
+async def _on_refusal(_: Request, refusal: Exception) -> Response:
+    assert isinstance(refusal, Refusal)
+    return refused(refusal)
+
+
+async def _on_http_exception(_: Request, error: Exception) -> Response:
+    """Answer where there is no endpoint, or not for this method."""
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        sentence = f"nothing here is asked for by this method; {DOCUMENT_PATH} says what is"
+        return refused(Refusal(405, "method_not_allowed", sentence, error.headers))
+    sentence = f"there is nothing here; {DOCUMENT_PATH} says what there is"
+    return refused(Refusal(error.status_code, "not_found", sentence))
+
+
+async def _on_fault(_: Request, __: Exception) -> Response:
+    """Answer where tbgen is at fault; the server that runs the application logs what has happened."""
+    return refused(Refusal(500, "fault", "the server has made a mistake; its log says which"))

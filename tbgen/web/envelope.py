@@ -1,0 +1,51 @@
+"""What all answers have around them: headers for safety and for other sites, and an entry in the monitor."""
+
+from time import perf_counter
+from typing import Final
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tbgen.web.monitor import Monitor
+
+ENDPOINT: Final = "tbgen.endpoint"
+"""Where the scope of a request says which endpoint answers it."""
+_OTHER: Final = "other"
+
+_HEADERS: Final = {
+    "Content-Security-Policy": (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Cross-Origin-Resource-Policy": "cross-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+_CORS: Final = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "ETag, Retry-After"}
+
+
+class Envelope:
+    """An application around another one."""
+
+    def __init__(self, app: ASGIApp, monitor: Monitor) -> None:
+        self._app, self._monitor = app, monitor
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        start = perf_counter()
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+                if scope["method"] in ("GET", "HEAD"):
+                    headers.update(_CORS)
+                endpoint = scope.get(ENDPOINT, _OTHER)
+                self._monitor.request(endpoint, message["status"], perf_counter() - start)
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)

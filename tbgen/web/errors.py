@@ -1,0 +1,45 @@
+"""What is wrong with a request, or why it has no answer: a status of HTTP, a code and a sentence."""
+
+import logging
+from collections.abc import Mapping
+
+from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
+
+_logger = logging.getLogger(__name__)
+
+
+class Refusal(Exception):  # noqa: N818 - most are no errors of anybody
+    """A request that gets no answer but a sentence.
+
+    :param status: of HTTP.
+    :param code: what it is, for programs.
+    :param sentence: what it is and what to do, for people; it names no file of the server.
+    :param headers: more headers of the answer.
+    """
+
+    def __init__(
+        self, status: int, code: str, sentence: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.code = code
+        self.headers = dict(headers or {})
+
+    def document(self) -> dict[str, str]:
+        """Return what JSON answers say."""
+        return {"code": self.code, "message": str(self)}
+
+
+def refusal_of(error: TbgenError) -> Refusal:
+    """Return how a client is told of an error; what only concerns the operator goes into the log."""
+    match error:
+        case MissingTableError():
+            plain = MissingTableError(error.material, rules=error.rules)  # without the directories
+            return Refusal(404, error.code, str(plain))
+        case MissingLayerError():
+            sentence = "the table here does not store the depths of accrued scores that this takes"
+            return Refusal(404, error.code, sentence)
+        case UsageError():
+            return Refusal(400, error.code, str(error))
+    _logger.error("%s", error)
+    return Refusal(500, error.code, "a table cannot be used; the log of the server says why")

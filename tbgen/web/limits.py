@@ -1,0 +1,73 @@
+"""How much processor time each client may take."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from ipaddress import IPv6Address, ip_address
+from math import ceil
+from time import monotonic
+from typing import Final
+
+from tbgen.web.errors import Refusal
+
+_MOST_CLIENTS: Final = 1 << 16
+"""Clients that are remembered; who has been quiet for longest is forgotten first."""
+_UNKNOWN: Final = "unknown"
+
+
+class Limiter:
+    """Counts the processor time of clients. A full account holds ``burst`` seconds, and gains ``limit``
+    seconds per second; what a request has cost is taken from it afterwards.
+
+    Thus the limits go by what requests cost, and who steps through a line never meets them.
+
+    :param limit: 0 for no limits at all.
+    :param clock: tells the time in seconds.
+    """
+
+    def __init__(self, limit: float, burst: float, clock: Callable[[], float] = monotonic) -> None:
+        self._limit, self._burst, self._clock = limit, burst, clock
+        self._accounts: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        """By client what was left, and when; without the clients whose accounts are full."""
+
+    def admit(self, client: str) -> None:
+        """Let a client ask.
+
+        :raises Refusal: if he has used up what he may.
+        """
+        left = self._left(client)
+        if self._limit and left <= 0:
+            seconds = max(1, ceil(-left / self._limit))
+            raise Refusal(
+                429,
+                "too_much",
+                f"your requests have taken more processor time than one client may: go on in {seconds} s",
+                {"Retry-After": str(seconds)},
+            )
+
+    def charge(self, client: str, seconds: float) -> None:
+        """Take what a request has cost from a client's account."""
+        if self._limit:
+            self._accounts[client] = self._left(client) - seconds, self._clock()
+            self._accounts.move_to_end(client)
+            while len(self._accounts) > _MOST_CLIENTS:
+                self._accounts.popitem(last=False)
+
+    def _left(self, client: str) -> float:
+        left, since = self._accounts.get(client, (self._burst, self._clock()))
+        return min(self._burst, left + (self._clock() - since) * self._limit)
+
+
+def name_of_client(host: str | None) -> str:
+    """Return under which name a client's account goes: the address, of IPv6 its first 64 bits, which one
+    customer has to himself.
+
+    >>> name_of_client("192.0.2.1"), name_of_client("2001:db8::1"), name_of_client("nonsense")
+    ('192.0.2.1', '2001:db8::', 'unknown')
+    """
+    try:
+        address = ip_address(host or "")
+    except ValueError:
+        return _UNKNOWN
+    if isinstance(address, IPv6Address):
+        return str(IPv6Address(int(address) >> 64 << 64))
+    return str(address)

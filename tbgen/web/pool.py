@@ -1,0 +1,55 @@
+"""Threads for work that blocks, with a bound on how much of it waits."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from time import thread_time
+from typing import TypeVar
+
+from tbgen.web.errors import Refusal
+
+Result = TypeVar("Result")
+
+
+class Pool:
+    """Some threads, used from one event loop.
+
+    :param threads: how many.
+    :param waiting: how many calls may wait for one of them.
+    """
+
+    def __init__(self, name: str, threads: int, waiting: int) -> None:
+        self.name = name
+        self._executor = ThreadPoolExecutor(threads, f"tbgen-{name}")
+        self._most = threads + waiting
+        self.pending = 0
+        """Calls under way, those that wait included."""
+
+    async def run(self, function: Callable[[], Result]) -> tuple[Result, float]:
+        """Call a function in one of the threads; return what it returns, and the seconds of processor time
+        that it has taken.
+
+        An error of the function has them as its attribute ``seconds``.
+
+        :raises Refusal: if too many calls are waiting.
+        """
+        if self.pending >= self._most:
+            raise Refusal(503, "busy", "the server has too much to do: try again later", {"Retry-After": "5"})
+        self.pending += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._executor, _timed, function)
+        finally:
+            self.pending -= 1
+
+    def close(self) -> None:
+        """Drop the calls that wait."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _timed(function: Callable[[], Result]) -> tuple[Result, float]:
+    start = thread_time()
+    try:
+        return function(), thread_time() - start
+    except Exception as error:
+        error.seconds = thread_time() - start  # type: ignore[attr-defined]
+        raise

@@ -1,0 +1,92 @@
+"""Serving the API by uvicorn, in one process or in several that share an address."""
+
+import logging
+import os
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
+from tbgen.errors import TbgenError, UsageError, needs_extra, quote
+from tbgen.web.settings import Settings
+
+_WAITING: Final = 1024
+"""Connections that may wait to be accepted."""
+_MOST_CONNECTIONS: Final = 2048
+"""At once, per process; more are told to come back."""
+_SECONDS_TO_END: Final = 10
+"""How long requests may go on after the server was told to end."""
+_SWITCH_SECONDS: Final = 0.001
+"""How soon a thread that computes lets others have a turn, such as the one that answers."""
+
+
+def serve(settings: Settings, host: str, port: int, workers: int, ready: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM; requests that are under way are answered then.
+
+    :param port: 0 for one that is free.
+    :param workers: processes.
+    :param ready: is told the address.
+    :raises MissingExtraError: if the extra ``web`` is not installed.
+    :raises UsageError: if there is no such address or directory.
+    :raises TbgenError: if the server cannot begin.
+    """
+    with needs_extra("tbgen serve", "web"):
+        from uvicorn import Config, Server
+        from uvicorn.supervisors import Multiprocess
+
+        from tbgen.web.app import make_app
+    with _listening(host, port) as listener:
+        config = Config(
+            partial(_make_app_of_worker, settings) if workers > 1 else make_app(settings),
+            factory=workers > 1,
+            workers=workers,
+            ws="none",
+            log_config=None,
+            log_level=logging.WARNING,
+            access_log=False,
+            server_header=False,
+            limit_concurrency=_MOST_CONNECTIONS,
+            timeout_graceful_shutdown=_SECONDS_TO_END,
+        )
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        ready(_address(listener))
+        if workers > 1:
+            Multiprocess(config, sockets=[listener]).run()
+        else:
+            # uvicorn ends in good order first, and then has the signal do what it does elsewhere.
+            with suppress(KeyboardInterrupt):
+                Server(config).run([listener])
+
+
+def _make_app_of_worker(settings: Settings) -> object:
+    """Return the application in one of several processes."""
+    from tbgen.web.app import make_app
+
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    return make_app(settings)
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    :raises UsageError: if the host has no address, or the port is none.
+    :raises TbgenError: if the system does not let it be had.
+    """
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.create_server(address[:2], family=family, backlog=_WAITING)
+    except (socket.gaierror, UnicodeError):
+        raise UsageError(f"{quote(host)} is no host of this machine: choose another with --host") from None
+    except OSError as error:
+        raise TbgenError(
+            f"{host}, port {port}: {os.strerror(error.errno or 0)}; choose others with --host and --port"
+        ) from None
+    listener.set_inheritable(True)
+    return listener
+
+
+def _address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

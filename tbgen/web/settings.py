@@ -1,0 +1,34 @@
+"""What a server is told, and the bounds of what it takes."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+MOST_FEN_LETTERS: Final = 200
+"""The longest FEN of seven fields has some 110."""
+MOST_BODY_BYTES: Final = 256 << 10
+"""A game of 500 plies with long comments has some 100 KiB."""
+MOST_BATCH: Final = 100
+"""Positions of one batch."""
+MOST_PLIES: Final = 2000
+"""Plies of a game."""
+BODY_SECONDS: Final = 20.0
+"""How long the body of a request may take to arrive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the operator decides."""
+
+    directories: tuple[Path, ...] = ()
+    """Where tables lie; none for the default one."""
+    limit: float = 0.5
+    """Seconds of processor time that one client may take per second in the long run; 0 for no limit."""
+    burst: float = 60.0
+    """Seconds of processor time that a client may take at once after a pause."""
+    quick_threads: int = 4
+    """Threads for single positions."""
+    slow_threads: int = 2
+    """Threads for all that takes longer: lines, batches, games, samples, statistics."""
+    waiting: int = 200
+    """Requests that may wait for either kind of thread."""

@@ -1,0 +1,132 @@
+"""Which tables a server has, what is in them, and samples; everything here blocks."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
+from random import SystemRandom
+from threading import Lock
+from typing import Any, Final
+
+import chess
+
+from tbgen.board.history import FRESH
+from tbgen.errors import MissingTableError, TbgenError
+from tbgen.index.layout import SIDES, Slot, layout_of
+from tbgen.index.position import board_of, locate, validate
+from tbgen.material import Material
+from tbgen.probe.tablebase import Tablebase
+from tbgen.score import GScore
+from tbgen.store.format import table_path
+from tbgen.store.inventory import Entry, inventory
+from tbgen.web.errors import Refusal
+
+_TRIES: Final = 1 << 14
+"""Random positions of a packed table among which one with a value is looked for."""
+_TRIES_TOGETHER: Final = 1 << 10
+
+_random: Final = SystemRandom()
+
+
+class Stock:
+    """The tables for one variant; what has been read of a file is kept for as long as the file stays the
+    same."""
+
+    def __init__(self, tables: Tablebase) -> None:
+        self._tables = tables
+        self._known: dict[Material, tuple[object, Entry]] = {}
+        self._lock = Lock()
+
+    def prepare(self) -> None:
+        """Compile what reads packed tables if there are any, before somebody waits for it."""
+        for entry in self.entries():
+            if entry.info is not None and entry.info.packed:
+                with suppress(TbgenError):  # who asks for a position will hear of it
+                    self._tables.probe(next(self._random_boards(entry.material, None)), FRESH)
+                return
+
+    def entries(self) -> list[Entry]:
+        """Return what is known of every table, without its counts."""
+        found = (self._entry(material, counted=False) for material in self._tables.materials)
+        return [replace(entry, counts=None) for entry in found]
+
+    def document(self, material: Material) -> dict[str, Any]:
+        """Return the statistics of a table.
+
+        :raises TbgenError: if it is missing, or cannot be used.
+        """
+        return self._usable(material).document()
+
+    def sample(self, material: Material, value: GScore | None, side: chess.Color | None) -> chess.Board:
+        """Return a random position of a table, any of those wanted with the same chance; colours are those of
+        the table.
+
+        :param value: the fresh value that it is to have, None for any.
+        :param side: who is to move, None for either.
+        :raises Refusal: if there is none, or of a packed table none is found.
+        :raises TbgenError: if the table is missing, or cannot be used.
+        """
+        entry = self._usable(material)
+        assert entry.counts is not None
+        assert entry.info is not None
+        sides = SIDES if side is None else (SIDES[not side],)
+        number = sum(
+            sum(entry.counts[mover].values()) if value is None else entry.counts[mover].get(value, 0)
+            for mover in sides
+        )
+        if not number:
+            raise Refusal(404, "no_position", f"{material} has no such position")
+        if not entry.info.packed:
+            found = self._tables.table(material).sample(1, _random.getrandbits(64), value=value, side=side)
+            return found.board(0)
+        return self._tried(material, value, side)
+
+    def _tried(self, material: Material, value: GScore | None, side: chess.Color | None) -> chess.Board:
+        """Return a position of a packed table, which is not read as a whole."""
+        boards = self._random_boards(material, side)
+        for _ in range(_TRIES // _TRIES_TOGETHER):
+            some = list(islice(boards, _TRIES_TOGETHER if value is not None else 1))
+            for board, result in zip(some, self._tables.probe_many(some, FRESH), strict=True):
+                if isinstance(result, TbgenError):
+                    raise result
+                if value in (None, result.value):
+                    return board
+        sentence = f"none of {_TRIES:,} random positions of {material} has that value, which is rare there"
+        raise Refusal(404, "no_position", sentence)
+
+    def _random_boards(self, material: Material, side: chess.Color | None) -> Iterator[chess.Board]:
+        layout = layout_of(material)
+        while True:
+            mover = _random.choice(SIDES) if side is None else SIDES[not side]
+            slot = Slot(_random.randrange(layout.size))
+            with suppress(ValueError):  # two men on one square, or no legal position
+                board = board_of(layout, mover, slot)
+                validate(board)
+                if locate(board).slot == slot:
+                    yield board
+
+    def _usable(self, material: Material) -> Entry:
+        """Return what is known of a table, with its counts.
+
+        :raises TbgenError: if it is missing, or cannot be used.
+        """
+        entry = self._entry(material, counted=True)
+        if entry.error is not None:
+            raise entry.error
+        return entry
+
+    def _entry(self, material: Material, *, counted: bool) -> Entry:
+        variant = self._tables.rules
+        for directory in self._tables.directories:
+            try:
+                found = table_path(directory, material.name, variant).stat()
+            except OSError:
+                continue
+            stamp = directory, found.st_mtime_ns, found.st_size, found.st_ino
+            with self._lock:  # nothing is read twice at a time
+                known = self._known.get(material)
+                if known is None or known[0] != stamp or (counted and known[1].counts is None):
+                    (entry,) = inventory(directory, variant, [material], counts=counted)
+                    known = self._known[material] = stamp, entry
+            return known[1]
+        return Entry(material, error=MissingTableError(material.name, rules=variant))

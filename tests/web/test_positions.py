@@ -1,0 +1,190 @@
+"""Positions and lines by the API are what the commands say of them, and what python-chess does."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import chess
+import pytest
+from starlette.testclient import TestClient
+
+from tbgen.material import Material
+from tbgen.probe.tablebase import open_tablebase
+from tbgen.probe.views import View
+from tbgen.score import GScore
+from tbgen.web.documents import Category
+from tests.support.commands import answer
+from tests.support.random_boards import en_passant_board, random_board
+
+MATERIALS = ["KvK", "KBvK", "KPvK", "KQvKR", "KBNvK", "KPvKP", "KRvKP", "KPPvK"]
+POSITIONS = 120
+
+
+def random_fens(seed: str, number: int = POSITIONS) -> list[str]:
+    """Positions of either colouring, half of them with an accrued score, some with an en passant right."""
+    rng = random.Random(seed)
+    fens = []
+    for _ in range(number):
+        board = random_board(rng, Material.parse(rng.choice(MATERIALS)))
+        accrued = GScore(rng.randrange(2, 20), rng.random() < 0.5) if rng.random() < 0.5 else ""
+        board.halfmove_clock = rng.randrange(1, 40)
+        fens.append(f"{board.fen()} {accrued}".strip())
+    return [*fens, *(en_passant_board(rng).fen() for _ in range(5))]
+
+
+def asked(api: TestClient, path: str, **parameters: str) -> Any:
+    response = api.get(path, params=parameters)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+@pytest.mark.parametrize("rules", ["r", "wg"])
+def test_positions_are_what_the_command_says(
+    rules: str, api: TestClient, tables: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fens = random_fens(rules)
+    told = json.loads(answer(capsys, "probe", *fens, "--rules", rules, "--json", "--dir", str(tables)))
+    for fen, expected in zip(fens, told, strict=True):
+        found = asked(api, f"/{rules}", fen=fen)
+        assert chess.Board(found["fen"]) == chess.Board(" ".join(fen.split()[:6]))
+        moves, expected_moves = found.pop("moves"), expected.pop("moves")
+        assert {**expected, "fen": found["fen"]}.items() <= found.items()
+        assert len(moves) == len(expected_moves)
+        for move, other in zip(moves, expected_moves, strict=True):
+            assert other.items() <= move.items()
+        check_against_chess(found, moves)
+
+
+def check_against_chess(found: dict[str, Any], moves: list[dict[str, Any]]) -> None:
+    """What is no matter of tables."""
+    board = chess.Board(found["fen"])
+    check_end(board, found)
+    assert found["insufficient_material"] == board.is_insufficient_material()
+    assert found["category"] == category(found["value"], board.turn)
+    for move in moves:
+        after = board.copy()
+        after.push_uci(move["uci"])
+        check_end(after, move)
+        assert move["category"] == category(move["value"], after.turn)
+        own = GScore.of_board(after)
+        before = GScore(found["accrued"])
+        reset = move["zeroing"] and found["rules"] == "r"
+        assert move["accrued"] == str(own if reset or own.rank < before.rank else before)
+
+
+def check_end(board: chess.Board, said: dict[str, Any]) -> None:
+    assert (said["checkmate"], said["stalemate"]) == (board.is_checkmate(), board.is_stalemate())
+
+
+def category(value: str, white: bool) -> str:
+    """As docs/web.md defines it."""
+    mine = value.startswith("-") != white
+    names = ("mate", "stalemate", "ahead") if mine else ("mated", "stalemated", "behind")
+    return names[{"G0.0": 0, "G0.5": 1}.get(value.removeprefix("-"), 2)]
+
+
+@pytest.mark.parametrize("rules", ["r", "wg"])
+def test_stepping_by_what_a_move_says_keeps_to_the_values(rules: str, api: TestClient) -> None:
+    """The value of a move is that of the position it leads to, asked with the accrued score it says."""
+    for fen in random_fens(f"steps {rules}", 30):
+        found = asked(api, f"/{rules}", fen=fen)
+        for move in found["moves"][:3]:
+            board = chess.Board(found["fen"])
+            board.push_uci(move["uci"])
+            after = asked(api, f"/{rules}", fen=board.fen(), accrued=move["accrued"])
+            for name in ("value", "depth", "category", "accrued", "checkmate", "stalemate"):
+                assert after[name] == move[name]
+
+
+@pytest.mark.parametrize("rules", ["r", "wg"])
+def test_lines_are_what_the_command_says(
+    rules: str, api: TestClient, tables: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fens = random_fens(f"line {rules}", 12)
+    told = json.loads(
+        answer(capsys, "probe", *fens, "--rules", rules, "--json", "--line", "--no-moves", "--dir", str(tables))
+    )
+    for fen, expected in zip(fens, told, strict=True):
+        found = asked(api, f"/{rules}/mainline", fen=fen)
+        assert found["mainline"] == expected["line"]
+        assert {name: found[name] for name in ("value", "depth", "accrued")} == {
+            name: expected[name] for name in ("value", "depth", "accrued")
+        }
+
+
+def test_the_accrued_score_that_is_given_counts(api: TestClient) -> None:
+    fen = "8/8/8/2K3k1/8/8/8/8 w - - 3 60 -G5.5"
+    assert asked(api, "/r", fen=fen)["accrued"] == "-G5.5"
+    assert asked(api, "/r", fen=fen, accrued="")["accrued"] == "-G5.5"
+    assert asked(api, "/r", fen=fen, accrued="G3.5")["value"] == "G3.5"
+    assert asked(api, "/r", fen=fen.replace(" ", "_"))["accrued"] == "-G5.5"
+
+
+@pytest.mark.parametrize("view", View)
+def test_views_are_what_the_command_says(
+    view: View, api: TestClient, tables: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fens = random_fens(view, 40)
+    told = json.loads(answer(capsys, "probe", *fens, "--view", view, "--json", "--dir", str(tables)))
+    for fen, expected in zip(fens, told, strict=True):
+        found = asked(api, f"/{view}", fen=fen)
+        board = chess.Board(found["fen"])
+        moves, expected_moves = found.pop("moves"), expected.pop("moves")
+        assert {**expected, "fen": found["fen"]}.items() <= found.items()
+        check_end(board, found)
+        check_view_category(found, board.turn)
+        assert len(moves) == len(expected_moves)
+        for move, other in zip(moves, expected_moves, strict=True):
+            assert other.items() <= move.items()
+            after = board.copy()
+            assert move["zeroing"] == board.is_zeroing(chess.Move.from_uci(move["uci"]))
+            after.push_uci(move["uci"])
+            check_end(after, move)
+            check_view_category(move, after.turn)
+
+
+def check_view_category(said: dict[str, Any], white: bool) -> None:
+    share = said["points"]["white" if white else "black"]
+    names = {1: "win", 0.75: "stalemate", 0.5: "draw", 0.25: "stalemated", 0: "loss"}
+    assert said["category"] == names[share]
+
+
+@pytest.mark.parametrize("with_moves", [True, False])
+@pytest.mark.parametrize("rules", ["r", "wg"])
+def test_a_batch_says_what_single_positions_do(rules: str, with_moves: bool, api: TestClient) -> None:
+    fens = [*random_fens("batch", 20), "nonsense", chess.STARTING_FEN, "8/8/8/8/8/8/8/K1kqqq2 w - - 0 1"]
+    response = api.post(f"/{rules}/batch", json={"fens": fens, "moves": with_moves})
+    assert response.status_code == 200
+    found = response.json()
+    assert found["rules"] == rules
+    for fen, one in zip(fens, found["positions"], strict=True):
+        single = api.get(f"/{rules}", params={"fen": fen}).json()
+        if "code" in single:
+            assert one == {"fen": fen, **single}
+        else:
+            if not with_moves:
+                single.pop("moves")
+            assert one == single
+
+
+def test_several_directories(reference_dir: Path, tables: Path, tmp_path: Path) -> None:
+    from tbgen.web.app import make_app
+    from tbgen.web.settings import Settings
+
+    fen = "8/8/8/8/8/8/8/K2kr3 w - - 0 1"
+    with TestClient(make_app(Settings((reference_dir,)))) as alone:
+        assert alone.get("/r", params={"fen": fen}).json() == {
+            "code": "missing_table",
+            "message": "table KRvK is missing; build it with: tbgen build KRvK",
+        }
+        assert alone.get("/wg", params={"fen": fen}).json()["message"].endswith("tbgen build KRvK --rules wg")
+    with TestClient(make_app(Settings((reference_dir, tables)))) as both, open_tablebase(tables) as expected:
+        assert both.get("/r", params={"fen": fen}).json()["value"] == str(expected.probe(fen).value)
+
+
+def test_categories_are_opposite_for_the_sides() -> None:
+    opposite = dict(zip(Category, reversed(Category), strict=True))
+    for text in ("G0.0", "G0.5", "G1.0", "-G7.5", "-G0.5", "-G0.0"):
+        value = GScore(text)
+        assert Category.of(value, white=True) is opposite[Category.of(value, white=False)]
