@@ -58,6 +58,7 @@ def test_what_tbgen_does_alone(tmp_path: Path) -> None:
         (["tag", GAMES, "out.pgn.zst"], "zstd"),
         (["build", "KBvK", "--scheduler", "tcp://127.0.0.1:1"], "cluster"),
         (["completion", "bash"], "completion"),
+        (["serve", "--dir", "tables", "--port", "0"], "web"),
     ],
 )
 def test_what_needs_an_extra(words: list[str], extra: str, three_men: Path, tmp_path: Path) -> None:

@@ -94,7 +94,8 @@ def _get(
         responses["400"] = _refusal("The request means nothing")
     if missing:
         responses["404"] = _refusal("No table here says it; if one is missing, by which command to build it")
-    return {"get": {"summary": summary, "parameters": parameters, "responses": responses | _ANYWHERE}}
+    asked = {"parameters": parameters} if parameters else {}
+    return {"get": {"summary": summary, **asked, "responses": responses | _ANYWHERE}}
 
 
 def _post(summary: str, schema: str, content: dict[str, Any]) -> _Schema:

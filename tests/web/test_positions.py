@@ -103,7 +103,9 @@ def test_lines_are_what_the_command_says(
 ) -> None:
     fens = random_fens(f"line {rules}", 12)
     told = json.loads(
-        answer(capsys, "probe", *fens, "--rules", rules, "--json", "--line", "--no-moves", "--dir", str(tables))
+        answer(
+            capsys, "probe", *fens, "--rules", rules, "--json", "--line", "--no-moves", "--dir", str(tables)
+        )
     )
     for fen, expected in zip(fens, told, strict=True):
         found = asked(api, f"/{rules}/mainline", fen=fen)

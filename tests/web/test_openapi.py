@@ -1,0 +1,141 @@
+"""The description of the API and its answers fit each other."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from jsonschema import Draft202012Validator
+from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from tbgen.web.app import make_app
+from tbgen.web.openapi import openapi
+from tbgen.web.settings import Settings
+from tests.support.paths import ROOT
+
+DOCUMENT = openapi("0")
+KBK = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
+
+ASKED = [
+    *((f"/{rules}?fen={fen}") for rules in ("r", "wg") for fen in (KBK, "7k/5Q2/6K1/8/8/8/8/8_b_-_-_0_1")),
+    "/r?fen=nonsense",
+    "/r?fen=8/8/8/8/8/8/8/KQRBkqr1_w_-_-_0_1",
+    *(f"/{view}?fen={KBK}" for view in ("classical", "lasker", "stalemate-wins")),
+    *(f"/{rules}/mainline?fen={KBK}&accrued=G4.5" for rules in ("r", "wg")),
+    *(f"/{rules}/stats/KPvKP" for rules in ("r", "wg")),
+    *(f"/{rules}/sample?material=KPvK" for rules in ("r", "wg")),
+    "/r/stats/KBBBvK",
+    "/r/sample?material=KBvK&value=G50.5",
+    "/tables",
+    "/openapi.json",
+]
+POSTED = {
+    "/r/batch": '{"fens": ["8/8/8/4KBk1/8/8/8/8 b - - 0 1", "x"]}',
+    "/wg/batch": '{"fens": ["8/8/8/4KBk1/8/8/8/8 b - - 0 1"], "moves": false}',
+    "/r/game": (ROOT / "docs" / "drawn_game.pgn").read_text(),
+    "/wg/game": '[FEN "8/8/8/4KBk1/8/8/8/8 b - - 0 1"]\n\n1... Kh5 *',
+}
+
+
+def check(schema: dict[str, Any], document: Any) -> None:
+    whole = {**schema, "components": DOCUMENT["components"]}
+    Draft202012Validator.check_schema(whole)
+    Draft202012Validator(whole).validate(document)
+
+
+def described(path: str, method: str, status: int) -> dict[str, Any]:
+    """What the description has for an answer."""
+    (found,) = (
+        operations
+        for named, operations in DOCUMENT["paths"].items()
+        if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", named), path)
+    )
+    content: dict[str, Any] = found[method]["responses"][str(status)]["content"]
+    return content["application/json"]["schema"]
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_answers_are_as_described(asked: str, api: TestClient) -> None:
+    response = api.get(asked)
+    check(described(asked.partition("?")[0], "get", response.status_code), response.json())
+
+
+@pytest.mark.parametrize("path", POSTED)
+def test_answers_to_bodies_are_as_described(path: str, api: TestClient) -> None:
+    for body in (POSTED[path], "nonsense"):
+        response = api.post(path, content=body)
+        check(described(path, "post", response.status_code), response.json())
+
+
+def test_the_description_tells_good_answers_from_bad(api: TestClient) -> None:
+    """A field more or less, or of another kind, is noticed."""
+    schema = described("/r", "get", 200)
+    answer = api.get(f"/r?fen={KBK}").json()
+    good = Draft202012Validator({**schema, "components": DOCUMENT["components"]})
+    assert good.is_valid(answer)
+    assert not good.is_valid({**answer, "more": 1})
+    assert not good.is_valid({name: answer[name] for name in answer if name != "depth"})
+    assert not good.is_valid({**answer, "value": "1.5"})
+    assert not good.is_valid({**answer, "moves": [{**answer["moves"][0], "category": "win"}]})
+
+
+def test_every_route_is_described(api: TestClient, whole_game_tables: Path) -> None:
+    app: Any = make_app(Settings((whole_game_tables,)))
+    routes = {
+        (route.path, method.lower())
+        for route in app._app.routes
+        if isinstance(route, Route)
+        for method in route.methods or ()
+        if method != "HEAD"
+    }
+    assert routes == {(path, method) for path, methods in DOCUMENT["paths"].items() for method in methods}
+    assert api.get("/openapi.json").json()["paths"] == DOCUMENT["paths"]
+    page = (ROOT / "docs" / "web.md").read_text()
+    for path, method in routes:
+        assert f"`{method.upper()} {re.sub('^/wg', '/r', path)}`" in page
+
+
+def test_every_field_is_explained() -> None:
+    page = (ROOT / "docs" / "web.md").read_text()
+    for schema in DOCUMENT["components"]["schemas"].values():
+        for name in schema["properties"]:
+            assert f"`{name}`" in page, name
+
+
+CHECKS = [
+    schemathesis.checks.not_a_server_error,
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+]
+schemathesis.serializer.alias("application/x-chess-pgn", "text/plain")
+MADE_UP = [
+    (path, method, mode)
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+    for mode in GenerationMode
+    if mode is GenerationMode.POSITIVE or operation.keys() & {"parameters", "requestBody"}
+]
+
+
+@pytest.mark.parametrize(("path", "method", "mode"), MADE_UP)
+def test_made_up_requests(path: str, method: str, mode: GenerationMode, whole_game_tables: Path) -> None:
+    """No answer that is not described, and none that the server is at fault for."""
+    app = make_app(Settings((whole_game_tables,), limit=0))
+    operation = schemathesis.openapi.from_asgi("/openapi.json", app)[path][method]
+
+    @given(case=operation.as_strategy(generation_mode=mode))
+    @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+    def ask(case: Any) -> None:
+        case.call_and_validate(checks=CHECKS)
+
+    ask()

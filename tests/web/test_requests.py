@@ -1,0 +1,306 @@
+"""What is wrong with requests, what is around answers, and what clients may take."""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+
+import chess
+import pytest
+from starlette.testclient import TestClient
+
+from tbgen.errors import DamagedTableError
+from tbgen.probe.tablebase import Tablebase
+from tbgen.store.format import table_path
+from tbgen.variant import Variant
+from tbgen.web.app import make_app
+from tbgen.web.errors import Refusal
+from tbgen.web.limits import Limiter
+from tbgen.web.pool import Pool
+from tbgen.web.settings import MOST_BATCH, MOST_BODY_BYTES, Settings
+
+KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
+
+
+@pytest.fixture
+def own_api(own: Path) -> Iterator[TestClient]:
+    """The API over a directory of our own with all tables of three men."""
+    with TestClient(make_app(Settings((own,))), raise_server_exceptions=False) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("/r", "there is no fen"),
+        ("/r?fen=", "there is no fen"),
+        ("/r?fen=nonsense", "'nonsense' is not a FEN"),
+        ("/r?fen=%ff%fe%00", "is not a FEN"),
+        ("/r?fen=8/8/8/8/8/8/8/Kk6_w_-_-_0_1", "the kings stand next to each other"),
+        (f"/r?fen={chess.STARTING_FEN}", "the position has 32 men"),
+        ("/r?fen=4k3/8/8/8/8/8/8/4K2R_w_K_-_0_1", "castling rights, which this server does not solve"),
+        (f"/r?fen={KBK}&accrued=G3.4", "'G3.4' is not a G-score"),
+        (f"/r?fen={KBK}&accrued=G0.5", "ends the game"),
+        (f"/r/mainline?fen={KBK}&accrued=x", "'x' is not a G-score"),
+        ("/classical?fen=nonsense", "'nonsense' is not a FEN"),
+        ("/r/stats/%2e%2e%5cKBvK", "is not a material name"),
+        ("/r/stats/KBvK.r.h5", "'KBvK.r.h5' is not a material name"),
+        ("/r/stats/KQQQQvK", "tables have at most 5"),
+        ("/r/sample", "there is no material"),
+        ("/r/sample?material=../KBvK", "'../KBvK' is not a material name"),
+        ("/r/sample?material=KBvK&value=mate", "'mate' is not a G-score"),
+        ("/r/sample?material=KBvK&side=red", "'red' is no side"),
+    ],
+)
+def test_bad_input(path: str, sentence: str, api: TestClient) -> None:
+    response = api.get(path)
+    assert response.status_code == 400
+    document = response.json()
+    assert document.keys() == {"code", "message"}
+    assert document["code"] == "bad_input"
+    assert sentence in document["message"]
+    assert response.headers["cache-control"] == "no-store"
+
+
+def test_fens_that_are_too_long(api: TestClient) -> None:
+    response = api.get("/r", params={"fen": "8/" * 10_000})
+    assert (response.status_code, response.json()["code"]) == (400, "bad_input")
+    response = api.post("/r/batch", json={"fens": ["8/" * 50_000]})
+    assert (response.status_code, response.json()["positions"][0]["code"]) == (200, "bad_input")
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "code"),
+    [
+        ("/", 404, "not_found"),
+        ("/r/", 404, "not_found"),
+        ("/r/stats/", 404, "not_found"),
+        ("/r/stats/../../etc/passwd", 404, "not_found"),
+        ("/r/stats/..%2f..%2fetc%2fpasswd", 404, "not_found"),
+        ("/r/stats/KBBNvK", 404, "missing_table"),
+        ("/wg/sample?material=KBBNvK", 404, "missing_table"),
+        ("/r/sample?material=KBvK&value=G60.5", 404, "no_position"),
+        ("/r/batch", 405, "method_not_allowed"),
+    ],
+)
+def test_what_is_not_there(path: str, status: int, code: str, api: TestClient) -> None:
+    response = api.get(path, follow_redirects=False)
+    assert (response.status_code, response.json()["code"]) == (status, code)
+    if code == "missing_table":
+        rules = " --rules wg" if path.startswith("/wg") else ""
+        assert response.json()["message"].endswith(f"build it with: tbgen build KBBNvK{rules}")
+
+
+def test_methods(api: TestClient) -> None:
+    for method, path in (("POST", "/r"), ("DELETE", "/tables"), ("PUT", "/r/game"), ("OPTIONS", "/r")):
+        response = api.request(method, path)
+        assert response.status_code == 405
+        assert ("POST" if "game" in path else "GET") in response.headers["allow"]
+    assert api.head("/r", params={"fen": KBK}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"nonsense",
+        b"\xff\xfe\x00",
+        b"[" * 100_000,
+        b"[]",
+        b"{}",
+        b'{"fens": "8/8"}',
+        b'{"fens": [1]}',
+        b'{"fens": [], "moves": 1}',
+        b'{"fens": [], "more": 1}',
+    ],
+)
+def test_bodies_that_are_no_batch(body: bytes, api: TestClient) -> None:
+    response = api.post("/r/batch", content=body)
+    assert (response.status_code, response.json()["code"]) == (400, "bad_input")
+
+
+def test_a_surrogate_in_a_fen(api: TestClient) -> None:
+    response = api.post("/r/batch", content=b'{"fens": ["\\ud800"]}')
+    assert response.json()["positions"][0]["code"] == "bad_input"
+
+
+def test_bodies_that_are_too_large(api: TestClient) -> None:
+    for path in ("/r/batch", "/r/game"):
+        response = api.post(path, content=b" " * (MOST_BODY_BYTES + 1))
+        assert (response.status_code, response.json()["code"]) == (413, "too_large")
+        parts = iter([b" " * MOST_BODY_BYTES, b" "])  # without a length that is known before
+        response = api.post(path, content=parts)
+        assert (response.status_code, response.json()["code"]) == (413, "too_large")
+    response = api.post("/r/batch", json={"fens": [KBK] * (MOST_BATCH + 1)})
+    assert (response.status_code, response.json()["code"]) == (413, "too_large")
+    response = api.post("/r/batch", json={"fens": [KBK] * MOST_BATCH, "moves": False})
+    assert len(response.json()["positions"]) == MOST_BATCH
+
+
+def test_headers(api: TestClient) -> None:
+    for path in (f"/r?fen={KBK}", "/nothing", "/monitor", "/openapi.json", "/r?fen=x"):
+        headers = api.get(path).headers
+        assert headers["content-security-policy"].startswith("default-src 'none'")
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["access-control-allow-origin"] == "*"
+        assert "location" not in headers
+    assert "access-control-allow-origin" not in api.post("/r/batch", json={"fens": []}).headers
+
+
+def test_answers_are_not_sent_twice(api: TestClient) -> None:
+    for path, caching in ((f"/r?fen={KBK}", "public, max-age=3600"), ("/r/stats/KBvK", "no-cache")):
+        first = api.get(path)
+        assert first.headers["cache-control"] == caching
+        tag = first.headers["etag"]
+        for known in (tag, f'"other", W/{tag}', "*"):
+            again = api.get(path, headers={"If-None-Match": known})
+            assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+        assert api.get(path, headers={"If-None-Match": '"other"'}).status_code == 200
+    assert "etag" not in api.get("/r/sample?material=KBvK").headers
+
+
+def test_damaged_tables_are_told_to_the_operator_alone(
+    own: Path, own_api: TestClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = table_path(own, "KBvK", Variant.R_MOBILITY)
+    path.write_bytes(path.read_bytes()[:1000])
+    for asked in (f"/r?fen={KBK}", "/r/stats/KBvK", "/r/sample?material=KBvK"):
+        response = own_api.get(asked)
+        assert (response.status_code, response.json()["code"]) == (500, DamagedTableError.code)
+        assert str(own) not in response.text
+    assert str(path) in caplog.text
+    assert [table["material"] for table in own_api.get("/tables").json()["tables"]].count("KBvK") == 0
+
+
+def test_faults_do_not_leave_the_server(own_api: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("secret")
+
+    monkeypatch.setattr(Tablebase, "probe", fail)
+    response = own_api.get(f"/r?fen={KBK}")
+    assert (response.status_code, response.json()["code"]) == (500, "fault")
+    assert "secret" not in response.text
+    assert response.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_client_that_takes_too_much(own: Path) -> None:
+    with TestClient(make_app(Settings((own,), limit=1e-6, burst=1e-6))) as client:
+        assert client.get("/r", params={"fen": KBK}).status_code == 200
+        refused = client.get("/r", params={"fen": KBK})
+        assert (refused.status_code, refused.json()["code"]) == (429, "too_much")
+        assert int(refused.headers["retry-after"]) > 1
+        assert client.get("/monitor").status_code == 200
+
+
+def test_accounts_of_clients() -> None:
+    now = 0.0
+    limiter = Limiter(0.5, 10, lambda: now)
+    limiter.charge("one", 12)
+    with pytest.raises(Refusal, match="go on in 4 s") as refusal:
+        limiter.admit("one")
+    assert refusal.value.headers == {"Retry-After": "4"}
+    limiter.admit("other")
+    now = 4.1
+    limiter.admit("one")
+    now = 1000
+    limiter.charge("one", 9.9)  # a pause gives no more than a full account
+    limiter.admit("one")
+    limiter.charge("one", 0.2)
+    with pytest.raises(Refusal):
+        limiter.admit("one")
+
+
+def test_stepping_through_lines_meets_no_limit() -> None:
+    """Ten positions a second for an hour, at 5 ms each."""
+    now = 0.0
+    limiter = Limiter(Settings().limit, Settings().burst, lambda: now)
+    for _ in range(36_000):
+        now += 0.1
+        limiter.admit("one")
+        limiter.charge("one", 0.005)
+
+
+def test_many_clients_take_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tbgen.web.limits._MOST_CLIENTS", 3)
+    limiter = Limiter(1, 1, lambda: 0.0)
+    for client in "abcde":
+        limiter.charge(client, 5)
+    limiter.admit("a")
+    with pytest.raises(Refusal):
+        limiter.admit("e")
+
+
+def test_work_that_waits_is_bounded() -> None:
+    async def main() -> None:
+        pool, end = Pool("some", threads=1, waiting=1), Event()
+        under_way = [asyncio.create_task(pool.run(end.wait)) for _ in range(2)]
+        await asyncio.sleep(0)
+        with pytest.raises(Refusal) as refusal:
+            await pool.run(int)
+        assert (refusal.value.status, refusal.value.code) == (503, "busy")
+        end.set()
+        assert [done for done, _ in await asyncio.gather(*under_way)] == [True, True]
+        assert (await pool.run(int))[0] == 0
+        assert pool.pending == 0
+        pool.close()
+
+    asyncio.run(main())
+
+
+def test_slow_work_does_not_keep_positions_waiting(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While all threads for slow work are held up, positions are answered."""
+    end, held = Event(), Event()
+
+    def line(*_: object) -> dict[str, object]:
+        held.set()
+        end.wait(60)
+        return {}
+
+    monkeypatch.setattr("tbgen.web.lookups.line", line)
+    with TestClient(make_app(Settings((own,), slow_threads=1))) as client:
+
+        async def main() -> None:
+            slow = asyncio.create_task(asyncio.to_thread(client.get, f"/r/mainline?fen={KBK}"))
+            await asyncio.to_thread(held.wait, 60)
+            quick = await asyncio.to_thread(client.get, f"/r?fen={KBK}")
+            assert (quick.status_code, slow.done()) == (200, False)
+            end.set()
+            assert (await slow).status_code == 200
+
+        asyncio.run(main())
+
+
+def test_the_monitor(own: Path) -> None:
+    with TestClient(make_app(Settings((own,)))) as client:
+        for fen in (KBK, KBK, "x"):
+            client.get("/r", params={"fen": fen})
+        client.get("/r/stats/KBvK")
+        client.get('/"nothing"')
+        text = client.get("/monitor").text
+    figures = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    counted = {
+        name.partition(",")[2]: int(number)
+        for name, number in figures.items()
+        if name.startswith("tbgen_requests_total")
+    }
+    assert counted == {
+        'endpoint="/r",status="200"}': 2,
+        'endpoint="/r",status="400"}': 1,
+        'endpoint="/r/stats/{material}",status="200"}': 1,
+        'endpoint="other",status="404"}': 1,
+    }
+    buckets = [int(number) for name, number in figures.items() if "_bucket{" in name]
+    assert buckets == sorted(buckets)
+    assert buckets[-1] == 5
+
+
+def test_nothing_of_bad_requests_is_an_error_in_the_log(
+    api: TestClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        api.get("/r?fen=%ff")
+        api.get("/r/stats/..%2f..")
+        api.post("/r/batch", content=b"\xff")
+        api.get("/r", headers={"X-Forwarded-For": 'a"b, <c>', "Host": "evil.example"})
+    assert [record for record in caplog.records if record.levelno > logging.INFO] == []

@@ -1,0 +1,153 @@
+"""The server as a process of its own: it starts, answers, and ends."""
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from tbgen.cli.main import main
+from tests.support.processes import end, started, wait_for
+
+KBK = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
+
+
+@contextmanager
+def serving(directory: Path, *options: str) -> Iterator[tuple["subprocess.Popen[str]", str, int]]:
+    """The process, host and port of a server."""
+    with started("tbgen", "serve", "--dir", str(directory), "--port", "0", *options) as running:
+        said = wait_for(running, " at http://", "stderr")
+        found = re.search(r"http://([\d.]+):(\d+)", said)
+        assert found, said
+        yield running, found[1], int(found[2])
+
+
+def exchange(host: str, port: int, data: bytes) -> bytes:
+    """What comes back for some bytes until the server closes the connection."""
+    with socket.create_connection((host, port), timeout=60) as connection:
+        received = b""
+        with suppress(ConnectionError):  # it has heard enough; the answer may be there
+            connection.sendall(data)
+        try:
+            while part := connection.recv(65536):
+                received += part
+        except ConnectionError:
+            pass
+    return received
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_starts_and_answers_and_ends(workers: str, number: signal.Signals, three_men: Path) -> None:
+    with serving(three_men, "--workers", workers) as (running, host, port):
+        with urlopen(f"http://{host}:{port}/r?fen={KBK}", timeout=60) as response:
+            assert json.load(response)["value"] == "G1.5"
+            assert "server" not in response.headers
+        running.send_signal(number)
+        assert end(running) == (0, "")
+
+
+def test_what_is_under_way_is_answered(three_men: Path) -> None:
+    """The body comes after the signal to end."""
+    body = b'{"fens": ["8/8/8/4KBk1/8/8/8/8 b - - 0 1"]}'
+    head = f"POST /r/batch HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    with serving(three_men) as (running, host, port):
+        with socket.create_connection((host, port), timeout=60) as connection:
+            connection.sendall(head + body[:10])
+            urlopen(f"http://{host}:{port}/tables", timeout=60).close()  # the head has arrived
+            running.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+            connection.sendall(body[10:])
+            assert b'"value":"G1.5"' in connection.recv(65536)
+        assert end(running) == (0, "")
+
+
+def test_attacks_and_slow_clients(three_men: Path) -> None:
+    """They get errors of their own making, keep nobody waiting, and leave no line in the log."""
+    attacks = [
+        b"GET /r?fen=" + b"8/" * 500_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /r?fen=\xff\xfe HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        b"GET /r/stats/../../../etc/passwd HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        b"GET /tables HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n",
+        b"POST /r/batch HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
+        b"POST /r/batch HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\nConnection: close\r\n\r\n",
+        b"POST /r/batch HTTP/1.1\r\nHost: x\r\nContent-Length: " + b"9" * 30 + b"\r\n\r\n",
+        b"GET /tables HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 200_000 + b"\r\n\r\n",
+        b"\x16\x03\x01\x02\x00nonsense\r\n\r\n",
+    ]
+    with serving(three_men) as (running, host, port):
+        slow = [socket.create_connection((host, port), timeout=60) for _ in range(200)]
+        for connection in slow:
+            connection.sendall(b"GET /r?fen=")
+        with ThreadPoolExecutor(4) as pool:
+            for received in pool.map(lambda data: exchange(host, port, data), attacks):
+                assert re.match(rb"HTTP/1.1 4\d\d ", received), received[:200]
+                assert b"Traceback" not in received
+        broken_off = socket.create_connection((host, port), timeout=60)
+        broken_off.sendall(b"POST /r/game HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n1. e4")
+        broken_off.close()
+        with urlopen(f"http://{host}:{port}/r?fen={KBK}", timeout=60) as response:
+            assert response.status == 200
+        for connection in slow:
+            connection.close()
+        running.send_signal(signal.SIGINT)
+        code, said = end(running)
+        assert code == 0
+        assert set(said.splitlines()) <= {"Invalid HTTP request received."}
+
+
+def test_numba_is_not_imported(three_men: Path) -> None:
+    code = f"""
+import sys
+from pathlib import Path
+from starlette.testclient import TestClient
+from tbgen.web.app import make_app
+from tbgen.web.settings import Settings
+with TestClient(make_app(Settings((Path({str(three_men)!r}),)))) as client:
+    for path in ("/r?fen={KBK}", "/r/mainline?fen={KBK}", "/lasker?fen={KBK}", "/r/stats/KBvK",
+                 "/r/sample?material=KBvK", "/tables"):
+        assert client.get(path).status_code == 200, path
+    assert client.post("/r/game", content="1. e4 *").status_code == 200
+print("numba" in sys.modules)
+"""
+    with started("-c", code) as running:
+        assert running.communicate(timeout=300)[0] == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (["--dir", "nowhere"], 2, "there is no directory nowhere"),
+        (["--host", "8.8.8.8"], 1, "choose others with --host and --port"),
+        (["--host", "no host"], 2, "'no host' is no host of this machine"),
+        (["--port", "65536"], 2, "65536 is too large"),
+        (["--workers", "0"], 2, "0 is too small"),
+    ],
+)
+def test_what_the_command_refuses(
+    words: list[str], code: int, sentence: str, three_men: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", "--dir", str(three_men), *words]) == code
+    error = capsys.readouterr().err
+    assert error.startswith("tbgen: ")
+    assert error.count("\n") == 1
+    assert sentence in error
+
+
+def test_no_tables_and_a_port_that_is_taken(
+    three_men: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", "--dir", str(tmp_path)]) == 3
+    assert "there are no tables in" in capsys.readouterr().err
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert main(["serve", "--dir", str(three_men), "--port", port]) == 1
+    assert "Address already in use" in capsys.readouterr().err
