@@ -153,7 +153,10 @@ class Search:
         try:
             cell = self._root.cell
             if self._known.cell(cell) is None:
-                self._complete(cell)
+                if cell.size <= _SMALL:  # it may be enough, and takes next to no time
+                    self._solve(cell)
+                if not self.answer().value.exact:
+                    self._complete(cell)
             while not self.answer().value.exact:
                 self._progress(self.answer().value, self.solved)
                 if not self._narrow(self._root, self._accrued, {cell}):

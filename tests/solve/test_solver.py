@@ -113,6 +113,15 @@ def test_mate_and_stalemate(small: Path) -> None:
         assert (str(found.value), found.depth, found.moves) == (value, 0, ())
 
 
+def test_a_locked_position_takes_one_cell(tmp_path: Path) -> None:
+    """No king gets at a pawn, so that nothing leads out; tables are of no use."""
+    fen = "8/4k3/1p1p1p1p/pPpPpPpP/P1P1P1P1/8/4K3/8 w - - 0 1"
+    found = solve(fen, tables=tmp_path, budget=Budget(seconds=3600.0))
+    assert (str(found.value), found.depth, found.cells) == ("G5.5", 1, 1)
+    swapped = solve(chess.Board(fen).mirror(), tables=tmp_path, budget=Budget(seconds=3600.0))
+    assert (str(swapped.value), swapped.depth, swapped.cells) == ("-G5.5", 1, 1)
+
+
 def test_what_memory_refuses_is_said(tmp_path: Path) -> None:
     """Without tables a pawn may promote into a larger cell, which there is no room for."""
     least = Budget(seconds=3600.0, memory=memory_needed(64**2) + 1)
