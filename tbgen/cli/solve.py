@@ -210,7 +210,7 @@ def _hold_text(board: chess.Board, hold: Hold) -> Iterator[str]:
         for square in (hold.blocker, hold.changer)
     )
     yield f"{blocker} holds {changer} to {hold.value}."
-    yield f"Where he stands, by the square of {changer}, who is to move:"
+    yield f"Where the blocker stands, by the square of {changer}, who is to move:"
     others = {
         square: piece.symbol()
         for square, piece in board.piece_map().items()
