@@ -75,11 +75,18 @@ def _listening(host: str, port: int) -> socket.socket:
     :raises TbgenError: if the system does not let it be had.
     """
     try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.create_server(address[:2], family=family, backlog=_WAITING)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     except (socket.gaierror, UnicodeError):
         raise UsageError(f"{quote(host)} is no host of this machine: choose another with --host") from None
+    family, kind, protocol, _, address = found[0]
+    # If a socket does not name its protocol, asyncio leaves Nagle's algorithm on, and answers wait for 40 ms.
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(_WAITING)
     except OSError as error:
+        listener.close()
         raise TbgenError(
             f"{host}, port {port}: {os.strerror(error.errno or 0)}; choose others with --host and --port"
         ) from None

@@ -15,6 +15,7 @@ from urllib.request import urlopen
 import pytest
 
 from tbgen.cli.main import main
+from tbgen.web.server import _address, _listening
 from tests.support.processes import end, started, wait_for
 
 KBK = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
@@ -151,3 +152,12 @@ def test_no_tables_and_a_port_that_is_taken(
         port = str(taken.getsockname()[1])
         assert main(["serve", "--dir", str(three_men), "--port", port]) == 1
     assert "Address already in use" in capsys.readouterr().err
+
+
+def test_answers_do_not_wait_for_acknowledgements() -> None:
+    """asyncio switches Nagle's algorithm off for sockets that name their protocol, and no others."""
+    with _listening("127.0.0.1", 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
+        assert _address(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
+    with _listening("::1", 0) as listener:
+        assert _address(listener) == f"http://[::1]:{listener.getsockname()[1]}"
