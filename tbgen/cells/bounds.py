@@ -142,6 +142,7 @@ class Game:
         self._pool = _pool_of(frame, routes, knowledge, end)
         self._workspace: Workspace = room_for_cell(frame.frame, resets)
         self._starts = np.array([0, frame.size], np.int64)
+        self._counted = False
 
     def solve(self) -> tuple[Codes, Plies]:
         """Return fresh values and depths, shape (2, slots of the cell) each.
@@ -231,7 +232,10 @@ class Game:
         return _bits(self._workspace.phase.legal)
 
     def _count(self) -> None:
-        """Count the moves of all positions, and find their exits."""
+        """Count the moves of all positions, and find their exits, unless that is done."""
+        if self._counted:
+            return
+        self._counted = True
         workspace = self._workspace
         words = workspace.frame.words
         workspace.phase.slices[:] = 0

@@ -19,13 +19,15 @@ FAMILY: Final = "cells"
 _logger = logging.getLogger(__name__)
 
 
-class _Nothing:
+class Nothing:
     """Knows nothing about what lies outside a cell."""
 
     def block(self, route: Route, end: int) -> Block | None:
+        """Return nothing."""
         return None
 
     def bound(self, route: Route, end: int) -> Code:
+        """Return the worst."""
         return WORST[end]
 
 
@@ -34,7 +36,7 @@ def compile_kernels() -> None:
     with compiling(FAMILY, "that solve cells", "about two minutes", _logger.warning) as needed:
         if needed:
             cell = Cell.of_board(chess.Board("7k/8/8/p7/P7/8/8/K7 w - - 0 1"), [chess.A1, chess.H8])
-            solve_accrued(solve_cell(cell, _Nothing()), _Nothing(), GScore("G2.0"))
+            solve_accrued(solve_cell(cell, Nothing()), Nothing(), GScore("G2.0"))
             block = Block(np.zeros(1, np.uint8), np.zeros(1, np.uint16))
             gather(*block, np.zeros(1, np.int64), np.zeros(1, np.int64), 0, False, *block)
             overlay(*block, *block)

@@ -17,6 +17,8 @@ from tbgen.verify.kernels.resets import PROMOTIONS, Resets, reset_number
 
 _MEN = PIECE_ORDER + "P"
 _MOST_MEN = 8
+_FULL_BOARD = 32
+"""Men of a cell at most."""
 SubTables = Mapping[Material, tuple[NDArray[np.uint8], NDArray[np.uint16]]]
 """Value and depth, shape (2, size) each, of sub-tables by their material."""
 
@@ -125,4 +127,4 @@ def resets_of(layout: Layout, men: Men, sub_tables: SubTables) -> Resets:
 
 def new_scratch() -> Scratch:
     """Return working space."""
-    return Scratch(np.zeros(8, np.int64), np.zeros(8, np.uint64), np.zeros(16, np.int64))
+    return Scratch(np.zeros(_FULL_BOARD, np.int64), np.zeros(_FULL_BOARD, np.uint64), np.zeros(16, np.int64))

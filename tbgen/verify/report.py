@@ -162,24 +162,26 @@ def _finding(table: Table, layout: Layout, row: NDArray[np.int64]) -> Finding:
         fen = board.fen(en_passant="fen")
     fresh = problem in (problems.NOWHERE, problems.MISSING, problems.ENDED) or level == MIDDLE
     if not fresh and board is not None and problem == problems.WRONG:
-        fresh = GScore.of_board(board) == _score(level)
+        fresh = GScore.of_board(board) == score_of(level)
     with_depth = fresh or problem not in (problems.BY_FUNCTION, problems.PROBED)
     return Finding(
         fen,
-        None if fresh else _score(level),
-        None if problem == problems.MISSING else _entry(stored, level, with_depth),
-        None if problem not in _RECOMPUTED else _entry(right, level, with_depth),
+        None if fresh else score_of(level),
+        None if problem == problems.MISSING else entry_of(stored, level, with_depth),
+        None if problem not in _RECOMPUTED else entry_of(right, level, with_depth),
         _PROBLEMS[problem],
     )
 
 
-def _score(worth: int) -> GScore:
+def score_of(worth: int) -> GScore:
+    """Return the score of a worth."""
     return GScore(min(worth, WHITE_WORTH - worth), worth > MIDDLE)
 
 
-def _entry(key: int, level: int, with_depth: bool) -> Entry:
+def entry_of(key: int, level: int, with_depth: bool = True) -> Entry:
+    """Return what a key says, seen from an accrued score of this worth."""
     worth, depth = _read_key(key, level)
-    score = _score(worth)
+    score = score_of(worth)
     return Entry(score if score.rank <= MAX_CODED_RANK else None, depth if with_depth else None)
 
 

@@ -1,45 +1,22 @@
 """Both games of cells, compared with the slow solver position by position."""
 
-import random
-import zlib
-
 import chess
 import numpy as np
 import pytest
 
 from tbgen.cells.blocks import gathered
-from tbgen.cells.bounds import ENDS, Block, Bounds, side_after, solve_accrued, solve_cell
+from tbgen.cells.bounds import Block, Bounds, solve_accrued, solve_cell
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.position import Position
-from tbgen.cells.routes import Route, routes_of
-from tbgen.score import NONE, Code, GScore
-from tests.support.random_cells import random_cells
+from tbgen.cells.routes import routes_of
+from tbgen.score import NONE, GScore
+from tests.support.made_up_exits import MadeUp, cells, made_up
 from tests.support.reference_cell import Cell as ReferenceCell
 from tests.support.reference_cell import End
 from tests.support.reference_cell import solve_cell as solve_slowly
 
 NAMES: tuple[End, End] = ("lower", "upper")
-
-
-def made_up(cell: Cell, side: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Lower and upper worth of all positions of a cell with a side to move: code and depth, made up."""
-    seed = zlib.crc32(repr((cell, int(side))).encode())
-    rng = random.Random(seed)
-    codes = [rng.choice((*range(24), *range(232, 256))) for _ in ENDS]
-    return (max(codes), rng.randrange(30)), (min(codes), rng.randrange(30))
-
-
-class MadeUp:
-    """Knowledge of exits: nothing depends on where the mobile men stand."""
-
-    def block(self, route: Route, end: int) -> Block | None:
-        code, depth = made_up(route.destination, side_after(route))[end]
-        size = route.destination.size
-        return Block(np.full(size, code, np.uint8), np.full(size, depth, np.uint16))
-
-    def bound(self, route: Route, end: int) -> Code:
-        raise AssertionError("all is known")
 
 
 def slowly(board: chess.Board, mobile: list[chess.Square], accrued: int | None = None) -> ReferenceCell:
@@ -64,16 +41,6 @@ def slowly(board: chess.Board, mobile: list[chess.Square], accrued: int | None =
         return made_up(Cell.of_board(after, free), not after.turn)[NAMES.index(end)]
 
     return solve_slowly(board, mobile, worth, accrued)
-
-
-def cells(seed: int, count: int) -> list[tuple[chess.Board, list[chess.Square]]]:
-    """Random cells without castling or en passant rights, small enough to be solved at once."""
-    found = []
-    for board, mobile in random_cells(random.Random(seed), 4 * count):
-        board.castling_rights, board.ep_square = chess.BB_EMPTY, None
-        if len(mobile) <= 3:
-            found.append((board, mobile))
-    return found[:count]
 
 
 def found_in(bounds: Bounds, position: Position, end: int) -> tuple[int, int]:

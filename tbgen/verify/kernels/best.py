@@ -58,9 +58,9 @@ class Scratch(NamedTuple):
     """Working space of one kernel call."""
 
     squares: NDArray[np.int64]
-    """Shape (8,): squares of the men of the position in hand."""
+    """Shape (32,): squares of the men of the position in hand."""
     targets: NDArray[np.uint64]
-    """Shape (8,): their legal targets."""
+    """Shape (32,): their legal targets."""
     after: NDArray[np.int64]
     """Shape (16,): the men of the table that a zeroing move leads to, and their images."""
 

@@ -1,0 +1,184 @@
+"""The proof of cells: right bounds pass, and every wrong one is found."""
+
+import random
+from dataclasses import dataclass
+
+import chess
+import numpy as np
+import pytest
+
+from tbgen.cells.bounds import ENDS, Block, Bounds, solve_accrued, solve_cell
+from tbgen.cells.cell import Cell, side_of
+from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.routes import Route, routes_of
+from tbgen.index.layout import SIDES
+from tbgen.score import NONE, Code, GScore
+from tbgen.verify.cells import CellProof, WrongBoundError
+from tbgen.verify.kernels.survey import NO_RANK
+from tbgen.verify.ways import board_of_slot, ways_out
+from tests.support.made_up_exits import MadeUp, cells
+
+LOCKED = Cell.of_board(chess.Board("4k3/8/5p1p/7P/4K1P1/8/8/8 w - - 0 1"), [chess.E8, chess.E4])
+
+
+def small(seed: int) -> Cell:
+    """A random cell with made-up exits."""
+    ((board, mobile),) = cells(seed, 1)
+    return Cell.of_board(board, mobile)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_solved_cells_are_proved(seed: int) -> None:
+    cell = small(seed)
+    bounds, proof = solve_cell(cell, MadeUp()), CellProof(cell)
+    states = proof.fresh(bounds, MadeUp())
+    assert states > 2 * np.count_nonzero(proof.rank >= 2) - np.count_nonzero(proof.rank == NO_RANK)
+    for accrued in map(GScore, ("G2.0", "-G3.5", "G4.5", "-G8.0")):
+        assert proof.accrued(bounds, solve_accrued(bounds, MadeUp(), accrued), accrued, MadeUp()) <= states
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_ranks_and_positions_are_those_of_python_chess(seed: int) -> None:
+    cell, rng = small(seed), random.Random(seed)
+    rank = CellProof(cell).rank
+    for _ in range(300):
+        side, slot = rng.choice(SIDES), rng.randrange(cell.size)
+        board = board_of_slot(cell, side, slot)
+        if board is None or board.was_into_check():
+            assert rank[side, slot] == NO_RANK
+        else:
+            assert cell.slot(cell.squares_of(board)) == slot or len(set(cell.mobile)) < len(cell.mobile)
+            assert rank[side_of(board), slot] == GScore.of_board(board).rank, board.fen()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ways_out_are_those_that_the_solver_knows(seed: int) -> None:
+    cell = small(seed)
+
+    def what(route: Route) -> tuple[object, ...]:
+        return route.side, route.destination, route.promoted, route.quiet, route.passed
+
+    assert {what(way.route) for way in ways_out(cell)} == {
+        what(route) for route in routes_of(frame_of_cell(cell))
+    }
+
+
+def changed(bounds: Bounds, rng: random.Random) -> Bounds:
+    """The same with one value or depth changed."""
+    value, depth = bounds.value.copy(), bounds.depth.copy()
+    places = np.argwhere(value != NONE)
+    at = tuple(places[rng.randrange(len(places))])
+    kind = rng.randrange(5)
+    if kind == 0:
+        depth[at] += 1
+    elif kind == 1 and depth[at]:
+        depth[at] -= 1
+    elif kind == 2:
+        value[at] = NONE
+    else:
+        codes = {*np.unique(value).tolist(), 2, 3, 252, 253} - {int(value[at]), NONE}
+        value[at] = rng.choice(sorted(codes)) if kind == 3 else 255 - value[at]
+    assert (value[at], depth[at]) != (bounds.value[at], bounds.depth[at]) or kind == 1
+    return Bounds(bounds.cell, value, depth)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_wrong_entry_is_found(seed: int) -> None:
+    cell, rng = small(seed), random.Random(seed)
+    bounds, proof = solve_cell(cell, MadeUp()), CellProof(cell)
+    for _ in range(12):
+        wrong = changed(bounds, rng)
+        if np.array_equal(wrong.depth, bounds.depth) and np.array_equal(wrong.value, bounds.value):
+            continue
+        with pytest.raises(WrongBoundError, match=r"^[1-8a-zA-Z/]+ [wb] - - 0 1: the (lower|upper) bound"):
+            proof.fresh(wrong, MadeUp())
+
+
+def says_more(wrong: Bounds, right: Bounds, accrued: GScore) -> bool:
+    """Whether a layer in which one entry differs has none there, or says more than the right one: a better
+    end, or the same one sooner where it is better than the accrued score, and later where it is worse."""
+    differs = (wrong.value != right.value) | (wrong.depth != right.depth)
+    if not differs.any():
+        return False
+    ((end, side, slot),) = np.argwhere(differs)
+    code, before = int(wrong.value[end, side, slot]), int(right.value[end, side, slot])
+    if code == NONE:
+        return True
+    if code != before:
+        return (code < before) == (end == 0)
+    if code == accrued.code:
+        return False
+    sooner = wrong.depth[end, side, slot] < right.depth[end, side, slot]
+    favours_white = code < accrued.code
+    return bool(sooner) == (favours_white == (end == 0))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_entry_of_a_layer_that_says_too_much_is_found(seed: int) -> None:
+    cell, rng = small(seed), random.Random(seed)
+    bounds, proof = solve_cell(cell, MadeUp()), CellProof(cell)
+    accrued = GScore(rng.randrange(2, 8), rng.random() < 0.5)
+    layer = solve_accrued(bounds, MadeUp(), accrued)
+    found = 0
+    for _ in range(30):
+        wrong = changed(layer, rng)
+        if says_more(wrong, layer, accrued):
+            found += 1
+            with pytest.raises(WrongBoundError, match=f"with {accrued} accrued"):
+                proof.accrued(bounds, wrong, accrued, MadeUp())
+    assert found > 5
+
+
+@dataclass
+class OneBetter(MadeUp):
+    """Knowledge that takes one exit for better than it is."""
+
+    better: Cell
+
+    def block(self, route: Route, end: int) -> Block | None:
+        block = super().block(route, end)
+        if block is not None and route.destination == self.better:
+            block.value[:] = 0
+        return block
+
+
+def test_exits_that_were_taken_for_better_than_they_are_are_found() -> None:
+    found = 0
+    for seed in range(6):
+        cell = small(seed)
+        bounds = solve_cell(cell, MadeUp())
+        for way in list(ways_out(cell))[:8]:
+            taken = OneBetter(way.route.destination)
+            other = solve_cell(cell, taken)
+            CellProof(cell).fresh(other, taken)
+            if not np.array_equal(other.value, bounds.value):
+                found += 1
+                with pytest.raises(WrongBoundError):
+                    CellProof(cell).fresh(other, MadeUp())
+    assert found > 5
+
+
+def test_a_share_of_the_positions() -> None:
+    cell = small(1)
+    bounds = solve_cell(cell, MadeUp())
+    every, some = CellProof(cell).fresh(bounds, MadeUp()), CellProof(cell, share=16).fresh(bounds, MadeUp())
+    assert every / 32 < some < every / 8
+
+
+class Unknown:
+    """Nothing is known of what moves out of a cell lead to."""
+
+    def block(self, route: Route, end: int) -> Block | None:
+        return None
+
+    def bound(self, route: Route, end: int) -> Code:
+        return Code(255 if end == ENDS[0] else 0)
+
+
+def test_bounds_without_values() -> None:
+    bounds = solve_cell(LOCKED, Unknown())
+    assert CellProof(LOCKED).fresh(bounds, Unknown()) > 10_000
+    better = bounds.value.copy()
+    better[0][better[0] == 255] = 254
+    with pytest.raises(WrongBoundError):
+        CellProof(LOCKED).fresh(Bounds(LOCKED, better, bounds.depth), Unknown())
