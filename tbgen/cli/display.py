@@ -1,6 +1,6 @@
 """How commands show positions and lines of play."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import chess
@@ -16,9 +16,9 @@ def diagram(board: chess.Board) -> Iterator[str]:
     yield "   a b c d e f g h"
 
 
-def line_text(board: chess.Board, line: list[LinePly]) -> Iterator[str]:
+def line_text(board: chess.Board, line: Sequence[LinePly], name: str = "best play") -> Iterator[str]:
     """Yield the length of a line, then a text per ply: number, move and the accrued score after it."""
-    yield f"best play: {plies(len(line))}"
+    yield f"{name}: {plies(len(line))}"
     number, white = board.fullmove_number, board.turn
     width = max((len(ply.san) for ply in line), default=0)
     for ply in line:
@@ -27,7 +27,7 @@ def line_text(board: chess.Board, line: list[LinePly]) -> Iterator[str]:
         number, white = number + (not white), not white
 
 
-def line_document(line: list[LinePly]) -> list[dict[str, Any]]:
+def line_document(line: Sequence[LinePly]) -> list[dict[str, Any]]:
     """Return a line for a JSON document."""
     return [{"uci": ply.uci, "san": ply.san, "accrued": str(ply.accrued), "depth": ply.depth} for ply in line]
 

@@ -8,7 +8,7 @@ from typing import Any
 import chess
 
 from tbgen.board.fen import Fen, parse_fen
-from tbgen.cli.display import diagram, mover
+from tbgen.cli.display import diagram, line_document, line_text, mover
 from tbgen.cli.options import (
     add_cells,
     add_directory,
@@ -26,6 +26,7 @@ from tbgen.scoring import Scoring
 from tbgen.solve.budget import Budget
 from tbgen.solve.hold import Hold
 from tbgen.solve.kept import KeptCells
+from tbgen.solve.proof import SHARE, Proof
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import Mobile, solve
 from tbgen.text import counted, parse_duration, parse_size, plies
@@ -69,6 +70,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--time", default="60s", metavar="TIME", help="time to spend (default: 60s)")
     parser.add_argument("--memory", default="8G", metavar="SIZE", help="memory to use (default: 8G)")
     add_cells(parser, "--cells")
+    parser.add_argument(
+        "--verify", action="store_true", help="prove forward what is found, in time that does not count"
+    )
+    parser.add_argument("--line", action="store_true", help="add the play that shows what is proved")
     add_rules(parser)
     add_scoring(parser)
     add_json(parser, "one JSON document")
@@ -96,6 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
             budget=Budget(parse_duration(arguments.time), parse_size(arguments.memory)),
             mobile=_mobile(arguments.mobile),
             kept=None if arguments.cells is None else KeptCells(arguments.cells),
+            verify=arguments.verify,
+            line=arguments.line,
             progress=lambda lower, upper, cells: line.show(
                 f"between {lower} and {upper}, {counted(cells, 'cell')} solved"
             ),
@@ -144,6 +151,7 @@ def _document(text: str, solution: Solution, scoring: Scoring) -> dict[str, Any]
         "holds": [_hold_document(hold) for hold in solution.holds],
         "cells": solution.cells,
         "in_budget": solution.in_budget,
+        **_proof_document(solution),
         "moves": [
             {
                 "uci": move.uci,
@@ -155,7 +163,27 @@ def _document(text: str, solution: Solution, scoring: Scoring) -> dict[str, Any]
             }
             for move in solution.moves
         ],
+        **_line_document(solution),
     }
+
+
+def _proof_document(solution: Solution) -> dict[str, Any]:
+    """Return what is said of the proof, if it was asked for."""
+    proof = solution.proof
+    if proof is None:
+        return {}
+    sampled = {"cells": proof.sampled, "share": 1 / SHARE} if proof.sampled else None
+    return {"proof": {"cells": proof.cells, "states": proof.states, "sampled": sampled}}
+
+
+def _line_document(solution: Solution) -> dict[str, Any]:
+    """Return the lines, if they were asked for."""
+    if solution.line is not None:
+        return {"line": line_document(solution.line)}
+    if solution.lines is not None:
+        lower, upper = map(line_document, solution.lines)
+        return {"lines": {"lower": lower, "upper": upper}}
+    return {}
 
 
 def _text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[str]:
@@ -176,6 +204,8 @@ def _text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[str]:
     yield f"points          {lower if lower == upper else f'{lower} to {upper}'}  (White-Black)"
     more = "" if solution.in_budget or value is not None else ", more time or memory may narrow it"
     yield f"solved          {counted(solution.cells, 'cell')}{more}"
+    if solution.proof is not None:
+        yield f"proof           {_proof_text(solution.proof)}"
     if solution.moves:
         yield ""
     width = max((len(move.san) for move in solution.moves), default=0)
@@ -184,9 +214,32 @@ def _text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[str]:
         worth = f"{move.lower:>6}" if exact else f"{move.lower:>6} to {move.upper}"
         reset = "  resets" if move.zeroing else ""
         yield f"{move.san:{width}}  {worth}{reset}".rstrip()
+    yield from _line_text(fen.board, solution)
     for hold in solution.holds:
         yield ""
         yield from _hold_text(fen.board, hold)
+
+
+def _line_text(board: chess.Board, solution: Solution) -> Iterator[str]:
+    """Yield the lines."""
+    if solution.line is not None:
+        yield ""
+        yield from line_text(board, solution.line)
+    if solution.lines is not None:
+        ends = ("lower", solution.lower), ("upper", solution.upper)
+        for (name, score), line in zip(ends, solution.lines, strict=True):
+            yield ""
+            yield from line_text(board, line, f"line that shows the {name} end, {score}")
+            if (line[-1].accrued if line else solution.accrued) != score:
+                yield "       nothing more is known of what follows"
+
+
+def _proof_text(proof: Proof) -> str:
+    """Say how much was proved."""
+    said = f"{counted(proof.cells, 'cell')}, {counted(proof.states, 'state')} proved"
+    if proof.sampled:
+        said += f"; of {counted(proof.sampled, 'large cell')} one position in {SHARE}"
+    return said
 
 
 def _hold_document(hold: Hold) -> dict[str, Any]:

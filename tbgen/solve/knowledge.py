@@ -3,7 +3,7 @@
 from typing import Final
 
 from tbgen.cells.blocks import block_of_table, gathered, phase_of, row_of
-from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, Game, Interval, side_after
+from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, Game, Interval, Knowledge, side_after
 from tbgen.cells.cell import TYPES, Cell, side_of
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.position import Position
@@ -31,7 +31,8 @@ class Known:
     def __init__(self, tables: Tables, mobile: int, kept: KeptCells | None = None) -> None:
         self._tables, self._mobile, self._kept = tables, mobile, kept
         self._cells: dict[Cell, Bounds] = {}
-        self._settled = _Settled(self)
+        self.settled: Knowledge = _Settled(self)
+        """What tables and solved cells say, without looking on."""
 
     def add(self, bounds: Bounds) -> None:
         """Keep the bounds of a canonical cell.
@@ -69,10 +70,8 @@ class Known:
 
     def block(self, route: Route, end: int) -> Block | None:
         """Return one end of what is known about the positions that a route leads to, if anything."""
-        if route.quiet:
-            return None
-        block = self._settled.block(route, end)
-        if block is None and end == _end_of(side_after(route)):
+        block = self.stored(route, end)
+        if block is None and not route.quiet and end == _end_of(side_after(route)):
             return self._by_ply(route, end)
         return block
 
@@ -87,7 +86,7 @@ class Known:
         ]
         if not routes:
             return None
-        block = Game(frame, routes, self._settled, end).best_exits(side)
+        block = Game(frame, routes, self.settled, end).best_exits(side)
         bound = _bare(cell, end)
         worse = block.value < bound if end == UPPER else block.value > bound
         worse |= block.value == NONE
@@ -163,6 +162,8 @@ class Known:
     def stored(self, route: Route, end: int) -> Block | None:
         """Return what tables or solved cells say of the positions that a route leads to, if anything."""
         cell, side = route.destination, side_after(route)
+        if route.quiet:
+            return None
         if self.in_table(cell):
             return block_of_table(self._tables, route)
         if route.passed is not None and end != _end_of(side):

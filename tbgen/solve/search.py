@@ -10,7 +10,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import chess
 import numpy as np
@@ -35,6 +35,10 @@ from tbgen.score import NONE, Code, GScore
 from tbgen.signed import code_of, of_gscore
 from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import Known
+from tbgen.solve.meter import Meter, OutOfBudgetError
+
+if TYPE_CHECKING:  # who proves nothing does without
+    from tbgen.solve.proof import Prover
 
 _FAR: Final = 1 << 16
 """Plies to what is never reached."""
@@ -47,53 +51,6 @@ _SLOTS_BELOW: Final = 2 << 20
 _AT_ONCE: Final = 6
 """Cells that are solved before the cell above them is solved again, where they are much smaller."""
 _MUCH_SMALLER: Final = 64
-_BYTES_AT_LEAST: Final = 400 << 20
-"""Bytes of the process without any cell."""
-_BYTES_PER_SLOT: Final = 2 * 75
-"""Of both games of a cell while they are solved, per slot for one side to move."""
-_SECONDS_PER_SLOT: Final = 8e-7
-"""Of both games, before anything has been measured."""
-_TELLING: Final = 64**3
-"""Slots of a cell that tells how long others will take."""
-
-
-class OutOfBudgetError(Exception):
-    """What is next takes more time or memory than is left."""
-
-
-class _Meter:
-    """What is left of a budget."""
-
-    def __init__(self, budget: Budget) -> None:
-        self._memory = budget.memory
-        self._end = time.perf_counter() + budget.seconds
-        self._cells = budget.cells
-        self.seconds_per_slot = _SECONDS_PER_SLOT
-        self.reserved = 0
-        """Slots of a cell that is to be solved in any case."""
-
-    @property
-    def left(self) -> float:
-        """Seconds left, none without cells left."""
-        return 0.0 if self._cells == 0 else self._end - time.perf_counter()
-
-    def ask(self, size: int, kept: int) -> None:
-        """Ask whether a cell of ``size`` slots may be solved, ``kept`` bytes being in use.
-
-        :raises OutOfBudgetError: if it takes more than is left.
-        """
-        seconds = (size + self.reserved) * self.seconds_per_slot
-        if self.left < seconds or kept + memory_needed(max(size, self.reserved)) > self._memory:
-            raise OutOfBudgetError
-        if self.reserved and self._cells == 1:
-            raise OutOfBudgetError
-
-    def learn(self, size: int, seconds: float) -> None:
-        """Take note of a solved cell, and of how long it has taken."""
-        if self._cells is not None:
-            self._cells -= 1
-        if size >= _TELLING:
-            self.seconds_per_slot = seconds / size
 
 
 class Answer(NamedTuple):
@@ -109,6 +66,12 @@ class Answer(NamedTuple):
         if not self.value.exact or self.depths is None or self.depths[LOWER] != self.depths[UPPER]:
             return None
         return self.depths[LOWER]
+
+    @property
+    def swapped(self) -> Self:
+        """The same with the colours swapped."""
+        value = Interval(*(Code(255 - code) for code in reversed(self.value)))
+        return type(self)(value, self.depths and (self.depths[UPPER], self.depths[LOWER]))
 
 
 class WayOut(NamedTuple):
@@ -126,6 +89,7 @@ class Search:
 
     :param mobile: most men that are mobile in a cell.
     :param progress: called with the interval now and the number of cells solved.
+    :param prover: proves what is found, in time that does not count; None to leave that out.
     """
 
     def __init__(
@@ -136,8 +100,10 @@ class Search:
         budget: Budget,
         mobile: int,
         progress: Callable[[Interval, int], None],
+        prover: "Prover | None" = None,
     ) -> None:
-        self._known, self._budget, self._mobile, self._progress = known, _Meter(budget), mobile, progress
+        self._prover = prover
+        self._known, self._budget, self._mobile, self._progress = known, Meter(budget), mobile, progress
         self.solved = 0
         self._layers: dict[tuple[Cell, Code], Bounds] = {}
         _, self._symmetry = root.cell.canonical()
@@ -169,21 +135,17 @@ class Search:
         """Return what is known of the state, or of that after a move of it, as the root was given."""
         accrued = self._accrued
         if step is None:
-            return self._as_given(self._state(self._root, accrued))
-        return self._as_given(self._after(step, self._root, accrued))
+            found = self._state(self._root, accrued)
+        else:
+            found = self._after(step, self._root, accrued)
+        return found.swapped if self._symmetry & MIRROR_RANKS else found
 
     def state(self, position: Position, accrued: Code) -> Answer:
-        """Return what is known of a state of the root's cell; colours and files are those of the root as it
-        was given."""
-        if self._symmetry & MIRROR_RANKS:
-            accrued = Code(255 - accrued)
-        return self._as_given(self._state(position.seen_by(self._symmetry), accrued))
-
-    def _as_given(self, found: Answer) -> Answer:
-        if self._symmetry & MIRROR_RANKS:
-            value = Interval(*(Code(255 - code) for code in reversed(found.value)))
-            return Answer(value, found.depths and (found.depths[UPPER], found.depths[LOWER]))
-        return found
+        """Return what is known of any state, however its cell is seen."""
+        _, symmetry = position.cell.canonical()
+        if not symmetry & MIRROR_RANKS:
+            return self._state(position.seen_by(symmetry), accrued)
+        return self._state(position.seen_by(symmetry), Code(255 - accrued)).swapped
 
     def steps(self) -> Iterator[tuple[chess.Move, Answer]]:
         """Yield the moves of the root, and what is known of the state after each."""
@@ -208,6 +170,7 @@ class Search:
         before = self._known.cell(cell)
         bounds = solve_cell(cell, self._known)
         self._budget.learn(cell.size, time.perf_counter() - began)
+        self._prove(lambda prover: prover.cell(bounds))
         if before is not None:
             bounds = narrower(before, bounds)
         self._known.add(bounds)
@@ -287,8 +250,17 @@ class Search:
     def _layer(self, fresh: Bounds, accrued: Code) -> Bounds:
         key = fresh.cell, accrued
         if key not in self._layers:
-            self._layers[key] = solve_accrued(fresh, self._known, GScore.from_code(accrued))
+            score = GScore.from_code(accrued)
+            self._layers[key] = layer = solve_accrued(fresh, self._known, score)
+            self._prove(lambda prover: prover.layer(fresh, layer, score))
         return self._layers[key]
+
+    def _prove(self, prove: Callable[["Prover"], None]) -> None:
+        """Have something proved, if there is somebody to prove it."""
+        if self._prover is not None:
+            before = self._prover.seconds
+            prove(self._prover)
+            self._budget.prolong(self._prover.seconds - before)
 
     def _narrow(self, position: Position, accrued: Code | None, above: set[Cell]) -> bool:
         """Solve something that may narrow the bounds of a state; return whether there was anything."""
@@ -357,11 +329,6 @@ class Search:
                     home, symmetry = step.after.cell.canonical()
                     found.setdefault(home, WayOut(step.after, home, symmetry))
         return list(found.values())
-
-
-def memory_needed(size: int) -> int:
-    """Return about how many bytes it takes to solve a cell of ``size`` slots for each side to move."""
-    return size * _BYTES_PER_SLOT + _BYTES_AT_LEAST
 
 
 def narrower(one: Bounds, other: Bounds) -> Bounds:

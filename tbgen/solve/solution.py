@@ -8,6 +8,8 @@ from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Interval
 from tbgen.cells.position import Position
 from tbgen.score import Code, GScore
 from tbgen.solve.hold import Hold, holds
+from tbgen.solve.line import Found, Line
+from tbgen.solve.proof import Proof
 from tbgen.solve.search import Answer, Search
 
 
@@ -47,6 +49,15 @@ class Solution:
     """The men that are mobile in the cell which proves the lower end, and in that of the upper end."""
     holds: tuple[Hold, ...] = ()
     """How one man holds another, if the ends are proved with one mobile man of each side."""
+    proof: Proof | None = None
+    """What has been proved forward; None if that was not asked for."""
+    line: Line | None = None
+    """Best play of both sides up to where the accrued score is the value; None if it was not asked for, if
+    only an interval is known, or if it takes depths that tables do not store."""
+    lines: tuple[Line, Line] | None = None
+    """Play that shows the ends of an interval, lower end first: White as he proves the lower end, or Black
+    the upper one, against the replies that concede least; up to where the accrued score is that end, or
+    where nothing more is known. None if they were not asked for, or the value is known."""
 
     @property
     def value(self) -> GScore | None:
@@ -63,6 +74,8 @@ class Collection:
         self._moves: dict[chess.Move, Answer] = {}
         self._mobile: list[tuple[chess.Square, ...]] = [(), ()]
         self._holds: list[tuple[Hold, ...]] = [(), ()]
+        self.found: list[Found] = []
+        """The searches that prove the lower and the upper end."""
         self._in_budget = True
         self.cells = 0
         """How many cells were solved."""
@@ -80,12 +93,15 @@ class Collection:
         """Run a search and take what it proves."""
         self._in_budget &= root.over or search.run()
         self.cells += search.solved
+        if not self.found:
+            self.found = [Found(search, root) for _ in ENDS]
         found, before = search.answer(), self._answer
         self._answer = _both(before, found)
         held = None
         for end in ENDS:
             if before.value[end] != self._answer.value[end] or not self._mobile[end]:
                 held = holds(search, root, accrued) if held is None else held
+                self.found[end] = Found(search, root)
                 self._mobile[end] = tuple(chess.scan_forward(root.mobile))
                 self._holds[end] = tuple(hold for hold in held if hold.holder == (end == LOWER))
         if not root.over:

@@ -12,20 +12,25 @@ import chess
 from tbgen.board.history import FRESH, Fresh, accrued_score
 from tbgen.board.mobility import own_score
 from tbgen.board.validity import validate
+from tbgen.cells.bounds import ENDS
 from tbgen.cells.cell import Cell, mobile_squares
 from tbgen.cells.position import Position
 from tbgen.cells.tables import Tables
 from tbgen.cells.warmup import compile_kernels
-from tbgen.errors import MissingTableError, UsageError
+from tbgen.errors import MissingLayerError, MissingTableError, UsageError
 from tbgen.material import MAX_CASTLING_MEN, MAX_MEN
 from tbgen.probe.states import AnyPosition, AnyScore, read
 from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
 from tbgen.signed import code_of, fold, of_gscore, to_gscore
+from tbgen.solve import warmup
 from tbgen.solve.budget import Budget
 from tbgen.solve.kept import KeptCells
 from tbgen.solve.knowledge import Known
-from tbgen.solve.search import Search, memory_needed
+from tbgen.solve.line import Lines
+from tbgen.solve.meter import memory_needed
+from tbgen.solve.proof import Proof, Prover
+from tbgen.solve.search import Search
 from tbgen.solve.sets import sets_worth_trying
 from tbgen.solve.solution import Collection, Solution, SolvedMove, scores
 from tbgen.text import counted, size_text
@@ -46,6 +51,8 @@ def solve(
     budget: Budget | None = None,
     mobile: Mobile = None,
     kept: KeptCells | None = None,
+    verify: bool = False,
+    line: bool = False,
     progress: Progress = lambda *_: None,
 ) -> Solution:
     """Solve a position of any number of men in r-mobility, with an accrued score.
@@ -59,7 +66,11 @@ def solve(
     :param mobile: squares of the men that may move within the position's cell; ``"auto"`` for one set after
         the other, the small ones first; None for all kings and pieces if these are no more than four, else
         ``"auto"``.
-    :param kept: cells of earlier positions, and where those solved now are kept.
+    :param kept: cells of earlier positions, and where those solved now are kept; not used with ``verify``.
+    :param verify: whether to prove forward all that is found in cells, in time that does not count; tables
+        are proved by ``tbgen verify``.
+    :param line: whether to add the play that shows what is proved.
+    :raises WrongBoundError: if the proof finds something wrong.
     :raises UsageError: if play cannot go on from the position, the accrued score or the mobile men mean
         nothing, or there are more men to be mobile than memory allows.
     :raises DamagedTableError: if a table cannot be used.
@@ -70,12 +81,24 @@ def solve(
     if not isinstance(tables, Tablebase):
         with Tablebase(tables) as opened:
             return solve(
-                board, told, tables=opened, budget=budget, mobile=mobile, kept=kept, progress=progress
+                board,
+                told,
+                tables=opened,
+                budget=budget,
+                mobile=mobile,
+                kept=kept,
+                verify=verify,
+                line=line,
+                progress=progress,
             )
     if len(board.piece_map()) <= (MAX_CASTLING_MEN if board.castling_rights else MAX_MEN):
         with contextlib.suppress(MissingTableError):
-            return _in_tables(tables, board, told)
-    return _by_cells(tables, board, told, budget or Budget(), mobile, kept, progress)
+            solution = _in_tables(tables, board, told)
+            if line:
+                with contextlib.suppress(MissingLayerError):
+                    solution = replace(solution, line=tuple(tables.line(board, told)))
+            return replace(solution, proof=Proof()) if verify else solution
+    return _by_cells(tables, board, told, budget or Budget(), mobile, kept, progress, verify, line)
 
 
 def _in_tables(tables: Tablebase, board: chess.Board, told: GScore | Fresh | None) -> Solution:
@@ -100,6 +123,8 @@ def _by_cells(
     mobile: Mobile,
     kept: KeptCells | None,
     progress: Progress,
+    verify: bool,
+    line: bool,
 ) -> Solution:
     if board.clean_castling_rights():
         raise UsageError(
@@ -110,14 +135,17 @@ def _by_cells(
     score = _accrued(board, told, own)
     sets = _sets(board, budget, mobile)
     compile_kernels()
+    if verify:
+        warmup.compile_kernels()
     collection = Collection(board)
     began = time.perf_counter()
     with Tables(*tables.directories) as sources:
-        known = Known(sources, MOST_MOBILE, kept)
+        known = Known(sources, MOST_MOBILE, None if verify else kept)
+        prover = Prover(known) if verify else None
         for squares in sets:
             left = replace(
                 budget,
-                seconds=budget.seconds - (time.perf_counter() - began),
+                seconds=budget.seconds - (time.perf_counter() - began) + (prover.seconds if prover else 0),
                 cells=None if budget.cells is None else budget.cells - collection.cells,
             )
             root = Position(board.copy(stack=False), int(chess.SquareSet(squares)))
@@ -130,11 +158,20 @@ def _by_cells(
                 lambda interval, cells: progress(
                     *scores(collection.with_(interval)), collection.cells + cells
                 ),
+                prover,
             )
             collection.add(search, root, code_of(of_gscore(score)))
             if collection.exact:
                 break
-    return collection.solution(own, score)
+        solution = collection.solution(own, score)
+        if line and collection.found:
+            lines, code = Lines(collection.found, known, tables, MOST_MOBILE), code_of(of_gscore(score))
+            if collection.exact:
+                solution = replace(solution, line=lines.exact(code))
+            else:
+                lower, upper = (lines.of_end(code, end) for end in ENDS)
+                solution = replace(solution, lines=(lower, upper))
+    return solution if prover is None else replace(solution, proof=prover.proof)
 
 
 def _sets(board: chess.Board, budget: Budget, mobile: Mobile) -> list[tuple[chess.Square, ...]]:

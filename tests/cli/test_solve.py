@@ -1,10 +1,15 @@
 """``tbgen solve``."""
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tbgen.cells.bounds import Bounds, solve_cell
+from tbgen.score import NONE
+from tbgen.solve import search
 from tests.support.commands import answer, failure
 
 LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"
@@ -25,6 +30,47 @@ def test_an_interval(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     text = answer(capsys, "solve", LOCKED, "--mobile", "E4", "--time", "1s", "--dir", str(tmp_path))
     assert "value           between -G0.0 and G0.0" in text
     assert "Black cannot get better than -G0.0; White cannot get better than G0.0" in text
+
+
+BLOCKED = "solve", "4k3/8/p1p1p1p1/P1P1P1P1/8/8/8/RN2K2B w - - 0 1", "--mobile", "e1,e8", "--time", "5s"
+
+
+def test_the_lines_of_an_interval_and_a_proof(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = (*BLOCKED, "--line", "--verify", "--dir", str(tmp_path))
+    text = answer(capsys, *words)
+    assert re.search(r"^proof           [\d,]+ cells?, [\d,]+ states proved$", text, re.MULTILINE)
+    assert re.search(r"^line that shows the lower end, -?G\d+\.[05]: \d+ pl(y|ies)$", text, re.MULTILINE)
+    assert "line that shows the upper end, " in text
+    document = json.loads(answer(capsys, *words, "--json"))
+    assert document["proof"]["cells"] == document["cells"] > 0
+    assert document["proof"]["states"] > 64**2
+    assert document["proof"]["sampled"] is None
+    assert document["lines"].keys() == {"lower", "upper"}
+    for ply in document["lines"]["lower"] + document["lines"]["upper"]:
+        assert ply.keys() == {"uci", "san", "accrued", "depth"}
+
+
+def test_the_line_of_an_exact_value(capsys: pytest.CaptureFixture[str], tables: Path) -> None:
+    words = "solve", LOCKED, "--accrued", "G5.0", "--line", "--dir", str(tables)
+    document = json.loads(answer(capsys, *words, "--json"))
+    assert document["value"] is not None
+    assert "lines" not in document
+    assert "proof" not in document
+    assert [ply["depth"] for ply in document["line"]] == list(range(len(document["line"])))[::-1]
+    assert len(document["line"]) in (document["depth"], len(document["line"]))
+
+
+def test_a_proof_that_fails(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(*arguments: Any) -> Bounds:
+        bounds = solve_cell(*arguments)
+        bounds.depth[bounds.value != NONE] += 1
+        return bounds
+
+    monkeypatch.setattr(search, "solve_cell", wrong)
+    words = (*BLOCKED, "--verify", "--dir", str(tmp_path))
+    assert " - - 0 1: the lower bound is not proved, " in failure(capsys, 1, *words)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from tbgen.errors import UsageError
 from tbgen.material import Material
 from tbgen.score import GScore
 from tbgen.solve.budget import Budget
-from tbgen.solve.search import memory_needed
+from tbgen.solve.meter import memory_needed
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import solve
 from tests.support.random_boards import en_passant_board, random_board
@@ -24,16 +24,6 @@ FINE = "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 0 1"
 
 def budget(cells: int) -> Budget:
     return Budget(seconds=3600.0, memory=2 << 30, cells=cells)
-
-
-@pytest.fixture(scope="module")
-def small(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the tables of up to three men."""
-    directory = tmp_path_factory.mktemp("small")
-    for path in tables.glob("*.r.h5"):
-        if Material.parse(path.name.split(".")[0]).men <= 3:
-            (directory / path.name).symlink_to(path)
-    return directory
 
 
 def score(rng: random.Random) -> GScore | None:

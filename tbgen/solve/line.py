@@ -1,0 +1,139 @@
+"""Lines of play that show what is proved.
+
+In the line of an exact value, White plays by the lower ends of what his moves lead to and Black by the upper
+ones. In the line of one end of an interval both play by that end: one side as the proof has it, the other so
+that it concedes the least.
+"""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import chess
+
+from tbgen.cells.bounds import LOWER, UPPER, WORST
+from tbgen.cells.position import Position, Step
+from tbgen.errors import MissingLayerError
+from tbgen.probe.line import LinePly
+from tbgen.probe.tablebase import Tablebase
+from tbgen.score import Code, GScore
+from tbgen.solve.knowledge import Known
+from tbgen.solve.search import Search, carried
+
+Line = tuple[LinePly, ...]
+"""Moves up to where the accrued score is what the line shows, or where nothing more is known."""
+
+
+class Found(NamedTuple):
+    """Where one end of what is known of a state comes from."""
+
+    search: Search
+    root: Position
+    """The state's position, with the men mobile that were in the search."""
+
+
+class _Goal(NamedTuple):
+    """One end of what is known of a state."""
+
+    value: Code
+    depth: int
+    """Plies; 0 where nobody says more."""
+
+
+class _Choice(NamedTuple):
+    """A move."""
+
+    step: Step
+    accrued: Code
+    """The accrued score after it."""
+    goal: _Goal
+    """Of the state after it."""
+
+
+class Lines:
+    """Makes lines of what has been found.
+
+    :param found: the proofs of the lower and the upper end.
+    :param known: what their searches know.
+    :param mobile: most men that are mobile in a cell.
+    """
+
+    def __init__(self, found: Sequence[Found], known: Known, tables: Tablebase, mobile: int) -> None:
+        self._found, self._known, self._tables, self._mobile = found, known, tables, mobile
+
+    def exact(self, accrued: Code) -> Line:
+        """Return best play of both sides with an accrued score, if the value is known."""
+        return self._line(accrued, UPPER, LOWER)
+
+    def of_end(self, accrued: Code, end: int) -> Line:
+        """Return the play that shows one end of what is known with an accrued score."""
+        return self._line(accrued, end, end)
+
+    def _line(self, accrued: Code, black: int, white: int) -> Line:
+        """Return the line in which Black and White play by these ends."""
+        here = {end: self._found[end].root for end in (black, white)}
+        plies: list[LinePly] = []
+        seen: set[tuple[str, Code]] = set()
+        while True:
+            board = here[white].board
+            end = white if board.turn else black
+            state = board.epd(), accrued
+            if state in seen or self._goal(here[white], accrued, white).value == accrued:
+                break
+            seen.add(state)
+            if self._known.in_table(here[end].cell):
+                with contextlib.suppress(MissingLayerError):
+                    plies += self._tables.line(board, GScore.from_code(accrued))
+                break
+            if not all(map(self._is_solved, here.values())):
+                break
+            move, accrued = self._best(here[end], accrued, end)
+            plies.append(LinePly(move, board.san(move), GScore.from_code(accrued), 0))
+            steps = {each: self._step(position, move) for each, position in here.items()}
+            if not all(step.inside or step.zeroing for step in steps.values()):
+                break
+            here = {each: step.after for each, step in steps.items()}
+        left = range(len(plies) - 1, -1, -1)
+        return tuple(replace(ply, depth=depth) for ply, depth in zip(plies, left, strict=True))
+
+    def _is_solved(self, position: Position) -> bool:
+        return self._known.cell(position.cell.canonical()[0]) is not None
+
+    def _step(self, position: Position, move: chess.Move) -> Step:
+        return next(step for step in position.moves(self._mobile) if step.move == move)
+
+    def _best(self, position: Position, accrued: Code, end: int) -> tuple[chess.Move, Code]:
+        """Return the best move by an end, and the accrued score after it."""
+        choice = _best(list(self._choices(position, accrued, end)), accrued, position.board.turn)
+        return choice.step.move, choice.accrued
+
+    def _choices(self, position: Position, accrued: Code, end: int) -> Iterator[_Choice]:
+        """Yield the moves of a state."""
+        for step in position.moves(self._mobile):
+            score = step.after.own if step.zeroing else carried(step, accrued)
+            if step.inside or step.zeroing:
+                yield _Choice(step, score, self._goal(step.after, score, end))
+            else:
+                yield _Choice(step, score, _Goal(WORST[end], 0))
+
+    def _goal(self, position: Position, accrued: Code, end: int) -> _Goal:
+        """Return one end of what is known of a state."""
+        if position.over:
+            return _Goal(position.own, 0)
+        if self._known.in_table(position.cell):
+            found = self._tables.probe(position.board, GScore.from_code(accrued))
+            return _Goal(found.value.code, found.depth or 0)
+        if position.board.has_legal_en_passant():
+            best = _best(list(self._choices(position, accrued, end)), accrued, position.board.turn).goal
+            return _Goal(best.value, 0 if best.value == accrued else best.depth + 1)
+        value, depths = self._found[end].search.state(position, accrued)
+        return _Goal(value[end], depths[end] if depths else 0)
+
+
+def _best(choices: Sequence[_Choice], accrued: Code, white: bool) -> _Choice:
+    """Return the best move of a side: a value better for it than the accrued score sooner, others later."""
+    value = (min if white else max)(choice.goal.value for choice in choices)
+    sign = 1 if white == (value < accrued) else -1
+    kept = (choice for choice in choices if choice.goal.value == value)
+    return min(kept, key=lambda choice: (sign * choice.goal.depth, choice.step.move.uci()))

@@ -1,0 +1,173 @@
+"""Proving bounds of cells as they are found, each from what has been proved before it.
+
+What moves out of a cell are worth comes first: copies of what tables and solved cells say are looked at in
+some positions, by other code than that which makes them, and what a ply further on decides is proved. Then
+both games are proved, state by state (:mod:`tbgen.verify.cells`).
+"""
+
+import random
+import time
+from dataclasses import dataclass, replace
+from typing import Final
+
+from tbgen.cells.bounds import LOWER, WORST, Block, Bounds, Interval, side_after
+from tbgen.cells.cell import KING, Cell
+from tbgen.cells.position import Position
+from tbgen.cells.routes import Route
+from tbgen.errors import TbgenError
+from tbgen.index.layout import SIDES
+from tbgen.score import NONE, Code, GScore
+from tbgen.solve.knowledge import Known
+from tbgen.verify.cells import CellProof, prove_by_ply
+from tbgen.verify.ways import board_of_slot, men_of_cell
+
+_WHOLE: Final = 64**3
+"""Slots of a cell up to which all positions are proved."""
+SHARE: Final = 64
+"""One position in so many, at random, is proved of larger cells."""
+_LOOKS: Final = 4
+"""Positions in which what a move out of a cell is worth is looked at, for each end and each proof."""
+_SURE: Final = (Code(254), Code(1))
+"""What is sure against a bare king, which cannot mate: -G0.5 for White, G0.5 for Black."""
+
+
+class WrongExitError(TbgenError):
+    """What a move out of a cell was said to be worth is more than what is known."""
+
+    code = "wrong_bound"
+
+    def __init__(self, position: Position, said: Code, known: Interval) -> None:
+        lower, upper = map(GScore.from_code, known)
+        super().__init__(
+            f"{position.board.fen()}: a cell that leads here took {GScore.from_code(said)} for proved, and "
+            f"what is known is {lower} to {upper}; please report this"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What has been proved forward."""
+
+    cells: int = 0
+    """Solutions of cells, those of cells solved again counted again."""
+    states: int = 0
+    """States proved from their successors, in both games."""
+    sampled: int = 0
+    """Solutions of large cells among them, of whose positions one in ``SHARE`` was proved."""
+
+
+class Prover:
+    """Proves what is found, and counts."""
+
+    def __init__(self, known: Known) -> None:
+        self._known = known
+        self._last: CellProof | None = None
+        self._random = random.Random(0)
+        self.proof = Proof()
+        """What has been proved up to now."""
+        self.seconds = 0.0
+        """How long that has taken."""
+
+    def cell(self, bounds: Bounds) -> None:
+        """Prove a solution of a cell from what is known now.
+
+        :raises WrongBoundError: if a state is wrong.
+        :raises WrongExitError: if what is known of an exit is.
+        """
+        began = time.perf_counter()
+        exits = _Exits(self._known, self._random)
+        states = self._of(bounds.cell).fresh(bounds, exits) + exits.positions
+        large = bounds.cell.size > _WHOLE
+        self.proof = Proof(self.proof.cells + 1, self.proof.states + states, self.proof.sampled + large)
+        self.seconds += time.perf_counter() - began
+
+    def layer(self, bounds: Bounds, layer: Bounds, accrued: GScore) -> None:
+        """Prove a layer of a cell from its bounds and from what is known now.
+
+        Raises as :meth:`cell` does.
+        """
+        began = time.perf_counter()
+        exits = _Exits(self._known, self._random)
+        states = self._of(bounds.cell).accrued(bounds, layer, accrued, exits) + exits.positions
+        self.proof = replace(self.proof, states=self.proof.states + states)
+        self.seconds += time.perf_counter() - began
+
+    def _of(self, cell: Cell) -> CellProof:
+        """The proof of a cell, from the last time if it was the same."""
+        if self._last is None or self._last.cell != cell:
+            self._last = CellProof(cell, _share(cell))
+        return self._last
+
+
+class _Exits:
+    """What is known of the exits of one cell, proved when it is asked for: see
+    :class:`tbgen.cells.bounds.Knowledge`."""
+
+    def __init__(self, known: Known, chance: random.Random) -> None:
+        self._known, self._copies = known, _Copies(known, chance)
+        self._found: dict[tuple[object, ...], Block | None] = {}
+        self._proved: list[int] = []
+
+    @property
+    def positions(self) -> int:
+        """Number of positions whose worth was proved from what they lead to in one ply."""
+        return sum(self._proved)
+
+    def block(self, route: Route, end: int) -> Block | None:
+        """Return what is known."""
+        key = route.side, route.destination, route.promoted, route.quiet, route.passed, end
+        if key not in self._found:
+            block = self._copies.block(route, end)
+            if block is None:
+                block = self._known.block(route, end)
+                if block is not None:
+                    share = _share(route.destination)
+                    self._proved.append(prove_by_ply(route, end, block, self._copies, share))
+            self._found[key] = block
+        return self._found[key]
+
+    def bound(self, route: Route, end: int) -> Code:
+        """Return what is known of all positions."""
+        return self._copies.bound(route, end)
+
+
+class _Copies:
+    """What tables and solved cells say of exits, looked at in some positions."""
+
+    def __init__(self, known: Known, chance: random.Random) -> None:
+        self._known, self._random = known, chance
+
+    def block(self, route: Route, end: int) -> Block | None:
+        """Return what is known, after a look at it."""
+        block = self._known.settled.block(route, end)
+        if block is not None:
+            for slot in (self._random.randrange(len(block.value)) for _ in range(_LOOKS)):
+                said = Code(int(block.value[slot]))
+                self._look(route, slot, end, WORST[end] if said == NONE else said)
+        return block
+
+    def bound(self, route: Route, end: int) -> Code:
+        """Return what is known of all positions, no more than what is sure against a bare king."""
+        alone = [man.kind for man in men_of_cell(route.destination) if man.colour != SIDES[end]] == [KING]
+        said = self._known.settled.bound(route, end)
+        sure = _SURE[end] if alone else WORST[end]
+        return max(said, sure) if end == LOWER else min(said, sure)
+
+    def _look(self, route: Route, slot: int, end: int, said: Code) -> None:
+        """Compare with what is known of one position."""
+        cell, home = route.destination, self._known.home(route)
+        board = board_of_slot(cell, side_after(route), slot)
+        if board is None or board.was_into_check():
+            return
+        mobile = board.occupied & ~cell.still
+        if home != cell and route.promoted is not None:
+            mobile |= 1 << route.promoted
+        board.ep_square = route.passed
+        position = Position(board, mobile)
+        known = self._known.worth(position)
+        if said < known.lower if end == LOWER else said > known.upper:
+            raise WrongExitError(position, said, known)
+
+
+def _share(cell: Cell) -> int:
+    return 1 if cell.size <= _WHOLE else SHARE

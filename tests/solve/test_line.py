@@ -1,0 +1,142 @@
+"""Lines of what is solved, played out by the arbiter."""
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import chess
+import pytest
+
+import tbgen
+from tbgen.cells.bounds import ENDS
+from tbgen.cells.position import Position
+from tbgen.cells.tables import Tables
+from tbgen.games.referee.arbiter import Arbiter
+from tbgen.material import Material
+from tbgen.score import GScore
+from tbgen.solve.budget import Budget
+from tbgen.solve.knowledge import Known
+from tbgen.solve.line import Found, Line, Lines
+from tbgen.solve.search import Search
+from tbgen.solve.solution import Solution
+from tbgen.solve.solver import Mobile, solve
+from tests.support.random_boards import en_passant_board, random_board
+
+MATERIALS = ("KBvKP", "KNvKP", "KRvKP", "KQvKP", "KBPvK", "KRPvK", "KQPvK")
+FINE = "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 0 1"
+BLOCKED = "4k3/8/p1p1p1p1/P1P1P1P1/8/8/8/RN2K2B w - - 0 1"
+
+
+def budget(cells: int) -> Budget:
+    return Budget(seconds=3600.0, memory=2 << 30, cells=cells)
+
+
+def played(board: chess.Board, accrued: GScore | None, line: Line) -> Arbiter:
+    """The game after a line, every move of which must be told with the accrued score that the arbiter has."""
+    arbiter = Arbiter(board.fen() if accrued is None else f"{board.fen()} {accrued}", fifty_move_rule="none")
+    for left, ply in enumerate(reversed(line)):
+        assert ply.depth == left
+    for ply in line:
+        assert arbiter.outcome is None
+        assert ply.san == arbiter.board.san(ply.move)
+        arbiter.push(ply.move)
+        assert arbiter.accrued == ply.accrued
+    return arbiter
+
+
+def check_exact(board: chess.Board, accrued: GScore | None, found: Solution) -> None:
+    """The accrued score is the value at the end of the line and not before, after as many plies as the depth
+    says."""
+    assert found.line is not None
+    assert found.lines is None
+    arbiter = played(board, accrued, found.line)
+    assert arbiter.accrued == found.value
+    before = [found.accrued, *(ply.accrued for ply in found.line)][:-1]
+    assert found.depth is None or len(found.line) == found.depth
+    assert found.depth is None or found.value not in before
+
+
+def test_lines_end_in_the_value_after_as_many_plies_as_the_depth(small: Path) -> None:
+    rng, kinds = random.Random(1), Counter[str]()
+    for number in range(35):
+        board = random_board(rng, Material.parse(MATERIALS[number % len(MATERIALS)]))
+        board.halfmove_clock = 9
+        score = GScore(rng.randrange(2, 14), rng.random() < 0.5) if number % 2 else None
+        found = solve(board, score, tables=small, budget=budget(25), line=True)
+        if found.value is not None:
+            kinds["depth" if found.depth else "none"] += 1
+            check_exact(board, score, found)
+    assert kinds["depth"] > 3
+
+
+def test_en_passant(small: Path) -> None:
+    rng = random.Random(3)
+    for _ in range(6):
+        board = en_passant_board(rng)
+        found = solve(board, tables=small, budget=budget(25), line=True)
+        if found.value is not None:
+            check_exact(board, None, found)
+
+
+def test_lines_of_positions_in_tables_are_those_of_the_tables(small: Path) -> None:
+    board, accrued = chess.Board("8/8/5k1K/5P2/8/8/8/8 w - - 1 60"), "-G2.5"
+    found = solve(board, accrued, tables=small, line=True)
+    with tbgen.open_tablebase(small) as tables:
+        assert list(found.line or ()) == tables.line(board, accrued)
+    assert found.depth == len(found.line or ()) == 4
+
+
+def test_no_line_where_nobody_asked(small: Path) -> None:
+    found = solve(FINE, tables=small, budget=budget(2))
+    assert (found.line, found.lines, found.proof) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("fen", "mobile"),
+    [(FINE, "a1 a7"), (BLOCKED, "e1 e8"), ("6k1/5ppp/8/8/8/2b5/5PPP/3R2K1 w - - 0 1", "d1 g8")],
+)
+def test_lines_of_the_games_of_one_cell(fen: str, mobile: str, small: Path) -> None:
+    """With one cell solved, each game's line keeps its value and has as many plies as its depth."""
+    board = chess.Board(fen)
+    squares = chess.SquareSet(chess.parse_square(name) for name in mobile.split())
+    root = Position(board, int(squares))
+    with Tables(small) as sources, tbgen.open_tablebase(small) as tables:
+        known = Known(sources, 4)
+        search = Search(known, root, GScore.of_board(board), budget(1), 4, lambda *_: None)
+        search.run()
+        answer = search.state(root, root.own)
+        assert answer.depths is not None
+        lines = Lines([Found(search, root)] * 2, known, tables, 4)
+        for end in ENDS:
+            line = lines.of_end(root.own, end)
+            played(board, None, line)
+            assert len(line) == answer.depths[end]
+            position = root
+            for ply in line[:-1]:
+                (step,) = (step for step in position.moves(4) if step.move == ply.move)
+                position = step.after
+                assert search.state(position, ply.accrued.code).value[end] == answer.value[end]
+
+
+@pytest.mark.parametrize("mobile", [(chess.E1, chess.E8), "auto"])
+def test_lines_of_an_interval(mobile: Mobile, small: Path) -> None:
+    found = solve(BLOCKED, tables=small, mobile=mobile, budget=budget(5), line=True)
+    assert found.value is None
+    assert found.line is None
+    assert found.lines is not None
+    for line in found.lines:
+        played(chess.Board(BLOCKED), None, line)
+
+
+def test_colours_swapped(small: Path) -> None:
+    board = chess.Board(FINE)
+    found = solve(board, tables=small, budget=budget(8), line=True)
+    swapped = solve(board.mirror(), tables=small, budget=budget(8), line=True)
+    ours = found.lines or (found.line, found.line)
+    theirs = swapped.lines or (swapped.line, swapped.line)
+    for line, other in zip(ours, reversed(theirs), strict=True):
+        assert line is not None
+        assert other is not None
+        assert [ply.accrued for ply in line] == [
+            GScore(ply.accrued.rank, not ply.accrued.white) for ply in other
+        ]

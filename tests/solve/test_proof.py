@@ -1,0 +1,136 @@
+"""Proofs of what is solved: whatever goes wrong on the way is found."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import chess
+import numpy as np
+import pytest
+
+from tbgen.cells.blocks import gathered
+from tbgen.cells.bounds import Block, Bounds, solve_accrued, solve_cell
+from tbgen.cells.routes import Route
+from tbgen.material import Material
+from tbgen.score import NONE
+from tbgen.solve import knowledge, proof, search
+from tbgen.solve.budget import Budget
+from tbgen.solve.proof import Proof, WrongExitError
+from tbgen.solve.solver import solve
+from tbgen.verify.cells import WrongBoundError
+from tests.support.random_boards import random_board
+
+FINE = "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 0 1"
+LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"
+BLOCKED = "4k3/8/p1p1p1p1/P1P1P1P1/8/8/8/RN2K2B w - - 0 1"
+
+
+def budget(cells: int) -> Budget:
+    return Budget(seconds=3600.0, memory=2 << 30, cells=cells)
+
+
+def test_all_that_is_solved_is_proved(small: Path) -> None:
+    plain = solve(LOCKED, "G4.5", tables=small, budget=budget(60))
+    found = solve(LOCKED, "G4.5", tables=small, budget=budget(60), verify=True)
+    assert plain.proof is None
+    assert found.proof is not None
+    assert (found.lower, found.upper, found.moves) == (plain.lower, plain.upper, plain.moves)
+    assert found.proof.cells == found.cells == 60
+    assert found.proof.states > 60 * 64**2
+    assert found.proof.sampled == 0
+
+
+def test_frozen_men_and_four_men(small: Path) -> None:
+    found = solve(BLOCKED, tables=small, mobile=[chess.E1, chess.E8], budget=budget(12), verify=True)
+    assert found.proof is not None
+    assert found.proof.cells == found.cells
+    rng = random.Random(7)
+    for material in ("KPvKP", "KPPvK", "KNvKP"):
+        board = random_board(rng, Material.parse(material))
+        found = solve(board, tables=small, budget=budget(12), verify=True)
+        assert found.proof is not None
+        assert found.proof.cells == found.cells > 0
+
+
+def test_what_tables_say_is_not_proved_again(small: Path) -> None:
+    found = solve("8/8/8/4KBk1/8/8/8/8 b - - 0 1", tables=small, verify=True)
+    assert found.proof == Proof(0, 0, 0)
+
+
+def test_large_cells_are_proved_in_part(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = solve(LOCKED, "G4.5", tables=small, budget=budget(3), verify=True).proof
+    monkeypatch.setattr(proof, "_WHOLE", 64)
+    some = solve(LOCKED, "G4.5", tables=small, budget=budget(3), verify=True).proof
+    assert every is not None
+    assert some is not None
+    assert some.sampled == some.cells == 3
+    assert every.states / 100 < some.states < every.states / 40
+
+
+def once(solver: Callable[..., Bounds], number: int) -> Callable[..., Bounds]:
+    """A solver that takes one value for better than it is, in its answer of this number that has any."""
+    calls = 0
+
+    def wrong(*arguments: object) -> Bounds:
+        nonlocal calls
+        bounds = solver(*arguments)
+        lower = bounds.value[0]
+        places = np.argwhere((lower != NONE) & (lower != NONE + 1) & (lower > 1))
+        if len(places) and calls == number:
+            lower[tuple(places[len(places) // 2])] -= 1
+        calls += bool(len(places))
+        return bounds
+
+    return wrong
+
+
+@pytest.mark.parametrize("number", [0, 5, 11])
+def test_one_wrong_value_is_found(number: int, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "solve_cell", once(solve_cell, number))
+    with pytest.raises(WrongBoundError, match="the lower bound is not proved"):
+        solve(LOCKED, "G4.5", tables=small, budget=budget(12), verify=True)
+    assert solve(LOCKED, "G4.5", tables=small, budget=budget(12)).cells == 12
+
+
+def test_a_wrong_layer_is_found(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kings = [chess.A1, chess.A7]
+    assert solve(FINE, "-G2.5", tables=small, mobile=kings, budget=budget(2), verify=True).cells
+    monkeypatch.setattr(search, "solve_accrued", once(solve_accrued, 0))
+    with pytest.raises(WrongBoundError, match=r"with -?G2\.5 accrued"):
+        solve(FINE, "-G2.5", tables=small, mobile=kings, budget=budget(2), verify=True)
+
+
+def test_what_a_ply_further_on_decides_is_proved(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pawn that promotes beside the king: what the capture is worth is known."""
+    wrong = 0
+
+    def by_ply(known: knowledge.Known, route: Route, end: int) -> Block | None:
+        nonlocal wrong
+        block = right(known, route, end)
+        if block is not None:
+            places = np.flatnonzero((block.value > 2) & (block.value < 253) & (block.value // 2 != 63))
+            if len(places):
+                wrong += 1
+                block.value[places] = block.value[places].astype(int) + (1 if end else -1)
+        return block
+
+    right = knowledge.Known._by_ply
+    board = random_board(random.Random(7), Material.parse("KPvKP"))
+    assert solve(board, tables=small, budget=budget(12), verify=True).proof is not None
+    monkeypatch.setattr(knowledge.Known, "_by_ply", by_ply)
+    with pytest.raises(WrongBoundError, match="it is said to be"):
+        solve(board, tables=small, budget=budget(12), verify=True)
+    assert wrong
+
+
+def test_exits_that_are_read_wrongly_are_found(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known of exits is read as if they stood elsewhere."""
+
+    def wrong(*arguments: Any) -> Block:
+        block = gathered(*arguments)
+        return Block(np.roll(block.value, 1), np.roll(block.depth, 1))
+
+    monkeypatch.setattr(knowledge, "gathered", wrong)
+    with pytest.raises(WrongExitError, match=r"took .* for proved, and what is known is"):
+        solve(LOCKED, "G4.5", tables=small, budget=budget(60), verify=True)
