@@ -26,7 +26,7 @@ _EPILOG = """\
 examples:
   tbgen serve
   tbgen serve --dir data /mnt/more --port 8000
-  curl "http://127.0.0.1:8042/r?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
+  curl "http://127.0.0.1:8042/r?fen=8/8/8/4KBk1/8/8/8/8_b"
 """
 
 

@@ -126,15 +126,17 @@ class _Service:
         async def endpoint(request: Request) -> Response:
             client = name_of_client(request.client and request.client.host)
             self._limiter.admit(client)
+            seconds = 0.0
             try:
                 document, seconds = await pool.run(await read(request))
             except TbgenError as error:
-                self._limiter.charge(client, getattr(error, "seconds", 0))
+                seconds = getattr(error, "seconds", seconds)
                 raise refusal_of(error) from None
             except Refusal as refusal:
-                self._limiter.charge(client, getattr(refusal, "seconds", 0))
+                seconds = getattr(refusal, "seconds", seconds)
                 raise
-            self._limiter.charge(client, seconds)
+            finally:
+                self._limiter.charge(client, seconds)
             return answer(request, document, caching)
 
         return Route(path, _named(path, endpoint), methods=[method])

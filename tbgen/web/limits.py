@@ -1,6 +1,6 @@
 """How much processor time each client may take."""
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from ipaddress import IPv6Address, ip_address
 from math import ceil
@@ -11,6 +11,8 @@ from tbgen.web.errors import Refusal
 
 _MOST_CLIENTS: Final = 1 << 16
 """Clients that are remembered; who has been quiet for longest is forgotten first."""
+_MOST_AT_ONCE: Final = 32
+"""Requests of one client under way: what they cost is known afterwards only."""
 _UNKNOWN: Final = "unknown"
 
 
@@ -28,14 +30,17 @@ class Limiter:
         self._limit, self._burst, self._clock = limit, burst, clock
         self._accounts: OrderedDict[str, tuple[float, float]] = OrderedDict()
         """By client what was left, and when; without the clients whose accounts are full."""
+        self._under_way: Counter[str] = Counter()
 
     def admit(self, client: str) -> None:
-        """Let a client ask.
+        """Let a client ask; :meth:`charge` has to follow.
 
-        :raises Refusal: if he has used up what he may.
+        :raises Refusal: if he has used up what he may, or asks too much at once.
         """
+        if not self._limit:
+            return
         left = self._left(client)
-        if self._limit and left <= 0:
+        if left <= 0:
             seconds = max(1, ceil(-left / self._limit))
             raise Refusal(
                 429,
@@ -43,10 +48,17 @@ class Limiter:
                 f"your requests have taken more processor time than one client may: go on in {seconds} s",
                 {"Retry-After": str(seconds)},
             )
+        if self._under_way[client] >= _MOST_AT_ONCE:
+            sentence = f"{_MOST_AT_ONCE} of your requests are under way: wait for their answers"
+            raise Refusal(429, "too_much", sentence, {"Retry-After": "1"})
+        self._under_way[client] += 1
 
     def charge(self, client: str, seconds: float) -> None:
-        """Take what a request has cost from a client's account."""
+        """Take what a request has cost that was admitted from the client's account."""
         if self._limit:
+            self._under_way[client] -= 1
+            if not self._under_way[client]:
+                del self._under_way[client]
             self._accounts[client] = self._left(client) - seconds, self._clock()
             self._accounts.move_to_end(client)
             while len(self._accounts) > _MOST_CLIENTS:

@@ -196,6 +196,7 @@ def test_a_client_that_takes_too_much(own: Path) -> None:
 def test_accounts_of_clients() -> None:
     now = 0.0
     limiter = Limiter(0.5, 10, lambda: now)
+    limiter.admit("one")
     limiter.charge("one", 12)
     with pytest.raises(Refusal, match="go on in 4 s") as refusal:
         limiter.admit("one")
@@ -203,12 +204,25 @@ def test_accounts_of_clients() -> None:
     limiter.admit("other")
     now = 4.1
     limiter.admit("one")
+    limiter.charge("one", 0)
     now = 1000
+    limiter.admit("one")
     limiter.charge("one", 9.9)  # a pause gives no more than a full account
     limiter.admit("one")
     limiter.charge("one", 0.2)
-    with pytest.raises(Refusal):
+    with pytest.raises(Refusal, match="go on in 1 s"):
         limiter.admit("one")
+
+
+def test_requests_of_one_client_at_once() -> None:
+    limiter = Limiter(0.5, 10, lambda: 0.0)
+    for _ in range(32):
+        limiter.admit("one")
+    with pytest.raises(Refusal, match="32 of your requests are under way"):
+        limiter.admit("one")
+    limiter.admit("other")
+    limiter.charge("one", 0)
+    limiter.admit("one")
 
 
 def test_stepping_through_lines_meets_no_limit() -> None:
@@ -225,6 +239,7 @@ def test_many_clients_take_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("tbgen.web.limits._MOST_CLIENTS", 3)
     limiter = Limiter(1, 1, lambda: 0.0)
     for client in "abcde":
+        limiter.admit(client)
         limiter.charge(client, 5)
     limiter.admit("a")
     with pytest.raises(Refusal):

@@ -229,6 +229,12 @@ def test_tags_within_comments_are_text() -> None:
     assert [move.uci() for move in read_game(one).moves] == ["e2e4", "e7e5", "d2d4"]
 
 
+def test_a_comment_that_does_not_end_takes_no_longer_for_what_is_in_it() -> None:
+    """Looked for from every brace, its end would take days."""
+    (game,) = split(b"1. e4 " + b"{ ;" * (1 << 22) + b"\n[A]\n")
+    assert game.movetext == 0
+
+
 def test_escaped_lines_are_no_moves() -> None:
     for end in ("\n", "\r\n", "\r"):
         text = end.join(["% [A]", "1. e4 e5", "% 2. d4 {", '%[A "2"]', "2. f4 *", ""])
