@@ -143,6 +143,7 @@ class Game:
         self._workspace: Workspace = room_for_cell(frame.frame, resets)
         self._starts = np.array([0, frame.size], np.int64)
         self._counted = False
+        """Whether moves are counted and exits found, as blocks are now."""
 
     def solve(self) -> tuple[Codes, Plies]:
         """Return fresh values and depths, shape (2, slots of the cell) each.
@@ -159,6 +160,7 @@ class Game:
         deepest = max(attacker.scratch.deepest[0] for attacker in (workspace.white, workspace.black))
         if rank > MAX_CODED_RANK + 1 or deepest > MAX_DEPTH:
             raise NoCodeError(self.cell_frame.cell)
+        self._counted = False  # the sweeps have counted moves down
         value, depth = self._own()
         value[~self._there()] = NONE
         return self._of_cell(value), self._of_cell(depth)
@@ -190,6 +192,7 @@ class Game:
         at = int(self._pool.routes.begin[self._pool.routes.block[route.number]])
         self._pool.value[at : at + len(block.value)] = block.value
         self._pool.depth[at : at + len(block.value)] = block.depth
+        self._counted = False
 
     def recall(self, value: Codes, depth: Plies) -> None:
         """Take what ``solve`` has returned before for this game of this cell."""

@@ -41,8 +41,8 @@ positions that differ in the squares of mobile men only are a cell, which is sol
 moves and moves of pieces that stand still lead out of it: into tables of plain form if they are there, else
 into other cells, which are solved as long as that narrows the interval and time and memory last.
 
-With one mobile man of each side it is shown how one holds the other: where he stands for every square that
-the other may come to.
+With --mobile, and one mobile man of each side, it is shown how one holds the other: where he stands for every
+square that the other may come to.
 
 Repetition and the 50-move rule play no part.
 """
@@ -113,6 +113,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(_document(texts[0], solution, scoring), indent=2))
     else:
         print("\n".join(_text(fen, solution, scoring)))
+        if arguments.mobile is not None:
+            for hold in solution.holds:
+                print("", *_hold_text(fen.board, hold), sep="\n")
     return 0
 
 
@@ -215,9 +218,6 @@ def _text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[str]:
         reset = "  resets" if move.zeroing else ""
         yield f"{move.san:{width}}  {worth}{reset}".rstrip()
     yield from _line_text(fen.board, solution)
-    for hold in solution.holds:
-        yield ""
-        yield from _hold_text(fen.board, hold)
 
 
 def _line_text(board: chess.Board, solution: Solution) -> Iterator[str]:

@@ -65,13 +65,20 @@ class Server:
         self.address = ""
 
 
+class _Quiet(ThreadingHTTPServer):
+    """Says nothing of clients that have gone: that would be on the standard error of another test."""
+
+    def handle_error(self, *_: object) -> None:
+        pass
+
+
 @contextmanager
 def serving(
     directory: Path, *, ranges: bool = True, misbehave: Callable[[Handler, str], bool] | None = None
 ) -> Iterator[Server]:
     """Hand out a directory at ``address``; ``misbehave`` says whether it has answered already."""
     server = Server(directory, ranges, misbehave)
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, server_of=server)) as http:
+    with _Quiet(("127.0.0.1", 0), partial(Handler, server_of=server)) as http:
         server.address = f"http://127.0.0.1:{http.server_address[1]}/set"
         thread = Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
