@@ -48,7 +48,8 @@ class Solution:
     mobile: tuple[tuple[chess.Square, ...], tuple[chess.Square, ...]] = ((), ())
     """The men that are mobile in the cell which proves the lower end, and in that of the upper end."""
     holds: tuple[Hold, ...] = ()
-    """How one man holds another, if the ends are proved with one mobile man of each side."""
+    """How one man holds another, if the ends are proved with one mobile man of each side, and the mobile men
+    were chosen."""
     proof: Proof | None = None
     """What has been proved forward; None if that was not asked for."""
     line: Line | None = None
@@ -66,10 +67,13 @@ class Solution:
 
 
 class Collection:
-    """What searches with several sets of mobile men have proved of one state: what is best of each."""
+    """What searches with several sets of mobile men have proved of one state: what is best of each.
 
-    def __init__(self, board: chess.Board) -> None:
-        self._board = board
+    :param with_holds: whether to find out how one man holds another.
+    """
+
+    def __init__(self, board: chess.Board, with_holds: bool) -> None:
+        self._board, self._with_holds = board, with_holds
         self._answer = Answer(Interval(*WORST))
         self._moves: dict[chess.Move, Answer] = {}
         self._mobile: list[tuple[chess.Square, ...]] = [(), ()]
@@ -100,7 +104,8 @@ class Collection:
         held = None
         for end in ENDS:
             if before.value[end] != self._answer.value[end] or not self._mobile[end]:
-                held = holds(search, root, accrued) if held is None else held
+                if held is None:
+                    held = holds(search, root, accrued) if self._with_holds else ()
                 self.found[end] = Found(search, root)
                 self._mobile[end] = tuple(chess.scan_forward(root.mobile))
                 self._holds[end] = tuple(hold for hold in held if hold.holder == (end == LOWER))

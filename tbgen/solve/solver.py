@@ -137,7 +137,7 @@ def _by_cells(
     compile_kernels()
     if verify:
         warmup.compile_kernels()
-    collection = Collection(board)
+    collection = Collection(board, with_holds=mobile is not None)
     began = time.perf_counter()
     with Tables(*tables.directories) as sources:
         known = Known(sources, MOST_MOBILE, None if verify else kept)
