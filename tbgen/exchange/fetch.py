@@ -8,6 +8,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ from tbgen.variant import Variant
 
 PARTIAL: Final = ".part"
 _HASHED_AT_ONCE: Final = 1 << 20
+_PATIENCE: Final = 0.5
+"""Seconds that threads which have to stop are waited for."""
 
 
 @dataclass(frozen=True)
@@ -154,8 +157,9 @@ def fetch(
                     ended.put(None)
 
     # Daemons, so that an interrupted command need not wait for a server that is silent.
-    for _ in range(min(jobs, len(tables))):
-        Thread(target=work, daemon=True).start()
+    threads = [Thread(target=work, daemon=True) for _ in range(min(jobs, len(tables)))]
+    for thread in threads:
+        thread.start()
     try:
         for _ in tables:
             error = ended.get()
@@ -163,6 +167,9 @@ def fetch(
                 raise error
     finally:
         stop.set()
+        last = time.monotonic() + _PATIENCE
+        for thread in threads:
+            thread.join(max(0.0, last - time.monotonic()))
 
 
 class _StoppedError(Exception):
