@@ -45,7 +45,6 @@ class Layers:
     """Values and depths of a cell with castling rights, of shape (2 sides to move, slots)."""
 
     home: Home
-    ranks: NDArray[np.uint8]
     value: NDArray[np.uint8]
     """Fresh values: codes, ``NONE`` where there is no position."""
     depth: NDArray[np.uint16]
@@ -56,9 +55,11 @@ class Layers:
 
     def goal(self, position: Position, holder: Side, rank: int) -> tuple[Code, int]:
         """Return code and depth in plies of a state whose accrued score has the position's own folded in."""
-        side, slot = side_of(position.board), position.slot
-        value, depth = self.with_accrued(holder, rank)
-        return Code(int(value[side, slot])), int(depth[side, slot])
+        at = side_of(position.board), position.slot
+        value, depth = self.accrued.get((holder, rank), (self.value, self.depth))
+        if value[at] == NONE:
+            value, depth = self.value, self.depth
+        return Code(int(value[at])), int(depth[at])
 
     def with_accrued(self, holder: Side, rank: int) -> Block:
         """Return values and depths with the accrued score of a rank that a side has, the positions' own
@@ -67,8 +68,7 @@ class Layers:
         if layer is None:
             return Block(self.value, self.depth)
         value, depth = layer
-        holders = np.array(SIDES)[::-1, np.newaxis]
-        fresh = (value == NONE) | ((self.ranks == rank) & (holders == holder))
+        fresh = value == NONE  # where a position's own score is that score, both are the same
         return Block(np.where(fresh, self.value, value), np.where(fresh, self.depth, depth))
 
 
@@ -137,9 +137,9 @@ class CastlingSolver:
         frame = frame_of_cell(home.cell, home.castlings)
         states = {route: self._states(home, route) for route in routes_of(frame)}
         game = Game(frame, states, _Exits(states), LOWER, resets=self._variant.resets)
-        ranks = game.ranks()
         if not self._variant.resets:
-            return Layers(home, ranks, *game.solve(), {})
+            return Layers(home, *game.solve(), {})
+        ranks = game.ranks()
         own = np.stack([255 - ranks[0], ranks[1]])
         value = np.where(ranks < FIRST_LAYER, own, NONE).astype(np.uint8)
         depth = np.zeros(value.shape, np.uint16)
@@ -156,7 +156,7 @@ class CastlingSolver:
                 of_layer, plies = layers[SIDES[1 - side], rank]
                 value[side][settled] = of_layer[side][settled]
                 depth[side][settled] = plies[side][settled]
-        return Layers(home, ranks, value, depth, layers)
+        return Layers(home, value, depth, layers)
 
     def _states(self, home: Home, route: Route) -> TableStates | CellStates:
         """Return what is known of the positions that a route leads to."""

@@ -133,6 +133,7 @@ def _by_cells(
         )
     own = own_score(board)
     score = _accrued(board, told, own)
+    code = code_of(of_gscore(score))
     sets = _sets(board, budget, mobile)
     compile_kernels()
     if verify:
@@ -160,12 +161,12 @@ def _by_cells(
                 ),
                 prover,
             )
-            collection.add(search, root, code_of(of_gscore(score)))
+            collection.add(search, root, code)
             if collection.exact:
                 break
         solution = collection.solution(own, score)
         if line and collection.found:
-            lines, code = Lines(collection.found, known, tables, MOST_MOBILE), code_of(of_gscore(score))
+            lines = Lines(collection.found, known, tables, MOST_MOBILE)
             if collection.exact:
                 solution = replace(solution, line=lines.exact(code))
             else:
