@@ -71,17 +71,20 @@ def make_room(needs: Sequence[Estimate], cap: int | None = None) -> None:
     check_memory(needs, cap, held())
 
 
-def has_room(need: Estimate, at_work: Sequence[Estimate], cap: int | None = None) -> bool:
+def has_room(need: Estimate, at_work: Sequence[Estimate], foreseen: int, cap: int | None = None) -> bool:
     """Whether a table may begin beside those at work, without the process taking more than ``cap`` bytes, or
-    than the machine has free; memory is given back if that helps."""
+    than the machine has free.
+
+    :param foreseen: bytes that the build was said to take: without ``cap`` none beyond them are kept.
+    """
     allowed = available() if cap is None else cap
 
-    def foreseen() -> int:
+    def taken() -> int:
         return together([*at_work, need]) + max(0, held() - together(at_work))
 
-    if foreseen() > allowed:
+    if taken() > (min(foreseen, allowed) if cap is None else cap):
         give_back()
-    return foreseen() <= allowed
+    return taken() <= allowed
 
 
 def available() -> int:

@@ -60,7 +60,7 @@ def build(
     :param form: whether to write them plain or packed.
     :param memory: bytes that the process may take, which between tables keeps what it has had within them;
         None for what its largest table needs, if the machine has as much, and with several at once for what
-        the machine has free.
+        they were foreseen to take together.
     :returns: the tables in the order in which they were finished.
     :raises TbgenError: if there is too little memory or room on the disk, or something cannot be read or
         written; tables finished before are kept, and those at work are finished first.
@@ -141,6 +141,7 @@ class _Run:
         self._directory, self._variant, self._reporter, self._task = directory, variant, reporter, task
         self._memory = memory
         self._limits = partial(limits_of, jobs, threads, memory)
+        self._foreseen = schedule.outlook(self._limits()).memory
         self._course = Course(schedule, reporter, self._limits)
         self._pool = ThreadPoolExecutor(jobs)
         self._news: SimpleQueue[Callable[[], None]] = SimpleQueue()
@@ -171,7 +172,7 @@ class _Run:
                 check_disk([*at_work, need], self._directory)  # others use it too
                 if not at_work:
                     make_room([need], self._memory)
-                elif not has_room(need, at_work, self._memory):
+                elif not has_room(need, at_work, self._foreseen, self._memory):
                     return  # it waits for them
             except TbgenError as error:
                 self._fail(need.material, error)

@@ -161,8 +161,12 @@ def test_what_the_process_holds_besides_counts(empty: Path, monkeypatch: pytest.
     monkeypatch.setattr(memory, "give_back", lambda: given.append("back"))
     for held, room in ((0, True), (together(needs[:1]), True), (together(needs[:1]) + 1, False)):
         monkeypatch.setattr(memory, "held", lambda held=held: held)
-        assert memory.has_room(needs[1], needs[:1], together(needs)) == room
+        assert memory.has_room(needs[1], needs[:1], 0, together(needs)) == room
     assert given == ["back"]
+    monkeypatch.setattr(memory, "available", lambda: 2 * together(needs))
+    for foreseen, back in ((together(needs) + 1, 1), (together(needs), 2)):
+        assert memory.has_room(needs[1], needs[:1], foreseen)  # the machine has as much
+        assert len(given) == back
     monkeypatch.setattr("tbgen.generator.runner.has_room", lambda *_: False)
     diary = Events()
     build(list(map(Material.parse, PIECES)), empty, diary, variant=VARIANT, jobs=4)
