@@ -17,6 +17,9 @@ from tbgen.variant import Variant
 COPIES: Final = ".unpacked"
 """Folder of a directory's plain copies."""
 
+made: Final[set[Path]] = set()
+"""The copies that this process has made: those of others, such as a build at work, are theirs to remove."""
+
 
 def open_plain(directory: Path, material: Material, variant: Variant, threads: int = 2) -> TableFile:
     """Return an open table in plain form; of a packed one its plain copy, which takes time to make.
@@ -38,16 +41,18 @@ def open_plain(directory: Path, material: Material, variant: Variant, threads: i
 
 @contextmanager
 def passing_copies(directory: Path) -> Iterator[None]:
-    """Remove in the end the plain copies of a directory that were made since the beginning.
+    """Remove in the end the plain copies of a directory that this process has made since the beginning.
 
     Who has one open can read it to the end, and who misses one makes it again.
     """
     folder = directory / COPIES
-    before = set(folder.glob("*"))
+    before = made.copy()
     try:
         yield
     finally:
-        for copy in set(folder.glob("*")) - before:
-            copy.unlink(missing_ok=True)
+        for copy in made - before:
+            if copy.parent == folder:
+                copy.unlink(missing_ok=True)
+                made.discard(copy)
         with suppress(OSError):  # others lie there, or there is none
             folder.rmdir()

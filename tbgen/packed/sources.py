@@ -25,7 +25,7 @@ from tbgen.index.source import BYTES_PER_SLOT, Source
 from tbgen.index.table import Table
 from tbgen.material import Material
 from tbgen.packed.file import PackedFile
-from tbgen.packed.plain import COPIES
+from tbgen.packed.plain import COPIES, made
 from tbgen.packed.unpack import unpack, unpack_side
 from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
@@ -141,6 +141,7 @@ class UnpackedSources(Sources):
         copy = self._copy(table.material)
         with write_errors(copy, remedy="copy the tables to where copies of them can be written"):
             copy.parent.mkdir(exist_ok=True)
+        made.add(copy)
         functions, table.functions = table.functions, None
         try:
             write_table(

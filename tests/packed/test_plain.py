@@ -60,13 +60,15 @@ def test_a_report(directory: Path, tables: Path, tmp_path: Path) -> None:
 
 
 def test_copies_that_others_made_stay(directory: Path) -> None:
-    other = directory / COPIES / "KQvK.r.h5"
-    other.parent.mkdir()
-    other.touch()
+    """Such as those of a build at work, made before or meanwhile."""
+    before, meanwhile = (directory / COPIES / f"{name}.r.h5" for name in ("KQvK", "KRvK"))
+    before.parent.mkdir()
+    before.touch()
     with passing_copies(directory), open_plain(directory, KNVK, R) as file:
+        meanwhile.touch()
         assert not file.info.packed
         assert file.path.exists()
-    assert [path.name for path in other.parent.iterdir()] == [other.name]
+    assert set(before.parent.iterdir()) == {before, meanwhile}
 
 
 def test_a_copy_that_cannot_be_written(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
