@@ -29,12 +29,18 @@ Each table is read once, and once more where both rules are compared; progress g
 to tables that are missing are left out, and so are those that need depths which tables do not store. A file
 with its final name is complete; the pages over all tables come last. Pages of an earlier report stay where
 they are.
+
+With --save DIR the data go into files of a few kB each, which outlast the tables; tables whose data are there
+are passed over, so the same command goes on where it was stopped. With --from DIR a report is made of such
+files, without tables.
 """
 _EPILOG = """\
 examples:
   tbgen report --out site
   tbgen report KBvK KBNvK --out site
   tbgen report --men 4 --json > tables.json
+  tbgen report --save docs/tables
+  tbgen report --from docs/tables --out site
 """
 
 _MOST_THREADS: Final = 16
@@ -55,36 +61,47 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"threads (default: one per processor, at most {_MOST_THREADS})",
     )
     add_json(parser, "one JSON document of all data; then the site is written only with --out")
+    parser.add_argument("--save", type=Path, metavar="DIR", help="save the data there, and write no site")
+    parser.add_argument("--from", dest="saved", type=Path, metavar="DIR", help="data saved there, not tables")
     add_directory(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the site, or print its data."""
-    if arguments.out is None and not arguments.json:
-        raise UsageError("say where the site goes: --out DIR; or print its data: --json")
+    if arguments.save is not None and (arguments.json or arguments.out or arguments.saved):
+        raise UsageError("--save writes data of tables only: save them, then make a report with: --from DIR")
+    if arguments.saved is not None and arguments.dir is not None:
+        raise UsageError("--from has data in place of tables: leave out --dir or --from")
+    if arguments.out is None and arguments.save is None and not arguments.json:
+        raise UsageError(
+            "say where the site goes: --out DIR; or print its data: --json; or save them: --save DIR"
+        )
     if arguments.men is not None and not 2 <= arguments.men <= MAX_MEN:
         raise UsageError(f"--men {arguments.men}: expected a number from 2 to {MAX_MEN}")
-    directory_of(arguments)
+    if arguments.saved is None:
+        directory_of(arguments)
 
-    from tbgen.report import plan_report, read_report, report_document, write_report
+    from tbgen.report import plan_report, read_report, report_document, save_report, write_report
 
-    shown = _Shown(
-        plan_report(arguments.dir, arguments.materials, men=arguments.men, rules=arguments.variant)
-    )
-    options: Any = {
-        "men": arguments.men,
-        "rules": arguments.variant,
-        "threads": arguments.threads or min(processors(), _MOST_THREADS),
-        "progress": shown,
-    }
+    source = arguments.dir if arguments.saved is None else arguments.saved
+    chosen: Any = {"men": arguments.men, "rules": arguments.variant}
+    if arguments.saved is not None:
+        chosen["saved"] = True
+    shown = _Shown(plan_report(source, arguments.materials, **chosen))
+    options = chosen | {"threads": arguments.threads or min(processors(), _MOST_THREADS), "progress": shown}
     begin = time.monotonic()
     try:
-        if arguments.out is None:
-            report = read_report(arguments.dir, arguments.materials, **options)
+        if arguments.save is not None:
+            count = save_report(source, arguments.materials, arguments.save, **options)
+        elif arguments.out is None:
+            report = read_report(source, arguments.materials, **options)
         else:
-            report = write_report(arguments.dir, arguments.materials, arguments.out, **options)
+            report = write_report(source, arguments.materials, arguments.out, **options)
     finally:
         shown.clear()
+    if arguments.save is not None:
+        print(f"{arguments.save}: data of {counted(count, 'table')}, {duration(time.monotonic() - begin)}")
+        return 0
     if arguments.json:
         json.dump(report_document(report), sys.stdout, indent=1)
         print()

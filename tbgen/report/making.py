@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -14,12 +14,15 @@ from tbgen.material import Material
 from tbgen.packed.plain import passing_copies
 from tbgen.probe.tablebase import Tablebase
 from tbgen.report.data.files import everything
+from tbgen.report.data.saved import SavedData
 from tbgen.report.facts.difference import Difference, difference
 from tbgen.report.facts.records import overall_records
 from tbgen.report.facts.table_report import report_table
 from tbgen.report.model import OverallRecord, TableReport
-from tbgen.report.plan import Clock, Plan, Progress, Tell, plan_report
+from tbgen.report.plan import Clock, Plan, Progress, Task, Tell, plan_report
 from tbgen.report.scan.source import TableSource
+from tbgen.store.format import table_path
+from tbgen.store.stored_file import StoredFile
 from tbgen.variant import Variant
 
 if TYPE_CHECKING:
@@ -64,6 +67,7 @@ def read_report(
     *,
     men: int | None = None,
     rules: Variant | str | None = None,
+    saved: bool = False,
     threads: int = 2,
     progress: Tell | None = None,
 ) -> Report:
@@ -73,15 +77,17 @@ def read_report(
     :param materials: names of materials; without, and without ``men``, all tables that are there count.
     :param men: the tables of 2 to so many men that are there.
     :param rules: ``r`` or ``wg``; None for both.
+    :param saved: whether the directory has data that :func:`save_report` has saved, not tables.
     :param threads: threads that count, of some 50 MiB each.
     :param progress: told how far the report is; ``print`` will do.
 
     :raises UsageError: if a name, the number of men or the rules mean nothing.
     :raises MissingTableError: if a table that was named is missing.
-    :raises DamagedTableError: if a table cannot be used.
+    :raises DamagedTableError: if a table, or a file of data, cannot be used.
     :raises TbgenError: if there is no table.
     """
-    return _make(plan_report(directory, materials, men=men, rules=rules), None, threads, progress)
+    plan = plan_report(directory, materials, men=men, rules=rules, saved=saved)
+    return _make(plan, None, threads, progress)
 
 
 def write_report(
@@ -91,6 +97,7 @@ def write_report(
     *,
     men: int | None = None,
     rules: Variant | str | None = None,
+    saved: bool = False,
     threads: int = 2,
     progress: Tell | None = None,
 ) -> Report:
@@ -103,12 +110,51 @@ def write_report(
     :raises MissingExtraError: without jinja2 or matplotlib, before anything is read.
     :raises TbgenError: if the site cannot be written; what was there under a final name is whole.
     """
-    plan = plan_report(directory, materials, men=men, rules=rules)
+    plan = plan_report(directory, materials, men=men, rules=rules, saved=saved)
     from tbgen import __version__
     from tbgen.report.site.site import Site
 
     site = Site(Path(out), __version__, compares=bool(plan.compared))
     return _make(plan, site, threads, progress)
+
+
+def save_report(
+    directory: str | PathLike[str] | None,
+    materials: Iterable[Material | str],
+    out: str | PathLike[str],
+    *,
+    men: int | None = None,
+    rules: Variant | str | None = None,
+    threads: int = 2,
+    progress: Tell | None = None,
+) -> int:
+    """Save all that there is to say about tables in files of a few kB each, and return the tables saved.
+
+    :func:`read_report` and :func:`write_report` take them for the tables. Tables of which the data are there,
+    by their digest, are passed over, so a run that was stopped goes on. The other parameters and errors are
+    those of :func:`read_report`; this needs no extra.
+
+    :param out: directory of the data, made if need be.
+
+    :raises TbgenError: if something cannot be written; what was there under a final name is whole.
+    """
+    whole = plan_report(directory, materials, men=men, rules=rules)
+    data = SavedData(Path(out))
+    tasks = tuple(task for task in whole.tasks if not _is_saved(data, whole.directory, task))
+    new = {task.material for task in tasks} | set(whole.compared).difference(data.differences())
+    compared = tuple(material for material in whole.compared if material in new)
+    plan = replace(whole, tasks=tasks, compared=compared)
+    with passing_copies(plan.directory):
+        for found in _tables(plan, None, threads, Clock(plan.tasks, progress)):
+            data.save_table(found)
+        for difference_found in _differences(plan, progress):
+            data.save_difference(difference_found)
+    return len(tasks)
+
+
+def _is_saved(data: SavedData, directory: Path, task: Task) -> bool:
+    with StoredFile(table_path(directory, task.material.name, task.variant), material=task.material) as file:
+        return data.digest(task.material, task.variant) == file.info.digest
 
 
 def report_document(report: Report) -> dict[str, Any]:
@@ -130,6 +176,7 @@ def _make(plan: Plan, site: Site | None, threads: int, tell: Tell | None) -> Rep
 
 def _tables(plan: Plan, site: Site | None, threads: int, clock: Clock) -> Iterator[TableReport]:
     """Yield the report of each table when its page is written."""
+    data = SavedData(plan.directory) if plan.saved else None
     if site is not None:
         site.write_style()
     with ExitStack() as stack:
@@ -138,14 +185,17 @@ def _tables(plan: Plan, site: Site | None, threads: int, clock: Clock) -> Iterat
             for variant in plan.variants
         }
         for task in plan.tasks:
-            found = report_table(
-                plan.directory,
-                task.material,
-                task.variant,
-                threads=threads,
-                lines=tables[task.variant],
-                progress=clock.scanned,
-            )
+            if data is not None:
+                found = data.table(task.material, task.variant)
+            else:
+                found = report_table(
+                    plan.directory,
+                    task.material,
+                    task.variant,
+                    threads=threads,
+                    lines=tables[task.variant],
+                    progress=clock.scanned,
+                )
             if site is not None:
                 clock.writing()
                 site.write_table(found, plan.other(task))
@@ -154,6 +204,9 @@ def _tables(plan: Plan, site: Site | None, threads: int, clock: Clock) -> Iterat
 
 
 def _differences(plan: Plan, tell: Tell | None) -> Iterator[Difference]:
+    if plan.saved:
+        yield from map(SavedData(plan.directory).difference, plan.compared)
+        return
     for number, material in enumerate(plan.compared, start=1):
 
         def compared(done: int, total: int, material: Material = material, number: int = number) -> None:

@@ -14,6 +14,7 @@ from typing import Final
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.material import Material, all_materials
+from tbgen.report.data.saved import SavedData
 from tbgen.store.format import default_directory, tables_in
 from tbgen.text import duration
 from tbgen.variant import Variant
@@ -50,6 +51,10 @@ class Plan:
     directory: Path
     tasks: tuple[Task, ...]
     """In build order, variant by variant."""
+    compared: tuple[Material, ...]
+    """The materials of which the tables for both variants are compared, in build order."""
+    saved: bool
+    """Whether the directory has saved data, not tables."""
 
     @property
     def seconds(self) -> float:
@@ -60,12 +65,6 @@ class Plan:
     def variants(self) -> list[Variant]:
         """The variants that there are tables of."""
         return list(dict.fromkeys(task.variant for task in self.tasks))
-
-    @property
-    def compared(self) -> list[Material]:
-        """The materials that there are tables of for both variants, in build order."""
-        count = Counter(task.material for task in self.tasks)
-        return sorted(material for material, number in count.items() if number > 1)
 
     def other(self, task: Task) -> Variant | None:
         """Return the other variant of which the report has the table, if it has it."""
@@ -79,6 +78,7 @@ def plan_report(
     *,
     men: int | None = None,
     rules: Variant | str | None = None,
+    saved: bool = False,
 ) -> Plan:
     """Return what there is to report on.
 
@@ -86,6 +86,7 @@ def plan_report(
     :param materials: names of materials; without, and without ``men``, all tables that are there count.
     :param men: the tables of 2 to so many men that are there.
     :param rules: ``r`` or ``wg``; None for both.
+    :param saved: whether the directory has data that :func:`tbgen.report.save_report` has saved, not tables.
 
     :raises UsageError: if a name, the number of men or the rules mean nothing.
     :raises MissingTableError: if a table that was named is missing.
@@ -94,22 +95,29 @@ def plan_report(
     place = default_directory() if directory is None else Path(directory)
     named = {Material.parse(material) if isinstance(material, str) else material for material in materials}
     chosen = tuple(Variant) if rules is None else (Variant.parse(rules),)
-    there = {variant: set(tables_in(place, variant)) for variant in chosen}
+    data = SavedData(place)
+    there = {variant: set(data.tables(variant) if saved else tables_in(place, variant)) for variant in chosen}
     for material in sorted(named):
         if not any(material in found for found in there.values()):
+            if saved:
+                raise TbgenError(f"{place} has no data of {material}; save them with: tbgen report --save")
             raise MissingTableError(material.name, directory, chosen[0])
     wanted = {*named, *(all_materials(men) if men is not None else ())}
     if not any(found & wanted if wanted else found for found in there.values()):
+        if saved:
+            raise TbgenError(f"{place} has no such data of tables; save some with: tbgen report --save")
         words = ["tbgen", "build", "--men", str(men or 3)]
         words += [] if chosen[0] is Variant.R_MOBILITY else ["--rules", chosen[0]]
         words += [] if directory is None else ["--dir", str(directory)]
         raise TbgenError(f"{place} has no such table; make some with: {shlex.join(words)}")
-    tasks = (
-        Task(material, variant, 2 * layout_of(material).size)
+    tasks = tuple(
+        Task(material, variant, 0 if saved else 2 * layout_of(material).size)
         for variant in chosen
         for material in sorted(there[variant] & wanted if wanted else there[variant])
     )
-    return Plan(place, tuple(tasks))
+    count = Counter(task.material for task in tasks)
+    both = {material for material, number in count.items() if number > 1}
+    return Plan(place, tasks, tuple(sorted(both.intersection(data.differences()) if saved else both)), saved)
 
 
 @dataclass(frozen=True, slots=True)

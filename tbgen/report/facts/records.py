@@ -15,7 +15,6 @@ from tbgen.games.pgn import tags
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.index.layout import Side, Slot
 from tbgen.index.position import board_of, en_passant_board
-from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase
 from tbgen.report.model import LinePoint, OverallRecord, Record
 from tbgen.report.scan.table_counts import ANY, Counts, TableCounts
@@ -66,29 +65,36 @@ def with_line(record: Record, tables: Tablebase) -> Record:
     except (MissingLayerError, MissingTableError):
         return record
     points = tuple(LinePoint(ply.san, ply.uci, ply.accrued, ply.depth) for ply in line)
-    if not _verified(record, points):
+    found = with_moves(record, [ply.uci for ply in line])
+    if found is None or found.line != points:
         raise DamagedTableError(
             f"the longest way of {record.material} to {record.value}, from {record.fen}, does not lead "
             f"there; find out why with: tbgen verify {record.material} --rules {record.variant}"
         )
-    return replace(record, line=points, pgn=_pgn(record, line), verified=True)
+    return found
 
 
-def _verified(record: Record, line: Sequence[LinePoint]) -> bool:
-    """Whether the arbiter comes to the value with the last ply and not before, and to the same on the way."""
+def with_moves(record: Record, moves: Sequence[str]) -> Record | None:
+    """Return a record with the line of these moves in UCI notation, as the arbiter finds it.
+
+    None if the arbiter does not come to the value with the last of as many plies as the depth, or comes to it
+    before.
+
+    :raises UsageError: if a move is illegal.
+    """
     arbiter = Arbiter(record.fen, fifty_move_rule="none", rules=record.variant)
-    reached = [arbiter.accrued]
-    for point in line:
-        arbiter.push_san(point.san)
+    line, reached = [], [arbiter.accrued]
+    for depth, uci in zip(reversed(range(len(moves))), moves, strict=True):
+        board, move = arbiter.board, chess.Move.from_uci(uci)
+        arbiter.push(move)
+        line.append(LinePoint(board.san(move), uci, arbiter.accrued, depth))
         reached.append(arbiter.accrued)
-    return (
-        len(line) == record.depth
-        and reached[1:] == [point.accrued for point in line]
-        and [accrued == record.value for accrued in reached] == [False] * len(line) + [True]
-    )
+    if [accrued == record.value for accrued in reached] != [False] * record.depth + [True]:
+        return None
+    return replace(record, line=tuple(line), pgn=_pgn(record, line), verified=True)
 
 
-def _pgn(record: Record, line: Iterable[LinePly]) -> str:
+def _pgn(record: Record, line: Iterable[LinePoint]) -> str:
     """Return the line as a game; comments say where the accrued score changes."""
     board = chess.Board(record.fen)
     game = chess.pgn.Game()
@@ -100,7 +106,7 @@ def _pgn(record: Record, line: Iterable[LinePly]) -> str:
     accrued = GScore.of_board(board)
     game.comment = str(accrued)
     for ply in line:
-        node = node.add_variation(ply.move)
+        node = node.add_variation(chess.Move.from_uci(ply.uci))
         if ply.accrued != accrued:
             accrued = ply.accrued
             node.comment = str(accrued)

@@ -1,0 +1,114 @@
+"""Data of reports that outlast the tables: saved, read again, and made into the same pages."""
+
+import gzip
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tbgen.cli.main import main
+from tbgen.errors import TbgenError
+from tbgen.report import read_report, report_document, save_report, write_report
+
+PACKED = "KNvK.r.json.gz"
+
+
+@pytest.fixture(scope="module")
+def directory(three_men: Path, whole_game_tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tables with pawns and without, and one pair to compare."""
+    directory = tmp_path_factory.mktemp("few")
+    for name in ("KvK", "KQvK", "KRvK", "KBvK", "KNvK", "KPvK"):
+        shutil.copy(three_men / f"{name}.r.h5", directory)
+    for name in ("KvK", "KNvK"):
+        shutil.copy(whole_game_tables / f"{name}.wg.h5", directory)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def saved(directory: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    saved = tmp_path_factory.mktemp("saved") / "new"
+    assert save_report(directory, [], saved) == 8
+    return saved
+
+
+def test_saved_data_say_all_that_the_tables_say(directory: Path, saved: Path, tmp_path: Path) -> None:
+    names = ("KvK", "KNvK", "KPvK")
+    assert report_document(read_report(saved, saved=True)) == report_document(read_report(directory))
+    one = write_report(directory, names, tmp_path / "one")
+    two = write_report(saved, names, tmp_path / "two", saved=True)
+    pages = [
+        [page.relative_to(tmp_path / name) for page in found.pages]
+        for name, found in (("one", one), ("two", two))
+    ]
+    assert pages[0] == pages[1]
+    for path in (tmp_path / "one").rglob("*"):
+        if path.is_file():
+            assert path.read_bytes() == (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes()
+
+
+def test_only_what_is_new_is_saved(
+    directory: Path, saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "saved"
+    shutil.copytree(saved, place)
+    before = {path.name: path.read_bytes() for path in place.iterdir()}
+    assert sorted(name for name in before if "difference" in name) == [
+        *("KNvK.difference.json.gz", "KvK.difference.json.gz")
+    ]
+    (place / "KRvK.r.json.gz").unlink()
+    (place / "KvK.difference.json.gz").unlink()
+    change(place / PACKED, lambda found: found.update(digest="0" * 64))
+    assert main(["report", "--dir", str(directory), "--save", str(place)]) == 0
+    assert capsys.readouterr().out.startswith(f"{place}: data of 2 tables, ")
+    assert {path.name: path.read_bytes() for path in place.iterdir()} == before
+    assert save_report(directory, [], place) == 0
+
+
+def change(path: Path, what: Callable[[dict[str, Any]], object]) -> None:
+    found = json.loads(gzip.decompress(path.read_bytes()))
+    what(found)
+    path.write_bytes(gzip.compress(json.dumps(found).encode()))
+
+
+def wrong_line(found: dict[str, Any]) -> None:
+    record = max(found["records"], key=lambda record: int(record["depth"]))
+    record["line"] = record["line"].rpartition(" ")[0]
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lambda path: path.write_bytes(path.read_bytes()[:-9]), "cannot be used"),
+        (lambda path: path.write_bytes(b"KNvK"), "cannot be used"),
+        (lambda path: path.write_bytes(gzip.compress(b"[]")), "no data of a report"),
+        (lambda path: change(path, lambda found: found.pop("mating")), "mating"),
+        (lambda path: change(path, lambda found: found.update(rules="s")), "not a valid Variant"),
+        (lambda path: change(path, wrong_line), "the line to G5.5 does not lead there"),
+    ],
+)
+def test_damaged_data(damage: Callable[[Path], object], says: str, saved: Path, tmp_path: Path) -> None:
+    shutil.copy(saved / PACKED, tmp_path)
+    damage(tmp_path / PACKED)
+    with pytest.raises(TbgenError, match=rf"{PACKED} cannot be used \(.*{says}|{says}") as raised:
+        read_report(tmp_path, saved=True)
+    assert str(raised.value).endswith("make it again with: tbgen report --save")
+
+
+def test_what_cannot_be(
+    directory: Path, saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words, code, says in (
+        (["--save", "x", "--json"], 2, "--save writes data of tables only"),
+        (["--from", str(saved), "--dir", str(directory), "--json"], 2, "leave out --dir or --from"),
+        (["--from", str(tmp_path), "--json"], 1, "has no such data of tables; save some with"),
+        (["KBBvK", "--from", str(saved), "--json"], 1, "has no data of KBBvK"),
+        (["--dir", str(directory), "--save", str(saved / PACKED)], 1, "cannot make the directory"),
+        ([], 2, "or save them: --save DIR"),
+    ):
+        assert main(["report", *words]) == code
+        output = capsys.readouterr()
+        assert output.out == ""
+        assert says in output.err
