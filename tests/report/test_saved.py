@@ -13,7 +13,7 @@ from tbgen.cli.main import main
 from tbgen.errors import TbgenError
 from tbgen.report import read_report, report_document, save_report, write_report
 
-PACKED = "KNvK.r.json.gz"
+KNVK = "KNvK.r.json.gz"
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_only_what_is_new_is_saved(
     ]
     (place / "KRvK.r.json.gz").unlink()
     (place / "KvK.difference.json.gz").unlink()
-    change(place / PACKED, lambda found: found.update(digest="0" * 64))
+    change(place / KNVK, lambda found: found.update(digest="0" * 64))
     assert main(["report", "--dir", str(directory), "--save", str(place)]) == 0
     assert capsys.readouterr().out.startswith(f"{place}: data of 2 tables, ")
     assert {path.name: path.read_bytes() for path in place.iterdir()} == before
@@ -90,10 +90,11 @@ def wrong_line(found: dict[str, Any]) -> None:
     ],
 )
 def test_damaged_data(damage: Callable[[Path], object], says: str, saved: Path, tmp_path: Path) -> None:
-    shutil.copy(saved / PACKED, tmp_path)
-    damage(tmp_path / PACKED)
-    with pytest.raises(TbgenError, match=rf"{PACKED} cannot be used \(.*{says}|{says}") as raised:
+    shutil.copy(saved / KNVK, tmp_path)
+    damage(tmp_path / KNVK)
+    with pytest.raises(TbgenError, match=rf"{KNVK} cannot be used \(") as raised:
         read_report(tmp_path, saved=True)
+    assert says in str(raised.value)
     assert str(raised.value).endswith("make it again with: tbgen report --save")
 
 
@@ -105,7 +106,7 @@ def test_what_cannot_be(
         (["--from", str(saved), "--dir", str(directory), "--json"], 2, "leave out --dir or --from"),
         (["--from", str(tmp_path), "--json"], 1, "has no such data of tables; save some with"),
         (["KBBvK", "--from", str(saved), "--json"], 1, "has no data of KBBvK"),
-        (["--dir", str(directory), "--save", str(saved / PACKED)], 1, "cannot make the directory"),
+        (["--dir", str(directory), "--save", str(saved / KNVK)], 1, "cannot make the directory"),
         ([], 2, "or save them: --save DIR"),
     ):
         assert main(["report", *words]) == code
