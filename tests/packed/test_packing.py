@@ -115,9 +115,9 @@ def codes_of(file: TableFile, side: Side, slot: Slot, own: int) -> list[Code]:
     return [code for code in codes if code != (own if side else 255 - own)]
 
 
-@pytest.mark.parametrize(("name", "every"), [("KNvK", 1), ("KBvKN", 400), ("KPvKP", 400), ("KRvKN", 400)])
+@pytest.mark.parametrize(("name", "every"), [("KNvK", 10), ("KBvKN", 400), ("KPvKP", 400), ("KRvKN", 400)])
 def test_every_state_of_single_positions(name: str, every: int, tables: Path, packed: PackedTables) -> None:
-    """All positions, or one of ``every`` in a row by chance, with all accrued scores."""
+    """One position of ``every`` by chance, with all accrued scores."""
     path, chance = packed(name), random.Random(name)
     layout, states = layout_of(Material.parse(name)), 0
     values = Values([tables], variant=R, max_open=64, cache_bytes=1 << 24)
@@ -128,8 +128,7 @@ def test_every_state_of_single_positions(name: str, every: int, tables: Path, pa
         value, depth = full.read_fresh()
         for side in SIDES:
             slots = np.flatnonzero(value[side] != NONE).tolist()
-            chosen = slots if every == 1 else chance.sample(slots, len(slots) // every)
-            for slot in map(Slot, chosen):
+            for slot in map(Slot, chance.sample(slots, len(slots) // every)):
                 position = locate(board_of(layout, side, slot))
                 if position.terminal:
                     continue

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tbgen.cli.main import main
 from tbgen.errors import DamagedTableError
-from tbgen.index.source import ArraySource, Source
+from tbgen.index.source import ArraySource
 from tbgen.index.table import LAST_RUN, Table
 from tbgen.material import Material, all_materials
 from tbgen.retro.solver import solve
@@ -189,14 +189,14 @@ def test_wrong_en_passant_entries_are_found_and_named(pawn_tables: Tables, data:
 
 
 @pytest.mark.slow
-def test_all_tables_up_to_four_men_are_right() -> None:
-    sources: dict[Material, Source] = {}
-    fresh = {}
-    for material in all_materials(4):
-        table = solve(material, sources, Variant.R_MOBILITY)
-        fresh[material] = table.value, table.depth
-        sources[material] = ArraySource(*fresh[material])
-        assert verify_table(table, fresh).findings == [], material
+def test_samples_of_all_tables_up_to_four_men_are_right(
+    tables: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They were proved in full when their digests were published (tests/test_manifests.py)."""
+    assert main(["verify", "--sample", "100000", "--dir", str(tables)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(all_materials(4))
+    assert all(" proved: " in line or " nothing wrong in a sample: 100,000 of " in line for line in lines)
 
 
 @pytest.fixture

@@ -1,0 +1,27 @@
+"""Tables built here are those whose digests docs/tables has."""
+
+from pathlib import Path
+
+import pytest
+
+from tbgen.cli.main import main
+from tbgen.material import Material, all_materials
+from tbgen.variant import Variant
+from tests.support.paths import ROOT
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", Variant)
+def test_tables_up_to_four_men_have_the_published_digests(
+    variant: Variant, whole_game_tables: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["info", "--manifest", "--rules", variant, "--dir", str(whole_game_tables)]) == 0
+    own = _lines(capsys.readouterr().out)
+    published = _lines((ROOT / "docs" / "tables" / f"manifest.{variant}.txt").read_text())
+    assert own.keys() == {material.name for material in all_materials(4)}
+    assert own == {name: line for name, line in published.items() if Material.parse(name).men <= 4}
+
+
+def _lines(manifest: str) -> dict[str, str]:
+    """The lines of a manifest by the names of their materials."""
+    return {line.split()[0]: line for line in manifest.splitlines() if not line.startswith(("#", "set "))}
