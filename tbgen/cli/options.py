@@ -238,7 +238,14 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
 
 def processors() -> int:
     """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return len(usable_processors())
+
+
+def usable_processors() -> list[int]:
+    """Return the numbers of the processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
 
 
 def jobs_of(arguments: argparse.Namespace) -> int:

@@ -14,13 +14,13 @@ def paired(games: Iterable[GameRecord]) -> list[Pair]:
     """Return the pairs among games; each game belongs to one at most.
 
     Of all games between two players from one position those of the same round go together, and the others as
-    they come: each with the first one before it that has no partner yet. The number of a round ends at a
-    point, for some programs number games behind it. Opening moves are not compared, as files do not tell
+    they come: each with the first one before it that has no partner yet. What stands behind the
+    last point of a round is the number of a game. Opening moves are not compared, as files do not tell
     where a book ended.
     """
     left = [game for game in games if game.white != game.black]
     found: list[Pair] = []
-    for round_of in (lambda game: game.round.split(".")[0] or None, lambda game: ""):
+    for round_of in (lambda game: game.round.rpartition(".")[0] or game.round or None, lambda game: ""):
         pairs = _matched(left, round_of)
         matched = {id(game) for pair in pairs for game in pair}
         left = [game for game in left if id(game) not in matched]

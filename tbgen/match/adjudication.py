@@ -1,0 +1,185 @@
+"""When a game is stopped: evaluations that agree, its length, tables that hold its position."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import chess
+
+from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
+from tbgen.games.outcome import Basis, Outcome
+from tbgen.games.pgn.ending import Ending
+from tbgen.games.referee.adjudication import adjudicate
+from tbgen.games.referee.arbiter import Arbiter
+from tbgen.games.settings import FiftyMoveRule
+from tbgen.games.solving.solver import Solver
+from tbgen.material import MAX_MEN
+from tbgen.probe.tablebase import Tablebase
+
+__all__ = ["DrawRule", "Evaluations", "Judge", "ResignRule", "StopRules"]
+
+DRAWN: Final = "End by adjudication"
+
+
+@dataclass(frozen=True, slots=True)
+class ResignRule:
+    """When an engine resigns: so many evaluations in a row are at least so bad."""
+
+    moves: int
+    centipawns: int
+    both: bool = False
+    """Whether the opponent must see it as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawRule:
+    """When a game is stopped as a draw: so many evaluations of both sides in a row are about 0."""
+
+    first: int
+    """Full moves before which that does not count."""
+    moves: int
+    centipawns: int
+
+
+@dataclass(frozen=True, slots=True)
+class StopRules:
+    """By what games are stopped other than by their rules."""
+
+    resign: ResignRule | None = None
+    draw: DrawRule | None = None
+    most_moves: int | None = None
+    """Full moves of the game after which it is stopped."""
+
+
+@dataclass(slots=True)
+class Evaluations:
+    """What both engines have thought of a game, each for itself, in centipawns; None where it is not told."""
+
+    rules: StopRules
+    found: dict[chess.Color, list[int | None]] = field(default_factory=lambda: {True: [], False: []})
+
+    def add(self, mover: chess.Color, centipawns: int | None) -> None:
+        """Note what the engine that has just moved thinks."""
+        self.found[mover].append(centipawns)
+
+    def ending(self, board: chess.Board) -> Ending | None:
+        """Return how the game ends in a position; None if it goes on.
+
+        :param board: after the last move.
+        """
+        rules, mover = self.rules, not board.turn
+        if rules.resign is not None and self._resigns(rules.resign, mover):
+            text = f"{chess.COLOR_NAMES[mover].capitalize()} resigns"
+            return Ending(Basis.RESIGNATION, not mover, text)
+        if rules.draw is not None and self._drawn(rules.draw, board):
+            return Ending(None, None, f"{DRAWN}: evaluations near zero")
+        if rules.most_moves is not None and board.ply() >= 2 * rules.most_moves:
+            return Ending(None, None, f"{DRAWN}: maximum length")
+        return None
+
+    def _resigns(self, rule: ResignRule, mover: chess.Color) -> bool:
+        bad = self._last(mover, rule.moves)
+        if bad is None or max(bad) > -rule.centipawns:
+            return False
+        good = self._last(not mover, rule.moves) if rule.both else [rule.centipawns]
+        return good is not None and min(good) >= rule.centipawns
+
+    def _drawn(self, rule: DrawRule, board: chess.Board) -> bool:
+        if board.ply() < 2 * rule.first:
+            return False
+        both = [self._last(side, rule.moves) for side in (True, False)]
+        return all(last is not None and max(map(abs, last)) <= rule.centipawns for last in both)
+
+    def _last(self, side: chess.Color, count: int) -> list[int] | None:
+        """Return the last evaluations of a side, None if there are not so many."""
+        last = [found for found in self.found[side][-count:] if found is not None]
+        return last if len(last) == count else None
+
+
+class Judge:
+    """Says what stopped games are worth, and which may be stopped because tables hold their positions.
+
+    :param tables: open for the rules of the event; None does without.
+    :param solver: what solves final positions that no table holds.
+    :param play_on: whether to leave games alone until something else ends them.
+    """
+
+    def __init__(
+        self, tables: Tablebase | None, solver: Solver | None = None, *, play_on: bool = False
+    ) -> None:
+        self._tables, self._solver, self._play_on = tables, solver, play_on
+        self._one = asyncio.Lock()
+
+    async def known(self, board: chess.Board, arbiter: Arbiter) -> tuple[Outcome, Ending] | None:
+        """Return outcome and ending of a game that goes on if tables hold its position.
+
+        Castling rights are waited for to go: what they change takes more than a look.
+        """
+        if self._tables is None or self._play_on or board.castling_rights:
+            return None
+        if chess.popcount(board.occupied) > MAX_MEN:
+            return None
+        # In a thread of its own: a table may have to be read, or what reads it be compiled.
+        outcome = await asyncio.to_thread(adjudicate, arbiter, self._tables)
+        if outcome.basis is not Basis.TABLEBASE:
+            return None
+        return _told(outcome, Ending(None, None, f"{DRAWN}: tablebase"))
+
+    async def stopped(self, arbiter: Arbiter, ending: Ending) -> tuple[Outcome, Ending]:
+        """Return the outcome of a game that is over or stopped, and the ending with what proves it."""
+        if arbiter.basis is not None or ending.cause is not None or self._tables is None:
+            return adjudicate(arbiter, self._tables, ending), ending
+        async with self._one:
+            outcome = await asyncio.to_thread(adjudicate, arbiter, self._tables, ending, solver=self._solver)
+        return _told(outcome, ending)
+
+    async def verify(self, arbiter: Arbiter, outcome: Outcome) -> bool:
+        """Play an adjudicated game on with both sides at their best, and tell whether that could be done.
+
+        :raises TbgenError: if it does not come to the score, in the plies, that tables have told.
+        """
+        tables = self._tables
+        if tables is None:
+            return False
+        async with self._one:
+            return await asyncio.to_thread(_play_out, tables, arbiter, outcome)
+
+
+def _told(outcome: Outcome, ending: Ending) -> tuple[Outcome, Ending]:
+    """Return an outcome and its ending; a mate that is proved is a win by adjudication, also in chess."""
+    if outcome.value.rank or not outcome.basis.best_play:
+        return outcome, ending
+    winner = outcome.value.white
+    text = f"{'White' if winner else 'Black'} wins by adjudication: {outcome.basis.value}"
+    ending = Ending(Basis.ADJUDICATION, winner, text)
+    return replace(outcome, basis=Basis.ADJUDICATION, depth=None, ending=text), ending
+
+
+def _play_out(tables: Tablebase, arbiter: Arbiter, outcome: Outcome) -> bool:
+    """Play best moves with an arbiter of their own until the value is there, and see that it stays.
+
+    The arbiter makes the moves with python-chess and counts what they leave; the tables only name them.
+    """
+    try:
+        told = tables.probe(arbiter.board, arbiter.accrued)
+        line = tables.line(arbiter.board, arbiter.accrued)
+    except (UsageError, MissingTableError, MissingLayerError):
+        return False  # it was stopped by something else
+    play = Arbiter(
+        arbiter.board,
+        accrued=arbiter.accrued,
+        rules=arbiter.settings.variant,
+        fifty_move_rule=FiftyMoveRule.NONE,
+        bare_kings=False,
+    )
+    for ply in line:
+        play.push_uci(ply.uci)
+    if play.accrued != outcome.value or told.depth not in (None, len(line)):
+        raise TbgenError(
+            f"the adjudication of {arbiter.board.fen()} {arbiter.accrued} is wrong: tables say "
+            f"{outcome.value} in {told.depth} plies, and best play comes to {play.accrued} in {len(line)}; "
+            "see: tbgen verify"
+        )
+    return True

@@ -1,0 +1,130 @@
+"""Time controls and the clock of a player."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from chess.engine import Limit
+
+from tbgen.errors import UsageError, quote
+
+__all__ = ["Clock", "TimeControl", "parse_seconds"]
+
+_CONTROL: Final = re.compile(
+    r"(?:(?P<moves>\d{1,4})/)?(?P<time>[\d:.]{1,12})(?:\+(?P<increment>\d{1,6}(?:\.\d+)?))?"
+)
+_SECONDS: Final = re.compile(r"(?:(?P<minutes>\d{1,6}):)?(?P<seconds>\d{1,8}(?:\.\d+)?)")
+
+
+def parse_seconds(text: str) -> float:
+    """Read a time: seconds such as ``60`` or ``0.5``, or minutes and seconds such as ``1:30``.
+
+    :raises UsageError: if the text is anything else.
+    """
+    match = _SECONDS.fullmatch(text)
+    if match is None:
+        raise UsageError(f"{quote(text)} is no time: expected seconds such as 60 or 0.5, or 1:30")
+    return 60 * int(match["minutes"] or 0) + float(match["seconds"])
+
+
+@dataclass(frozen=True, slots=True)
+class TimeControl:
+    """How long an engine may think; everything may be left open, and then an engine has no clock."""
+
+    moves: int = 0
+    """Moves until the time is added again; 0 for the whole game."""
+    time: float | None = None
+    """Seconds for these moves."""
+    increment: float = 0.0
+    """Seconds added after each move."""
+    per_move: float | None = None
+    """Seconds for each move, in place of a clock."""
+    depth: int | None = None
+    nodes: int | None = None
+    margin: float = 0.0
+    """Seconds that a move may take longer than it may."""
+
+    @property
+    def limited(self) -> bool:
+        """Whether anything ends a search."""
+        return any(part is not None for part in (self.time, self.per_move, self.depth, self.nodes))
+
+    @classmethod
+    def parse(cls, text: str, margin: float = 0.0) -> TimeControl:
+        """Read moves/time+increment, as Cute Chess has it: ``40/60+0.6``, ``1:30+1``, ``10``; or ``inf``.
+
+        :raises UsageError: if the text is anything else, or gives no time at all.
+        """
+        if text == "inf":
+            return cls(margin=margin)
+        match = _CONTROL.fullmatch(text)
+        if match is None:
+            raise UsageError(
+                f"{quote(text)} is no time control: expected one such as 40/60+0.6, 10+0.1 or inf"
+            )
+        moves, time = int(match["moves"] or 0), parse_seconds(match["time"])
+        increment = float(match["increment"] or 0)
+        if not time + increment:
+            raise UsageError(f"the time control {quote(text)} gives no time: expected one such as 10+0.1")
+        return cls(moves, time, increment, margin=margin)
+
+    def __str__(self) -> str:
+        """As the tag ``TimeControl`` has it; ``inf`` without a clock, as Cute Chess writes."""
+        if self.per_move is not None:
+            return f"1/{self.per_move:g}"
+        if self.time is None:
+            return "inf"
+        moves = f"{self.moves}/" if self.moves else ""
+        return f"{moves}{self.time:g}" + (f"+{self.increment:g}" if self.increment else "")
+
+
+class Clock:
+    """The time that a player has left."""
+
+    def __init__(self, control: TimeControl) -> None:
+        self.control = control
+        self.left = control.time
+        """Seconds; below 0 within the margin. None without a clock."""
+        self._moves = control.moves
+
+    @property
+    def moves_left(self) -> int | None:
+        """Moves until time is added; None if it never is."""
+        return self._moves or None
+
+    @property
+    def allowed(self) -> float | None:
+        """Seconds that the next move may take, margin included; None if no clock says."""
+        limits = [limit for limit in (self.left, self.control.per_move) if limit is not None]
+        return min(limits) + self.control.margin if limits else None
+
+    def spend(self, seconds: float) -> bool:
+        """Take the time of a move off and tell whether it was in time."""
+        allowed = self.allowed
+        if allowed is not None and seconds > allowed:
+            return False
+        if self.left is not None and self.control.time is not None:
+            self.left += self.control.increment - seconds
+            if self._moves:
+                self._moves -= 1
+                if not self._moves:
+                    self._moves = self.control.moves
+                    self.left += self.control.time
+        return True
+
+
+def limit_of(white: Clock, black: Clock, mover: Clock) -> Limit:
+    """Return what the one to move is told about time."""
+    control, timed = mover.control, mover.left is not None
+    return Limit(
+        time=control.per_move,
+        depth=control.depth,
+        nodes=control.nodes,
+        white_clock=white.left if timed else None,
+        black_clock=black.left if timed else None,
+        white_inc=white.control.increment or None if timed else None,
+        black_inc=black.control.increment or None if timed else None,
+        remaining_moves=mover.moves_left if timed else None,
+    )

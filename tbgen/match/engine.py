@@ -1,0 +1,328 @@
+"""One engine process: start, moves, and every way in which an engine fails."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable, Collection, Coroutine, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+import chess
+from chess.engine import INFO_BASIC, INFO_SCORE, EngineError, InfoDict, PlayResult
+
+from tbgen.errors import UsageError, printable, quote
+from tbgen.match.clock import Clock, TimeControl, limit_of
+from tbgen.match.guard import Guard, kill_group, preparation
+from tbgen.match.uci import Uci
+from tbgen.text import duration
+
+__all__ = ["Answer", "Engine", "EngineFault", "EngineSettings", "Fault", "find_command"]
+
+_QUITTING: Final = 2.0
+"""Seconds that an engine has for ``quit``."""
+_ENDING: Final = 5.0
+"""Seconds after which a killed process counts as gone."""
+_GRACE: Final = 0.2
+"""Seconds to wait for a move beyond its time: the time that counts is taken where the bytes are read."""
+_WORD: Final = re.compile(r"[^0-9A-Za-z()]")
+_LONGEST_WORD: Final = 10
+
+
+class Fault(StrEnum):
+    """How an engine has lost a game other than on the board."""
+
+    TIME = "time forfeit"
+    ILLEGAL_MOVE = "illegal move"
+    ABANDONED = "abandoned"
+    """It has crashed, or does not start."""
+    STALLED = "stalled connection"
+    """It does not answer."""
+
+
+class EngineFault(Exception):  # noqa: N818
+    """What an engine has done wrong.
+
+    :param fault: the value of the tag ``Termination``.
+    :param detail: more about it, for a log; of an illegal move the move.
+    """
+
+    def __init__(self, fault: Fault, detail: str) -> None:
+        super().__init__(detail)
+        self.fault = fault
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """An engine of an event."""
+
+    name: str
+    command: tuple[str, ...]
+    """The program and its arguments."""
+    directory: Path | None = None
+    """Where it runs; None for the directory of the runner."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    control: TimeControl = field(default_factory=TimeControl)
+    restart: bool = False
+    """Whether each game gets a process of its own."""
+    start: float = 30.0
+    """Seconds for the start, and for the answer to ``isready``."""
+    stall: float = 300.0
+    """Seconds for a move where no clock runs."""
+
+
+def find_command(words: str, arguments: tuple[str, ...], directory: Path | None) -> tuple[str, ...]:
+    """Return the program and its arguments.
+
+    :param words: the program, in the directory, in that of the runner, or to be looked for as a shell does;
+        if there is none of that name, what follows its first word are arguments.
+
+    :raises UsageError: if there is no such program.
+    """
+    for program, more in ((words, ()), *_split(words)):
+        for place in (directory, Path()):
+            path = None if place is None else place / Path(program).expanduser()
+            if path is not None and path.is_file() and ("/" in program or place is directory):
+                if not os.access(path, os.X_OK):
+                    raise UsageError(f"{quote(str(path))} is no program: it must be executable")
+                return (str(path.resolve()), *more, *arguments)
+        found = shutil.which(program)
+        if found is not None:
+            return (os.path.abspath(found), *more, *arguments)
+    raise UsageError(f"there is no program {quote(words)}: give cmd= a path, or a name that a shell finds")
+
+
+def _split(words: str) -> list[tuple[str, tuple[str, ...]]]:
+    try:
+        program, *more = shlex.split(words)
+    except ValueError:
+        return []
+    return [(program, tuple(more))]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an engine has answered."""
+
+    move: chess.Move
+    seconds: float
+    info: InfoDict
+
+    @property
+    def centipawns(self) -> int | None:
+        """Its evaluation for itself, mates as 100,000; None if it told none."""
+        score = self.info.get("score")
+        return None if score is None else score.relative.score(mate_score=100_000)
+
+    @property
+    def comment(self) -> str:
+        """Evaluation, depth and time as Cute Chess writes them into PGN."""
+        time, score, depth = f"{self.seconds:.3f}s", self.info.get("score"), self.info.get("depth", 0)
+        if score is None or depth <= 0:
+            return time
+        mate = score.relative.mate()
+        if mate is not None:
+            text = f"+M{2 * mate - 1}" if mate > 0 else f"-M{-2 * mate}"
+        else:
+            pawns = score.relative.score(mate_score=0) / 100
+            text = f"{pawns:+.2f}" if pawns else "0.00"
+        return f"{text}/{depth} {time}"
+
+
+class Engine:
+    """A running engine."""
+
+    def __init__(self, settings: EngineSettings, uci: Uci, guard: Guard) -> None:
+        self.settings = settings
+        self._uci = uci
+        self._guard = guard
+        self._game: object = None
+        assert uci.transport is not None
+        self._transport = uci.transport
+        self._group = self._transport.get_pid()
+        self._closed = False
+        guard.watch(self._group)
+
+    @classmethod
+    async def started(
+        cls,
+        settings: EngineSettings,
+        guard: Guard,
+        *,
+        processors: Collection[int] = (),
+        log: Callable[[str, str], None] | None = None,
+    ) -> Engine:
+        """Start an engine in a process group of its own, and set its options.
+
+        :raises EngineFault: if it cannot be started, or does not answer as UCI says.
+        :raises UsageError: if it has not the options that it is to have.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            _, uci = await loop.subprocess_exec(
+                lambda: Uci(log),
+                *settings.command,
+                cwd=settings.directory,
+                stderr=subprocess.DEVNULL,
+                process_group=0,
+                preexec_fn=preparation(processors),
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise EngineFault(Fault.ABANDONED, f"it cannot be started: {error}") from None
+        engine = cls(settings, uci, guard)
+        try:
+            await engine._in_time(uci.initialize())
+            await engine._configure()
+            await engine._in_time(uci.ping())
+        except BaseException:
+            await engine.close(kill=True)
+            raise
+        return engine
+
+    @property
+    def chess960(self) -> bool:
+        """Whether it plays Chess960."""
+        return "UCI_Chess960" in self._uci.options
+
+    @property
+    def usable(self) -> bool:
+        """Whether it can play another game."""
+        return not (self._closed or self._uci.gone.done())
+
+    async def move(
+        self, board: chess.Board, clocks: Mapping[chess.Color, Clock], game: object, accrued: str
+    ) -> Answer:
+        """Return the engine's move.
+
+        :param board: the start position with the moves since.
+        :param clocks: of White (True) and Black.
+        :param game: the same object for all moves of a game.
+        :param accrued: the accrued score of the start position, empty if none is known: engines that know
+            r-mobility have an option ``Accrued`` for it.
+
+        :raises EngineFault: if there is no legal move of it in time.
+        """
+        uci, clock = self._uci, clocks[board.turn]
+        if game is not self._game:
+            if "Accrued" in uci.options:
+                await self._in_time(uci.configure({"Accrued": accrued}))
+            self._game = game
+        uci.sent = asyncio.get_running_loop().create_future()
+        limit = limit_of(clocks[chess.WHITE], clocks[chess.BLACK], clock)
+        play = asyncio.ensure_future(uci.play(board, limit, game=game, info=INFO_BASIC | INFO_SCORE))
+        try:
+            await self._wait({uci.sent, play, uci.gone}, self.settings.start)
+            if not (uci.sent.done() or play.done() or uci.gone.done()):
+                raise EngineFault(Fault.STALLED, "it does not get ready for the game")
+            allowed = clock.allowed
+            await self._wait({play, uci.gone}, self.settings.stall if allowed is None else allowed + _GRACE)
+            if play.done():
+                result = self._result(play)
+            elif uci.gone.done():
+                raise EngineFault(Fault.ABANDONED, uci.gone.result())
+            elif allowed is None:
+                raise EngineFault(Fault.STALLED, f"there is no move after {duration(self.settings.stall)}")
+            else:
+                raise EngineFault(Fault.TIME, f"there is no move after {allowed:g} s")
+        finally:
+            if not play.done():
+                play.cancel()
+                with contextlib.suppress(asyncio.CancelledError, EngineError):
+                    await play
+        seconds = uci.ended - uci.began
+        if not clock.spend(seconds):
+            raise EngineFault(Fault.TIME, f"its move has taken {seconds:.3f} s of {allowed:g} s")
+        if result.move is None or not board.is_legal(result.move):
+            raise EngineFault(Fault.ILLEGAL_MOVE, self._word())
+        return Answer(result.move, seconds, result.info)
+
+    async def close(self, *, kill: bool = False) -> None:
+        """End the engine: ask it to quit, unless it is to be killed, and kill what is left of its group."""
+        if self._closed:
+            return
+        self._closed = True
+        uci = self._uci
+        try:
+            if not kill and not uci.exited.is_set():
+                uci.send_line("quit")
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(uci.exited.wait(), _QUITTING)
+        finally:
+            kill_group(self._group)
+            try:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(uci.exited.wait(), _ENDING)
+            finally:
+                self._transport.close()
+                self._guard.release(self._group)
+
+    def _result(self, play: asyncio.Future[PlayResult]) -> PlayResult:
+        """Return what the engine has played."""
+        try:
+            return play.result()
+        except EngineError as error:
+            if self._uci.answer:
+                raise EngineFault(Fault.ILLEGAL_MOVE, self._word()) from None
+            raise EngineFault(Fault.ABANDONED, str(error)) from None
+
+    def _word(self) -> str:
+        """Return what it has sent as a move, made harmless for PGN."""
+        words = self._uci.answer.split()
+        return _WORD.sub("?", words[0] if words else "(none)")[:_LONGEST_WORD]
+
+    async def _configure(self) -> None:
+        """Set the options of the settings.
+
+        :raises UsageError: if the engine has no such option, or it takes no such value.
+        """
+        options: dict[str, str | int | bool | None] = {}
+        for name, value in self.settings.options.items():
+            known = self._uci.options.get(name)
+            if known is None:
+                raise UsageError(
+                    f"{self.settings.name} has no option {quote(name)}: expected some of "
+                    f"{printable(', '.join(self._uci.options))}"
+                )
+            options[name] = value.lower() in ("true", "on", "1", "yes") if known.type == "check" else value
+            if known.type == "button":
+                options[name] = None
+        try:
+            await self._in_time(self._uci.configure(options))
+        except EngineFault as fault:
+            if self._uci.gone.done():
+                raise
+            raise UsageError(f"{self.settings.name} refuses its options: {fault.detail}") from None
+
+    async def _in_time(self, command: Coroutine[Any, Any, None]) -> None:
+        """Wait for an answer.
+
+        :raises EngineFault: if there is none in time, or the engine is gone.
+        """
+        waiting = asyncio.ensure_future(command)
+        try:
+            await self._wait({waiting, self._uci.gone}, self.settings.start)
+            if waiting.done():
+                waiting.result()
+                return
+        except EngineError as error:
+            raise EngineFault(Fault.ABANDONED, str(error)) from None
+        finally:
+            if not waiting.done():
+                waiting.cancel()
+                with contextlib.suppress(asyncio.CancelledError, EngineError):
+                    await waiting
+        if self._uci.gone.done():
+            raise EngineFault(Fault.ABANDONED, self._uci.gone.result())
+        raise EngineFault(Fault.STALLED, f"it does not answer within {duration(self.settings.start)}")
+
+    @staticmethod
+    async def _wait(futures: Collection[asyncio.Future[Any]], seconds: float) -> None:
+        await asyncio.wait(futures, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)

@@ -1,0 +1,382 @@
+"""An event from its first game to its last: who plays next, on which processors, and what is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+import random
+import signal
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Final, Protocol
+
+import chess
+import chess.engine
+
+from tbgen.errors import TbgenError, UsageError
+from tbgen.games.outcome import Basis
+from tbgen.games.settings import GameOptions
+from tbgen.games.standings import Standings
+from tbgen.match.adjudication import Judge
+from tbgen.match.engine import Engine, EngineFault
+from tbgen.match.game import Game, play_game, unplayed_game
+from tbgen.match.games_file import GamesFile
+from tbgen.match.guard import Guard
+from tbgen.match.log import EngineLogs
+from tbgen.match.openings import ChessVariant, Openings
+from tbgen.match.record import EventTags, game_text
+from tbgen.match.schedule import Fixture, Format, Gauntlet, Key, Plan, RoundRobin, Schedule
+from tbgen.match.settings import EventSettings, check
+from tbgen.match.statistics import Course, Score
+from tbgen.scoring import Scheme
+
+__all__ = ["Event", "Reporter", "Summary", "run_event"]
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+class Reporter(Protocol):
+    """Who is told how an event goes."""
+
+    def resumed(self, games: int) -> None:
+        """So many games were there already."""
+
+    def started(self, fixture: Fixture, total: int | None) -> None:
+        """A game begins."""
+
+    def finished(self, game: Game, total: int | None) -> None:
+        """A game is over, and kept."""
+
+    def standing(self, score: Score | None, standings: Standings | None, games: int) -> None:
+        """What all games have come to; the score of two players, or the standings of more."""
+
+    def note(self, text: str) -> None:
+        """Something that has to be known."""
+
+
+@dataclass(slots=True)
+class Summary:
+    """What an event has come to."""
+
+    standings: Standings | None
+    score: Score | None
+    games: int
+    """Finished ones, those of former runs included."""
+    left_out: int
+    """Of these, the games of encounters that are not whole."""
+    faults: dict[str, dict[str, int]]
+    """By player, how many games were lost by which fault."""
+    verified: int
+    """Adjudications that were played on, in this run."""
+    thinking: float
+    """Seconds that engines have thought in this run."""
+
+
+class _Stopped(Exception):  # noqa: N818
+    """The event ends, though games are in play."""
+
+
+@dataclass(slots=True)
+class _Slot:
+    """A place where one game at a time is played, with its engines and processors."""
+
+    number: int
+    processors: frozenset[int]
+    engines: dict[str, Engine] = field(default_factory=dict)
+
+
+class Event:
+    """An event on its way."""
+
+    def __init__(
+        self, settings: EventSettings, options: GameOptions, judge: Judge, reporter: Reporter
+    ) -> None:
+        """Read the openings, and make the schedule.
+
+        :raises UsageError: if the settings do not go together, or openings cannot be read.
+        """
+        check(settings)
+        self.settings, self.options = settings, options
+        self._judge, self._reporter = judge, reporter
+        openings = Openings(settings.openings, settings.variant, settings.seed, options)
+        names = [engine.name for engine in settings.engines]
+        plan = Plan(
+            names, settings.rounds, settings.games, openings, settings.shared_openings, settings.seeds
+        )
+        self.schedule = _schedule(settings.format, plan)
+        controls = {engine.name: engine.control for engine in settings.engines}
+        self._tags = EventTags(settings.event, settings.site, _digest(settings, openings), controls)
+        self._players = {engine.name: engine for engine in settings.engines}
+        self._course = Course(names, settings.games, settings.test)
+        self._due: deque[Fixture] = deque()
+        self._in_play = 0
+        self._round = 0
+        self._over = False
+        self._changed = asyncio.Condition()
+        self._writing = asyncio.Lock()
+        self._faults: dict[str, dict[str, int]] = {}
+        self._verified = 0
+        self._thinking = 0.0
+
+    async def run(self) -> Summary:
+        """Play all games that are not in the file yet.
+
+        :raises UsageError: if the file has games of another event, or an engine refuses its options.
+        :raises TbgenError: if an engine cannot be started at all, or a game cannot be kept.
+        """
+        settings = self.settings
+        chess.engine.LOGGER.setLevel(logging.CRITICAL)  # it would tell of every odd line
+        with GamesFile(settings.pgn, self._tags.digest, self.options) as file:
+            for kept in file.recover().values():
+                self._course.add(kept)
+            if self._course.games:
+                self._reporter.resumed(len(self._course))
+            with contextlib.ExitStack() as stack:
+                logs = EngineLogs(settings.log)
+                stack.callback(logs.close)
+                guard = Guard()
+                stack.callback(guard.close)
+                if not self._is_decided():
+                    await self._try_engines(guard, logs)
+                    await self._play_all(file, guard, logs)
+        return self._summary()
+
+    async def _play_all(self, file: GamesFile, guard: Guard, logs: EngineLogs) -> None:
+        """Play game after game in all slots, until there is none left or one of them stops the event."""
+        tasks = [asyncio.create_task(self._work(slot, file, guard, logs)) for slot in _slots(self.settings)]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        finally:
+            for task in tasks:
+                task.cancel()
+            found = await asyncio.gather(*tasks, return_exceptions=True)
+        for error in found:
+            if isinstance(error, BaseException) and not isinstance(error, _Stopped | asyncio.CancelledError):
+                raise error
+
+    async def _work(self, slot: _Slot, file: GamesFile, guard: Guard, logs: EngineLogs) -> None:
+        """Play games in a slot as long as there are some."""
+        async with _closing(slot):
+            while True:
+                fixture = await self._next()
+                if fixture is None:
+                    return
+                try:
+                    self._reporter.started(fixture, self.schedule.total)
+                    game = await self._play(slot, fixture, guard, logs)
+                    await self._finish(game, file)
+                finally:
+                    async with self._changed:
+                        self._in_play -= 1
+                        self._changed.notify_all()
+                if self._is_decided():
+                    raise _Stopped
+
+    async def _next(self) -> Fixture | None:
+        """Return the next game to be played; None when there is none left."""
+        async with self._changed:
+            while True:
+                while self._due:
+                    fixture = self._due.popleft()
+                    if fixture.key not in self._course:
+                        self._in_play += 1
+                        return fixture
+                if self._over:
+                    return None
+                if self.schedule.waits and self._in_play:
+                    await self._changed.wait()
+                    continue
+                self._round += 1
+                fixtures = self.schedule.round(self._round, self._results())
+                if fixtures is None:
+                    self._over = True
+                    self._changed.notify_all()
+                    return None
+                self._check_kept(fixtures)
+                self._due.extend(fixtures)
+
+    def _check_kept(self, fixtures: Sequence[Fixture]) -> None:
+        """Check that games of the file are those of the schedule.
+
+        :raises UsageError: if not.
+        """
+        for fixture in fixtures:
+            kept = self._course.games.get(fixture.key)
+            if kept is not None and (kept.record.white, kept.record.black) != (fixture.white, fixture.black):
+                raise UsageError(
+                    f"{self.settings.pgn}: game {fixture.key} is {kept.record.white} - {kept.record.black}, "
+                    f"and should be {fixture.white} - {fixture.black}: take the games from there on out"
+                )
+
+    async def _play(self, slot: _Slot, fixture: Fixture, guard: Guard, logs: EngineLogs) -> Game:
+        """Play a game with the engines of a slot; those that others need are closed."""
+        for name in set(slot.engines) - {fixture.white, fixture.black}:
+            await slot.engines.pop(name).close()
+        sides: dict[chess.Color, Engine] = {}
+        for side, name in ((chess.WHITE, fixture.white), (chess.BLACK, fixture.black)):
+            engine = slot.engines.get(name)
+            if engine is not None and (self._players[name].restart or not engine.usable):
+                await slot.engines.pop(name).close()
+                engine = None
+            if engine is None:
+                try:
+                    log = logs.of(name, slot.number)
+                    engine = await Engine.started(
+                        self._players[name], guard, processors=slot.processors, log=log
+                    )
+                except EngineFault as fault:
+                    return await unplayed_game(fixture, side, fault, self.options, self._judge)
+                slot.engines[name] = engine
+            sides[side] = engine
+        game = await play_game(fixture, sides, self.options, self.settings.stop, self._judge)
+        if game.faulty:
+            await slot.engines.pop(game.faulty).close(kill=True)
+        return game
+
+    async def _finish(self, game: Game, file: GamesFile) -> None:
+        """Keep a game, and tell what has become of it."""
+        if self._is_chosen(game) and game.arbiter is not None:
+            self._verified += await self._judge.verify(game.arbiter, game.outcome)
+        async with self._writing:
+            writing = asyncio.ensure_future(asyncio.to_thread(file.append, game_text(game, self._tags)))
+            try:
+                kept = await asyncio.shield(writing)
+            except asyncio.CancelledError:
+                await writing  # a game that is over is kept
+                raise
+        self._course.add(kept)
+        self._thinking += game.thinking
+        self._reporter.finished(game, self.schedule.total)
+        if game.faulty:
+            faults = self._faults.setdefault(game.faulty, {})
+            faults[game.termination] = faults.get(game.termination, 0) + 1
+            self._reporter.note(f"{game.faulty}: {game.termination}: {game.detail}")
+            if not self.settings.recover and game.outcome.basis is Basis.ABANDONED:
+                raise TbgenError(f"{game.faulty} has failed in game {game.fixture.key}: {game.detail}")
+        course, scheme = self._course, self.options.scheme or Scheme.EXPONENTIAL
+        if len(self.settings.engines) == 2:
+            self._reporter.standing(course.score(), None, len(course))
+        elif len(course) % self.settings.interval == 0:
+            self._reporter.standing(None, course.standings(scheme), len(course))
+
+    def _is_chosen(self, game: Game) -> bool:
+        """Tell whether an adjudication is to be verified: by lot, but for each game always the same."""
+        return random.Random(f"{self.settings.seed} {game.fixture.key}").random() < self.settings.verify
+
+    def _results(self) -> dict[Key, Fraction]:
+        """Return White's points of the games of former rounds, if the schedule asks for them."""
+        if not self.schedule.waits:
+            return {}
+        games = self._course.games
+        return {key: kept.points for key, kept in games.items() if key.round < self._round}
+
+    def _is_decided(self) -> bool:
+        """Tell whether the test has decided."""
+        test = self._course.test()
+        return test is not None and test.verdict != "continue"
+
+    async def _try_engines(self, guard: Guard, logs: EngineLogs) -> None:
+        """Start each engine once, so that no game is lost by a mistake in the settings.
+
+        :raises TbgenError: if one cannot be started.
+        :raises UsageError: if one has not what the event needs.
+        """
+        for settings in self.settings.engines:
+            try:
+                engine = await Engine.started(settings, guard, log=logs.of(settings.name, 0))
+            except EngineFault as fault:
+                raise TbgenError(f"{settings.name} does not start: {fault.detail}") from None
+            able = engine.chess960
+            await engine.close()
+            if self.settings.variant is not ChessVariant.STANDARD and not able:
+                raise UsageError(f"{settings.name} does not play Chess960: it has no option UCI_Chess960")
+
+    def _summary(self) -> Summary:
+        course = self._course
+        table = course.standings(self.options.scheme or Scheme.EXPONENTIAL)
+        counted = 0 if table is None else len(table.games)
+        left_out = len(course) - counted
+        return Summary(
+            table, course.score(), len(course), left_out, self._faults, self._verified, self._thinking
+        )
+
+
+def run_event(settings: EventSettings, options: GameOptions, judge: Judge, reporter: Reporter) -> Summary:
+    """Play an event, or go on with it; Ctrl-C and SIGTERM end games and engines first, then have their way.
+
+    :raises TbgenError: as :class:`Event` has it.
+    """
+
+    async def play() -> tuple[Summary | None, int]:
+        event = Event(settings, options, judge, reporter)
+        task = asyncio.ensure_future(event.run())
+        loop = asyncio.get_running_loop()
+        received: list[int] = []
+
+        def stop(number: int) -> None:
+            received.append(number)
+            task.cancel()
+
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, stop, number)
+        try:
+            return await task, 0
+        except asyncio.CancelledError:
+            return None, received[0]
+
+    before: list[tuple[int, Callable[..., object] | int | None]] = [
+        (number, signal.getsignal(number)) for number in _SIGNALS
+    ]
+    try:
+        summary, number = asyncio.run(play())
+    finally:
+        for each, handler in before:
+            signal.signal(each, handler)
+    if summary is None:
+        signal.raise_signal(number)
+        raise KeyboardInterrupt  # the signal is ignored, but the games are over
+    return summary
+
+
+@asynccontextmanager
+async def _closing(slot: _Slot) -> AsyncIterator[None]:
+    """Close what engines a slot has at the end, all at once."""
+    try:
+        yield
+    finally:
+        await asyncio.gather(*(engine.close() for engine in slot.engines.values()))
+
+
+def _slots(settings: EventSettings) -> list[_Slot]:
+    """Return the slots, each with its share of the processors."""
+    count, given = settings.concurrency, settings.processors
+    each = len(given) // count
+    return [_Slot(number, frozenset(given[number * each : (number + 1) * each])) for number in range(count)]
+
+
+def _schedule(form: Format, plan: Plan) -> Schedule:
+    match form:
+        case Format.GAUNTLET:
+            return Gauntlet(plan)
+        case Format.ROUND_ROBIN:
+            return RoundRobin(plan)
+    raise UsageError(f"there is no {form.value} yet")
+
+
+def _digest(settings: EventSettings, openings: Openings) -> str:
+    """Return what tells the schedule from others: how many rounds are played may change."""
+    parts = [
+        *(
+            f"{engine.name} {engine.control!r} {sorted(engine.options.items())}"
+            for engine in settings.engines
+        ),
+        settings.format.value,
+        f"{settings.games} {settings.shared_openings} {settings.seeds} {settings.seed}",
+        openings.digest,
+    ]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

@@ -1,0 +1,197 @@
+"""Start positions and book moves: from EPD and PGN files, or drawn by lot."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+import chess
+
+from tbgen.board.fen import Fen, parse_fen
+from tbgen.errors import UsageError, quote
+from tbgen.games.pgn import tags
+from tbgen.games.pgn.files import reading
+from tbgen.games.pgn.reader import read_games
+from tbgen.games.referee.arbiter import Arbiter
+from tbgen.games.settings import GameOptions
+
+__all__ = ["ChessVariant", "Opening", "OpeningOrder", "OpeningSettings", "Openings"]
+
+_POSITIONS: Final = 960
+_PGN: Final = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.xz", ".pgn.zst")
+
+
+class ChessVariant(StrEnum):
+    """Where games start if no file says."""
+
+    STANDARD = "standard"
+    CHESS960 = "chess960"
+    """A start position of Chess960, the same for both sides; Cute Chess calls it ``fischerandom``."""
+    DOUBLE = "dfrc"
+    """Double Fischer random: each side has a start position of its own."""
+
+    @classmethod
+    def parse(cls, text: str) -> ChessVariant:
+        """Read a name, also one of those that Cute Chess has.
+
+        :raises UsageError: if there is no variant of that name.
+        """
+        known = {**{each.value: each for each in cls}, "fischerandom": cls.CHESS960, "chess": cls.STANDARD}
+        if text.lower() not in known:
+            raise UsageError(f"{quote(text)} is no variant of matches: expected one of {', '.join(known)}")
+        return known[text.lower()]
+
+
+class OpeningOrder(StrEnum):
+    """In which order openings come."""
+
+    SEQUENTIAL = "sequential"
+    RANDOM = "random"
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningSettings:
+    """Which openings are played."""
+
+    file: Path | None = None
+    format: str = ""
+    """``epd`` or ``pgn``; empty to go by the name of the file."""
+    order: OpeningOrder = OpeningOrder.SEQUENTIAL
+    plies: int | None = None
+    """Most plies that are taken of a PGN game; None for all."""
+    start: int = 1
+    """The first opening that is played, counted from 1 in the order of play."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """Where a game begins."""
+
+    start: Fen
+    moves: tuple[chess.Move, ...] = ()
+    """Those of the book."""
+    komi: str = ""
+    """The tag ``Komi`` of a PGN opening."""
+
+    @property
+    def standard(self) -> bool:
+        """Whether the start position is the usual one."""
+        return self.start.board.fen() == chess.STARTING_FEN
+
+    @property
+    def text(self) -> str:
+        """Everything that makes it differ from others."""
+        moves = " ".join(move.uci() for move in self.moves)
+        return f"{self.start.board.fen()} {self.start.accrued or '-'} {self.komi or '-'} {moves}"
+
+
+class Openings:
+    """The openings of an event, numbered from 0 without end: after the last one the first comes again."""
+
+    def __init__(
+        self, settings: OpeningSettings, variant: ChessVariant, seed: int, options: GameOptions
+    ) -> None:
+        """Read them.
+
+        :raises UsageError: if the file cannot be read, or a game is over where it begins.
+        """
+        self._variant, self._seed = variant, seed
+        self._known: Sequence[Opening] = ()
+        self._first = settings.start - 1
+        if settings.file is not None:
+            self._known = list(_read(settings, options))
+            if not self._known:
+                raise UsageError(f"there is no opening in {quote(str(settings.file))}")
+            if settings.order is OpeningOrder.RANDOM:
+                random.Random(seed).shuffle(self._known)
+        elif variant is ChessVariant.STANDARD:
+            self._known = [Opening(Fen(chess.Board(), None))]
+
+    def __getitem__(self, number: int) -> Opening:
+        """Return an opening by its number in the order of play."""
+        number += self._first
+        if self._known:
+            return self._known[number % len(self._known)]
+        lot = random.Random(f"{self._seed} {number}")
+        white = lot.randrange(_POSITIONS)
+        return shuffled(white, lot.randrange(_POSITIONS) if self._variant is ChessVariant.DOUBLE else white)
+
+    @property
+    def digest(self) -> str:
+        """What tells these openings from others."""
+        texts = [opening.text for opening in self._known] or [self._variant.value]
+        return hashlib.sha256("\n".join([*texts, str(self._first)]).encode()).hexdigest()
+
+
+def shuffled(white: int, black: int) -> Opening:
+    """Return the start position of Chess960 of two numbers, from 0 to 959, one for each side.
+
+    >>> shuffled(518, 0).start.board.fen()
+    'bbqnnrkr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1'
+    """
+    board = chess.Board.from_chess960_pos(white)
+    other = chess.Board.from_chess960_pos(black)
+    for square in chess.SquareSet(chess.BB_RANK_8):
+        board.set_piece_at(square, other.piece_at(square))
+    board.castling_rights = board.rooks & (chess.BB_RANK_1 | chess.BB_RANK_8)
+    board.chess960 = board.has_chess960_castling_rights()
+    return Opening(Fen(board, None))
+
+
+def _read(settings: OpeningSettings, options: GameOptions) -> Iterator[Opening]:
+    path = settings.file
+    assert path is not None
+    form = settings.format.lower() or ("pgn" if path.name.lower().endswith(_PGN) else "epd")
+    if form not in ("epd", "pgn"):
+        raise UsageError(f"{quote(form)} is no format of openings: expected epd or pgn")
+    found = _of_pgn(path, settings.plies) if form == "pgn" else _of_epd(path)
+    for place, opening in found:
+        try:
+            _check(opening, options)
+        except UsageError as error:
+            raise UsageError(f"{path}, {place}: {error}") from None
+        yield opening
+
+
+def _of_epd(path: Path) -> Iterator[tuple[str, Opening]]:
+    """Yield the positions of a file with a FEN, of six or seven fields, or an EPD in each line."""
+    with reading(str(path)) as source:
+        data = bytearray()
+        while block := source.read(1 << 20):
+            data += block
+    for number, line in enumerate(data.decode("utf-8-sig", "replace").splitlines(), 1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        try:
+            yield f"line {number}", Opening(parse_fen(text))
+        except UsageError as error:
+            raise UsageError(f"{path}, line {number}: {error}") from None
+
+
+def _of_pgn(path: Path, plies: int | None) -> Iterator[tuple[str, Opening]]:
+    """Yield the beginnings of the games of a file."""
+    with reading(str(path)) as source:
+        for game in read_games(source):
+            if game.error is not None:
+                raise UsageError(f"{path}: {game.error}")
+            moves = tuple(game.moves[:plies])
+            yield f"game {game.number}", Opening(game.start, moves, game.tags.get(tags.KOMI, ""))
+
+
+def _check(opening: Opening, options: GameOptions) -> None:
+    """Check that a game can begin so.
+
+    :raises UsageError: if not.
+    """
+    given = {tags.KOMI: opening.komi} if opening.komi else {}
+    arbiter = Arbiter.of(opening.start, options.settings(given))
+    for move in opening.moves:
+        arbiter.push(move)
+    if arbiter.basis is not None:
+        raise UsageError(f"the game would be over where it begins, by {arbiter.basis.value}")

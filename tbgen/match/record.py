@@ -1,0 +1,109 @@
+"""A game as PGN: tags and comments of Cute Chess and cuteRMob, and the outcome as ``tbgen tag`` writes it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import chess
+
+from tbgen.errors import printable
+from tbgen.games.pgn import tags
+from tbgen.games.tagging.outcome_tags import tags_of
+from tbgen.match.clock import TimeControl
+from tbgen.match.game import Game
+
+__all__ = ["SCHEDULE", "EventTags", "game_text"]
+
+SCHEDULE: Final = "Schedule"
+"""The tag with the digest of the schedule that a game belongs to."""
+_COLUMNS: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class EventTags:
+    """What all games of an event have in common."""
+
+    event: str
+    site: str
+    digest: str
+    controls: Mapping[str, TimeControl]
+    """By player."""
+
+
+def game_text(game: Game, event: EventTags) -> bytes:
+    """Return the PGN of a game, with an empty line at its end."""
+    told = dict(_tags(game, event))
+    lines = [f'[{name} "{_escaped(value)}"]' for name, value in told.items()]
+    return "\n".join([*lines, "", *_wrapped(_words(game)), "", ""]).encode()
+
+
+def _tags(game: Game, event: EventTags) -> Iterator[tuple[str, str]]:
+    fixture, opening = game.fixture, game.fixture.opening
+    yield "Event", event.event
+    yield "Site", event.site
+    yield "Date", time.strftime("%Y.%m.%d", time.localtime(game.began))
+    yield "Round", str(fixture.key)
+    yield "White", fixture.white
+    yield "Black", fixture.black
+    yield "Result", game.outcome.classical
+    yield from tags_of(game.outcome).items()
+    if opening.komi:
+        yield tags.KOMI, opening.komi
+    if not opening.standard:
+        yield "FEN", opening.start.board.fen()
+        yield "SetUp", "1"
+        if opening.start.accrued is not None:
+            yield tags.ACCRUED_BEFORE, str(opening.start.accrued)
+    if opening.start.board.chess960:
+        yield "Variant", "fischerandom"
+    yield "GameDuration", time.strftime("%H:%M:%S", time.gmtime(game.ended - game.began))
+    yield "GameEndTime", _moment(game.ended)
+    yield "GameStartTime", _moment(game.began)
+    yield "PlyCount", str(len(game.plies))
+    yield SCHEDULE, event.digest
+    if game.termination:
+        yield "Termination", game.termination
+    white, black = (str(event.controls[name]) for name in (fixture.white, fixture.black))
+    if white == black:
+        yield "TimeControl", white
+    else:
+        yield "WhiteTimeControl", white
+        yield "BlackTimeControl", black
+
+
+def _words(game: Game) -> Iterator[str]:
+    """Yield each move with its comment, and the result: what no line break is to part."""
+    board = game.fixture.opening.start.board
+    number, white = board.fullmove_number, board.turn == chess.WHITE
+    if not game.plies:
+        yield f"{{{game.reason}}}"
+    for at, ply in enumerate(game.plies, 1):
+        label = f"{number}. " if white else f"{number}... " if at == 1 else ""
+        comment = f"{ply.comment}, {game.reason}" if at == len(game.plies) else ply.comment
+        yield f"{label}{ply.san} {{{comment}}}"
+        number, white = number + (not white), not white
+    yield game.outcome.classical
+
+
+def _wrapped(words: Iterator[str]) -> Iterator[str]:
+    """Yield lines of as many words as they have room for."""
+    line = next(words)
+    for word in words:
+        if len(line) + 1 + len(word) > _COLUMNS:
+            yield line
+            line = word
+        else:
+            line = f"{line} {word}"
+    yield line
+
+
+def _moment(seconds: float) -> str:
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{whole}.{int(seconds % 1 * 1000):03} UTC"
+
+
+def _escaped(value: str) -> str:
+    return printable(value).replace("\\", "\\\\").replace('"', '\\"')

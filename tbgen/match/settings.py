@@ -1,0 +1,77 @@
+"""Everything that says how an event is played."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tbgen.errors import UsageError
+from tbgen.match.adjudication import StopRules
+from tbgen.match.engine import EngineSettings
+from tbgen.match.openings import ChessVariant, OpeningSettings
+from tbgen.match.schedule import Format
+from tbgen.match.statistics import TestSettings
+
+__all__ = ["EventSettings", "check"]
+
+
+@dataclass(frozen=True, slots=True)
+class EventSettings:
+    """Everything that says how an event is played."""
+
+    engines: tuple[EngineSettings, ...]
+    pgn: Path
+    format: Format = Format.ROUND_ROBIN
+    rounds: int = 1
+    games: int = 2
+    """Of an encounter: 2 or 1."""
+    openings: OpeningSettings = field(default_factory=OpeningSettings)
+    shared_openings: bool = False
+    seeds: int = 1
+    variant: ChessVariant = ChessVariant.STANDARD
+    seed: int = 0
+    """Of all that is drawn by lot."""
+    concurrency: int = 1
+    processors: tuple[int, ...] = ()
+    """Those that games share out among them; none to leave that to the system."""
+    stop: StopRules = field(default_factory=StopRules)
+    test: TestSettings | None = None
+    verify: float = 0.0
+    """The share of adjudicated games that are played on."""
+    recover: bool = True
+    """Whether the event goes on after an engine has crashed or stalled."""
+    interval: int = 10
+    """Games between two looks at the standings of more than two players."""
+    event: str = "?"
+    site: str = "?"
+    log: Path | None = None
+    """A directory for what engines say."""
+
+
+def check(settings: EventSettings) -> None:
+    """Check that settings go together.
+
+    :raises UsageError: if not.
+    """
+    names = [engine.name for engine in settings.engines]
+    if len(names) < 2:
+        raise UsageError("an event needs two engines or more: give each with --engine cmd=PROGRAM")
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"two engines are called {name}: tell them apart with name=")
+    for engine in settings.engines:
+        if not engine.control.limited:
+            raise UsageError(
+                f"nothing ends a search of {engine.name}: give tc=, st=, depth= or nodes=, also by --each"
+            )
+    if settings.games not in (1, 2):
+        raise UsageError(f"an encounter has 1 or 2 games, not {settings.games}: more come with --rounds")
+    if settings.test is not None and len(names) != 2:
+        raise UsageError(f"a test is between two engines, and here are {len(names)}")
+    if settings.format is Format.GAUNTLET and not 1 <= settings.seeds < len(names):
+        raise UsageError(f"a gauntlet of {len(names)} has 1 to {len(names) - 1} seeds, not {settings.seeds}")
+    if settings.processors and len(settings.processors) < settings.concurrency:
+        raise UsageError(
+            f"{settings.concurrency} games at once need as many processors, and there are "
+            f"{len(settings.processors)}: play fewer with --concurrency, or leave --affinity out"
+        )
