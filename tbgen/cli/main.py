@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "tag": "results and points into the games of a PGN file",
     "score": "standings, crosstable, Elo and more of the games of PGN files",
     "match": "engines play each other by r-mobility, adjudicated exactly",
+    "engine": "a UCI engine that plays r-mobility, for any chess program",
     "serve": "values, moves and lines of positions by HTTP, as JSON",
     "report": "a site about tables: statistics, records, what every endgame gives",
     "verify": "prove tables by generating all moves of all positions",

@@ -1,17 +1,21 @@
 """Best play of both sides until the goal is reached."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import chess
 
 from tbgen.errors import DamagedTableError, MissingLayerError
-from tbgen.probe.moves import Reached, Successor, successors
+from tbgen.probe.moves import RankedMove, Reached, Successor, ranked_moves, successors
 from tbgen.probe.search import DepthSearch
 from tbgen.probe.states import Goal, State
 from tbgen.probe.values import Values
 from tbgen.score import GScore
 from tbgen.signed import to_gscore
+
+_SOME_STATES: Final = 50
+"""To look at before patience is asked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +91,38 @@ def _depth(search: DepthSearch, state: State, goal: Goal) -> int:
             "ask with --depths (in Python, open_tablebase(..., depths=True)), which makes them"
         )
     return depth
+
+
+def next_move(
+    values: Values, board: chess.Board, state: State, patience: Callable[[], bool]
+) -> RankedMove | None:
+    """Return the move that best play from a state begins with, for who plays it move by move.
+
+    Where the table does not store the depths that tell progress from standing still, some plies are looked
+    ahead, for as long as that takes.
+
+    :param patience: tells, once in a while, whether to go on looking.
+
+    :returns: None in mate and stalemate, and if patience has come to its end.
+    """
+    after = [] if state.position.terminal else successors(values, board, state.accrued)
+    if not after:
+        return None
+    goal, best = values.of(state), after[0]
+    kept = [each for each in after if each.goal.value == goal.value]
+    if goal.value == state.accrued or all(each.goal.depth is not None for each in kept):
+        return ranked_moves(board, [best])[0]
+    search = DepthSearch(values.of)
+    while patience():
+        if goal.depth is None:
+            goal = Goal(goal.value, search.depth(state, goal.value, _SOME_STATES))
+        if goal.depth is None:
+            continue
+        wanted = Goal(goal.value, goal.depth - 1)
+        for each in kept:
+            if each.goal == wanted or (
+                each.goal.depth is None
+                and search.depth(each.reached.state, goal.value, _SOME_STATES) == wanted.depth
+            ):
+                return ranked_moves(board, [each._replace(goal=wanted)])[0]
+    return None

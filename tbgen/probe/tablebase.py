@@ -1,7 +1,7 @@
 """Directories of tables, open for probing."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -15,7 +15,7 @@ from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.index.position import validate
 from tbgen.material import Material
 from tbgen.probe.batch import moves_many, probe_many, questions
-from tbgen.probe.line import LinePly, best_line
+from tbgen.probe.line import LinePly, best_line, next_move
 from tbgen.probe.moves import RankedMove, ranked_moves, successors
 from tbgen.probe.states import AnyPosition, AnyScore, ProbeResult, locate_state, read, result_of, state_of
 from tbgen.probe.values import Values
@@ -176,7 +176,8 @@ class Tablebase:
         """Return the first of :meth:`moves`, None in mate and stalemate.
 
         It keeps the value; that the value is also reached takes depths, which not all tables store: whoever
-        plays on with an accrued score opens them with ``depths=True``, or follows :meth:`line`.
+        plays on with an accrued score asks for :meth:`next_move`, opens them with ``depths=True``, or follows
+        :meth:`line`.
 
         >>> import chess, tbgen
         >>> board = chess.Board("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
@@ -185,6 +186,27 @@ class Tablebase:
         """
         moves = self.moves(position, accrued)
         return moves[0].move if moves else None
+
+    def next_move(
+        self,
+        position: AnyPosition,
+        accrued: AnyScore = None,
+        *,
+        patience: Callable[[], bool],
+    ) -> RankedMove | None:
+        """Return the move that best play begins with, for who plays it move by move.
+
+        It is the first of :meth:`moves`, or, where tables do not store all depths that this takes, one that
+        is found by looking ahead for as long as the caller waits.
+
+        :param patience: tells, every some tenths of a second, whether to go on looking.
+
+        :returns: None in mate and stalemate, and if patience has come to its end.
+
+        Raises as :meth:`probe` does.
+        """
+        board, state = state_of(position, accrued, self._values.variant)
+        return next_move(self._values, board, state, patience)
 
     def line(self, position: AnyPosition, accrued: AnyScore = None) -> list[LinePly]:
         """Return best play of both sides up to the ply at which the accrued score is the value.

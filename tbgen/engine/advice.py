@@ -1,0 +1,29 @@
+"""What somebody knows of the state to move from."""
+
+from dataclasses import dataclass
+
+import chess
+
+from tbgen.score import GScore
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Moves worth playing, and what the state is worth with them."""
+
+    moves: tuple[chess.Move, ...]
+    """Those among which nothing more is known, at least one, and first one that is sure to give the mover as
+    much as he can be sure of."""
+    lower: GScore
+    """White gets this at least."""
+    upper: GScore
+    """White gets this at most."""
+    depth: int | None = None
+    """Plies until the accrued score is the value; None if it is not known."""
+    line: tuple[chess.Move, ...] = ()
+    """Best play as far as it is known."""
+
+    @property
+    def value(self) -> GScore | None:
+        """The value, if it is known exactly."""
+        return self.lower if self.lower == self.upper else None

@@ -1,0 +1,116 @@
+"""The game that the engine plays: what the command ``position`` says, and what a search asks of it."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from typing import Final
+
+import chess
+
+from tbgen.board.fen import Fen, parse_fen
+from tbgen.errors import UsageError
+from tbgen.games.referee.arbiter import Arbiter
+from tbgen.games.settings import FiftyMoveRule, GameSettings
+from tbgen.score import GScore
+from tbgen.scoring import EXPONENTIAL
+from tbgen.variant import Variant
+
+_EXPECTED: Final = "expected: position startpos|fen FEN [moves MOVE ...]"
+
+
+class Game(Arbiter):
+    """A game under the arbiter, with what a search needs at every node."""
+
+    @property
+    def live(self) -> chess.Board:
+        """The current position itself, with all moves made since the first one: to read, not to change."""
+        return self._board
+
+    @property
+    def rule(self) -> FiftyMoveRule:
+        """The 50-move rule."""
+        return self._rule
+
+    @property
+    def length(self) -> int:
+        """The positions of the game up to the current one."""
+        return len(self._plies)
+
+    @property
+    def state(self) -> Hashable:
+        """What tells the current state from all others that play may go on from in another way.
+
+        Of earlier positions, which repetition asks for, it says nothing.
+        """
+        ply = self._plies[-1]
+        clock = 0 if self._rule is FiftyMoveRule.NONE else ply.clock
+        return self._keys[-1], ply.accrued.rank, ply.accrued.white, clock
+
+    @property
+    def occurrences(self) -> int:
+        """How often the current position has been on the board."""
+        return self._plies[-1].occurrences
+
+    @property
+    def last_scores(self) -> tuple[GScore, GScore | None]:
+        """The own scores of the current position and of the one before."""
+        return self._plies[-1].score, self._plies[-2].score if len(self._plies) > 1 else None
+
+    def play(self, move: chess.Move) -> None:
+        """Make a move that is known to be legal."""
+        self._push(move, "", "")
+
+    def returns(self, first: int) -> bool:
+        """Tell whether the current state has been there before, from some position of the game on.
+
+        Then play that goes round for ever is worth the accrued score.
+
+        :param first: number of that position, from 0.
+        """
+        ply, key = self._plies[-1], self._keys[-1]
+        if ply.occurrences == 1:
+            return False
+        return any(
+            self._keys[number] == key and self._plies[number].accrued == ply.accrued
+            for number in range(len(self._plies) - 2, first - 1, -1)
+        )
+
+
+def read_game(
+    words: Sequence[str],
+    *,
+    accrued: GScore | None = None,
+    rule: FiftyMoveRule = FiftyMoveRule.NONE,
+    chess960: bool = False,
+) -> Game:
+    """Return the game that a command ``position`` describes: its moves are replayed under the arbiter.
+
+    :param words: those after ``position``.
+    :param accrued: the score accrued before a FEN that does not say it itself; it means nothing where the
+        FEN's halfmove clock is 0.
+    :param rule: the 50-move rule that the game goes by, with the end by bare kings that goes with it.
+    :param chess960: whether castling is written as in Chess960; it is read in either way.
+
+    :raises UsageError: if the words are no such command, play cannot go on from the position, or a move is
+        illegal.
+    """
+    words, moves = _split(words)
+    if words[:1] == ["startpos"]:
+        start = Fen(chess.Board(), None)
+    elif words[:1] == ["fen"]:
+        start = parse_fen(" ".join(words[1:]))
+    else:
+        raise UsageError(_EXPECTED)
+    if start.seventh is None:
+        start = replace(start, seventh=accrued)
+    start.board.chess960 |= chess960
+    settings = GameSettings(Variant.R_MOBILITY, rule, rule.bare_kings_end, EXPONENTIAL)
+    game = Game.of(start, settings)
+    for move in moves:
+        game.push_uci(move)
+    return game
+
+
+def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return what stands before and after the word ``moves``."""
+    at = words.index("moves") if "moves" in words else len(words)
+    return list(words[:at]), list(words[at + 1 :])

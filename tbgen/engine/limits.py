@@ -1,0 +1,168 @@
+"""How long to think: what the command ``go`` asks for, and the clock of one move."""
+
+import re
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+_WHOLE: Final = re.compile(r"-?\d{1,15}", re.ASCII)
+_NUMBERS: Final = (
+    *("wtime", "btime", "winc", "binc", "movestogo"),
+    *("movetime", "depth", "nodes", "mate"),
+)
+_WORDS: Final = ("searchmoves", "ponder", "infinite", *_NUMBERS)
+_MOVES_LEFT: Final = 30
+"""Moves to have time for where nobody says how many."""
+_AT_MOST: Final = 0.4
+"""Share of the time left that one move may take."""
+_LONGER: Final = 3
+"""How many times its share a move may take once an iteration has begun."""
+_ITERATION: Final = 0.5
+"""Share of its time after which a move begins no iteration: it would not end."""
+_LEAST: Final = 0.005
+"""Seconds that a move has in any case."""
+
+
+@dataclass(frozen=True)
+class Go:
+    """What a command ``go`` asks for; times are in milliseconds, None where it says nothing."""
+
+    moves: tuple[str, ...] = ()
+    """The moves to choose among, in UCI; none for all."""
+    ponder: bool = False
+    infinite: bool = False
+    numbers: dict[str, int] = field(default_factory=dict)
+    """By the words of the protocol."""
+
+    @classmethod
+    def parse(cls, words: Sequence[str]) -> "Go":
+        """Read the words after ``go``; those that mean nothing are passed over.
+
+        >>> Go.parse("depth 3 searchmoves e2e4 d2d4".split())
+        Go(moves=('e2e4', 'd2d4'), ponder=False, infinite=False, numbers={'depth': 3})
+        """
+        moves: list[str] = []
+        numbers: dict[str, int] = {}
+        at_moves = False
+        for place, word in enumerate(words):
+            if word in _WORDS:
+                at_moves = word == "searchmoves"
+                following = words[place + 1] if place + 1 < len(words) else ""
+                if word in _NUMBERS and _WHOLE.fullmatch(following):
+                    numbers[word] = int(following)
+            elif at_moves:
+                moves.append(word)
+        return cls(tuple(moves), "ponder" in words, "infinite" in words, numbers)
+
+    @property
+    def depth(self) -> int | None:
+        """Plies to search; a mate in so many moves is one in at most twice as many plies."""
+        given = [self.numbers["depth"]] if "depth" in self.numbers else []
+        if "mate" in self.numbers:
+            given.append(2 * self.numbers["mate"])
+        return max(min(given), 1) if given else None
+
+    @property
+    def nodes(self) -> int | None:
+        """Positions to search."""
+        return self.numbers.get("nodes")
+
+    def seconds(self, white: bool, overhead: float) -> tuple[float | None, float | None]:
+        """Return how long a side should think, and how long it may; None for as long as it likes.
+
+        :param overhead: seconds that get lost on the way to the clock.
+        """
+        if "movetime" in self.numbers:
+            given = max(self.numbers["movetime"] / 1000 - overhead, _LEAST)
+            return given, given
+        left = self.numbers.get("wtime" if white else "btime")
+        if left is None or self.infinite:  # the clock of the other side is none of ours
+            return None, None
+        increment = max(self.numbers.get("winc" if white else "binc", 0), 0) / 1000
+        there = max(left / 1000 - overhead, _LEAST)
+        moves = min(max(self.numbers.get("movestogo", _MOVES_LEFT), 1), _MOVES_LEFT)
+        most = max(there * (0.9 if moves == 1 else _AT_MOST), _LEAST)
+        should = min(there / moves + 0.8 * increment, most)
+        return should, min(_LONGER * should, most)
+
+
+class Clock:
+    """The clock of one move; safe for threads.
+
+    :param overhead: seconds that get lost on the way to the clock of the game.
+    """
+
+    def __init__(self, go: Go, white: bool, overhead: float = 0.0) -> None:
+        self.go = go
+        """What is asked for."""
+        self._should, self._may = go.seconds(white, overhead)
+        self._nodes = go.nodes
+        self._pondering = go.ponder
+        nothing = self._may is None and go.nodes is None and go.depth is None
+        self._endless = go.infinite or nothing
+        self._stopped = threading.Event()
+        self._changed = threading.Condition()
+        self._began = self._first = time.perf_counter()
+
+    @property
+    def share(self) -> float | None:
+        """Seconds that the move should take, None for no limit."""
+        return self._should
+
+    @property
+    def limited(self) -> bool:
+        """Whether time is short, so that an obvious move is made at once."""
+        return self._should is not None and not self._pondering
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the command."""
+        return time.perf_counter() - self._first
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the move is wanted at once."""
+        return self._stopped.is_set()
+
+    def stop(self) -> None:
+        """Ask for the move at once."""
+        with self._changed:
+            self._pondering = False
+            self._stopped.set()
+            self._changed.notify_all()
+
+    def ponder_hit(self) -> None:
+        """Begin to count: the move that was pondered on has been made."""
+        with self._changed:
+            self._pondering = False
+            self._began = time.perf_counter()
+            self._changed.notify_all()
+
+    def over(self, nodes: int = 0) -> bool:
+        """Tell whether there is no more time, or so many nodes are enough."""
+        if self._stopped.is_set():
+            return True
+        if self._pondering:
+            return False
+        if self._nodes is not None and nodes >= self._nodes:
+            return True
+        return self._may is not None and time.perf_counter() - self._began >= self._may
+
+    def enough(self) -> bool:
+        """Tell whether no other iteration should begin."""
+        if self._pondering or self._should is None:
+            return self._stopped.is_set()
+        return time.perf_counter() - self._began >= _ITERATION * self._should or self._stopped.is_set()
+
+    def half(self) -> bool:
+        """Tell whether half of the time is over."""
+        if self._pondering or self._may is None:
+            return self._stopped.is_set()
+        return time.perf_counter() - self._began >= self._may / 2 or self._stopped.is_set()
+
+    def wait(self) -> None:
+        """Wait until the move may be told: after ``stop`` if only that ends it, and not while pondering."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopped.is_set() or not (self._pondering or self._endless))

@@ -1,0 +1,70 @@
+"""The transposition table: what searches have found out about states."""
+
+from collections.abc import Hashable
+from enum import Enum
+from typing import Final, NamedTuple
+
+import chess
+
+ENTRY_BYTES: Final = 800
+"""About what a state takes, measured with full boards."""
+
+
+class Bound(Enum):
+    """What a stored value says of the true one."""
+
+    EXACT = "exact"
+    LOWER = "lower"
+    UPPER = "upper"
+
+
+class Entry(NamedTuple):
+    """What has been found out about a state."""
+
+    search: int
+    """Number of the search: to others an entry is a hint which move to try first, for their plies count from
+    elsewhere and other positions came before."""
+    depth: int
+    bound: Bound
+    value: int
+    """Seen by the side to move."""
+    move: chess.Move | None
+
+
+class Memory:
+    """States and what is known of them, within a bound on memory.
+
+    There are two halves: when the new one is full, the old one goes.
+
+    :param mebibytes: what it may take.
+    """
+
+    def __init__(self, mebibytes: int) -> None:
+        self._half = max((mebibytes << 20) // ENTRY_BYTES // 2, 1)
+        self._searches = 0
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._new: dict[Hashable, Entry] = {}
+        self._old: dict[Hashable, Entry] = {}
+
+    def new_search(self) -> int:
+        """Return the number of a search that begins."""
+        self._searches += 1
+        return self._searches
+
+    def get(self, state: Hashable) -> Entry | None:
+        """Return what is known of a state."""
+        return self._new.get(state) or self._old.get(state)
+
+    def put(self, state: Hashable, entry: Entry) -> None:
+        """Keep what has been found out about a state, in the place of what was known."""
+        if len(self._new) >= self._half and state not in self._new:
+            self._old, self._new = self._new, {}
+        self._new[state] = entry
+
+    @property
+    def permille(self) -> int:
+        """How full it is, in thousandths."""
+        return min(1000, 1000 * (len(self._new) + len(self._old)) // (2 * self._half))

@@ -1,0 +1,81 @@
+"""What the engine tells of its thinking, in the words of the protocol."""
+
+from collections.abc import Iterator, Sequence
+
+import chess
+
+from tbgen.engine.advice import Advice
+from tbgen.engine.game import Game
+from tbgen.engine.scale import centipawns, mate_plies, nearest, reached
+from tbgen.engine.search import Found
+from tbgen.text import plies as plies_text
+
+
+def of_search(game: Game, found: Found, seconds: float, permille: int) -> Iterator[str]:
+    """Yield what is told after an iteration.
+
+    :param permille: how full the transposition table is.
+    """
+    milliseconds = int(1000 * seconds)
+    yield (
+        f"info depth {found.depth} seldepth {max(found.deepest, found.depth)} "
+        f"{_score(found.value, game.live.turn)} nodes {found.nodes} nps {_rate(found.nodes, seconds)} "
+        f"hashfull {permille} tbhits {found.hits} time {milliseconds} pv {line_text(game, found.line)}"
+    )
+    yield f"info string G-score {_about(found.value)}, accrued {game.accrued}"
+
+
+def of_advice(game: Game, advice: Advice, source: str, seconds: float) -> Iterator[str]:
+    """Yield what is told of what somebody knows.
+
+    :param source: who.
+    """
+    white = game.live.turn
+    sure = advice.lower if white else advice.upper
+    value = reached(sure, game.accrued, advice.depth)
+    hits = 1 if source == "tables" else 0
+    bound = "" if advice.value is not None else " lowerbound"
+    yield (
+        f"info depth {max(advice.depth or 0, 1)} seldepth {max(advice.depth or 0, 1)} "
+        f"{_score(value if advice.depth is not None else reached(sure, sure, None), white)}{bound} "
+        f"nodes 0 nps 0 tbhits {hits} time {int(1000 * seconds)} "
+        f"pv {line_text(game, advice.line or advice.moves[:1])}"
+    )
+    if advice.value is None:
+        told = f"between {advice.lower} and {advice.upper}"
+    elif advice.depth is None:
+        told = f"{advice.value} at a depth that is not known"
+    else:
+        told = f"{advice.value} in {plies_text(advice.depth)}"
+    yield f"info string G-score {told}, from {source}, accrued {game.accrued}"
+
+
+def line_text(game: Game, line: Sequence[chess.Move]) -> str:
+    """Return moves from the current position on as the protocol has them."""
+    board, told = game.live.copy(stack=False), []
+    for move in line:
+        told.append(board.uci(move))
+        board.push(move)
+    return " ".join(told)
+
+
+def _score(value: int, white: bool) -> str:
+    """Return a value as the side to move sees it."""
+    seen = value if white else -value
+    plies = mate_plies(value)
+    if plies is None:
+        return f"score cp {centipawns(seen)}"
+    moves = (plies + 1) // 2
+    return f"score mate {moves if seen > 0 else -moves}"
+
+
+def _about(value: int) -> str:
+    """Return a value of a search as a score."""
+    score, plies = nearest(value), mate_plies(value)
+    if plies is not None:
+        return f"{score} in {plies_text(plies)}"
+    return "even" if score is None else f"about {score}"
+
+
+def _rate(nodes: int, seconds: float) -> int:
+    return int(nodes / seconds) if seconds else 0

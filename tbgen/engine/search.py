@@ -1,0 +1,260 @@
+"""Alpha-beta search on what the game is about: the accrued score that it ends with.
+
+Iterative deepening, principal variation search, a transposition table, reductions of late moves, and captures
+searched on at the leaves [1]. The accrued score is a part of every state, so the same position with another
+score is another one; where tables hold a position, it is a leaf with its true value.
+
+[1] T. A. Marsland, *A review of game-tree pruning*, ICCA Journal 9 (1986), 3-19.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import chess
+
+from tbgen.engine.evaluation import estimate, man_value
+from tbgen.engine.game import Game
+from tbgen.engine.memory import Bound, Entry, Memory
+from tbgen.engine.scale import MATE, mate_plies, reached
+from tbgen.score import GScore
+
+MOST_PLIES: Final = 100
+"""Iterations at most; Python has room for more calls within calls than these take."""
+
+_INFINITE: Final = 2 * MATE
+_FEW_MOVES: Final = 2
+"""An answer to so few moves is searched a ply deeper: low counts decide games."""
+_LATE: Final = 6
+"""Quiet moves from this one on are searched a ply less at first."""
+_LEAST_REDUCED: Final = 3
+_QUIET_PLIES: Final = 8
+"""Captures in a row at a leaf."""
+
+
+class Leaves(Protocol):
+    """What knows states exactly."""
+
+    def known(self, game: Game) -> tuple[GScore, int | None] | None:
+        """Return the value of the current state and its depth in plies, None if it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search has found so far."""
+
+    line: tuple[chess.Move, ...]
+    """Best play as far as it is known, at least a move."""
+    value: int
+    """Of the game, on the scale of :mod:`tbgen.engine.scale`, seen by White."""
+    depth: int
+    """Plies of the last iteration; 0 before the first one."""
+    deepest: int
+    """Most plies looked ahead."""
+    nodes: int
+    hits: int
+    """States whose value was known."""
+
+
+class _StoppedError(Exception):
+    """There is no more time."""
+
+
+class Search:
+    """One search from one state.
+
+    :param moves: legal ones to choose among, at least one.
+    :param over: tells by the number of nodes whether to stop.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        moves: Sequence[chess.Move],
+        leaves: Leaves,
+        memory: Memory,
+        over: Callable[[int], bool],
+    ) -> None:
+        self._game, self._leaves, self._memory, self._over = game, leaves, memory, over
+        self._number = memory.new_search()
+        self._first, self._held, self._white = game.length - 1, game.accrued, game.live.turn
+        self._killers: list[list[chess.Move]] = [[] for _ in range(4 * MOST_PLIES)]
+        self._history: dict[tuple[chess.Square, chess.Square, bool], int] = {}
+        self._lines: list[list[chess.Move]] = [[] for _ in range(4 * MOST_PLIES)]
+        entry = memory.get(game.state)
+        self._moves = self._ordered(list(moves), entry.move if entry else None)
+        self._nodes = self._hits = self._deepest = self._iteration = 0
+        self.found = Found((self._moves[0],), 0, 0, 0, 0, 0)
+        """The best so far; before the first iteration a legal move."""
+
+    def run(self, depth: int | None, enough: Callable[[], bool], tell: Callable[[Found], None]) -> Found:
+        """Search deeper and deeper, and return what is found when it is time.
+
+        :param depth: plies at most, None for as many as there is time for.
+        :param enough: tells whether no other iteration should begin.
+        :param tell: called after each iteration, and when it was stopped in one.
+        """
+        start = self._game.length
+        for iteration in range(1, min(depth or MOST_PLIES, MOST_PLIES) + 1):
+            self._iteration = iteration
+            try:
+                self._root()
+            except _StoppedError:
+                while self._game.length > start:
+                    self._game.pop()
+                break
+            tell(self.found)
+            plies = mate_plies(self.found.value)
+            if enough() or (plies is not None and plies <= iteration):
+                break
+        return self.found
+
+    def _root(self) -> None:
+        """Search all moves of the first state; what is found counts as soon as the first one is through."""
+        game, alpha, depth = self._game, -_INFINITE, self._iteration
+        for number, move in enumerate(list(self._moves)):
+            game.play(move)
+            value = -self._node(depth - 1, -alpha - 1, -alpha, 1) if number else alpha + 1
+            if value > alpha:
+                value = -self._node(depth - 1, -_INFINITE, -alpha, 1)
+            game.pop()
+            if value > alpha:
+                alpha = value
+                self._lines[0] = [move, *self._lines[1]]
+                seen = value if self._white else -value
+                self.found = Found(tuple(self._lines[0]), seen, depth, self._deepest, self._nodes, self._hits)
+                self._moves.remove(move)
+                self._moves.insert(0, move)
+        best = self.found
+        self.found = Found(best.line, best.value, depth, self._deepest, self._nodes, self._hits)
+        self._memory.put(game.state, Entry(self._number, depth, Bound.EXACT, alpha, best.line[0]))
+
+    def _node(self, depth: int, alpha: int, beta: int, ply: int) -> int:
+        """Return the value of the current state, seen by the side to move, as far as it lies between two."""
+        known = self._enter(ply)
+        if known is not None:
+            return known
+        game = self._game
+        rank = game.position_score.rank
+        if (not rank & 1 or rank >> 1 <= _FEW_MOVES) and ply < 2 * self._iteration:
+            depth += 1
+        if depth <= 0:
+            return self._quiet(alpha, beta, ply, _QUIET_PLIES)
+        state = game.state
+        entry = self._memory.get(state)
+        if entry and entry.search == self._number and entry.depth >= depth:
+            match entry.bound:
+                case Bound.EXACT:
+                    return entry.value
+                case Bound.LOWER if entry.value >= beta:
+                    return entry.value
+                case Bound.UPPER if entry.value <= alpha:
+                    return entry.value
+        board, best, first, chosen = game.live, -_INFINITE, alpha, None
+        moves = self._ordered(list(board.legal_moves), entry.move if entry else None, ply)
+        for number, move in enumerate(moves):
+            quiet = not move.promotion and not board.is_capture(move)
+            late = number >= _LATE and quiet and depth >= _LEAST_REDUCED and bool(rank & 1)
+            game.play(move)
+            if number:
+                value = -self._node(depth - (2 if late else 1), -alpha - 1, -alpha, ply + 1)
+                if value > alpha and (late or value < beta):
+                    value = -self._node(depth - 1, -beta, -alpha, ply + 1)
+            else:
+                value = -self._node(depth - 1, -beta, -alpha, ply + 1)
+            game.pop()
+            if value > best:
+                best, chosen = value, move
+                if value > alpha:
+                    alpha = value
+                    self._lines[ply] = [move, *self._lines[ply + 1]]
+            if alpha >= beta:
+                if quiet:
+                    self._remember(move, depth, ply)
+                break
+        bound = Bound.LOWER if best >= beta else Bound.EXACT if best > first else Bound.UPPER
+        self._memory.put(state, Entry(self._number, depth, bound, best, chosen))
+        return best
+
+    def _quiet(self, alpha: int, beta: int, ply: int, left: int) -> int:
+        """Return the value of a leaf, which has been entered: the side to move may capture or leave it."""
+        game = self._game
+        best = estimate(game)
+        best = best if game.live.turn else -best
+        if best >= beta or not left:
+            return best
+        alpha = max(alpha, best)
+        board = game.live
+        captures = [*board.generate_legal_captures()]
+        for move in self._ordered(captures, None):
+            game.play(move)
+            known = self._enter(ply + 1)
+            value = -self._quiet(-beta, -alpha, ply + 1, left - 1) if known is None else -known
+            game.pop()
+            if value > best:
+                best = value
+                if value > alpha:
+                    alpha = value
+                    self._lines[ply] = [move, *self._lines[ply + 1]]
+                if value >= beta:
+                    break
+        return best
+
+    def _enter(self, ply: int) -> int | None:
+        """Count a node, and return its value, seen by the side to move, if nobody has to search for it.
+
+        :raises _StoppedError: if there is no more time.
+        """
+        self._nodes += 1
+        if self._over(self._nodes) and self.found.depth:
+            raise _StoppedError
+        self._deepest = max(self._deepest, ply)
+        self._lines[ply] = []
+        game = self._game
+        value, plies = game.accrued, 0
+        if game.basis is None and not game.returns(self._first):
+            known = self._leaves.known(game)
+            if known is None:
+                return None
+            self._hits += 1
+            value, depth = known
+            if depth is None:
+                return self._seen(reached(value, self._held, None))
+            plies = depth
+        return self._seen(reached(value, self._held, ply + plies))
+
+    def _seen(self, value: int) -> int:
+        """Return a value of White's as the side to move sees it."""
+        return value if self._game.live.turn else -value
+
+    def _ordered(
+        self, moves: list[chess.Move], hint: chess.Move | None, ply: int | None = None
+    ) -> list[chess.Move]:
+        """Return moves, those first that look best: the hint, much taken by little, killers, history."""
+        board = self._game.live
+        killers = () if ply is None else self._killers[ply]
+
+        def key(move: chess.Move) -> int:
+            if move == hint:
+                return -(10**9)
+            taken = board.piece_type_at(move.to_square)
+            order = 0
+            if taken and board.color_at(move.to_square) != board.turn:
+                order = 10**6 + 10 * man_value(taken) - man_value(board.piece_type_at(move.from_square) or 0)
+            if move.promotion:
+                order += 10**6 + man_value(move.promotion)
+            if not order:
+                if move in killers:
+                    return -(10**5)
+                order = self._history.get((move.from_square, move.to_square, board.turn), 0)
+            return -order
+
+        return sorted(moves, key=key)
+
+    def _remember(self, move: chess.Move, depth: int, ply: int) -> None:
+        """Note that a quiet move refuted what came before."""
+        killers = self._killers[ply]
+        if move not in killers:
+            self._killers[ply] = [move, *killers[:1]]
+        key = move.from_square, move.to_square, self._game.live.turn
+        self._history[key] = min(self._history.get(key, 0) + depth * depth, 10**5 - 1)

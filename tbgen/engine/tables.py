@@ -1,0 +1,202 @@
+"""What tables say of the game: the move to play where they hold the position, and values of leaves."""
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import chess
+
+from tbgen.engine.advice import Advice
+from tbgen.engine.game import Game
+from tbgen.engine.limits import Clock
+from tbgen.errors import MissingTableError, TbgenError
+from tbgen.games.settings import PLIES, FiftyMoveRule
+from tbgen.index.position import shape_of
+from tbgen.material import MAX_CASTLING_MEN, MAX_MEN, Material
+from tbgen.probe.moves import RankedMove
+from tbgen.probe.tablebase import open_tablebase
+from tbgen.score import GScore
+from tbgen.store.format import table_path
+from tbgen.store.stored_file import StoredFile
+
+_WAIT: Final = 0.02
+"""Seconds between two looks at the clock."""
+_LONGEST_LINE: Final = 256
+
+
+class Tables:
+    """The tables of some directories, for play: what is wrong with one is said once, and it is left out.
+
+    Packed tables and castling rights take compiled code. It is loaded, or compiled, aside when it is first
+    needed, and until it is there no such position is asked for.
+
+    :param directories: where tables lie; none for the default directory.
+    :param say: told in a sentence what is wrong.
+    :raises UsageError: if a directory is none.
+    """
+
+    def __init__(self, directories: Sequence[Path], say: Callable[[str], None]) -> None:
+        self._base = open_tablebase(*directories)
+        self._there = frozenset(self._base.materials)
+        self._say = say
+        self._said: set[str] = set()
+        self._lost: set[Material] = set()
+        self._packed: dict[Material, bool] = {}
+        self._compiled: dict[str, threading.Event] = {}
+
+    @property
+    def directories(self) -> tuple[Path, ...]:
+        """Where the tables lie."""
+        return self._base.directories
+
+    def known(self, game: Game) -> tuple[GScore, int | None] | None:
+        """Return value and depth of the current state, None if tables do not tell them at once.
+
+        Under a 50-move rule only goals count that are reached before it ends the game.
+        """
+        board = game.live
+        if board.occupied.bit_count() > MAX_MEN or board.castling_rights:
+            return None
+        material = shape_of(board).material
+        if material not in self._there or material in self._lost or not self._is_ready(game):
+            return None
+        try:
+            result = self._base.probe(board, game.accrued)
+        except TbgenError as error:
+            self._lost.add(material)
+            self._say_once(error)
+            return None
+        return (result.value, result.depth) if _in_time(game, result.value, result.depth) else None
+
+    def advice(self, game: Game, allowed: Sequence[chess.Move], clock: Clock) -> Advice | None:
+        """Return what tables say of the current state, in which there are legal moves; None if nothing.
+
+        With the depths known it is one move: the shortest way for the side that the value is better for than
+        the accrued score, the longest for the other. Depths that tables do not store are looked for during
+        half of the time there is; if that is not enough, all moves are left that keep the value, those whose
+        positions have been met least often in this game.
+
+        :param allowed: the moves to choose among.
+        """
+        board = game.live
+        if board.occupied.bit_count() > (MAX_CASTLING_MEN if board.castling_rights else MAX_MEN):
+            return None
+        material = shape_of(board).material
+        if material not in self._there:
+            self._say_once(MissingTableError(material.name, self._base.directory))
+            return None
+        while not self._is_ready(game):
+            if clock.half():
+                self._say("the code that reads this table is still being made ready: searching instead")
+                return None
+            self._compiled[self._needs(board)].wait(_WAIT)
+        try:
+            return self._advice(game, allowed, clock)
+        except TbgenError as error:
+            self._say_once(error)
+            return None
+
+    def line(self, game: Game, first: chess.Move, value: GScore, clock: Clock) -> tuple[chess.Move, ...]:
+        """Return best play from a move on up to where the accrued score is the value, as far as depths are
+        stored and there is time."""
+        before = game.length
+        game.play(first)
+        line = [first]
+        while game.accrued != value and len(line) < _LONGEST_LINE and not clock.enough():
+            try:
+                ranked = self._base.moves(game.live, game.accrued)
+            except TbgenError:
+                break
+            if not ranked or ranked[0].depth is None:
+                break
+            line.append(ranked[0].move)
+            game.play(ranked[0].move)
+        while game.length > before:
+            game.pop()
+        return tuple(line)
+
+    def _advice(self, game: Game, allowed: Sequence[chess.Move], clock: Clock) -> Advice | None:
+        board, accrued = game.live, game.accrued
+        moves = self._base.moves(board, accrued)
+        ranked = [move for move in moves if move.move in allowed]
+        best = ranked[0]
+        kept = [move for move in ranked if move.value == best.value]
+        if best.value != accrued and any(move.depth is None for move in kept):
+            chosen: RankedMove | None = best if best.depth is not None else None
+            if len(ranked) == len(moves):
+                chosen = self._base.next_move(board, accrued, patience=lambda: not clock.half()) or chosen
+        else:
+            chosen = best
+        if chosen is None:
+            if game.rule is not FiftyMoveRule.NONE:
+                return None
+            return Advice(_least_met(game, [move.move for move in kept]), best.value, best.value)
+        depth = 0 if best.value == accrued else 1 + (chosen.depth or 0)
+        if not _in_time(game, best.value, depth):
+            return None
+        return Advice((chosen.move,), best.value, best.value, depth, (chosen.move,))
+
+    def _needs(self, board: chess.Board) -> str:
+        """Return which compiled code a position of a table takes, nothing for none."""
+        if board.castling_rights:
+            return "castling"
+        material = shape_of(board).material
+        if material not in self._packed:
+            self._packed[material] = self._is_packed(material)
+        return "packed" if self._packed[material] else ""
+
+    def _is_packed(self, material: Material) -> bool:
+        for directory in self._base.directories:
+            path = table_path(directory, material.name, self._base.rules)
+            if path.exists():
+                try:
+                    with StoredFile(path, material=material) as file:
+                        return file.info.packed
+                except TbgenError:
+                    return False  # whoever asks for a value will hear what is wrong
+        return False
+
+    def _is_ready(self, game: Game) -> bool:
+        """Tell whether the code that a position takes is there; else it is being made ready from now on."""
+        needed = self._needs(game.live)
+        if not needed:
+            return True
+        ready = self._compiled.get(needed)
+        if ready is None:
+            ready = self._compiled[needed] = threading.Event()
+            board, accrued = game.live.copy(stack=False), game.accrued
+            threading.Thread(target=self._make_ready, args=(board, accrued, ready), daemon=True).start()
+        return ready.is_set()
+
+    def _make_ready(self, board: chess.Board, accrued: GScore, ready: threading.Event) -> None:
+        """Ask for a value, which loads all code that it takes."""
+        try:
+            self._base.get(board, accrued)
+        except TbgenError as error:
+            self._say_once(error)
+        finally:
+            ready.set()
+
+    def _say_once(self, error: TbgenError) -> None:
+        sentence = str(error)
+        if sentence not in self._said:
+            self._said.add(sentence)
+            self._say(sentence)
+
+
+def _in_time(game: Game, value: GScore, depth: int | None) -> bool:
+    """Tell whether a 50-move rule lets a goal be reached."""
+    if game.rule is FiftyMoveRule.NONE or value == game.accrued:
+        return True
+    return depth is not None and game.clock + depth < PLIES
+
+
+def _least_met(game: Game, moves: Sequence[chess.Move]) -> tuple[chess.Move, ...]:
+    """Return the moves to the positions that have been met least often in this game."""
+    met = []
+    for move in moves:
+        game.play(move)
+        met.append(game.occurrences)
+        game.pop()
+    return tuple(move for move, times in zip(moves, met, strict=True) if times == min(met))

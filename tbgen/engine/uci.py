@@ -1,0 +1,185 @@
+"""The engine as user interfaces see it: the Universal Chess Interface [1].
+
+Commands are read while a move is thought about in a thread of its own. Whatever comes, the engine answers by
+the rules of the protocol: what means nothing is passed over, and what is wrong is said in an ``info string``.
+
+[1] Stefan Meyer-Kahlen, *Description of the universal chess interface (UCI)*, April 2006.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import chess
+
+import tbgen
+from tbgen.engine.game import Game, read_game
+from tbgen.engine.limits import Clock, Go
+from tbgen.engine.memory import Memory
+from tbgen.engine.options import Options
+from tbgen.engine.player import Chosen, Player
+from tbgen.engine.tables import Tables
+from tbgen.errors import TbgenError, printable
+
+_NO_MOVE: Final = "bestmove (none)"
+
+
+class Engine:
+    """One engine, from its first command to the last.
+
+    :param write: prints a line at once; may be called by several threads.
+    :param directories: where tables lie until the option says otherwise; none for the default directory.
+    """
+
+    def __init__(self, write: Callable[[str], None], directories: Sequence[Path] = ()) -> None:
+        self._write, self._lock = write, threading.Lock()
+        self._options = Options(directories)
+        self._memory = Memory(self._options.hash)
+        self._tables: Tables | None = None
+        self._tables_open = False
+        self._position: Sequence[str] = ["startpos"]
+        self._game: Game | None = None
+        self._deaf = False
+        self._thinking: tuple[threading.Thread, Clock] | None = None
+        self._commands: dict[str, Callable[[list[str]], None]] = {
+            "uci": self._uci,
+            "isready": lambda _: self._say("readyok"),
+            "setoption": self._set_option,
+            "ucinewgame": self._new_game,
+            "position": self._set_position,
+            "go": self._go,
+            "stop": lambda _: self._stop(),
+            "ponderhit": self._ponder_hit,
+        }
+
+    def run(self, lines: Iterable[str]) -> None:
+        """Answer commands until ``quit`` or until there are no more; a move thought about is made at once."""
+        try:
+            for line in lines:
+                if not self.command(line):
+                    break
+        finally:
+            self._stop()
+
+    def command(self, line: str) -> bool:
+        """Answer one command, and tell whether others may follow: not where nobody hears the answers.
+
+        Words before the first one that is a command are passed over, as the protocol has it.
+        """
+        words = line.split()
+        for place, word in enumerate(words):
+            if word == "quit":
+                return False
+            if word in self._commands:
+                try:
+                    self._commands[word](words[place + 1 :])
+                except TbgenError as error:
+                    self._note(str(error))
+                break
+        return not self._deaf
+
+    def _uci(self, _words: list[str]) -> None:
+        self._say(f"id name tbgen {tbgen.__version__}")
+        self._say("id author the tbgen developers")
+        for line in self._options.lines():
+            self._say(line)
+        self._say("uciok")
+
+    def _set_option(self, words: list[str]) -> None:
+        """``setoption name NAME [value VALUE]``; both may have spaces."""
+        at = words.index("value") if "value" in words else len(words)
+        name, value = " ".join(words[1:at]), " ".join(words[at + 1 :])
+        self._game = None  # it may have to be read in another way
+        match self._options.set(name, value):
+            case "Hash":
+                self._memory = Memory(self._options.hash)
+            case "Directory":
+                self._tables_open = False
+
+    def _new_game(self, _words: list[str]) -> None:
+        self._memory = Memory(self._options.hash)
+        self._tables_open = False
+        self._position, self._game = ["startpos"], None
+
+    def _set_position(self, words: list[str]) -> None:
+        """Take a position, or say what is wrong with it; no move can be made in one that is wrong."""
+        self._position, self._game = words, None
+        self._game = self._read_game()
+
+    def _read_game(self) -> Game:
+        """Return the game that the last command ``position`` describes, as options have it now.
+
+        :raises UsageError: if it is none.
+        """
+        options = self._options
+        return read_game(
+            self._position, accrued=options.accrued, rule=options.rule, chess960=options.chess960
+        )
+
+    def _go(self, words: list[str]) -> None:
+        self._stop()
+        try:
+            game, self._game = self._game or self._read_game(), None  # which thinking takes for itself
+        except TbgenError as error:
+            self._note(str(error))
+            self._say(_NO_MOVE)
+            return
+        options, tables = self._options, self._open_tables()
+        player = Player(self._say, tables, self._memory, solve=options.solve, blunders=options.blunders)
+        clock = Clock(Go.parse(words), game.live.turn, options.overhead)
+        thread = threading.Thread(target=self._think, args=(player, game, clock), daemon=True)
+        self._thinking = thread, clock
+        thread.start()
+
+    def _think(self, player: Player, game: Game, clock: Clock) -> None:
+        """Choose a move and make it, in a thread of its own."""
+        board = game.live.copy(stack=False)
+        try:
+            chosen = player.choose(game, clock)
+        except Exception as error:  # a fault of the engine must not lose the game on time
+            self._note(f"this move is any legal one, because of an error: {error!r}")
+            legal = list(board.legal_moves)
+            chosen = Chosen(legal[0]) if legal else None
+        clock.wait()
+        self._say(_NO_MOVE if chosen is None else _best_move(board, chosen))
+
+    def _stop(self) -> None:
+        """End thinking, and wait for the move."""
+        if self._thinking is not None:
+            thread, clock = self._thinking
+            clock.stop()
+            thread.join()
+            self._thinking = None
+
+    def _ponder_hit(self, _words: list[str]) -> None:
+        if self._thinking is not None:
+            self._thinking[1].ponder_hit()
+
+    def _open_tables(self) -> Tables | None:
+        """Return the tables, opened anew where the directory may have changed."""
+        if not self._tables_open:
+            self._tables, self._tables_open = None, True
+            try:
+                self._tables = Tables(self._options.directories, self._note)
+            except TbgenError as error:
+                self._note(str(error))
+        return self._tables
+
+    def _note(self, sentence: str) -> None:
+        self._say(f"info string {printable(sentence)}")
+
+    def _say(self, line: str) -> None:
+        with self._lock:
+            try:
+                self._write(line)
+            except OSError:  # whoever listened is gone
+                self._deaf = True
+
+
+def _best_move(board: chess.Board, chosen: Chosen) -> str:
+    told = f"bestmove {board.uci(chosen.move)}"
+    if chosen.reply is not None:
+        board.push(chosen.move)
+        told += f" ponder {board.uci(chosen.reply)}"
+    return told

@@ -1,0 +1,98 @@
+"""What ``position`` describes, and what a search asks of it."""
+
+import random
+
+import chess
+import pytest
+
+from tbgen.board.history import accrued_score
+from tbgen.engine.game import read_game
+from tbgen.errors import UsageError
+from tbgen.games.settings import FiftyMoveRule
+from tbgen.score import GScore
+from tbgen.variant import Variant
+from tests.support.engines import game
+
+KINGS = "8/8/8/2K3k1/8/8/8/8 w - - 5 1"
+
+
+def test_the_accrued_score_is_that_of_the_moves() -> None:
+    """As a board that remembers its moves has it, resets included."""
+    rng, resets = random.Random(3), 0
+    for _ in range(20):
+        board = chess.Board()
+        while len(board.move_stack) < 60 and any(board.legal_moves):
+            board.push(rng.choice(list(board.legal_moves)))
+        arbiter = read_game(["startpos", "moves", *(move.uci() for move in board.move_stack)])
+        assert arbiter.accrued == accrued_score(board, Variant.R_MOBILITY)
+        assert arbiter.live.fen() == board.fen()
+        resets += board.halfmove_clock < 5
+    assert resets > 3
+
+
+def test_the_accrued_score_of_a_fen() -> None:
+    assert str(game(f"{KINGS} G3.5").accrued) == "G3.5"
+    assert str(game(KINGS).accrued) == "-G8.5"
+    assert str(game("8/8/8/2K3k1/8/8/8/8 w - - 0 1 G3.5").accrued) == "-G8.5"
+    assert str(game(f"{KINGS} -G8.0", "c5d5", "g5h5", "d5e5").accrued) == "G5.5"
+
+
+def test_the_option_counts_where_the_fen_is_silent() -> None:
+    words, told = ["fen", *KINGS.split()], GScore("G3.5")
+    assert read_game(words, accrued=told).accrued == told
+    assert str(read_game([*words, "G2.5"], accrued=told).accrued) == "G2.5"
+    assert str(read_game(["startpos"], accrued=told).accrued) == "-G20.5"
+    pawn = "8/8/8/2K3k1/8/8/4P3/8 w - - 5 1"
+    moved = read_game(["fen", *pawn.split(), "moves", "e2e4"], accrued=told)
+    assert str(moved.accrued) == "G7.5"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("", "expected: position startpos"),
+        ("fish", "expected: position startpos"),
+        ("fen", "is not a FEN"),
+        ("fen 8/8/8/8/8/8/8/8 w - - 0 1", "White has no king"),
+        ("fen 8/8/8/2K3k1/8/8/8/8 w - - 5 1 G0.0", "ends the game"),
+        ("fen 8/8/8/2K3k1/8/8/8/8 w - - 5 1 Gx", "is not a G-score"),
+        ("fen 8/8/8/2Kk4/8/8/8/8 w - - 5 1", "the kings stand next to each other"),
+        ("startpos moves e2e5", "'e2e5' is not a legal move"),
+        ("startpos moves e2e4 0000", "'0000' is not a legal move"),
+    ],
+)
+def test_what_is_wrong_with_a_position(words: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        read_game(words.split())
+
+
+def test_castling_is_read_in_both_ways_and_written_as_asked() -> None:
+    words = ["fen", *["4k3/8/8/8/8/8/8/R3K2R", "w", "KQ", "-", "0", "1"], "moves"]
+    for castled in ("e1g1", "e1h1"):
+        arbiter = read_game([*words, castled], chess960=True)
+        assert arbiter.live.king(chess.WHITE) == chess.G1
+    board = read_game(words, chess960=True).live
+    assert "e1h1" in {board.uci(move) for move in board.legal_moves}
+    board = read_game(words).live
+    assert "e1g1" in {board.uci(move) for move in board.legal_moves}
+
+
+def test_a_state_that_returns_is_told_from_a_position_that_does() -> None:
+    there = ["c5d5", "g5h5", "d5c5", "h5g5"]
+    arbiter = game(KINGS, *there)
+    assert arbiter.occurrences == 2
+    assert not arbiter.returns(0)  # the score is better now
+    for uci in there:
+        arbiter.push_uci(uci)
+    assert arbiter.occurrences == 3
+    assert arbiter.returns(0)
+    assert arbiter.returns(4)
+    assert not arbiter.returns(5)
+
+
+def test_the_state_has_the_clock_under_a_fifty_move_rule_only() -> None:
+    words = ["fen", *KINGS.split(), "G1.5", "moves", "c5d5", "g5h5", "d5c5", "h5g5"]
+    for rule, same in ((FiftyMoveRule.NONE, True), (FiftyMoveRule.LEGACY, False)):
+        arbiter, first = read_game(words, rule=rule), read_game(words[:9], rule=rule)
+        assert (arbiter.state == first.state) == same
+        assert arbiter.accrued == first.accrued

@@ -1,0 +1,71 @@
+"""How long a move may take: what ``go`` asks for, and the clock that follows it."""
+
+import pytest
+
+from tbgen.engine.limits import Clock, Go
+
+
+@pytest.mark.parametrize(
+    ("words", "white", "should", "may"),
+    [
+        ("movetime 500", True, 0.4, 0.4),
+        ("movetime 20", True, 0.005, 0.005),
+        ("wtime 60000 btime 1000", True, 59.9 / 30, 3 * 59.9 / 30),
+        ("wtime 60000 btime 1000", False, 0.03, 0.09),
+        ("wtime 60000 winc 2000", True, 59.9 / 30 + 1.6, 3 * (59.9 / 30 + 1.6)),
+        ("wtime 10000 winc 60000", True, 0.4 * 9.9, 0.4 * 9.9),
+        ("wtime 10100 movestogo 1", True, 9.0, 9.0),
+        ("wtime 10100 movestogo 2", True, 4.0, 4.0),
+        ("wtime -50", True, 0.005 / 30, 0.005 / 10),
+        ("depth 5", True, None, None),
+        ("btime 1000", True, None, None),
+        ("infinite wtime 1000", True, None, None),
+    ],
+)
+def test_seconds(words: str, white: bool, should: float | None, may: float | None) -> None:
+    found = Go.parse(words.split()).seconds(white, 0.1)
+    assert found == (pytest.approx(should), pytest.approx(may))
+
+
+@pytest.mark.parametrize("left", [-100, 1, 10, 49, 51, 100, 1000, 60_000])
+@pytest.mark.parametrize("more", ["", "winc 1000", "movestogo 1", "movestogo 40 winc 10"])
+def test_no_move_takes_all_that_is_left(left: int, more: str) -> None:
+    should, may = Go.parse(f"wtime {left} btime 9 {more}".split()).seconds(True, 0.05)
+    assert should is not None
+    assert may is not None
+    assert 0 < should <= may
+    assert may < max(left / 1000 - 0.05, 0.006)
+
+
+def test_words() -> None:
+    go = Go.parse(["fish", "searchmoves", "e2e4", "d2d4", "ponder", "depth", "x", "nodes", "7", "movetime"])
+    assert (go.moves, go.ponder, go.infinite, go.numbers) == (("e2e4", "d2d4"), True, False, {"nodes": 7})
+    assert Go.parse(["mate", "3"]).depth == 6
+    assert Go.parse(["mate", "3", "depth", "2"]).depth == 2
+    assert Go.parse(["depth", "-4"]).depth == 1
+    assert Go.parse(["depth", "9" * 5000]).depth is None
+
+
+def test_the_clock_stops_by_nodes_by_time_and_at_once() -> None:
+    nodes = Clock(Go.parse(["nodes", "100"]), True)
+    assert (nodes.over(99), nodes.over(100)) == (False, True)
+    late = Clock(Go.parse(["wtime", "-5"]), True)
+    while not late.over():
+        pass
+    assert late.enough()
+    asked = Clock(Go.parse(["infinite"]), True)
+    assert not asked.over(10**9)
+    asked.stop()
+    assert asked.over()
+    assert asked.enough()
+    asked.wait()
+
+
+def test_pondering_has_no_end_before_the_hit() -> None:
+    clock = Clock(Go.parse(["ponder", "wtime", "1", "btime", "1", "nodes", "5"]), True)
+    assert not clock.over(10)
+    assert not clock.limited
+    clock.ponder_hit()
+    assert clock.over(10)
+    clock.wait()
+    assert clock.limited

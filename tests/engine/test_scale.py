@@ -1,0 +1,49 @@
+"""Values of the search are in the order of the game."""
+
+import itertools
+
+import pytest
+
+from tbgen.engine.scale import LAST_RANK, REACH, centipawns, mate_plies, nearest, reached, worth
+from tbgen.score import GScore
+
+SCORES = sorted(GScore(rank, white) for rank in range(LAST_RANK + 1) for white in (True, False))
+
+
+@pytest.mark.parametrize("held", ["G0.5", "-G0.5", "G20.0", "-G3.5"])
+def test_a_better_score_is_worth_more_however_soon_it_is_reached(held: str) -> None:
+    first = GScore(held)
+    for worse, better in itertools.pairwise(SCORES):
+        worst = min(reached(better, first, plies) for plies in (0, REACH, None))
+        assert max(reached(worse, first, plies) for plies in (0, REACH, None)) < worst
+
+
+def test_who_gains_hurries_and_the_other_one_delays() -> None:
+    held = GScore("G3.5")
+    for score, hurries in (("G1.5", True), ("-G1.5", False), ("G4.0", False)):
+        values = [reached(GScore(score), held, plies) for plies in range(300)]
+        assert values == sorted(values, reverse=hurries)
+        assert len(set(values)) == 300
+    assert {reached(held, held, plies) for plies in range(9)} == {worth(held)}
+
+
+def test_back_to_scores() -> None:
+    held = GScore("-G4.0")
+    for score in SCORES:
+        assert {nearest(reached(score, held, plies)) for plies in (0, 500, None)} == {score}
+    assert nearest(0) is None
+    assert nearest(worth(GScore(LAST_RANK + 1, True)) - 9999) is None
+
+
+def test_centipawns_never_turn_the_order_round() -> None:
+    seen = [centipawns(worth(score)) for score in SCORES]
+    assert seen == sorted(seen)
+    assert seen[0] == -1000
+    assert len({abs(each) for each in seen}) > 40
+
+
+def test_plies_to_a_mate() -> None:
+    held = GScore("G7.0")
+    assert mate_plies(reached(GScore("G0.0"), held, 7)) == 7
+    assert mate_plies(reached(GScore("-G0.0"), held, 12)) == 12
+    assert mate_plies(reached(GScore("G0.5"), held, 7)) is None

@@ -1,0 +1,206 @@
+"""Play from tables: it comes to exactly the value in exactly the depth, whether depths are stored or not."""
+
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import chess
+import pytest
+
+from tbgen.engine.game import Game, read_game
+from tbgen.engine.tables import Tables
+from tbgen.games.settings import FiftyMoveRule
+from tbgen.material import Material, all_materials
+from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.score import GScore
+from tests.support.depths import forget_depths, known
+from tests.support.engines import clock, game, player, starts
+
+MATERIALS = all_materials(4)
+
+
+@pytest.fixture(scope="module")
+def truth(tables: Path) -> Iterator[Tablebase]:
+    """All tables of up to four men, as one asks them oneself."""
+    with open_tablebase(tables) as tablebase:
+        yield tablebase
+
+
+def started(board: chess.Board, accrued: GScore | None) -> Game:
+    return game(board.fen() if accrued is None else f"{board.fen()} {accrued}")
+
+
+def played(arbiter: Game, playing: Tables, plies: int) -> list[GScore]:
+    """The accrued scores of a game that the engine plays on against itself, the first one included."""
+    choosing, accrued = player(tables=playing), [arbiter.accrued]
+    for _ in range(plies):
+        chosen = choosing.choose(arbiter, clock("movetime 100"))
+        assert chosen is not None
+        arbiter.play(chosen.move)
+        accrued.append(arbiter.accrued)
+    return accrued
+
+
+@pytest.mark.slow
+def test_it_comes_to_the_value_after_the_depth_and_not_before(tables: Path, truth: Tablebase) -> None:
+    """500 positions, half of them with an accrued score: both sides played by the engine."""
+    playing, longest = Tables([tables], print), 0
+    for board, score in starts("engine", 500, MATERIALS):
+        promised = truth.probe(board, score)
+        arbiter = started(board, score)
+        accrued = played(arbiter, playing, known(promised.depth))
+        assert accrued[-1] == promised.value, board.fen()
+        assert promised.value not in accrued[:-1], board.fen()
+        assert promised.depth == 0 or truth.probe(arbiter.live, arbiter.accrued).depth == 0
+        longest = max(longest, len(accrued) - 1)
+    assert longest > 50
+
+
+def test_depths_that_are_not_stored_are_found(
+    tables: Path, truth: Tablebase, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As with packed tables, which do not store the depths of accrued scores that decide."""
+    cases = []
+    for board, score in starts("unknown depths", 400, [Material.parse(name) for name in ("KPvK", "KNvK")]):
+        if score is not None and board.occupied.bit_count() == 3:
+            found = truth.probe(board, score)
+            if 2 < known(found.depth) < 12 and found.value.rank >= score.rank:
+                cases.append((board, score, found))
+    assert len(cases) > 3
+    forgetting = tmp_path / "forgetting"
+    shutil.copytree(
+        tables, forgetting, ignore=lambda _, names: [n for n in names if len(n) > len("KPvK.r.h5")]
+    )
+    forget_depths(monkeypatch, forgetting)
+    playing = Tables([forgetting], print)
+    for board, score, found in cases[:12]:
+        arbiter = started(board, score)
+        choosing, accrued = player(tables=playing), []
+        for _ in range(known(found.depth)):
+            chosen = choosing.choose(arbiter, clock())
+            assert chosen is not None
+            arbiter.play(chosen.move)
+            accrued.append(arbiter.accrued)
+        assert accrued[-1] == found.value, board.fen()
+        assert found.value not in accrued[:-1]
+
+
+def test_without_time_to_find_depths_it_keeps_the_value_and_stays_nowhere(
+    tables: Path, truth: Tablebase, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The moves that are left keep the value, and lead to positions that have not been met before others."""
+    forgetting = tmp_path / "forgetting"
+    shutil.copytree(
+        tables, forgetting, ignore=lambda _, names: [n for n in names if len(n) > len("KPvK.r.h5")]
+    )
+    forget_depths(monkeypatch, forgetting)
+    playing = Tables([forgetting], print)
+    seen = 0
+    for board, score in starts("no time", 300, [Material.parse("KNvK")]):
+        if score is None or board.occupied.bit_count() > 3:
+            continue
+        arbiter = started(board, score)
+        stopped = clock()
+        stopped.stop()
+        advice = playing.advice(arbiter, list(board.legal_moves), stopped)
+        assert advice is not None
+        value = truth.probe(board, score).value
+        assert advice.value == value
+        ranked = truth.moves(board, score)
+        assert set(advice.moves) <= {move.move for move in ranked if move.value == value}
+        seen += len(advice.moves) > 1
+    assert seen > 3
+
+
+def test_it_chooses_among_the_moves_that_it_is_told(tables: Path) -> None:
+    arbiter, said = game("8/8/8/4KBk1/8/8/8/8 b - - 0 1"), []
+    chosen = player(said, Tables([tables], print)).choose(arbiter, clock("depth 1 searchmoves g5h6"))
+    assert chosen is not None
+    assert chosen.move.uci() == "g5h6"
+    assert said[-1] == "info string G-score G1.5 in 2 plies, from tables, accrued G3.5"
+
+
+def test_best_play_is_shown_to_its_end(tables: Path, truth: Tablebase) -> None:
+    said: list[str] = []
+    arbiter = game("8/8/5k1K/5P2/8/8/8/8 w - - 1 60 -G2.5")
+    chosen = player(said, Tables([tables], print)).choose(arbiter, clock("infinite"))
+    assert chosen is not None
+    line = truth.line(arbiter.board, arbiter.accrued)
+    assert said[0].split(" pv ")[1] == " ".join(ply.uci for ply in line)
+    assert (chosen.move, chosen.reply) == (line[0].move, line[1].move)
+    assert arbiter.moves == ()
+    assert said[1] == "info string G-score -G3.5 in 4 plies, from tables, accrued -G2.5"
+    assert " score cp -125 " in said[0]
+
+
+def test_a_mate_is_told_as_one(tables: Path, truth: Tablebase) -> None:
+    said: list[str] = []
+    choosing, fen = player(said, Tables([tables], print)), "8/8/8/8/8/8/8/K2kr3 {} - - 0 1"
+    told = []
+    for turn in "bw":
+        assert choosing.choose(game(fen.format(turn)), clock("depth 1"))
+        moves = (known(truth.probe(fen.format(turn)).depth) + 1) // 2
+        told.append(f"mate {moves if turn == 'b' else -moves}")
+    assert told[1] == "mate -5"
+    assert [line.split(" score ")[1].split(" nodes")[0] for line in said[::2]] == told
+
+
+def test_a_missing_table_is_named_once_and_the_move_is_searched_for(tables: Path, tmp_path: Path) -> None:
+    shutil.copy(tables / "KvK.r.h5", tmp_path)
+    told: list[str] = []
+    playing, arbiter = Tables([tmp_path], told.append), game("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
+    for _ in range(2):
+        assert player(tables=playing).choose(arbiter, clock("depth 2"))
+    assert told == [
+        f"table KBvK is missing from {tmp_path}; build it with: tbgen build KBvK --dir {tmp_path}"
+    ]
+
+
+def test_a_damaged_table_is_named_and_the_move_is_searched_for(tables: Path, tmp_path: Path) -> None:
+    shutil.copy(tables / "KvK.r.h5", tmp_path)
+    (tmp_path / "KBvK.r.h5").write_bytes(b"no table")
+    told: list[str] = []
+    playing, arbiter = Tables([tmp_path], told.append), game("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
+    assert player(tables=playing).choose(arbiter, clock("depth 2"))
+    (sentence,) = told
+    assert "KBvK.r.h5" in sentence
+
+
+def test_a_leaf_has_its_value(tables: Path, truth: Tablebase) -> None:
+    playing = Tables([tables], print)
+    for board, score in starts("leaves", 60, MATERIALS):
+        found = truth.probe(board, score)
+        assert playing.known(started(board, score)) == (found.value, found.depth)
+    assert playing.known(game(chess.STARTING_FEN)) is None
+
+
+def test_under_a_fifty_move_rule_only_goals_in_time_count(tables: Path, truth: Tablebase) -> None:
+    playing, fen = Tables([tables], print), "8/8/8/8/8/8/8/K2kr3 b - - {} 80 G3.0"
+    depth = known(truth.probe(fen.format(1)).depth)
+    for used, expected in ((99 - depth, True), (100 - depth, False)):
+        arbiter = read_game(["fen", *fen.format(used).split()], rule=FiftyMoveRule.LEGACY)
+        advice = playing.advice(arbiter, list(arbiter.live.legal_moves), clock())
+        assert (advice is not None, playing.known(arbiter) is not None) == (expected, expected)
+
+
+def test_random_defence_gives_no_less(tables: Path, truth: Tablebase) -> None:
+    """Whoever plays at random against it, the game is worth no less to the engine from move to move."""
+    rng, playing, better = random.Random(5), Tables([tables], print), 0
+    for board, score in starts("defence", 24, MATERIALS):
+        arbiter, white = started(board, score), rng.random() < 0.5
+        value = first = truth.probe(board, score).value
+        for _ in range(16):
+            moves = list(arbiter.live.legal_moves)
+            if not moves:
+                break
+            if arbiter.live.turn is white:
+                chosen = player(tables=playing).choose(arbiter, clock("movetime 10"))
+                assert chosen is not None
+                arbiter.play(chosen.move)
+            else:
+                arbiter.play(rng.choice(moves))
+            before, value = value, truth.probe(arbiter.live, arbiter.accrued).value
+            assert value >= before if white else value <= before, board.fen()
+        better += value != first
+    assert better > 5

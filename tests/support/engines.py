@@ -1,0 +1,96 @@
+"""The engine's parts as tests use them."""
+
+import random
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import chess
+
+from tbgen.engine.game import Game, read_game
+from tbgen.engine.limits import Clock, Go
+from tbgen.engine.memory import Memory
+from tbgen.engine.player import Player
+from tbgen.engine.tables import Tables
+from tbgen.engine.uci import Engine
+from tbgen.material import Material
+from tbgen.score import GScore
+from tests.support.random_boards import en_passant_board, random_board
+
+COMMAND = [sys.executable, "-m", "tbgen", "engine"]
+
+
+def game(fen: str, *moves: str) -> Game:
+    """The game that ``position fen FEN moves MOVES`` describes."""
+    return read_game(["fen", *fen.split(), "moves", *moves])
+
+
+def clock(words: str = "") -> Clock:
+    """The clock of ``go WORDS`` for White."""
+    return Clock(Go.parse(words.split()), True)
+
+
+def player(said: list[str] | None = None, tables: Tables | None = None) -> Player:
+    """A player that says its lines to a list."""
+    return Player([].append if said is None else said.append, tables, Memory(16))
+
+
+def starts(
+    seed: str, count: int, materials: Sequence[Material]
+) -> Iterator[tuple[chess.Board, GScore | None]]:
+    """Random positions that go on, half of them with an accrued score, some with an en passant right."""
+    rng = random.Random(seed)
+    for number in range(count):
+        if number % 20 == 0:
+            yield en_passant_board(rng), None  # first of its phase, it has no earlier score
+            continue
+        board = random_board(rng, materials[number % len(materials)])
+        rank = GScore.of_board(board).rank
+        if rank < 2 or rng.random() < 0.5:
+            yield board, None
+        else:
+            board.halfmove_clock = rng.randrange(1, 100)
+            yield board, GScore(rng.randrange(2, rank + 3), rng.random() < 0.5)
+
+
+class Talk:
+    """An engine in this process, and what it has said; ``bestmove`` can be waited for."""
+
+    def __init__(self, *directories: Path) -> None:
+        self.said: list[str] = []
+        self._moved = threading.Condition()
+        self.engine = Engine(self._hear, directories)
+
+    def _hear(self, line: str) -> None:
+        with self._moved:
+            self.said.append(line)
+            self._moved.notify_all()
+
+    def say(self, *lines: str) -> list[str]:
+        """Give commands and return what is said until they have been taken."""
+        self.said.clear()
+        for line in lines:
+            assert self.engine.command(line)
+        return self.said
+
+    def move(self, *lines: str) -> str:
+        """Give commands, the last of which asks for a move, and return the move."""
+        self.say(*lines)
+        with self._moved:
+            assert self._moved.wait_for(self._has_moved, timeout=300), self.said
+        return self.said[-1].split()[1]
+
+    def _has_moved(self) -> bool:
+        return bool(self.said) and self.said[-1].startswith("bestmove ")
+
+
+@contextmanager
+def talk(*directories: Path) -> Iterator[Talk]:
+    """An engine in this process, which is stopped with the block."""
+    talking = Talk(*directories)
+    try:
+        yield talking
+    finally:
+        talking.engine.run([])
