@@ -34,7 +34,8 @@ def clock(words: str = "") -> Clock:
 
 def player(said: list[str] | None = None, tables: Tables | None = None) -> Player:
     """A player that says its lines to a list."""
-    return Player([].append if said is None else said.append, tables, Memory(16))
+    unheard: list[str] = []
+    return Player((unheard if said is None else said).append, tables, Memory(16))
 
 
 def starts(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 import chess
 
@@ -97,7 +97,7 @@ class Arbiter:
             raise no_play(f"{history[-1].uci()} does not lead to {board.fen()}")
 
     @classmethod
-    def of(cls, start: Fen, settings: GameSettings) -> Arbiter:
+    def of(cls, start: Fen, settings: GameSettings) -> Self:
         """Return the arbiter of a game that begins with a position, by settings that are decided.
 
         :raises UsageError: if play cannot go on from the position.
