@@ -1,4 +1,4 @@
-"""How long to think: what the command ``go`` asks for, and the clock of one move."""
+"""How long to think: what the command ``go`` asks for, and the timer of one move."""
 
 import re
 import threading
@@ -88,8 +88,8 @@ class Go:
         return should, min(_LONGER * should, most)
 
 
-class Clock:
-    """The clock of one move; safe for threads.
+class Timer:
+    """The timer of one move; safe for threads.
 
     :param overhead: seconds that get lost on the way to the clock of the game.
     """

@@ -9,7 +9,7 @@ import chess
 
 from tbgen.engine.advice import Advice
 from tbgen.engine.game import Game
-from tbgen.engine.limits import Clock
+from tbgen.engine.limits import Timer
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.games.settings import PLIES, FiftyMoveRule
 from tbgen.index.position import shape_of
@@ -21,7 +21,7 @@ from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
 
 _WAIT: Final = 0.02
-"""Seconds between two looks at the clock."""
+"""Seconds between two looks at the timer."""
 _LONGEST_LINE: Final = 256
 
 
@@ -69,7 +69,7 @@ class Tables:
             return None
         return (result.value, result.depth) if _in_time(game, result.value, result.depth) else None
 
-    def advice(self, game: Game, allowed: Sequence[chess.Move], clock: Clock) -> Advice | None:
+    def advice(self, game: Game, allowed: Sequence[chess.Move], timer: Timer) -> Advice | None:
         """Return what tables say of the current state, in which there are legal moves; None if nothing.
 
         With the depths known it is one move: the shortest way for the side that the value is better for than
@@ -87,23 +87,23 @@ class Tables:
             self._say_once(MissingTableError(material.name, self._base.directory))
             return None
         while not self._is_ready(game):
-            if clock.half():
+            if timer.half():
                 self._say("the code that reads this table is still being made ready: searching instead")
                 return None
             self._compiled[self._needs(board)].wait(_WAIT)
         try:
-            return self._advice(game, allowed, clock)
+            return self._advice(game, allowed, timer)
         except TbgenError as error:
             self._say_once(error)
             return None
 
-    def line(self, game: Game, first: chess.Move, value: GScore, clock: Clock) -> tuple[chess.Move, ...]:
+    def line(self, game: Game, first: chess.Move, value: GScore, timer: Timer) -> tuple[chess.Move, ...]:
         """Return best play from a move on up to where the accrued score is the value, as far as depths are
         stored and there is time."""
         before = game.length
         game.play(first)
         line = [first]
-        while game.accrued != value and len(line) < _LONGEST_LINE and not clock.enough():
+        while game.accrued != value and len(line) < _LONGEST_LINE and not timer.enough():
             try:
                 ranked = self._base.moves(game.live, game.accrued)
             except TbgenError:
@@ -116,7 +116,7 @@ class Tables:
             game.pop()
         return tuple(line)
 
-    def _advice(self, game: Game, allowed: Sequence[chess.Move], clock: Clock) -> Advice | None:
+    def _advice(self, game: Game, allowed: Sequence[chess.Move], timer: Timer) -> Advice | None:
         board, accrued = game.live, game.accrued
         moves = self._base.moves(board, accrued)
         ranked = [move for move in moves if move.move in allowed]
@@ -125,7 +125,7 @@ class Tables:
         if best.value != accrued and any(move.depth is None for move in kept):
             chosen: RankedMove | None = best if best.depth is not None else None
             if len(ranked) == len(moves):
-                chosen = self._base.next_move(board, accrued, patience=lambda: not clock.half()) or chosen
+                chosen = self._base.next_move(board, accrued, patience=lambda: not timer.half()) or chosen
         else:
             chosen = best
         if chosen is None:

@@ -15,11 +15,11 @@ import chess
 
 import tbgen
 from tbgen.engine.game import Game, read_game
-from tbgen.engine.limits import Clock, Go
+from tbgen.engine.limits import Go, Timer
 from tbgen.engine.memory import Memory
 from tbgen.engine.options import Options
-from tbgen.engine.player import Chosen, Player
 from tbgen.engine.tables import Tables
+from tbgen.engine.thinker import Chosen, Thinker
 from tbgen.errors import TbgenError, printable
 
 _NO_MOVE: Final = "bestmove (none)"
@@ -41,7 +41,7 @@ class Engine:
         self._position: Sequence[str] = ["startpos"]
         self._game: Game | None = None
         self._deaf = False
-        self._thinking: tuple[threading.Thread, Clock] | None = None
+        self._thinking: tuple[threading.Thread, Timer] | None = None
         self._commands: dict[str, Callable[[list[str]], None]] = {
             "uci": self._uci,
             "isready": lambda _: self._say("readyok"),
@@ -126,29 +126,29 @@ class Engine:
             self._say(_NO_MOVE)
             return
         options, tables = self._options, self._open_tables()
-        player = Player(self._say, tables, self._memory, solve=options.solve, blunders=options.blunders)
-        clock = Clock(Go.parse(words), game.live.turn, options.overhead)
-        thread = threading.Thread(target=self._think, args=(player, game, clock), daemon=True)
-        self._thinking = thread, clock
+        thinker = Thinker(self._say, tables, self._memory, solve=options.solve, blunders=options.blunders)
+        timer = Timer(Go.parse(words), game.live.turn, options.overhead)
+        thread = threading.Thread(target=self._think, args=(thinker, game, timer), daemon=True)
+        self._thinking = thread, timer
         thread.start()
 
-    def _think(self, player: Player, game: Game, clock: Clock) -> None:
+    def _think(self, thinker: Thinker, game: Game, timer: Timer) -> None:
         """Choose a move and make it, in a thread of its own."""
         board = game.live.copy(stack=False)
         try:
-            chosen = player.choose(game, clock)
+            chosen = thinker.choose(game, timer)
         except Exception as error:  # a fault of the engine must not lose the game on time
             self._note(f"this move is any legal one, because of an error: {error!r}")
             legal = list(board.legal_moves)
             chosen = Chosen(legal[0]) if legal else None
-        clock.wait()
+        timer.wait()
         self._say(_NO_MOVE if chosen is None else _best_move(board, chosen))
 
     def _stop(self) -> None:
         """End thinking, and wait for the move."""
         if self._thinking is not None:
-            thread, clock = self._thinking
-            clock.stop()
+            thread, timer = self._thinking
+            timer.stop()
             thread.join()
             self._thinking = None
 

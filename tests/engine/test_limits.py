@@ -1,8 +1,8 @@
-"""How long a move may take: what ``go`` asks for, and the clock that follows it."""
+"""How long a move may take: what ``go`` asks for, and the timer that follows it."""
 
 import pytest
 
-from tbgen.engine.limits import Clock, Go
+from tbgen.engine.limits import Go, Timer
 
 
 @pytest.mark.parametrize(
@@ -47,13 +47,13 @@ def test_words() -> None:
 
 
 def test_the_clock_stops_by_nodes_by_time_and_at_once() -> None:
-    nodes = Clock(Go.parse(["nodes", "100"]), True)
+    nodes = Timer(Go.parse(["nodes", "100"]), True)
     assert (nodes.over(99), nodes.over(100)) == (False, True)
-    late = Clock(Go.parse(["wtime", "-5"]), True)
+    late = Timer(Go.parse(["wtime", "-5"]), True)
     while not late.over():
         pass
     assert late.enough()
-    asked = Clock(Go.parse(["infinite"]), True)
+    asked = Timer(Go.parse(["infinite"]), True)
     assert not asked.over(10**9)
     asked.stop()
     assert asked.over()
@@ -62,10 +62,10 @@ def test_the_clock_stops_by_nodes_by_time_and_at_once() -> None:
 
 
 def test_pondering_has_no_end_before_the_hit() -> None:
-    clock = Clock(Go.parse(["ponder", "wtime", "1", "btime", "1", "nodes", "5"]), True)
-    assert not clock.over(10)
-    assert not clock.limited
-    clock.ponder_hit()
-    assert clock.over(10)
-    clock.wait()
-    assert clock.limited
+    timer = Timer(Go.parse(["ponder", "wtime", "1", "btime", "1", "nodes", "5"]), True)
+    assert not timer.over(10)
+    assert not timer.limited
+    timer.ponder_hit()
+    assert timer.over(10)
+    timer.wait()
+    assert timer.limited

@@ -15,7 +15,7 @@ from tbgen.material import Material, all_materials
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.score import GScore
 from tests.support.depths import forget_depths, known
-from tests.support.engines import clock, game, player, starts
+from tests.support.engines import game, starts, thinker, timer
 
 MATERIALS = all_materials(4)
 
@@ -33,9 +33,9 @@ def started(board: chess.Board, accrued: GScore | None) -> Game:
 
 def played(arbiter: Game, playing: Tables, plies: int) -> list[GScore]:
     """The accrued scores of a game that the engine plays on against itself, the first one included."""
-    choosing, accrued = player(tables=playing), [arbiter.accrued]
+    choosing, accrued = thinker(tables=playing), [arbiter.accrued]
     for _ in range(plies):
-        chosen = choosing.choose(arbiter, clock("movetime 100"))
+        chosen = choosing.choose(arbiter, timer("movetime 100"))
         assert chosen is not None
         arbiter.play(chosen.move)
         accrued.append(arbiter.accrued)
@@ -76,9 +76,9 @@ def test_depths_that_are_not_stored_are_found(
     playing = Tables([forgetting], print)
     for board, score, found in cases[:12]:
         arbiter = started(board, score)
-        choosing, accrued = player(tables=playing), []
+        choosing, accrued = thinker(tables=playing), []
         for _ in range(known(found.depth)):
-            chosen = choosing.choose(arbiter, clock())
+            chosen = choosing.choose(arbiter, timer())
             assert chosen is not None
             arbiter.play(chosen.move)
             accrued.append(arbiter.accrued)
@@ -101,7 +101,7 @@ def test_without_time_to_find_depths_it_keeps_the_value_and_stays_nowhere(
         if score is None or board.occupied.bit_count() > 3:
             continue
         arbiter = started(board, score)
-        stopped = clock()
+        stopped = timer()
         stopped.stop()
         advice = playing.advice(arbiter, list(board.legal_moves), stopped)
         assert advice is not None
@@ -115,7 +115,7 @@ def test_without_time_to_find_depths_it_keeps_the_value_and_stays_nowhere(
 
 def test_it_chooses_among_the_moves_that_it_is_told(tables: Path) -> None:
     arbiter, said = game("8/8/8/4KBk1/8/8/8/8 b - - 0 1"), []
-    chosen = player(said, Tables([tables], print)).choose(arbiter, clock("depth 1 searchmoves g5h6"))
+    chosen = thinker(said, Tables([tables], print)).choose(arbiter, timer("depth 1 searchmoves g5h6"))
     assert chosen is not None
     assert chosen.move.uci() == "g5h6"
     assert said[-1] == "info string G-score G1.5 in 2 plies, from tables, accrued G3.5"
@@ -124,7 +124,7 @@ def test_it_chooses_among_the_moves_that_it_is_told(tables: Path) -> None:
 def test_best_play_is_shown_to_its_end(tables: Path, truth: Tablebase) -> None:
     said: list[str] = []
     arbiter = game("8/8/5k1K/5P2/8/8/8/8 w - - 1 60 -G2.5")
-    chosen = player(said, Tables([tables], print)).choose(arbiter, clock("infinite"))
+    chosen = thinker(said, Tables([tables], print)).choose(arbiter, timer("infinite"))
     assert chosen is not None
     line = truth.line(arbiter.board, arbiter.accrued)
     assert said[0].split(" pv ")[1] == " ".join(ply.uci for ply in line)
@@ -136,10 +136,10 @@ def test_best_play_is_shown_to_its_end(tables: Path, truth: Tablebase) -> None:
 
 def test_a_mate_is_told_as_one(tables: Path, truth: Tablebase) -> None:
     said: list[str] = []
-    choosing, fen = player(said, Tables([tables], print)), "8/8/8/8/8/8/8/K2kr3 {} - - 0 1"
+    choosing, fen = thinker(said, Tables([tables], print)), "8/8/8/8/8/8/8/K2kr3 {} - - 0 1"
     told = []
     for turn in "bw":
-        assert choosing.choose(game(fen.format(turn)), clock("depth 1"))
+        assert choosing.choose(game(fen.format(turn)), timer("depth 1"))
         moves = (known(truth.probe(fen.format(turn)).depth) + 1) // 2
         told.append(f"mate {moves if turn == 'b' else -moves}")
     assert told[1] == "mate -5"
@@ -151,7 +151,7 @@ def test_a_missing_table_is_named_once_and_the_move_is_searched_for(tables: Path
     told: list[str] = []
     playing, arbiter = Tables([tmp_path], told.append), game("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
     for _ in range(2):
-        assert player(tables=playing).choose(arbiter, clock("depth 2"))
+        assert thinker(tables=playing).choose(arbiter, timer("depth 2"))
     assert told == [
         f"table KBvK is missing from {tmp_path}; build it with: tbgen build KBvK --dir {tmp_path}"
     ]
@@ -162,7 +162,7 @@ def test_a_damaged_table_is_named_and_the_move_is_searched_for(tables: Path, tmp
     (tmp_path / "KBvK.r.h5").write_bytes(b"no table")
     told: list[str] = []
     playing, arbiter = Tables([tmp_path], told.append), game("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
-    assert player(tables=playing).choose(arbiter, clock("depth 2"))
+    assert thinker(tables=playing).choose(arbiter, timer("depth 2"))
     (sentence,) = told
     assert "KBvK.r.h5" in sentence
 
@@ -180,7 +180,7 @@ def test_under_a_fifty_move_rule_only_goals_in_time_count(tables: Path, truth: T
     depth = known(truth.probe(fen.format(1)).depth)
     for used, expected in ((99 - depth, True), (100 - depth, False)):
         arbiter = read_game(["fen", *fen.format(used).split()], rule=FiftyMoveRule.LEGACY)
-        advice = playing.advice(arbiter, list(arbiter.live.legal_moves), clock())
+        advice = playing.advice(arbiter, list(arbiter.live.legal_moves), timer())
         assert (advice is not None, playing.known(arbiter) is not None) == (expected, expected)
 
 
@@ -195,7 +195,7 @@ def test_random_defence_gives_no_less(tables: Path, truth: Tablebase) -> None:
             if not moves:
                 break
             if arbiter.live.turn is white:
-                chosen = player(tables=playing).choose(arbiter, clock("movetime 10"))
+                chosen = thinker(tables=playing).choose(arbiter, timer("movetime 10"))
                 assert chosen is not None
                 arbiter.play(chosen.move)
             else:

@@ -10,10 +10,10 @@ from pathlib import Path
 import chess
 
 from tbgen.engine.game import Game, read_game
-from tbgen.engine.limits import Clock, Go
+from tbgen.engine.limits import Go, Timer
 from tbgen.engine.memory import Memory
-from tbgen.engine.player import Player
 from tbgen.engine.tables import Tables
+from tbgen.engine.thinker import Thinker
 from tbgen.engine.uci import Engine
 from tbgen.material import Material
 from tbgen.score import GScore
@@ -27,15 +27,15 @@ def game(fen: str, *moves: str) -> Game:
     return read_game(["fen", *fen.split(), "moves", *moves])
 
 
-def clock(words: str = "") -> Clock:
-    """The clock of ``go WORDS`` for White."""
-    return Clock(Go.parse(words.split()), True)
+def timer(words: str = "") -> Timer:
+    """The timer of ``go WORDS`` for White."""
+    return Timer(Go.parse(words.split()), True)
 
 
-def player(said: list[str] | None = None, tables: Tables | None = None) -> Player:
-    """A player that says its lines to a list."""
+def thinker(said: list[str] | None = None, tables: Tables | None = None) -> Thinker:
+    """A thinker that says its lines to a list."""
     unheard: list[str] = []
-    return Player((unheard if said is None else said).append, tables, Memory(16))
+    return Thinker((unheard if said is None else said).append, tables, Memory(16))
 
 
 def starts(

@@ -10,7 +10,7 @@ import chess
 from tbgen.engine import report
 from tbgen.engine.advice import Advice
 from tbgen.engine.game import Game
-from tbgen.engine.limits import Clock
+from tbgen.engine.limits import Timer
 from tbgen.engine.memory import Memory
 from tbgen.engine.scale import worth
 from tbgen.engine.search import Found, Search
@@ -41,7 +41,7 @@ class NoTables:
         return None
 
 
-class Player:
+class Thinker:
     """Chooses moves.
 
     :param say: told the lines of the protocol that go before the move.
@@ -65,7 +65,7 @@ class Player:
         self._solve, self._blunders, self._rng = solve, blunders, rng or random.Random()
         self._start_solving = start_solving
 
-    def choose(self, game: Game, clock: Clock) -> Chosen | None:
+    def choose(self, game: Game, timer: Timer) -> Chosen | None:
         """Return the move to make, None if there is none.
 
         It is one of those that the command names, of all if none of these is legal. The game is as before
@@ -75,62 +75,62 @@ class Player:
         legal = list(board.legal_moves)
         if not legal:
             return None
-        named = set(clock.go.moves)
+        named = set(timer.go.moves)
         allowed = [move for move in legal if board.uci(move) in named or move.uci() in named] or legal
         if self._blunders and self._rng.random() < self._blunders:
             return Chosen(self._rng.choice(allowed))
-        advice = None if self._tables is None else self._tables.advice(game, allowed, clock)
+        advice = None if self._tables is None else self._tables.advice(game, allowed, timer)
         if advice is not None:
-            return self._by_tables(game, advice, clock)
-        if len(allowed) == 1 and clock.limited:
+            return self._by_tables(game, advice, timer)
+        if len(allowed) == 1 and timer.limited:
             return Chosen(allowed[0])
-        return self._by_thinking(game, allowed, clock)
+        return self._by_thinking(game, allowed, timer)
 
-    def _by_tables(self, game: Game, advice: Advice, clock: Clock) -> Chosen:
+    def _by_tables(self, game: Game, advice: Advice, timer: Timer) -> Chosen:
         """Return the move that tables give; among several that keep the value, search for progress."""
         first, value = advice.moves[0], advice.lower
         if len(advice.moves) > 1:
-            self._tell(report.of_advice(game, advice, "tables", clock.elapsed))
-            return self._by_search(game, advice.moves, clock)
+            self._tell(report.of_advice(game, advice, "tables", timer.elapsed))
+            return self._by_search(game, advice.moves, timer)
         line = advice.line
-        if self._tables is not None and (clock.share is None or clock.share >= _LINE_SECONDS):
-            line = self._tables.line(game, first, value, clock)
+        if self._tables is not None and (timer.share is None or timer.share >= _LINE_SECONDS):
+            line = self._tables.line(game, first, value, timer)
         shown = Advice(advice.moves, value, value, advice.depth, line)
-        self._tell(report.of_advice(game, shown, "tables", clock.elapsed))
+        self._tell(report.of_advice(game, shown, "tables", timer.elapsed))
         return Chosen(first, line[1] if len(line) > 1 else None)
 
-    def _by_thinking(self, game: Game, allowed: Sequence[chess.Move], clock: Clock) -> Chosen:
+    def _by_thinking(self, game: Game, allowed: Sequence[chess.Move], timer: Timer) -> Chosen:
         """Search, and take what is proved meanwhile."""
-        solving = self._solving(game, clock)
+        solving = self._solving(game, timer)
         if solving is None:
-            return self._by_search(game, allowed, clock)
+            return self._by_search(game, allowed, timer)
         try:
-            chosen = self._by_search(game, allowed, clock, solving.done)
+            chosen = self._by_search(game, allowed, timer, solving.done)
             if not solving.done():
                 return chosen
             try:
                 advice = solving.advice(allowed)
             except SolvingError as error:
                 self._say(f"info string {error}")
-                return chosen if clock.enough() else self._by_search(game, allowed, clock)
+                return chosen if timer.enough() else self._by_search(game, allowed, timer)
         finally:
             solving.close()
-        self._tell(report.of_advice(game, advice, "proof", clock.elapsed))
+        self._tell(report.of_advice(game, advice, "proof", timer.elapsed))
         if len(advice.moves) == 1:
             return Chosen(advice.moves[0], advice.line[1] if len(advice.line) > 1 else None)
         if advice.value is None:
-            return self._by_search(game, advice.moves, clock, sure=advice)
-        return self._by_search(game, advice.moves, clock)
+            return self._by_search(game, advice.moves, timer, sure=advice)
+        return self._by_search(game, advice.moves, timer)
 
     def _by_search(
         self,
         game: Game,
         allowed: Sequence[chess.Move],
-        clock: Clock,
+        timer: Timer,
         interrupted: Callable[[], bool] = lambda: False,
         sure: Advice | None = None,
     ) -> Chosen:
-        """Search until the clock says so, or until something else is known.
+        """Search until the timer says so, or until something else is known.
 
         :param sure: what is proved; if the search promises less, the move is the one that is sure.
         """
@@ -139,13 +139,13 @@ class Player:
             allowed,
             self._tables or NoTables(),
             self._memory,
-            lambda nodes: clock.over(nodes) or (nodes & 63 == 0 and interrupted()),
+            lambda nodes: timer.over(nodes) or (nodes & 63 == 0 and interrupted()),
         )
 
         def tell(found: Found) -> None:
-            self._tell(report.of_search(game, found, clock.elapsed, self._memory.permille))
+            self._tell(report.of_search(game, found, timer.elapsed, self._memory.permille))
 
-        found = search.run(clock.go.depth, lambda: clock.enough() or interrupted(), tell)
+        found = search.run(timer.go.depth, lambda: timer.enough() or interrupted(), tell)
         if sure is not None:
             white = game.live.turn
             promised = found.value if white else -found.value
@@ -154,13 +154,13 @@ class Player:
                 return Chosen(sure.moves[0])
         return Chosen(found.line[0], found.line[1] if len(found.line) > 1 else None)
 
-    def _solving(self, game: Game, clock: Clock) -> Solving | None:
+    def _solving(self, game: Game, timer: Timer) -> Solving | None:
         """Return an attempt to solve the state if there is time for it."""
         if self._solve == "off" or self._tables is None or game.live.castling_rights:
             return None
-        if self._solve == "auto" and (clock.share is None or clock.share < AUTO_SECONDS):
+        if self._solve == "auto" and (timer.share is None or timer.share < AUTO_SECONDS):
             return None
-        return self._start_solving(game, self._tables.directories, clock.share)
+        return self._start_solving(game, self._tables.directories, timer.share)
 
     def _tell(self, lines: Iterable[str]) -> None:
         for line in lines:
