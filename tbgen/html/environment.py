@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from importlib.resources import files
 from typing import Final
 
 from tbgen.errors import needs_extra
+from tbgen.html.style import style_sheet
 from tbgen.text import counted, duration, number, part_of, plies, share, size_text
 
 with needs_extra("a page", "report"):
     import jinja2
     from markupsafe import Markup, escape
 
-__all__ = ["environment", "prose", "style_sheet"]
+__all__ = ["environment", "prose"]
 
 _SCORE: Final = re.compile(r"-G[0-9.]*[0-9]")
 
@@ -48,11 +48,6 @@ def environment(package: str) -> jinja2.Environment:
     }
     made.globals["style_sheet"] = lambda: Markup(style_sheet())
     return made
-
-
-def style_sheet() -> str:
-    """Return what all pages look like, as CSS."""
-    return files("tbgen.html").joinpath("templates", "style.css").read_text("utf-8")
 
 
 def prose(sentence: str) -> Markup:

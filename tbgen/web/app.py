@@ -36,7 +36,9 @@ from tbgen.web.exchange import (
 from tbgen.web.limits import Limiter, name_of_client
 from tbgen.web.monitor import MEDIA_TYPE, Monitor
 from tbgen.web.openapi import DOCUMENT_PATH, openapi
+from tbgen.web.page_files import FILES_PATH, PAGE_PATH, Page
 from tbgen.web.pool import Pool
+from tbgen.web.reports import REPORT_PATH, REPORT_ROOT, Reports
 from tbgen.web.settings import Settings
 from tbgen.web.stock import Stock
 
@@ -67,6 +69,8 @@ class _Service:
         self._limiter = Limiter(settings.limit, settings.burst)
         self._monitor = Monitor(tbgen.__version__)
         self._openapi = openapi(tbgen.__version__)
+        self._reports = None if settings.report is None else Reports(settings.report, self._slow)
+        self._page = Page(frozenset(["report"] if self._reports else []))
 
     def app(self) -> ASGIApp:
         """Return the application."""
@@ -99,6 +103,7 @@ class _Service:
             routes += [
                 self._route(root, partial(self._read_position, variant), self._quick, KEPT),
                 self._route(f"{root}/mainline", partial(self._read_line, variant), self._slow, KEPT),
+                self._route(f"{root}/accrued", partial(self._read_along, variant), self._slow, KEPT),
                 self._route(f"{root}/sample", partial(self._read_sample, variant), self._slow, NOT_KEPT),
                 self._route(
                     f"{root}/stats/{{material}}", partial(self._read_stats, variant), self._slow, ASKED_AGAIN
@@ -118,6 +123,17 @@ class _Service:
             self._route("/tables", self._read_tables, self._slow, ASKED_AGAIN),
             Route("/monitor", _named("/monitor", self._answer_monitor)),
             Route(DOCUMENT_PATH, _named(DOCUMENT_PATH, self._answer_openapi)),
+            Route(PAGE_PATH, _named(PAGE_PATH, self._page.answer_page), include_in_schema=False),
+            Route(FILES_PATH, _named("/page", self._page.answer_file), include_in_schema=False),
+            *self._report_routes(),
+        ]
+
+    def _report_routes(self) -> list[Route]:
+        if self._reports is None:
+            return []
+        return [
+            Route(REPORT_ROOT, _named("/report", self._reports.answer_root), include_in_schema=False),
+            Route(REPORT_PATH, _named("/report", self._reports.answer_file), include_in_schema=False),
         ]
 
     def _route(self, path: str, read: _Reader, pool: Pool, caching: str, *, method: str = "GET") -> Route:
@@ -148,6 +164,9 @@ class _Service:
     async def _read_line(self, variant: Variant, request: Request) -> _Work:
         fen, accrued = wanted(request, "fen"), request.query_params.get("accrued")
         return partial(lookups.line, self._tables[variant], fen, accrued)
+
+    async def _read_along(self, variant: Variant, request: Request) -> _Work:
+        return partial(lookups.along, self._tables[variant], wanted(request, "fen"))
 
     async def _read_seen(self, view: View, request: Request) -> _Work:
         return partial(lookups.seen, self._tables[Variant.R_MOBILITY], view, wanted(request, "fen"))

@@ -1,6 +1,6 @@
 """Answers about positions as JSON documents; docs/web.md says what their fields mean."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
@@ -105,6 +105,7 @@ def _move(move: RankedMove, white: bool) -> dict[str, Any]:
         "accrued": str(move.accrued),
         "value": str(move.value),
         "depth": move.depth,
+        "points": POINTS(move.value),
         "category": Category.of(move.value, white),
     }
 
@@ -118,6 +119,31 @@ def line_document(
         {"uci": ply.uci, "san": ply.san, "accrued": str(ply.accrued), "depth": ply.depth} for ply in line
     ]
     return document
+
+
+def accrued_document(
+    board: chess.Board, variant: Variant, results: Sequence[ProbeResult]
+) -> dict[str, Any]:
+    """Return what a position is worth with each accrued score.
+
+    :param results: by accrued score, best for White first.
+    """
+    first = results[0]
+    return {
+        "fen": board.fen(),
+        "material": first.material.name,
+        "rules": variant,
+        "position_score": str(first.position_score),
+        "accrued_scores": [
+            {
+                "accrued": str(result.accrued),
+                "value": str(result.value),
+                "depth": result.depth,
+                "points": POINTS(result.value),
+            }
+            for result in results
+        ],
+    }
 
 
 def view_document(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import chess
 
 from tbgen.board.fen import parse_fen
+from tbgen.board.history import FRESH
 from tbgen.board.mobility import own_score
 from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.games.outcome import Outcome
@@ -21,7 +22,7 @@ from tbgen.probe.views import View
 from tbgen.score import GScore
 from tbgen.scoring import Scoring
 from tbgen.variant import Variant
-from tbgen.web.documents import Category, line_document, position_document, view_document
+from tbgen.web.documents import Category, accrued_document, line_document, position_document, view_document
 from tbgen.web.errors import Refusal, refusal_of
 from tbgen.web.settings import MOST_FEN_LETTERS, MOST_PLIES
 
@@ -69,6 +70,31 @@ def line(tables: Tablebase, fen: str, accrued: str | None) -> dict[str, Any]:
     asked = question_of(fen, accrued, tables.rules)
     result = tables.probe(*asked)
     return line_document(asked.board, tables.rules, result, tables.line(*asked))
+
+
+def along(tables: Tablebase, fen: str) -> dict[str, Any]:
+    """Return what a position is worth with each score that may have accrued there.
+
+    :raises TbgenError: if tables do not say.
+    """
+    board, _ = question_of(fen, None, tables.rules)
+    fresh = tables.probe(board, FRESH)
+    found = []
+    scores = _accrued_scores(board, fresh.position_score, tables.rules)
+    for result in tables.probe_many([board] * len(scores), scores):
+        if isinstance(result, TbgenError):
+            raise result
+        found.append(result)
+    return accrued_document(board, tables.rules, found or [fresh])
+
+
+def _accrued_scores(board: chess.Board, own: GScore, variant: Variant) -> list[GScore]:
+    """Return the scores that may have accrued at a position, best for White first; none where it has only its
+    own: the game is over, or has just been reset (docs/theory.md, sections 2 and 6)."""
+    if own.rank < 2 or (variant.resets and board.has_legal_en_passant()):
+        return []
+    ranks = range(2, own.rank + 1)
+    return [*(GScore(rank, True) for rank in ranks), *(GScore(rank, False) for rank in reversed(ranks))]
 
 
 def seen(tables: Tablebase, view: View, fen: str) -> dict[str, Any]:

@@ -71,6 +71,7 @@ def _paths_of(variant: Variant) -> dict[str, Any]:
     return {
         root: _get(f"A position in {name}", "Position", [_fen(), accrued]),
         f"{root}/mainline": _get(f"Best play in {name}", "Mainline", [_fen(), accrued]),
+        f"{root}/accrued": _get(f"A position in {name} with every accrued score", "AccruedScores", [_fen()]),
         f"{root}/sample": _get(f"A random position of a table for {name}", "Position", sampled, kept=False),
         f"{root}/stats/{{material}}": _get(f"What a table for {name} holds", "Table", [named]),
         f"{root}/batch": _post(
@@ -220,7 +221,19 @@ def _schemas() -> dict[str, Any]:
         "Points": _object(white=_NUMBER, black=_NUMBER),
         "Position": _object(**position, moves=_list_of(_ref("Move"))),
         "PositionAlone": _object(**position),
-        "Move": _object(**_MOVE, accrued=_G, value=_G, depth=_DEPTH, category=category),
+        "Move": _object(
+            **_MOVE, accrued=_G, value=_G, depth=_DEPTH, points=_ref("Points"), category=category
+        ),
+        "AccruedScores": _object(
+            fen=_TEXT,
+            material=_TEXT,
+            rules=_RULES,
+            position_score=_G,
+            accrued_scores={
+                **_list_of(_object(accrued=_G, value=_G, depth=_DEPTH, points=_ref("Points"))),
+                "minItems": 1,
+            },
+        ),
         "Mainline": _object(
             **position, mainline=_list_of(_object(uci=_TEXT, san=_TEXT, accrued=_G, depth=_COUNT))
         ),

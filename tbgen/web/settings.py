@@ -22,6 +22,8 @@ class Settings:
 
     directories: tuple[Path, ...] = ()
     """Where tables lie; none for the default one."""
+    report: Path | None = None
+    """Where ``tbgen report`` has written its site; None for nothing under ``/report/``."""
     limit: float = 0.5
     """Seconds of processor time that one client may take per second in the long run; 0 for no limit."""
     burst: float = 60.0

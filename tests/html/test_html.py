@@ -11,8 +11,9 @@ import jinja2
 import pytest
 
 from tbgen.html.diagrams import diagram, sprites
-from tbgen.html.environment import environment, prose, style_sheet
+from tbgen.html.environment import environment, prose
 from tbgen.html.plots import FIRST, INK, SECOND, embedded, figure, logarithmic, png, svg
+from tbgen.html.style import men, style_sheet
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -120,3 +121,12 @@ except MissingExtraError as error:
         r"install it with: pip install 'tbgen\[report\]'\n",
         done.stdout,
     )
+
+
+def test_men_as_a_file() -> None:
+    """Twelve, by side and kind, none with a style of its own, which a strict page would not apply."""
+    root = ElementTree.fromstring(men())
+    assert {group.get("id") for group in root.iterfind(f"{SVG}defs/{SVG}g")} == {
+        side + kind for side in "wb" for kind in "kqrbnp"
+    }
+    assert "style=" not in men()

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
-from tbgen.html.environment import style_sheet
+from tbgen.html.style import style_sheet
 from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase
 from tbgen.report.facts.difference import difference

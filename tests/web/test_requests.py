@@ -73,7 +73,9 @@ def test_fens_that_are_too_long(api: TestClient) -> None:
 @pytest.mark.parametrize(
     ("path", "status", "code"),
     [
-        ("/", 404, "not_found"),
+        ("/page/", 404, "not_found"),
+        ("/page/../app.py", 404, "not_found"),
+        ("/report/", 404, "not_found"),
         ("/r/", 404, "not_found"),
         ("/r/stats/", 404, "not_found"),
         ("/r/stats/../../etc/passwd", 404, "not_found"),

@@ -9,7 +9,8 @@ from typing import Any, Final
 from tbgen.errors import TbgenError
 from tbgen.files import remove_leftovers, write_file
 from tbgen.html.diagrams import diagram, sprites
-from tbgen.html.environment import environment, style_sheet
+from tbgen.html.environment import environment
+from tbgen.html.style import style_sheet
 from tbgen.report.data import files as data
 from tbgen.report.facts.difference import Difference
 from tbgen.report.facts.endgames import UNUSUAL_SHARE

@@ -1,0 +1,43 @@
+// Asking the server. Answers that hold are remembered; docs/web.md describes them.
+
+const MOST_REMEMBERED = 500
+const remembered = new Map()
+
+/** What the server refuses: `code` for programs, `message` for people. */
+export class Refused extends Error {
+    constructor(status, document) {
+        super(document.message)
+        this.status = status
+        this.code = document.code
+    }
+}
+
+/** Ask by GET; parameters that are null or empty are left out. */
+export async function ask(path, parameters = {}) {
+    const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined && value !== "")
+    const query = new URLSearchParams(given).toString()
+    const address = query ? `${path}?${query}` : path
+    if (path.endsWith("/sample")) return await answer(fetch(address))
+    if (!remembered.has(address)) {
+        if (remembered.size >= MOST_REMEMBERED) remembered.delete(remembered.keys().next().value)
+        const asked = answer(fetch(address))
+        remembered.set(address, asked)
+        asked.catch(() => remembered.delete(address))
+    }
+    return await remembered.get(address)
+}
+
+/** Ask by POST. */
+export const post = (path, body) => answer(fetch(path, {method: "POST", body}))
+
+async function answer(fetching) {
+    let response
+    try {
+        response = await fetching
+    } catch {
+        throw new Refused(0, {code: "unreachable", message: "The server does not answer: is it still running?"})
+    }
+    const document = await response.json().catch(() => ({code: "failed", message: "The server's answer is broken."}))
+    if (!response.ok) throw new Refused(response.status, document)
+    return document
+}

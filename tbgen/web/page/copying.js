@@ -1,0 +1,68 @@
+// The position and the game as text, to be taken elsewhere.
+
+import {ask} from "./api.js"
+import {$} from "./dom.js"
+import {numbered, parse, withScore} from "./position.js"
+
+const SQUARE = 40
+
+/** Return the FEN, with the accrued score as seventh field where it is not the position's own. */
+export function fenOf(ply, answer) {
+    const own = !answer?.accrued || answer.accrued === answer.position_score
+    return own ? ply.fen : `${withScore(ply.fen)} ${answer.accrued}`
+}
+
+/** Return the moves so far as PGN. */
+export function pgnOf(plies, accrued) {
+    const start = accrued ? `${withScore(plies[0].fen)} ${accrued}` : plies[0].fen
+    const moves = numbered(plies[0].fen, plies.slice(1).map(ply => ply.san))
+    const text = moves.map(([label, san]) => label ? `${label} ${san}` : san).join(" ")
+    return `[Event "?"]\n[Site "?"]\n[Result "*"]\n[SetUp "1"]\n[FEN "${start}"]\n\n${`${text} *`.trim()}\n`
+}
+
+/** Return the board as an SVG file that needs nothing else. */
+export async function svgOf(fen, flipped) {
+    const men = await (await fetch("page/men.svg")).text()
+    const style = getComputedStyle(document.documentElement)
+    const [light, dark] = ["--lightsquare", "--darksquare"].map(name => style.getPropertyValue(name).trim())
+    const place = square => {
+        const [file, rank] = [square.charCodeAt(0) - 97, Number(square[1]) - 1]
+        return flipped ? [7 - file, rank] : [file, 7 - rank]
+    }
+    const squares = Array.from({length: 64}, (_, index) => [index % 8, index >> 3])
+        .filter(([x, y]) => (x + y) % 2)
+        .map(([x, y]) => `M${x * SQUARE} ${y * SQUARE}h${SQUARE}v${SQUARE}h-${SQUARE}z`).join("")
+    const uses = [...parse(fen).men].map(([square, man]) => {
+        const [x, y] = place(square)
+        const id = (man === man.toLowerCase() ? "b" : "w") + man.toLowerCase()
+        return `<use href="#${id}" x="${x * SQUARE}" y="${y * SQUARE}"/>`
+    }).join("")
+    const size = 8 * SQUARE
+    return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size} ${size}">${men.replace(/<\/?svg[^>]*>/g, "")}` +
+        `<rect width="${size}" height="${size}" fill="${light}"/><path d="${squares}" fill="${dark}"/>${uses}</svg>\n`
+}
+
+/** Put a text on the clipboard, and say so. */
+export async function copy(text, what) {
+    try {
+        await navigator.clipboard.writeText(text)
+    } catch {
+        // Pages that do not come by HTTPS or from this machine have no clipboard but by selecting.
+        const field = document.createElement("textarea")
+        field.value = text
+        document.body.append(field)
+        field.select()
+        document.execCommand("copy")
+        field.remove()
+    }
+    $("said").textContent = `${what} copied`
+    setTimeout(() => $("said").textContent = "", 2500)
+}
+
+/** Fill the list of materials that tables are there for. */
+export async function listMaterials(list, rules) {
+    const {tables} = await ask("tables")
+    const names = tables.filter(table => table.rules === rules).map(table => table.material)
+    list.replaceChildren(...names.map(name => Object.assign(document.createElement("option"), {value: name})))
+    return names
+}

@@ -1,0 +1,425 @@
+// The page: what is shown follows from the state, and the state stands in the address.
+
+import {Refused, ask, post} from "./api.js"
+import {Board} from "./board.js"
+import {copy, fenOf, listMaterials, pgnOf, svgOf} from "./copying.js"
+import {$, h, score, settled} from "./dom.js"
+import {EXAMPLES} from "./examples.js"
+import {showGame, showOutcome} from "./game.js"
+import {showMoves} from "./moves.js"
+import {EMPTY, after, mirrored, numberOfMen, numbered, opposite, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
+import {headline, plies as pliesText, pointsText, sentence} from "./score.js"
+import {Slider} from "./slider.js"
+import {offerSolving, stopSolving} from "./solving.js"
+import {DEFAULT, isView, read, variantOf, written} from "./state.js"
+import {showStats} from "./stats.js"
+
+const MOST_MEN = 5
+const PLAYING_MS = 900
+const offers = document.documentElement.dataset
+
+let state = read(location.search)
+/** The positions of the line, by the state they belong to; a line that was followed move by move is known. */
+const known = new Map()
+let plies = [{fen: state.fen, san: null, accrued: state.accrued}]
+let refereed = null
+let answer = null
+let line = []
+/** Counts what is shown: answers for what is no longer shown are dropped. */
+let turn = 0
+let playing = 0
+
+const board = new Board($("board"), play, rows => setUp(withMen(here().fen, rows)))
+const slider = new Slider(settled(60, (accrued, done) => accrue(accrued, done)))
+
+const here = () => plies[state.at]
+const keyOf = ({fen, accrued, rules, line: moves}) => JSON.stringify([fen, accrued, variantOf(rules), moves])
+
+/** Go to another state; it is a new entry of the history unless it takes the place of the last one. */
+function go(change, replace = false) {
+    state = {...state, ...change}
+    const entry = {depth: (history.state?.depth ?? 0) + (replace ? 0 : 1)}
+    history[replace ? "replaceState" : "pushState"](entry, "", written(state))
+    return show()
+}
+
+/** Begin anew with a position. */
+const begin = (fen, accrued = null, more = {}) => go({fen, accrued, line: [], at: 0, ...more})
+const setUp = fen => begin(fen, null, {setup: true})
+
+async function show() {
+    const mine = ++turn
+    stopSolving()
+    $("undo").disabled = !history.state?.depth
+    $("rules").value = state.rules
+    document.body.classList.toggle("setting-up", state.setup)
+    $("setup").setAttribute("aria-pressed", state.setup)
+    try {
+        await follow()
+        if (mine !== turn) return
+        showPlace()
+        await look(mine)
+    } catch (error) {
+        if (!(error instanceof Refused)) throw error
+        if (mine === turn) refuse(error)
+    }
+}
+
+/** Give up a line that cannot be played; what it begins with is shown. */
+function forgetLine() {
+    state = {...state, line: [], at: 0}
+    plies = [{fen: state.fen, san: null, accrued: state.accrued}]
+    refereed = null
+    showPlace()
+}
+
+/** Know the positions of the line: from before, or from the referee. */
+async function follow() {
+    const key = keyOf(state)
+    if (!known.has(key)) {
+        if (state.line.length) {
+            const start = state.accrued ? `${withScore(state.fen)} ${state.accrued}` : state.fen
+            const pgn = `[SetUp "1"]\n[FEN "${start}"]\n\n${state.line.join(" ")} *\n`
+            const wanted = state
+            try {
+                const game = await post(`${variantOf(state.rules)}/game`, pgn)
+                known.set(keyOf(wanted), {plies: game.plies, refereed: game})
+            } catch (error) {
+                if (wanted === state) forgetLine()
+                throw error
+            }
+        } else {
+            known.set(key, {plies: [{fen: state.fen, san: null, accrued: state.accrued}], refereed: null})
+        }
+    }
+    if (known.has(keyOf(state))) ({plies, refereed} = known.get(keyOf(state)))
+}
+
+/** Show what is known without asking. */
+function showPlace() {
+    const {fen} = here()
+    board.show(fen, state.flipped)
+    board.arrows([])
+    $("fen").value = fen
+    $(parse(fen).turn === "w" ? "white" : "black").checked = true
+    showPlayed()
+    showOutcome($("outcome"), refereed)
+    $("back").disabled = $("first").disabled = state.at === 0
+    for (const button of document.querySelectorAll("#palette [data-tool]")) {
+        button.setAttribute("aria-pressed", (button.dataset.tool || null) === board.tool)
+    }
+    if (state.setup) board.edit(board.tool)
+}
+
+const showPlayed = () => showGame(plies, state.at, refereed !== null, at => go({at}))
+
+/** Ask what the position is worth, and show it. */
+async function look(mine) {
+    const {fen, accrued} = here()
+    const asked = isView(state.rules) ? {fen} : {fen, accrued}
+    const found = await ask(state.rules, asked)
+    if (mine !== turn) return
+    answer = found
+    if (!isView(state.rules)) {
+        here().accrued = found.accrued
+        here().value = found.value
+        showPlayed()
+    }
+    showVerdict()
+    if (!state.setup) board.play(found.moves)
+    showMoves($("moves"), found, state.rules, {play, look: lookAt, leave})
+    leave()
+    await Promise.all([showLine(mine), showSlider(mine), showMaterial(mine)])
+}
+
+function showVerdict() {
+    document.body.classList.remove("refused")
+    $("value").replaceChildren(score(headline(answer)))
+    $("value").className = answer.view ? "" : answer.holder
+    $("sentence").textContent = sentence(answer)
+    $("facts").replaceChildren(...facts().flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]))
+    $("problem").replaceChildren()
+    document.title = `${headline(answer)} ${answer.material} - tbgen explorer`
+}
+
+function facts() {
+    const found = [["material", answer.material], ["points", pointsText(answer.points)]]
+    if (answer.view) return found
+    const depth = answer.depth === null ? "not stored" : pliesText(answer.depth)
+    return [...found, ["accrued", answer.accrued], ["position", answer.position_score], ["depth", depth]]
+}
+
+/** Say why there is no answer, and what to do. */
+function refuse(error) {
+    answer = null
+    line = []
+    const {fen, accrued} = here()
+    document.body.classList.add("refused")
+    const played = accrued && !state.setup && numberOfMen(fen) > MOST_MEN
+    $("value").replaceChildren(played ? score(accrued) : "?")
+    $("value").className = ""
+    $("sentence").textContent = played ? `${accrued} has accrued; tables begin with ${MOST_MEN} men.` : ""
+    $("facts").replaceChildren()
+    $("moves").replaceChildren()
+    $("line").replaceChildren()
+    board.play([])
+    if (state.setup) board.edit(board.tool)
+    const command = error.message.match(/tbgen build .*/)?.[0]
+    const text = command ? error.message.slice(0, error.message.indexOf(command)).replace(/; build it with: $/, ".") : error.message
+    $("problem").replaceChildren(h("p", {}, text.charAt(0).toUpperCase() + text.slice(1)))
+    if (command) {
+        $("problem").append(h("p", {}, "Build it with ", h("code", {}, command), " ",
+            h("button", {type: "button", onclick: () => copy(command, "Command")}, "Copy")))
+    }
+    const beyond = error.code === "missing_table" || (error.code === "bad_input" && numberOfMen(fen) > MOST_MEN)
+    if (offers.solve !== undefined && state.rules === "r" && beyond) offerSolving($("problem"), fen, accrued)
+    for (const id of ["step", "run", "end"]) $(id).disabled = true
+}
+
+// Best play.
+
+async function showLine(mine) {
+    line = []
+    if (!isView(state.rules)) {
+        try {
+            const {fen, accrued} = here()
+            line = (await ask(`${state.rules}/mainline`, {fen, accrued})).mainline
+        } catch (error) {
+            if (!(error instanceof Refused)) throw error
+            if (mine === turn) $("line").replaceChildren(h("span", {class: "note"}, error.message))
+            if (mine === turn) arrows()
+            return
+        }
+    }
+    if (mine !== turn) return
+    for (const id of ["step", "run", "end"]) $(id).disabled = !line.length
+    const labels = numbered(here().fen, line.map(ply => ply.san))
+    const steps = labels.flatMap(([label, san], index) => [
+        label && `${label} `, h("button", {type: "button", class: "step", title: `accrued ${line[index].accrued}`, onclick: () => advance(index + 1)}, san), " "])
+    const none = isView(state.rules) ? "Lines are those of r-mobility and of whole-game mobility." : "Nothing to do: what has accrued is the value."
+    $("line").replaceChildren(...(line.length ? steps : [h("span", {class: "note"}, none)]))
+    arrows()
+    if (playing && !line.length) stopPlaying()
+}
+
+/** Make the first moves of the line. */
+function advance(number, replace = false) {
+    const made = line.slice(0, number)
+    const next = plies.slice(0, state.at + 1)
+    for (const ply of made) {
+        next.push({fen: after(next.at(-1).fen, ply.uci), san: ply.san, uci: ply.uci, accrued: ply.accrued, value: answer.value})
+    }
+    return extend(next, replace)
+}
+
+function play(move) {
+    stopPlaying()
+    const next = [...plies.slice(0, state.at + 1)]
+    next.push({fen: after(here().fen, move.uci), san: move.san, uci: move.uci, accrued: move.accrued ?? null, value: move.value})
+    return extend(next)
+}
+
+function extend(next, replace = false) {
+    const change = {line: next.slice(1).map(ply => ply.san), at: next.length - 1, setup: false}
+    // A line that only goes on keeps what is known of what comes later.
+    const same = change.line.every((san, index) => state.line[index] === san)
+    if (same) return go({at: change.at, setup: false}, replace)
+    known.set(keyOf({...state, ...change}), {plies: next, refereed: null})
+    return go(change, replace)
+}
+
+function run() {
+    if (playing) {
+        stopPlaying()
+        return
+    }
+    $("run").textContent = "Pause"
+    let first = true
+    const tick = async () => {
+        await advance(1, !first)
+        first = false
+        if (playing) playing = setTimeout(tick, PLAYING_MS)
+    }
+    playing = setTimeout(tick, 0)
+}
+
+function stopPlaying() {
+    clearTimeout(playing)
+    playing = 0
+    $("run").textContent = "Play"
+}
+
+// What the pointer rests on.
+
+let pointed = 0
+
+function arrows(more = []) {
+    const best = line[0]?.uci ?? answer?.moves[0]?.uci
+    board.arrows([...(best && !state.setup ? [{uci: best, kind: "success"}] : []), ...more])
+}
+
+async function lookAt(move) {
+    const mine = ++pointed
+    board.arrows([{uci: move.uci, kind: "info"}])
+    try {
+        const fen = after(answer.fen, move.uci)
+        const reply = await ask(state.rules, isView(state.rules) ? {fen} : {fen, accrued: move.accrued})
+        if (mine !== pointed) return
+        const best = reply.moves[0]
+        $("reply").textContent = best ? `${move.san}, and the reply is ${best.san}` : `${move.san} ends the game`
+        if (best) board.arrows([{uci: move.uci, kind: "info"}, {uci: best.uci, kind: "secondary"}])
+    } catch (error) {
+        if (!(error instanceof Refused)) throw error
+    }
+}
+
+function leave() {
+    pointed++
+    $("reply").textContent = "\u00a0"
+    arrows()
+}
+
+// The accrued score.
+
+async function showSlider(mine) {
+    $("accruing").hidden = isView(state.rules)
+    if (isView(state.rules)) return
+    const {accrued} = answer
+    const found = await ask(`${state.rules}/accrued`, {fen: here().fen})
+    if (mine === turn) slider.show(found, accrued)
+}
+
+function accrue(accrued, done) {
+    const own = answer && accrued === answer.position_score
+    const replace = slider.moving
+    slider.moving = !done
+    return go({fen: own ? here().fen : withScore(here().fen), accrued: own ? null : accrued, line: [], at: 0}, replace)
+}
+
+// The material.
+
+async function showMaterial(mine) {
+    const {material} = answer
+    $("material-name").textContent = material
+    if (!$("material").open) return
+    const table = await ask(`${variantOf(state.rules)}/stats/${material}`)
+    if (mine === turn) showStats($("stats"), table, answer?.value)
+}
+
+// Buttons and fields.
+
+const on = (id, event, call) => $(id).addEventListener(event, call)
+
+/** Do something that may be refused; say why where there is room. */
+async function attempt(element, call) {
+    element.textContent = ""
+    try {
+        await call()
+    } catch (error) {
+        if (!(error instanceof Refused)) throw error
+        element.textContent = error.message
+    }
+}
+
+on("rules", "change", event => go({rules: event.target.value}))
+on("flip", "click", () => go({flipped: !state.flipped}))
+on("mirror", "click", () => begin(mirrored(here().fen), answer?.accrued === answer?.position_score ? null : answer.accrued))
+on("swap", "click", () => begin(swapped(here().fen), answer?.accrued === answer?.position_score ? null : opposite(answer.accrued)))
+on("clear", "click", () => setUp(EMPTY))
+on("undo", "click", () => history.back())
+on("setup", "click", () => go({setup: !state.setup}))
+on("first", "click", () => go({at: 0}))
+on("back", "click", () => go({at: Math.max(0, state.at - 1)}))
+on("step", "click", () => advance(1))
+on("end", "click", () => advance(line.length))
+on("run", "click", run)
+for (const [id, letter] of [["white", "w"], ["black", "b"]]) on(id, "change", () => begin(withTurn(here().fen, letter)))
+
+on("position", "submit", event => {
+    event.preventDefault()
+    const {fen, accrued} = split($("fen").value)
+    begin(read(`?fen=${encodeURIComponent(fen)}`).fen, accrued)
+})
+on("typing", "submit", event => {
+    event.preventDefault()
+    const typed = $("typed").value.trim()
+    const plain = text => text.replace(/[+#=x]/g, "").toLowerCase()
+    const moves = answer?.moves ?? []
+    const move = moves.find(each => each.uci === typed.toLowerCase()) ?? moves.find(each => each.san.replace(/[+#]/g, "") === typed.replace(/[+#]/g, "")) ??
+        moves.find(each => plain(each.san) === plain(typed))
+    $("typing-problem").textContent = move ? "" : `${typed || "This"} is no legal move here.`
+    if (!move) return
+    $("typed").value = ""
+    play(move)
+})
+on("sampling", "submit", event => {
+    event.preventDefault()
+    attempt($("sampling-problem"), async () => {
+        const variant = variantOf(state.rules)
+        const found = await ask(`${variant}/sample`, {material: $("sample-material").value, value: $("sample-value").value, side: $("sample-side").value})
+        begin(found.fen, null, {setup: false})
+    })
+})
+on("sample-material", "focus", () => listMaterials($("materials"), variantOf(state.rules)).catch(() => {}))
+on("refereeing", "submit", event => {
+    event.preventDefault()
+    attempt($("pgn-problem"), async () => {
+        const game = await post(`${variantOf(state.rules)}/game`, $("pgn").value)
+        const [start] = game.plies
+        const own = start.accrued === start.position_score
+        const change = {fen: own ? start.fen : withScore(start.fen), accrued: own ? null : start.accrued, line: game.plies.slice(1).map(ply => ply.san), setup: false}
+        known.set(keyOf({...state, ...change}), {plies: game.plies, refereed: game})
+        const first = game.plies.findIndex(ply => ply.value)
+        go({...change, at: first < 0 ? game.plies.length - 1 : first})
+    })
+})
+on("material", "toggle", () => answer && showMaterial(turn).catch(error => $("stats").textContent = error.message))
+on("copy-fen", "click", () => copy(fenOf(here(), answer), "FEN"))
+on("copy-pgn", "click", () => copy(pgnOf(plies, state.accrued), "PGN"))
+on("copy-link", "click", () => copy(location.href, "Link"))
+on("copy-svg", "click", async () => copy(await svgOf(here().fen, state.flipped), "SVG"))
+
+for (const button of document.querySelectorAll("#palette [data-tool]")) {
+    const choose = () => {
+        board.edit(button.dataset.tool || null)
+        for (const other of document.querySelectorAll("#palette [data-tool]")) other.setAttribute("aria-pressed", other === button)
+    }
+    button.addEventListener("click", choose)
+    // A man may also be dragged from here to its square.
+    button.addEventListener("pointerdown", () => {
+        choose()
+        addEventListener("pointerup", event => {
+            const square = document.elementFromPoint(event.clientX, event.clientY)?.getAttribute("data-square")
+            if (square && button.dataset.tool) board.put(square, button.dataset.tool)
+        }, {once: true})
+    })
+}
+
+addEventListener("keydown", event => {
+    const typing = event.target.closest?.("input, textarea, select, svg")
+    if (typing || event.ctrlKey || event.metaKey || event.altKey) return
+    if (event.key === "ArrowLeft" && state.at > 0) go({at: state.at - 1})
+    else if (event.key === "ArrowRight" && state.at < state.line.length) go({at: state.at + 1})
+    else if (event.key === "ArrowRight" && line.length) advance(1)
+    else return
+    event.preventDefault()
+})
+addEventListener("popstate", () => {
+    stopPlaying()
+    state = read(location.search)
+    show()
+})
+
+for (const [name, query, text] of EXAMPLES) {
+    const link = h("a", {href: `?${query}`, onclick: event => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return
+        event.preventDefault()
+        go({...DEFAULT, ...read(`?${query}`)})
+        scrollTo({top: 0})
+    }}, name)
+    $("examples").append(h("li", {}, link, h("br"), h("span", {class: "note"}, text)))
+}
+$("reports").hidden = offers.report === undefined
+$("material").open = matchMedia("(min-width: 60rem)").matches
+
+show()

@@ -1,0 +1,52 @@
+// The moves, grouped by what they keep, and what becomes of them under the pointer.
+
+import {h, score} from "./dom.js"
+import {isView} from "./state.js"
+import {plies, pointsText} from "./score.js"
+
+/**
+ * Show the moves of an answer.
+ *
+ * @param {object} does `play(move)`, `look(move)` and `leave()`
+ */
+export function showMoves(element, answer, rules, does) {
+    const groups = new Map()
+    for (const move of answer.moves) {
+        const key = isView(rules) ? `${move.winner} ${move.points.white}` : move.value
+        groups.set(key, [...(groups.get(key) ?? []), move])
+    }
+    const lists = [...groups.values()].map((moves, index) => h("section", {class: index ? "kept" : "kept best"},
+        h("h3", {}, heading(moves[0], index, rules), " ", h("small", {}, pointsText(moves[0].points))),
+        h("ul", {}, moves.map(move => h("li", {}, button(move, rules, does))))))
+    const none = h("p", {class: "note"}, "No moves: the game is over.")
+    element.replaceChildren(...(lists.length ? lists : [none]))
+}
+
+function heading(move, index, rules) {
+    if (isView(rules)) {
+        if (move.winner === null) return "draws"
+        const side = move.winner === "white" ? "White" : "Black"
+        return `${side} ${move.points[move.winner] === 1 ? "wins" : "stalemates"}`
+    }
+    return [index ? "leads to " : "keeps ", score(move.value)]
+}
+
+function button(move, rules, does) {
+    const depth = move.checkmate ? "mate" : move.stalemate ? "stalemate" : move.depth === null ? "" : String(move.depth)
+    const said = [
+        move.depth === null ? "" : `${plies(move.depth)} to go`,
+        isView(rules) ? "" : `accrued after it ${move.accrued}`,
+        move.zeroing && rules === "r" ? "resets" : "",
+    ].filter(Boolean).join(", ")
+    return h("button", {
+        type: "button",
+        class: move.zeroing ? "move zeroing" : "move",
+        "data-uci": move.uci,
+        title: said,
+        onclick: () => does.play(move),
+        onpointerenter: () => does.look(move),
+        onpointerleave: () => does.leave(),
+        onfocus: () => does.look(move),
+        onblur: () => does.leave(),
+    }, h("b", {}, move.san), depth && h("small", {}, depth))
+}

@@ -1,0 +1,110 @@
+// Positions as FENs: enough to set one up, and to make a move that the server has called legal.
+
+export const EMPTY = "8/8/8/8/8/8/8/8 w - - 0 1"
+const FILES = "abcdefgh"
+
+/** Return the parts of a FEN: `men` by square, `turn`, `castling`, `ep`, `clock`, `number`. */
+export function parse(fen) {
+    const [rows, turn = "w", castling = "-", ep = "-", clock = "0", number = "1"] = fen.trim().split(/[\s_]+/)
+    const men = new Map()
+    rows.split("/").forEach((row, index) => {
+        let file = 0
+        for (const letter of row) {
+            if (/[1-8]/.test(letter)) file += Number(letter)
+            else men.set(FILES[file++] + (8 - index), letter)
+        }
+    })
+    return {men, turn, castling, ep, clock: Number(clock) || 0, number: Number(number) || 1}
+}
+
+export function format({men, turn, castling, ep, clock, number}) {
+    const rows = []
+    for (let rank = 8; rank >= 1; rank--) {
+        const row = [...FILES].map(file => men.get(file + rank) ?? "1").join("")
+        rows.push(row.replace(/1+/g, ones => ones.length))
+    }
+    return [rows.join("/"), turn, castling, ep, clock, number].join(" ")
+}
+
+/** Whether the first field of a FEN has eight rows of eight squares. */
+export function isBoard(fen) {
+    const rows = fen.split(" ")[0].split("/")
+    const squares = row => [...row].reduce((sum, letter) => sum + (Number(letter) || 1), 0)
+    return rows.length === 8 && rows.every(row => /^[1-8kqrbnp]+$/i.test(row) && squares(row) === 8)
+}
+
+/** Return the six fields of a FEN, and the accrued score of a seventh. */
+export function split(text) {
+    const fields = text.trim().split(/[\s_]+/)
+    return {fen: fields.slice(0, 6).join(" "), accrued: fields[6] ?? null}
+}
+
+/** Return the position after a legal move. */
+export function after(fen, uci) {
+    const position = parse(fen)
+    const {men} = position
+    const [from, to, promoted] = [uci.slice(0, 2), uci.slice(2, 4), uci[4]]
+    const man = men.get(from)
+    const zeroing = men.has(to) || man.toLowerCase() === "p"
+    if (man.toLowerCase() === "p" && to === position.ep) men.delete(to[0] + from[1])
+    men.delete(from)
+    men.set(to, promoted ? (man === "P" ? promoted.toUpperCase() : promoted) : man)
+    const double = man.toLowerCase() === "p" && Math.abs(from[1] - to[1]) === 2
+    return format({
+        men,
+        turn: position.turn === "w" ? "b" : "w",
+        castling: position.castling,
+        ep: double ? from[0] + (Number(from[1]) + Number(to[1])) / 2 : "-",
+        clock: zeroing ? 0 : position.clock + 1,
+        number: position.number + (position.turn === "b" ? 1 : 0),
+    })
+}
+
+/** Return a position with other men, as the board has them: no castling, no en passant, counters anew. */
+export const withMen = (fen, rows) => format({...parse(rows), turn: parse(fen).turn, castling: "-", ep: "-", clock: 0, number: 1})
+
+export const withTurn = (fen, turn) => format({...parse(fen), turn, ep: "-"})
+
+/** Return the position for a given accrued score: a clock of 0 would say that it has just been reset. */
+export function withScore(fen) {
+    const position = parse(fen)
+    return format({...position, clock: Math.max(1, position.clock)})
+}
+
+/** Return the position with left and right exchanged. */
+export function mirrored(fen) {
+    const flip = square => FILES[7 - FILES.indexOf(square[0])] + square[1]
+    return moved(fen, flip, man => man, turn => turn)
+}
+
+/** Return the position with the colours exchanged. */
+export function swapped(fen) {
+    const flip = square => square[0] + (9 - Number(square[1]))
+    const other = man => man === man.toLowerCase() ? man.toUpperCase() : man.toLowerCase()
+    return moved(fen, flip, other, turn => turn === "w" ? "b" : "w")
+}
+
+function moved(fen, square, man, turn) {
+    const position = parse(fen)
+    const men = new Map([...position.men].map(([at, is]) => [square(at), man(is)]))
+    const ep = position.ep === "-" ? "-" : square(position.ep)
+    return format({...position, men, turn: turn(position.turn), castling: "-", ep})
+}
+
+/** Return the score with the colours exchanged. */
+export const opposite = score => score === null ? null : score.startsWith("-") ? score.slice(1) : `-${score}`
+
+export const numberOfMen = fen => parse(fen).men.size
+
+/** Return moves with their numbers: [["1...", "Kh5"], ["2.", "Kf4"], ["", "Kh6"]]. */
+export function numbered(fen, sans) {
+    const {turn, number} = parse(fen)
+    let white = turn === "w"
+    let at = number
+    return sans.map((san, index) => {
+        const label = white ? `${at}.` : index === 0 ? `${at}...` : ""
+        if (!white) at++
+        white = !white
+        return [label, san]
+    })
+}

@@ -1,0 +1,69 @@
+// G-scores: their text, order and what they say in words.
+
+const NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+
+/** Return twice the number of a score: the rank of docs/glossary.md. */
+export const rankOf = score => Math.round(2 * Number(score.replace(/^-?G/, "")))
+
+export const isWhite = score => !score.startsWith("-")
+
+export const sideOf = score => isWhite(score) ? "White" : "Black"
+
+export const otherSide = side => side === "White" ? "Black" : "White"
+
+export const plies = number => number === 1 ? "1 ply" : `${number} plies`
+
+/** Return which moves a score leaves to its holder's opponent, such as "down to one move, in check". */
+export function leaves(score) {
+    const rank = rankOf(score)
+    const number = rank >> 1
+    const moves = `${NUMBERS[number] ?? number} ${number === 1 ? "move" : "moves"}`
+    return rank % 2 ? `down to ${moves}` : `down to ${moves}, in check`
+}
+
+/** Return where a score stands from -1, Black's best, to 1, White's best: the small scores far apart. */
+export function height(score) {
+    const share = 1 / (1 + rankOf(score) / 6)
+    return isWhite(score) ? share : -share
+}
+
+/** Return points as text, "0.5625-0.4375". */
+export function pointsText(points) {
+    return `${short(points.white)}-${short(points.black)}`
+}
+
+const short = number => String(Number(number.toFixed(4)))
+
+/** Return what best play comes to, in a sentence. */
+export function sentence(answer) {
+    const mover = answer.fen.split(" ")[1] === "w" ? "White" : "Black"
+    if (answer.view) return viewed(answer, mover)
+    const {value, depth, accrued} = answer
+    const holder = sideOf(value)
+    const opponent = otherSide(holder)
+    if (answer.checkmate) return `${mover} is mated.`
+    if (answer.stalemate) return `${mover} is stalemated.`
+    if (rankOf(value) === 0) return `${holder} mates${inPlies(depth)}.`
+    if (rankOf(value) === 1) return `${holder} stalemates ${opponent}${inPlies(depth)}.`
+    if (depth === 0 || value === accrued) {
+        return `${holder} keeps ${value}: that has accrued, and best play leaves it at that.`
+    }
+    return `${holder} keeps ${value}: ${opponent} will be ${leaves(value)}${inPlies(depth)}.`
+}
+
+function viewed(answer, mover) {
+    if (answer.checkmate) return `${mover} is mated.`
+    if (answer.stalemate) return `${mover} is stalemated.`
+    if (answer.winner === null) return "A draw with best play."
+    const side = answer.winner === "white" ? "White" : "Black"
+    const whole = answer.points[answer.winner] === 1
+    return `${side} ${whole ? "wins" : "stalemates"}${inPlies(answer.depth)}.`
+}
+
+const inPlies = depth => depth === null ? "" : ` in ${plies(depth)}`
+
+/** Return the value of an answer, short and large. */
+export function headline(answer) {
+    if (!answer.view) return answer.value
+    return `${Number(answer.points.white)}-${Number(answer.points.black)}`
+}

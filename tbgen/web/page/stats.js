@@ -1,0 +1,38 @@
+// How many positions of a material have which value.
+
+import {h, score} from "./dom.js"
+import {isWhite} from "./score.js"
+
+const SIDES = [["white", "White to move"], ["black", "Black to move"]]
+
+/** Show what /stats says of a table; the value of the position shown is marked. */
+export function showStats(element, table, value) {
+    const {positions, values} = table
+    const totals = SIDES.map(([side]) => Object.values(values[side]).reduce((sum, count) => sum + count, 0))
+    const names = [...new Set(SIDES.flatMap(([side]) => Object.keys(values[side])))].sort(byWorth)
+    const number = count => count.toLocaleString("en")
+    element.replaceChildren(
+        h("p", {class: "note"},
+            `${number(positions.white)} positions with White to move, ${number(positions.black)} with Black to move, up to `,
+            `symmetry; the longest way to a value takes ${table.max_depth} plies.`),
+        h("div", {class: "wide", tabindex: "0", role: "region", "aria-label": "Positions by value"}, h("table", {class: "counts"},
+            h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "value"), SIDES.map(([, name]) => h("th", {scope: "col", colspan: 2}, name)))),
+            h("tbody", {}, names.map(name => h("tr", {class: name === value ? "here" : false},
+                h("th", {scope: "row"}, score(name)),
+                SIDES.map(([side], index) => {
+                    const count = values[side][name] ?? 0
+                    return [h("td", {}, count ? number(count) : ""), h("td", {class: "bar"}, bar(count / (totals[index] || 1)))]
+                })))))))
+}
+
+function bar(share) {
+    const element = h("span", {title: `${(100 * share).toFixed(2)} %`})
+    element.style.width = `${100 * share}%`
+    return element
+}
+
+/** Sort scores from White's best to Black's best. */
+function byWorth(one, other) {
+    const place = name => (isWhite(name) ? 1 : -1) / (1 + Number(name.replace(/^-?G/, "")))
+    return place(other) - place(one)
+}

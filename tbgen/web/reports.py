@@ -1,0 +1,87 @@
+"""The site that ``tbgen report`` has written, handed out so that its diagrams lead to the page."""
+
+import html
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from tbgen.web.exchange import ASKED_AGAIN
+from tbgen.web.pool import Pool
+
+REPORT_ROOT: Final = "/report"
+REPORT_PATH: Final = "/report/{name:path}"
+
+_MAY: Final = (
+    "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""What a page of the report may do: it has no scripts."""
+
+_NAME: Final = re.compile(r"(?:tables/)?[A-Za-z0-9_][A-Za-z0-9._-]*\.(html|css|svg|png|json|csv|pgn)", re.ASCII)
+_TYPES: Final = {
+    "html": "text/html",
+    "css": "text/css",
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "json": "application/json",
+    "csv": "text/csv",
+    "pgn": "application/x-chess-pgn",
+}
+_DIAGRAM: Final = re.compile(r'<svg class="board" data-query="([^"]*)".*?</svg>', re.DOTALL)
+
+
+class Reports:
+    """A directory that a report was written to.
+
+    :param pool: where its files are read.
+    """
+
+    def __init__(self, directory: Path, pool: Pool) -> None:
+        self._directory, self._pool = directory, pool
+
+    async def answer_root(self, _: Request) -> Response:
+        """Lead to the first page; the address is a relative one, and needs no header of the client's."""
+        return RedirectResponse("report/index.html", 308)
+
+    async def answer_file(self, request: Request) -> Response:
+        """Return a file of the report.
+
+        :raises HTTPException: if there is none of the name.
+        """
+        name = request.path_params["name"] or "index.html"
+        found = _NAME.fullmatch(name)
+        if found is None:
+            raise HTTPException(404)
+        content, _ = await self._pool.run(self._reader(name))
+        if content is None:
+            raise HTTPException(404)
+        headers = {"Cache-Control": ASKED_AGAIN, "Content-Security-Policy": _MAY}
+        return Response(content, headers=headers, media_type=_TYPES[found[1]])
+
+    def _reader(self, name: str) -> Callable[[], bytes | None]:
+        def read() -> bytes | None:
+            try:
+                content = (self._directory / name).read_bytes()
+            except OSError:
+                return None
+            return with_links(content, name.count("/") + 1) if name.endswith(".html") else content
+
+        return read
+
+
+def with_links(page: bytes, depth: int) -> bytes:
+    """Return a page of a report in which every diagram is a link to the explorer.
+
+    :param depth: how many folders below the explorer the page is.
+    """
+
+    def linked(diagram: re.Match[str]) -> str:
+        address = f"{'../' * depth}?{html.unescape(diagram[1])}"
+        return f'<a class="explore" href="{html.escape(address)}" title="Open in the explorer">{diagram[0]}</a>'
+
+    return _DIAGRAM.sub(linked, page.decode("utf-8", "replace")).encode()
