@@ -121,9 +121,7 @@ def line_document(
     return document
 
 
-def accrued_document(
-    board: chess.Board, variant: Variant, results: Sequence[ProbeResult]
-) -> dict[str, Any]:
+def accrued_document(board: chess.Board, variant: Variant, results: Sequence[ProbeResult]) -> dict[str, Any]:
     """Return what a position is worth with each accrued score.
 
     :param results: by accrued score, best for White first.

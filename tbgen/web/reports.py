@@ -22,7 +22,9 @@ _MAY: Final = (
 )
 """What a page of the report may do: it has no scripts."""
 
-_NAME: Final = re.compile(r"(?:tables/)?[A-Za-z0-9_][A-Za-z0-9._-]*\.(html|css|svg|png|json|csv|pgn)", re.ASCII)
+_NAME: Final = re.compile(
+    r"(?:tables/)?[A-Za-z0-9_][A-Za-z0-9._-]*\.(html|css|svg|png|json|csv|pgn)", re.ASCII
+)
 _TYPES: Final = {
     "html": "text/html",
     "css": "text/css",
@@ -82,6 +84,8 @@ def with_links(page: bytes, depth: int) -> bytes:
 
     def linked(diagram: re.Match[str]) -> str:
         address = f"{'../' * depth}?{html.unescape(diagram[1])}"
-        return f'<a class="explore" href="{html.escape(address)}" title="Open in the explorer">{diagram[0]}</a>'
+        return (
+            f'<a class="explore" href="{html.escape(address)}" title="Open in the explorer">{diagram[0]}</a>'
+        )
 
     return _DIAGRAM.sub(linked, page.decode("utf-8", "replace")).encode()

@@ -123,6 +123,28 @@ def test_the_accrued_score_that_is_given_counts(api: TestClient) -> None:
     assert asked(api, "/r", fen=fen.replace(" ", "_"))["accrued"] == "-G5.5"
 
 
+@pytest.mark.parametrize("rules", ["r", "wg"])
+def test_every_accrued_score(rules: str, api: TestClient) -> None:
+    """Each with what the position is worth when it is asked for alone, best for White first."""
+    for fen in [*random_fens(f"accrued {rules}", 20), "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"]:
+        found = asked(api, f"/{rules}/accrued", fen=fen)
+        scores = [GScore(each["accrued"]) for each in found["accrued_scores"]]
+        assert scores == sorted(scores, reverse=True)
+        own = GScore(found["position_score"])
+        possible = {GScore(rank, white) for rank in range(2, own.rank + 1) for white in (True, False)}
+        assert set(scores) == (possible or {own})
+        for each in found["accrued_scores"]:
+            alone = asked(api, f"/{rules}", fen=fen, accrued=each["accrued"] if possible else "")
+            assert each.items() <= alone.items()
+
+
+def test_an_en_passant_right_leaves_one_accrued_score(api: TestClient) -> None:
+    """It comes from a pawn's move, which resets; in whole-game mobility nothing does."""
+    fen = "7k/8/8/3pP3/8/8/8/7K w - d6 0 1"
+    assert len(asked(api, "/r/accrued", fen=fen)["accrued_scores"]) == 1
+    assert len(asked(api, "/wg/accrued", fen=fen)["accrued_scores"]) > 1
+
+
 @pytest.mark.parametrize("view", View)
 def test_views_are_what_the_command_says(
     view: View, api: TestClient, tables: Path, capsys: pytest.CaptureFixture[str]

@@ -4,11 +4,9 @@ import json
 import re
 import signal
 import socket
-import subprocess
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -16,19 +14,10 @@ import pytest
 
 from tbgen.cli.main import main
 from tbgen.web.server import _address, _listening
-from tests.support.processes import end, started, wait_for
+from tests.support.processes import end, started
+from tests.support.serving import serving
 
 KBK = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
-
-
-@contextmanager
-def serving(directory: Path, *options: str) -> Iterator[tuple["subprocess.Popen[str]", str, int]]:
-    """The process, host and port of a server."""
-    with started("tbgen", "serve", "--dir", str(directory), "--port", "0", *options) as running:
-        said = wait_for(running, " at http://", "stderr")
-        found = re.search(r"http://([\d.]+):(\d+)", said)
-        assert found, said
-        yield running, found[1], int(found[2])
 
 
 def exchange(host: str, port: int, data: bytes) -> bytes:

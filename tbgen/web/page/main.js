@@ -3,18 +3,17 @@
 import {Refused, ask, post} from "./api.js"
 import {Board} from "./board.js"
 import {copy, fenOf, listMaterials, pgnOf, svgOf} from "./copying.js"
-import {$, h, score, settled} from "./dom.js"
+import {$, h, settled} from "./dom.js"
 import {EXAMPLES} from "./examples.js"
 import {showGame, showOutcome} from "./game.js"
 import {showMoves} from "./moves.js"
 import {EMPTY, after, mirrored, numberOfMen, numbered, opposite, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
-import {headline, plies as pliesText, pointsText, sentence} from "./score.js"
 import {Slider} from "./slider.js"
 import {offerSolving, stopSolving} from "./solving.js"
 import {DEFAULT, isView, read, variantOf, written} from "./state.js"
 import {showStats} from "./stats.js"
+import {MOST_MEN, showProblem, showVerdict} from "./verdict.js"
 
-const MOST_MEN = 5
 const PLAYING_MS = 900
 const offers = document.documentElement.dataset
 
@@ -125,28 +124,11 @@ async function look(mine) {
         here().value = found.value
         showPlayed()
     }
-    showVerdict()
+    showVerdict(found)
     if (!state.setup) board.play(found.moves)
     showMoves($("moves"), found, state.rules, {play, look: lookAt, leave})
     leave()
     await Promise.all([showLine(mine), showSlider(mine), showMaterial(mine)])
-}
-
-function showVerdict() {
-    document.body.classList.remove("refused")
-    $("value").replaceChildren(score(headline(answer)))
-    $("value").className = answer.view ? "" : answer.holder
-    $("sentence").textContent = sentence(answer)
-    $("facts").replaceChildren(...facts().flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]))
-    $("problem").replaceChildren()
-    document.title = `${headline(answer)} ${answer.material} - tbgen explorer`
-}
-
-function facts() {
-    const found = [["material", answer.material], ["points", pointsText(answer.points)]]
-    if (answer.view) return found
-    const depth = answer.depth === null ? "not stored" : pliesText(answer.depth)
-    return [...found, ["accrued", answer.accrued], ["position", answer.position_score], ["depth", depth]]
 }
 
 /** Say why there is no answer, and what to do. */
@@ -154,23 +136,11 @@ function refuse(error) {
     answer = null
     line = []
     const {fen, accrued} = here()
-    document.body.classList.add("refused")
-    const played = accrued && !state.setup && numberOfMen(fen) > MOST_MEN
-    $("value").replaceChildren(played ? score(accrued) : "?")
-    $("value").className = ""
-    $("sentence").textContent = played ? `${accrued} has accrued; tables begin with ${MOST_MEN} men.` : ""
-    $("facts").replaceChildren()
+    showProblem(error, state.line.length ? accrued : null)
     $("moves").replaceChildren()
     $("line").replaceChildren()
     board.play([])
     if (state.setup) board.edit(board.tool)
-    const command = error.message.match(/tbgen build .*/)?.[0]
-    const text = command ? error.message.slice(0, error.message.indexOf(command)).replace(/; build it with: $/, ".") : error.message
-    $("problem").replaceChildren(h("p", {}, text.charAt(0).toUpperCase() + text.slice(1)))
-    if (command) {
-        $("problem").append(h("p", {}, "Build it with ", h("code", {}, command), " ",
-            h("button", {type: "button", onclick: () => copy(command, "Command")}, "Copy")))
-    }
     const beyond = error.code === "missing_table" || (error.code === "bad_input" && numberOfMen(fen) > MOST_MEN)
     if (offers.solve !== undefined && state.rules === "r" && beyond) offerSolving($("problem"), fen, accrued)
     for (const id of ["step", "run", "end"]) $(id).disabled = true

@@ -1,0 +1,40 @@
+// What a position is worth, large and in words; or why that is not known.
+
+import {copy} from "./copying.js"
+import {$, h, score} from "./dom.js"
+import {headline, plies, pointsText, sentence} from "./score.js"
+
+/** Most men of a position that a table may hold. */
+export const MOST_MEN = 5
+
+export function showVerdict(answer) {
+    document.body.classList.remove("refused")
+    $("value").replaceChildren(score(headline(answer)))
+    $("sentence").textContent = sentence(answer)
+    $("facts").replaceChildren(...facts(answer).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]))
+    $("problem").replaceChildren()
+    document.title = `${headline(answer)} ${answer.material} - tbgen explorer`
+}
+
+function facts(answer) {
+    const found = [["material", answer.material], ["points", pointsText(answer.points)]]
+    if (answer.view) return found
+    const depth = answer.depth === null ? "not stored" : plies(answer.depth)
+    return [...found, ["accrued", answer.accrued], ["position", answer.position_score], ["depth", depth]]
+}
+
+/** Say why there is no answer, and what to do; what has accrued in a game is known all the same. */
+export function showProblem(error, accrued) {
+    document.body.classList.add("refused")
+    $("value").replaceChildren(accrued ? score(accrued) : "?")
+    $("sentence").textContent = accrued ? `${accrued} has accrued so far.` : ""
+    $("facts").replaceChildren()
+    const command = error.message.match(/tbgen build .*/)?.[0]
+    const text = command ? error.message.slice(0, error.message.indexOf(command)).replace(/; build it with: $/, ".") : error.message
+    $("problem").replaceChildren(h("p", {}, text.charAt(0).toUpperCase() + text.slice(1)))
+    if (command) {
+        $("problem").append(h("p", {}, "Build it with ", h("code", {}, command), " ",
+            h("button", {type: "button", onclick: () => copy(command, "Command")}, "Copy")))
+    }
+    document.title = "tbgen explorer"
+}

@@ -1,0 +1,19 @@
+"""``tbgen serve`` as a process of its own."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.support.processes import started, wait_for
+
+
+@contextmanager
+def serving(directory: Path, *options: str) -> Iterator[tuple["subprocess.Popen[str]", str, int]]:
+    """The process, host and port of a server."""
+    with started("tbgen", "serve", "--dir", str(directory), "--port", "0", *options) as running:
+        said = wait_for(running, " at http://", "stderr")
+        found = re.search(r"http://([\d.]+):(\d+)", said)
+        assert found, said
+        yield running, found[1], int(found[2])

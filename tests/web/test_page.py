@@ -1,0 +1,288 @@
+"""The page as its users have it: in a browser, by mouse, touch and keys."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+from urllib.request import urlopen
+
+import chess
+import pytest
+from playwright.sync_api import Browser, expect, sync_playwright
+
+from tbgen.probe.tablebase import open_tablebase
+from tbgen.score import GScore
+from tests.support.browsing import Visit, chromium
+from tests.support.paths import ROOT
+from tests.support.serving import serving
+
+pytestmark = pytest.mark.slow
+
+KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
+PAWN = "8/8/5k1K/5P2/8/8/8/8 w - - 1 60"
+GAME = (ROOT / "docs" / "drawn_game.pgn").read_text()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    path = chromium()
+    if path is None:
+        pytest.skip("there is no Chromium: install it with apt-get install chromium")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def address(browser: Browser, tables: Path) -> Iterator[str]:
+    with serving(tables, "--limit", "0") as (_, host, port):
+        yield f"http://{host}:{port}"
+
+
+@pytest.fixture
+def visit(browser: Browser, address: str) -> Iterator[Visit]:
+    visit = Visit(browser, address)
+    expect(visit.page.locator("#sentence")).to_have_text(
+        "White keeps G1.5: Black will be down to one move in 4 plies."
+    )
+    yield visit
+    visit.close()
+    assert visit.wrong == []
+
+
+def asked(visit: Visit) -> dict[str, str]:
+    """What stands in the address."""
+    query = parse_qs(urlsplit(visit.page.url).query, keep_blank_values=True)
+    return {name: values[0].replace("_", " ") for name, values in query.items()}
+
+
+def test_play_history_and_best_line(visit: Visit, tables: Path) -> None:
+    """Played by dragging and clicking; back and reload restore; the line to the end is that of the tables."""
+    page, sentence = visit.page, visit.page.locator("#sentence")
+    visit.drag("g5", "f4")  # no legal move
+    visit.drag("g5", "h5")
+    expect(sentence).to_contain_text("in 3 plies")
+    assert asked(visit) == {"fen": KBK, "line": "Kh5"}
+    page.mouse.click(*visit.square("e5"))
+    page.mouse.click(*visit.square("f4"))
+    expect(sentence).to_contain_text("in 2 plies")
+    page.go_back()
+    expect(sentence).to_contain_text("in 3 plies")
+    page.reload()
+    expect(sentence).to_contain_text("in 3 plies")
+    expect(page.locator("#played")).to_have_text(re.compile("start 1... Kh5"))
+    page.locator("#first").click()
+    expect(sentence).to_contain_text("in 4 plies")
+    page.locator("#end").click()
+    expect(sentence).to_contain_text("that has accrued")
+    with open_tablebase(tables) as opened:
+        assert asked(visit)["line"].split() == [ply.san for ply in opened.line(KBK)]
+    page.locator("#undo").click()
+    expect(sentence).to_contain_text("in 4 plies")
+    page.locator("#run").click()
+    expect(sentence).to_contain_text("that has accrued", timeout=20_000)
+
+
+def test_keys_alone(visit: Visit) -> None:
+    """A move on the board, one in the field, the game by arrows, another position."""
+    page, sentence = visit.page, visit.page.locator("#sentence")
+    page.keyboard.press("Tab")
+    while not page.evaluate("document.activeElement.classList.contains('cm-chessboard')"):
+        page.keyboard.press("Tab")
+    visit.go_to_square("g5")
+    page.keyboard.press("Enter")
+    visit.go_to_square("h5", "g5")
+    page.keyboard.press("Enter")
+    expect(sentence).to_contain_text("in 3 plies")
+    page.locator("#typed").focus()
+    page.keyboard.type("nonsense")
+    page.keyboard.press("Enter")
+    expect(page.locator("#typing-problem")).to_have_text("nonsense is no legal move here.")
+    page.locator("#typed").fill("Kf4")
+    page.keyboard.press("Enter")
+    expect(sentence).to_contain_text("in 2 plies")
+    page.locator("#step").focus()
+    visit.press("ArrowLeft", "ArrowLeft")
+    expect(sentence).to_contain_text("in 4 plies")
+    page.locator("#fen").fill(f"{PAWN} -G2.5")
+    page.keyboard.press("Enter")
+    expect(sentence).to_have_text("Black keeps -G3.5: White will be down to three moves in 4 plies.")
+
+
+def test_set_up(visit: Visit) -> None:
+    """Men by clicks, from the palette, by letters; moved, taken off the board; what is wrong is said."""
+    page, value = visit.page, visit.page.locator("#value")
+    page.locator("#clear").click()
+    expect(page.locator("#problem")).to_contain_text("White has no king")
+    page.locator("[data-tool=wk]").click()
+    page.mouse.click(*visit.square("c5"))
+    box = page.locator("[data-tool=bk]").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 5, box["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(*visit.square("h5"), steps=3)
+    page.mouse.up()
+    page.locator("[data-tool='']").click()
+    visit.drag("h5", "g5")
+    expect(value).to_have_text("-G8.5")
+    assert asked(visit) == {"fen": "8/8/8/2K3k1/8/8/8/8 w - - 0 1", "setup": ""}
+    page.locator("#board svg.cm-chessboard").focus()
+    visit.go_to_square("b2")
+    page.keyboard.press("P")
+    expect(value).to_have_text("G0.0")
+    page.locator("#black").check()
+    expect(page.locator("#fen")).to_have_value("8/8/8/2K3k1/8/8/1P6/8 b - - 0 1")
+    page.locator("#swap").click()
+    expect(page.locator("#fen")).to_have_value("8/1p6/8/8/2k3K1/8/8/8 w - - 0 1")
+    page.locator("#mirror").click()
+    expect(page.locator("#fen")).to_have_value("8/6p1/8/8/1K3k2/8/8/8 w - - 0 1")
+    board = page.locator("#board").bounding_box()
+    assert board is not None
+    visit.drag("g7", (board["x"] + board["width"] + 20, board["y"] + 100))
+    expect(page.locator("#fen")).to_have_value("8/8/8/8/1K3k2/8/8/8 w - - 0 1")
+    page.locator("#undo").click()
+    expect(page.locator("#fen")).to_have_value("8/6p1/8/8/1K3k2/8/8/8 w - - 0 1")
+    page.locator("#fen").fill("4k3/8/8/8/8/8/8/KBBN4 w - - 0 1")
+    page.keyboard.press("Enter")
+    expect(page.locator("#problem")).to_contain_text("tbgen build KBBNvK")
+
+
+def test_promotion_by_the_dialog(visit: Visit) -> None:
+    page = visit.page
+    page.locator("#fen").fill("8/1P6/8/8/8/2k5/8/K7 w - - 0 1")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-uci=b7b8r]")).to_be_visible()
+    visit.drag("b7", "b8")
+    page.locator(".promotion-dialog-button[data-piece=wr]").click()
+    expect(page.locator("#played")).to_contain_text("b8=R")
+
+
+def test_the_slider_shows_every_accrued_score(browser: Browser, address: str, tables: Path) -> None:
+    visit = Visit(browser, address, f"?fen={PAWN.replace(' ', '_')}&accrued=-G2.5")
+    page, value = visit.page, visit.page.locator("#value")
+    expect(value).to_have_text("-G3.5")
+    with open_tablebase(tables) as opened:
+        own = opened.probe(PAWN).position_score
+        stops = sorted(GScore(rank, white) for rank in range(2, own.rank + 1) for white in (True, False))
+        worth = {str(stop): str(opened.probe(PAWN, accrued=stop).value) for stop in stops}
+        fresh = str(opened.probe(PAWN).value)
+    slider = page.locator("#accrued")
+    expect(slider).to_have_attribute("max", str(len(stops) - 1))
+    assert slider.input_value() == str(stops.index(GScore("-G2.5")))
+    slider.focus()
+    for stop in (stops[0], stops[-1]):
+        page.keyboard.press("Home" if stop is stops[0] else "End")
+        expect(page).to_have_url(re.compile(f"accrued={stop}$"))
+        expect(value).to_have_text(worth[str(stop)])
+    shown = set(page.locator("#band .segment").all_inner_texts())
+    assert shown - {"kept", ""} <= set(worth.values())
+    assert any(str(stop) == value for stop, value in worth.items()) == bool(shown & {"kept", *worth})
+    slider.fill(str(stops.index(own)))
+    expect(value).to_have_text(fresh)
+    assert "accrued" not in asked(visit)
+    visit.close()
+    assert visit.wrong == []
+
+
+def test_a_game_is_followed(visit: Visit, browser: Browser, address: str) -> None:
+    """Pasted, stepped through with what has accrued; the address alone restores it."""
+    page = visit.page
+    page.locator("#pgn").fill(GAME)
+    page.get_by_role("button", name="Referee it").click()
+    expect(page.locator("#outcome")).to_contain_text("Result -G5.5 (by the tables), accrued at the end G2.0.")
+    moves = page.locator("#played .step")
+    expect(moves).to_have_count(168)
+    with_tables = page.url
+    here = page.locator("#played [aria-current]")
+    first = int(asked(visit)["at"])
+    assert chess.Board(page.locator("#fen").input_value()).occupied.bit_count() == 4
+    assert chess.Board(_fen_at(visit, first - 1)).occupied.bit_count() == 5
+    expect(page.locator("#sentence")).to_have_text(re.compile("has accrued so far"))
+    expect(page.locator("#problem")).to_contain_text("tbgen build K")
+    assert chess.Board(_fen_at(visit, 0)) == chess.Board()
+    expect(page.locator("#problem")).to_contain_text("32 men")
+    moves.last.click()
+    expect(page.locator("#value")).to_have_text("-G5.5")
+    expect(page.locator("#graph path")).to_have_count(2)
+    expect(here).to_have_text(moves.last.inner_text())
+    again = Visit(browser, address, with_tables.removeprefix(address).lstrip("/"))
+    expect(again.page.locator("#played .step")).to_have_count(168)
+    expect(again.page.locator("#fen")).to_have_value(chess.Board(_fen_at(visit, first)).fen())
+    again.close()
+    assert again.wrong == []
+
+
+def _fen_at(visit: Visit, ply: int) -> str:
+    visit.page.locator("#played .step").nth(ply).click()
+    expect(visit.page.locator("#played .step").nth(ply)).to_have_attribute("aria-current", "step")
+    return visit.page.locator("#fen").input_value()
+
+
+def test_views_samples_values_and_copies(visit: Visit, address: str) -> None:
+    page = visit.page
+    page.get_by_role("link", name="In classical chess").click()
+    expect(page.locator("#sentence")).to_have_text("Black wins in 10 plies.")
+    expect(page.locator("#accruing")).to_be_hidden()
+    page.locator("#rules").select_option("r")
+    expect(page.locator("#value")).to_have_text("-G0.0")
+    page.locator("#sample-material").fill("KBvK")
+    page.locator("#sample-value").fill("G0.5")
+    page.locator("#sampling button").click()
+    expect(page.locator("#value")).to_have_text("G0.5")
+    expect(page.locator("#stats .here th")).to_have_text("G0.5")
+    with urlopen(f"{address}/r/stats/KBvK") as answer:
+        counted = json.load(answer)["values"]["white"]["G0.5"]
+    expect(page.locator("#stats .here td").first).to_have_text(f"{counted:,}")
+    page.locator("#sample-value").fill("G60.5")
+    page.locator("#sampling button").click()
+    expect(page.locator("#sampling-problem")).to_have_text("KBvK has no such position")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    for what, pattern in (
+        ("fen", r"[\w/]+ [wb] - - .*"),
+        ("pgn", r'(?s).*\[FEN "'),
+        ("svg", "<svg"),
+        ("link", "http"),
+    ):
+        page.locator(f"#copy-{what}").click()
+        expect(page.locator("#said")).to_have_text(re.compile("copied", re.IGNORECASE))
+        assert re.match(pattern, page.evaluate("navigator.clipboard.readText()"))
+
+
+def test_the_reply_to_a_move_is_shown(visit: Visit) -> None:
+    visit.page.locator("[data-uci=g5h5]").hover()
+    expect(visit.page.locator("#reply")).to_have_text("Kh5, and the reply is Kf4")
+    assert visit.page.locator("#board .arrow").count() == 2
+
+
+STATES = {
+    "start": "",
+    "setup": "?fen=8/8/8/2K3k1/8/8/8/8_w_-_-_0_1&setup&accrued=-G5.5",
+    "game": f"?fen={KBK.replace(' ', '_')}&line=Kh5_Kf4_Kh6_Kg4&at=2",
+    "missing": "?fen=4k3/8/8/8/8/8/8/KBBN4_w_-_-_0_1",
+}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 390])
+def test_looks(width: int, scheme: str, browser: Browser, address: str) -> None:
+    """Nothing serious for people with disabilities, and nothing wider than the screen."""
+    touch = width < 500
+    visit = Visit(
+        browser, address, color_scheme=scheme, has_touch=touch, viewport={"width": width, "height": 844}
+    )
+    for query in STATES.values():
+        visit.page.goto(f"{address}/{query}")
+        visit.page.locator("#facts dd, #problem p").first.wait_for()
+        visit.page.locator("#board .pieces [data-piece]").first.wait_for()
+        assert not visit.too_wide()
+        assert visit.violations() == []
+    if touch:
+        visit.page.goto(f"{address}/")
+        visit.page.locator("[data-uci=g5h5]").wait_for()
+        visit.page.touchscreen.tap(*visit.square("g5"))
+        visit.page.touchscreen.tap(*visit.square("h5"))
+        expect(visit.page.locator("#sentence")).to_contain_text("in 3 plies")
+    visit.close()
+    assert visit.wrong == []

@@ -1,0 +1,110 @@
+"""The files of the page: valid, small, and allowed to do nothing but what they have to."""
+
+import gzip
+import re
+from importlib.resources import files
+from pathlib import Path
+
+import html5lib
+import pytest
+from starlette.testclient import TestClient
+
+import tbgen.web
+from tbgen.web.app import make_app
+from tbgen.web.page_files import Page
+from tbgen.web.settings import Settings
+
+MOST_BYTES = 300 << 10
+PLACE = Path(tbgen.web.__file__).parent / "page"
+NAMES = [path.relative_to(PLACE).as_posix() for path in PLACE.rglob("*") if path.is_file()]
+
+
+@pytest.fixture(scope="module")
+def page(reference_dir: Path) -> TestClient:
+    return TestClient(make_app(Settings((reference_dir,), limit=0)))
+
+
+def test_it_is_valid_and_has_nothing_inline(page: TestClient) -> None:
+    text = page.get("/").text
+    root = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(text)
+    assert not [element.tag for element in root.iter() if element.get("style") or element.tag == "style"]
+    assert not [element for element in root.iter("script") if element.text]
+    assert not re.search(r"\bon[a-z]+=|javascript:|https?://", text)
+    named = [element.get("id") for element in root.iter() if element.get("id")]
+    assert len(named) == len(set(named))
+    wanted = [element.get("for") for element in root.iter("label") if element.get("for")]
+    assert set(wanted) <= set(named)
+
+
+def test_every_file_that_is_named_is_there(page: TestClient) -> None:
+    root = html5lib.parse(page.get("/").text, namespaceHTMLElements=False)
+    named = [element.get("href") for element in root.iter("link")]
+    named += [element.get("src") for element in root.iter("script")]
+    for address in named:
+        assert page.get(f"/{address}").status_code == 200, address
+    for name in NAMES:
+        if name.endswith(".js"):
+            for imported in re.findall(r'(?:from|import) "(\.[^"]+)"', (PLACE / name).read_text()):
+                assert (PLACE / name).parent.joinpath(imported).is_file(), (name, imported)
+
+
+def test_elements_that_scripts_name_are_in_the_page(page: TestClient) -> None:
+    text = page.get("/").text
+    for name in NAMES:
+        if "/" not in name and name.endswith(".js"):
+            for wanted in re.findall(r'\$\("([\w-]+)"\)', (PLACE / name).read_text()):
+                assert f'id="{wanted}"' in text, (name, wanted)
+
+
+def test_all_together_are_small(page: TestClient) -> None:
+    answers = [page.get(f"/page/{name}") for name in (*NAMES, "style.css", "men.svg")]
+    assert all(answer.status_code == 200 for answer in answers)
+    assert sum(len(answer.content) for answer in answers) < MOST_BYTES
+    assert sum(len(gzip.compress(answer.content)) for answer in answers) < MOST_BYTES / 3
+
+
+def test_headers(page: TestClient) -> None:
+    for address, kind in (
+        ("/", "text/html"),
+        ("/page/main.js", "text/javascript"),
+        ("/page/men.svg", "image/svg"),
+    ):
+        answer = page.get(address)
+        policy = answer.headers["content-security-policy"]
+        assert "script-src 'self'" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["content-type"].startswith(kind)
+        assert answer.headers["content-encoding"] == "gzip"
+        plain = page.get(address, headers={"accept-encoding": "identity"})
+        assert "content-encoding" not in plain.headers
+        assert plain.content == answer.content
+        known = page.get(address, headers={"if-none-match": answer.headers["etag"]})
+        assert (known.status_code, known.content) == (304, b"")
+        assert page.head(address).status_code == 200
+
+
+def test_what_the_server_offers_is_in_the_page() -> None:
+    def tag(offers: frozenset[str]) -> str:
+        index = Page(offers)._files["index.html"]._content
+        return index.decode().partition("\n")[2].partition(">")[0]
+
+    assert "data-report" not in tag(frozenset())
+    assert 'data-report=""' in tag(frozenset(["report"]))
+
+
+def test_what_is_vendored_has_its_licence() -> None:
+    vendored = files("tbgen.web").joinpath("page", "cm-chessboard")
+    assert "MIT License" in vendored.joinpath("LICENSE").read_text()
+    assert re.match(r"cm-chessboard \d+\.\d+\.\d+", vendored.joinpath("VERSION").read_text())
+
+
+def test_examples_have_answers(api: TestClient) -> None:
+    """Each of the page's own; their lines say what their texts say."""
+    text = (PLACE / "examples.js").read_text()
+    found = re.findall(r'\["([^"]+)", "([^"]+)"', text)
+    assert len(found) > 8
+    for name, query in found:
+        rules = re.search(r"rules=([\w-]+)", query)
+        answer = api.get(f"/{rules[1] if rules else 'r'}?{query}")
+        assert answer.status_code == 200, name
+    assert api.get("/r?fen=8/8/8/8/8/2k5/8/K2B4_b_-_-_0_1").json()["depth"] == 46
