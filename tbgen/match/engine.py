@@ -93,7 +93,7 @@ def find_command(words: str, arguments: tuple[str, ...], directory: Path | None)
             if path is not None and path.is_file() and ("/" in program or place is directory):
                 if not os.access(path, os.X_OK):
                     raise UsageError(f"{quote(str(path))} is no program: it must be executable")
-                return (str(path.resolve()), *more, *arguments)
+                return (os.path.abspath(path), *more, *arguments)
         found = shutil.which(program)
         if found is not None:
             return (os.path.abspath(found), *more, *arguments)

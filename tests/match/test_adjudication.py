@@ -1,0 +1,177 @@
+"""Games that are stopped: by evaluations, by their length, by tables; and what they are worth then."""
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import chess
+import pytest
+
+import tbgen
+from tbgen.cli.main import main
+from tbgen.games.outcome import Basis, ScoreInterval
+from tbgen.games.pgn.ending import Ending
+from tbgen.games.referee import Arbiter, adjudicate
+from tbgen.games.solving.results import Proved
+from tbgen.games.solving.solver import Solver
+from tbgen.match.adjudication import DrawRule, Evaluations, Judge, ResignRule, StopRules
+from tbgen.score import GScore
+from tests.match.engines import words
+from tests.support.matches import NODES, games_of, last_words, played, tagged
+
+BEFORE = "8/8/6k1/8/4K3/8/p7/1B6 w - - 0 1"
+CAPTURE = "b1a2"
+MOVES = f"{CAPTURE} g6f6 a2b1 f6g6"
+
+
+def boards(*moves: str) -> chess.Board:
+    board = chess.Board()
+    for move in moves:
+        board.push_uci(move)
+    return board
+
+
+def test_who_thinks_badly_resigns() -> None:
+    told = Evaluations(StopRules(resign=ResignRule(2, 500)))
+    white_moved, black_moved = boards("e2e4"), boards("e2e4", "e7e5")
+    for centipawns, over in ((-600, False), (-499, False), (-500, False), (-900, True)):
+        told.add(chess.WHITE, centipawns)
+        told.add(chess.BLACK, 0)
+        ending = told.ending(white_moved)
+        assert (ending is not None) is over
+        assert told.ending(black_moved) is None
+    assert ending == Ending(Basis.RESIGNATION, chess.BLACK, "White resigns")
+    told.add(chess.WHITE, None)  # it told nothing
+    assert told.ending(white_moved) is None
+
+
+def test_both_must_agree_if_asked() -> None:
+    told = Evaluations(StopRules(resign=ResignRule(1, 500, both=True)))
+    told.add(chess.WHITE, -700)
+    told.add(chess.BLACK, 400)
+    assert told.ending(boards("e2e4")) is None
+    told.add(chess.BLACK, 500)
+    assert told.ending(boards("e2e4")) is not None
+
+
+def test_draws_need_both_sides_and_their_time() -> None:
+    told = Evaluations(StopRules(draw=DrawRule(2, 2, 10)))
+    for centipawns in (10, -10):
+        told.add(chess.WHITE, centipawns)
+        told.add(chess.BLACK, centipawns)
+    assert told.ending(boards("e2e4", "e7e5", "d2d4")) is None  # not two full moves yet
+    four = boards("e2e4", "e7e5", "d2d4", "d7d5")
+    ending = told.ending(four)
+    assert ending is not None
+    assert (ending.cause, ending.winner, ending.text) == (
+        None,
+        None,
+        "End by adjudication: evaluations near zero",
+    )
+    told.add(chess.WHITE, 11)
+    assert told.ending(four) is None
+
+
+def test_resignations_and_lengths_in_games(tmp_path: Path) -> None:
+    resigned = played(
+        tmp_path / "a.pgn",
+        *("--resign", "movecount=3", "score=800", "twosided=true"),
+        players=[words("A", "winning"), words("B", "resigning")],
+    )
+    assert [last_words(game) for game in resigned] == ["Black resigns", "White resigns"]
+    assert [game.tags["RMobilityBasis"] for game in resigned] == ["resignation"] * 2
+    assert [game.tags["Result"] for game in resigned] == ["1-0", "0-1"]
+    assert [len(game.moves) for game in resigned] == [6, 7]  # each needs three looks, and resigns on its move
+    assert all("Termination" not in game.tags for game in resigned)
+    stopped = played(tmp_path / "b.pgn", "--maxmoves", "3")
+    drawn = played(tmp_path / "c.pgn", "--draw", "movenumber=2", "movecount=2", "score=12")
+    for games, length, text in ((stopped, 6, "maximum length"), (drawn, 4, "evaluations near zero")):
+        assert [len(game.moves) for game in games] == [length] * 2
+        assert [last_words(game) for game in games] == [f"End by adjudication: {text}"] * 2
+        assert {game.tags["RMobilityBasis"] for game in games} == {"played"}
+        assert {game.tags["Result"] for game in games} == {"1/2-1/2"}
+        assert {game.tags["Termination"] for game in games} == {"adjudication"}
+    for name in "abc":
+        pgn = tmp_path / f"{name}.pgn"
+        assert tagged(pgn) == pgn.read_bytes()
+
+
+def test_tables_stop_a_game_as_soon_as_they_hold_it(
+    tmp_path: Path, three_men: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The result is what best play makes of the accrued score, and so say those who tag it again."""
+    pgn, book = tmp_path / "games.pgn", tmp_path / "book.epd"
+    book.write_text(BEFORE)
+    command = ["match", "--pgn", str(pgn), "--dir", str(three_men), "--openings", f"file={book}", *NODES]
+    for name in "AB":
+        command += ["--engine", *words(name, moves=MOVES)]
+    assert main([*command, "--verify-adjudications", "1"]) == 0
+    output = capsys.readouterr()
+    games = games_of(pgn)
+    after = chess.Board(BEFORE)
+    after.push_uci(CAPTURE)
+    with tbgen.open_tablebase(three_men) as tables:
+        expected = tables.probe(after, accrued=GScore.of_board(after)).value
+    for game in games:
+        assert [move.uci() for move in game.moves] == [CAPTURE]
+        assert (game.tags["RMobilityResult"], game.tags["RMobilityBasis"]) == (str(expected), "tablebase")
+        assert game.tags["RMobilityAccrued"] == str(GScore.of_board(after))
+        assert last_words(game) == "End by adjudication: tablebase"
+    assert expected != GScore.of_board(after)
+    assert f"{expected} {{adjudication: tablebase}}" in output.out
+    assert "2 adjudications played on, as the tables say" in output.err
+    assert tagged(pgn, three_men) == pgn.read_bytes()
+    pgn.unlink()
+    assert main([*command, "--play-on", "--json", "--maxmoves", "3"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert {game["basis"] for game in document["standings"]["games"]} == {"tablebase"}
+    assert [len(game.moves) for game in games_of(pgn)] == [6, 6]
+    assert tagged(pgn, three_men) == pgn.read_bytes()
+
+
+def test_wrong_adjudications_are_found(
+    tmp_path: Path, three_men: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The judge is made to say something else than the tables."""
+    monkeypatch.setattr(
+        "tbgen.match.adjudication.adjudicate",
+        lambda *words, **more: replace(adjudicate(*words, **more), value=GScore("G7.5")),
+    )
+    book = tmp_path / "book.epd"
+    book.write_text("8/8/8/4KBk1/8/8/8/8 b - - 0 1\n")
+    command = ["match", "--pgn", str(tmp_path / "games.pgn"), "--dir", str(three_men), *NODES]
+    command += ["--openings", f"file={book}", "--engine", *words("A"), "--engine", *words("B")]
+    assert main([*command, "--verify-adjudications", "1"]) == 1
+    assert "tables say G7.5" in capsys.readouterr().err
+
+
+def test_a_mate_that_tables_prove_is_a_win(three_men: Path) -> None:
+    """In chess as well: the game counts as adjudicated."""
+    with tbgen.open_tablebase(three_men) as tables:
+        arbiter = Arbiter("8/8/8/8/8/8/8/K2kr3 w - - 0 1")
+        found = asyncio.run(Judge(tables).known(arbiter.board, arbiter))
+    assert found is not None
+    outcome, ending = found
+    assert (str(outcome.value), outcome.classical, outcome.basis) == ("-G0.0", "0-1", Basis.ADJUDICATION)
+    assert ending == Ending(Basis.ADJUDICATION, chess.BLACK, "Black wins by adjudication: tablebase")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "basis", "text"),
+    [
+        ("-G2.5 -G2.5", Basis.SOLVED, "End"),
+        ("-G0.0 -G0.0", Basis.ADJUDICATION, "Black wins by adjudication: solved"),
+        ("-G2.5 G2.5", Basis.PLAYED, "End"),
+    ],
+)
+def test_what_no_table_holds_is_solved(bounds: str, basis: Basis, text: str, tmp_path: Path) -> None:
+    def prove(*_: object, **__: object) -> Proved:
+        return Proved(ScoreInterval.parse(bounds), None)
+
+    arbiter = Arbiter()
+    with tbgen.probe.tablebase.Tablebase(tmp_path) as tables:
+        judge = Judge(tables, Solver(prove=prove))
+        outcome, ending = asyncio.run(judge.stopped(arbiter, Ending(None, None, "End")))
+        assert asyncio.run(judge.known(arbiter.board, arbiter)) is None
+    assert (outcome.basis, ending.text) == (basis, text)

@@ -1,0 +1,65 @@
+"""Time controls: how they are written, and what a clock makes of them."""
+
+import pytest
+
+from tbgen.errors import UsageError
+from tbgen.match.clock import Clock, TimeControl, limit_of
+
+
+@pytest.mark.parametrize(
+    ("text", "moves", "time", "increment", "printed"),
+    [
+        ("40/60+0.6", 40, 60, 0.6, "40/60+0.6"),
+        ("10", 0, 10, 0, "10"),
+        ("1:30+1", 0, 90, 1, "90+1"),
+        ("40/2:05", 40, 125, 0, "40/125"),
+        ("0+1", 0, 0, 1, "0+1"),
+    ],
+)
+def test_time_controls_of_cute_chess(
+    text: str, moves: int, time: float, increment: float, printed: str
+) -> None:
+    control = TimeControl.parse(text)
+    assert (control.moves, control.time, control.increment) == (moves, time, increment)
+    assert str(control) == printed
+    assert TimeControl.parse(str(control)) == control
+
+
+@pytest.mark.parametrize("text", ["", "x", "10+", "/10", "0", "1:2:3", "-5", "10+1+1", "1.2.3"])
+def test_others_are_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        TimeControl.parse(text)
+
+
+def test_a_clock_counts_moves_and_increments() -> None:
+    clock = Clock(TimeControl.parse("2/10+1"))
+    assert clock.spend(4)
+    assert (clock.left, clock.moves_left) == (7, 1)
+    assert clock.spend(7)  # nothing is left but the increment, and then the next ten seconds
+    assert (clock.left, clock.moves_left) == (11, 2)
+    assert not clock.spend(11.001)
+
+
+def test_a_margin_forgives() -> None:
+    clock = Clock(TimeControl.parse("1", margin=0.5))
+    assert clock.spend(1.25)
+    assert clock.left == -0.25
+    assert clock.allowed == 0.25
+    assert not clock.spend(0.26)
+
+
+def test_without_a_clock_there_is_no_hurry() -> None:
+    clock = Clock(TimeControl(nodes=100))
+    assert clock.allowed is None
+    assert clock.spend(1e6)
+    assert not TimeControl.parse("inf").limited
+
+
+def test_engines_are_told_of_both_clocks() -> None:
+    white, black = Clock(TimeControl.parse("40/60+0.6")), Clock(TimeControl.parse("20"))
+    white.spend(10)
+    limit = limit_of(white, black, white)
+    assert (limit.white_clock, limit.black_clock) == (pytest.approx(50.6), 20)
+    assert (limit.white_inc, limit.black_inc, limit.remaining_moves) == (0.6, None, 39)
+    fixed = limit_of(white, Clock(TimeControl(depth=5, per_move=2)), Clock(TimeControl(depth=5, per_move=2)))
+    assert (fixed.white_clock, fixed.time, fixed.depth) == (None, 2, 5)

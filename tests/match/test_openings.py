@@ -1,0 +1,115 @@
+"""Openings: from files, in order and by lot; start positions of Chess960."""
+
+import gzip
+from pathlib import Path
+
+import chess
+import pytest
+
+from tbgen.errors import UsageError
+from tbgen.games.settings import GameOptions
+from tbgen.match.openings import ChessVariant, OpeningOrder, Openings, OpeningSettings
+from tbgen.variant import Variant
+
+OPTIONS = GameOptions(Variant.R_MOBILITY)
+EPD = """\
+# two positions, the second with an accrued score
+8/8/8/4KBk1/8/8/8/8 b - - hmvc 3; fmvn 9; id "one";
+
+8/8/5k1K/5P2/8/8/8/8 w - - 1 60 -G2.5
+rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -
+"""
+PGN = """\
+[Event "?"]
+[Komi "G3.75"]
+
+1. e4 {best} (1. d4 d5) e5 2. Nf3 Nc6 *
+
+[FEN "8/8/8/4KBk1/8/8/8/8 b - - 3 9"]
+[FENAccrued "G4.0"]
+
+9... Kh5 10. Kf6 *
+"""
+
+
+def openings(file: Path | None = None, seed: int = 0, variant: str = "standard", **more: object) -> Openings:
+    settings = OpeningSettings(file, **more)  # type: ignore[arg-type]
+    return Openings(settings, ChessVariant.parse(variant), seed, OPTIONS)
+
+
+def test_positions_of_epd_files(tmp_path: Path) -> None:
+    file = tmp_path / "book.epd"
+    file.write_text(EPD)
+    found = openings(file)
+    assert [found[at].start.board.fen() for at in range(4)] == [
+        "8/8/8/4KBk1/8/8/8/8 b - - 3 9",
+        "8/8/5k1K/5P2/8/8/8/8 w - - 1 60",
+        chess.STARTING_FEN,
+        "8/8/8/4KBk1/8/8/8/8 b - - 3 9",  # from the beginning again
+    ]
+    assert str(found[1].start.accrued) == "-G2.5"
+    assert openings(file, start=2)[0].text == found[1].text
+
+
+def test_games_of_pgn_files(tmp_path: Path) -> None:
+    file = tmp_path / "book.pgn.gz"
+    file.write_bytes(gzip.compress(PGN.encode()))
+    found = openings(file, plies=3)
+    assert [move.uci() for move in found[0].moves] == ["e2e4", "e7e5", "g1f3"]
+    assert (found[0].komi, found[1].komi) == ("G3.75", "")
+    assert found[1].start.board.fen() == "8/8/8/4KBk1/8/8/8/8 b - - 3 9"
+    assert (str(found[1].start.accrued), len(found[1].moves)) == ("G4.0", 2)
+    assert openings(file, plies=0)[0].moves == ()
+
+
+def test_random_order_is_one_of_the_seed(tmp_path: Path) -> None:
+    file = tmp_path / "book.epd"
+    positions = [f"8/8/8/{at}K{7 - at}/8/8/8/k7 w - - 0 1" for at in range(1, 7)]
+    file.write_text("\n".join(positions))
+    orders = [
+        [openings(file, seed, order=OpeningOrder.RANDOM)[at].text for at in range(6)] for seed in (1, 1, 2)
+    ]
+    assert orders[0] == orders[1] != orders[2]
+    assert sorted(orders[0]) == sorted(openings(file)[at].text for at in range(6))
+    digests = [openings(file, seed, order=OpeningOrder.RANDOM).digest for seed in (1, 1, 2)]
+    assert digests[0] == digests[1] != digests[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.epd", "8/8/8/8/8/8/8/K1k5 w - - 0 1\nnonsense\n", "a.epd, line 2: 'nonsense' is not a FEN"),
+        ("a.epd", "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1\n", "a.epd, line 1: the game would be over .* by mate"),
+        ("a.epd", "\n# nothing\n", "there is no opening"),
+        ("a.pgn", "1. e4 Ke4 *\n", "a.pgn: game 1, line 1, ply 2: 'Ke4' is not a legal move"),
+        ("a.pgn", "1. f3 e5 2. g4 Qh4# 0-1\n", "a.pgn, game 1: the game would be over .* by mate"),
+        ("a.txt", "8/8/8/8/8/7k/8/KQ6 w - - 100 90\n", "by fifty-move rule"),
+    ],
+)
+def test_openings_that_nobody_can_play(tmp_path: Path, name: str, text: str, expected: str) -> None:
+    file = tmp_path / name
+    file.write_text(text)
+    with pytest.raises(UsageError, match=expected):
+        openings(file)
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no file"):
+        openings(tmp_path / "none.epd")
+
+
+def test_start_positions_by_lot() -> None:
+    """Those of Chess960 are mirrored, those of double Fischer random seldom; all are such positions."""
+    known = {chess.Board.from_chess960_pos(number).board_fen() for number in range(960)}
+    for variant in ("fischerandom", "dfrc"):
+        boards = [openings(variant=variant)[at].start.board for at in range(20)]
+        assert all(board.is_valid() for board in boards)
+        rows = [board.board_fen().split("/") for board in boards]
+        assert all("/".join([row[7].lower(), *row[1:]]) in known for row in rows)
+        assert all("/".join([*row[:7], row[0].upper()]) in known for row in rows)
+        mirrored = sum(row[0] == row[7].lower() for row in rows)
+        assert mirrored == 20 if variant == "fischerandom" else mirrored < 3
+        assert len({board.fen() for board in boards}) > 15
+        assert all(board.clean_castling_rights().bit_count() == 4 for board in boards)
+    assert openings(variant="dfrc")[7].text == openings(variant="dfrc")[7].text
+    assert openings(variant="dfrc")[7].text != openings(variant="dfrc", seed=1)[7].text

@@ -1,0 +1,73 @@
+"""Who plays whom."""
+
+from collections import Counter
+
+import pytest
+
+from tbgen.errors import UsageError
+from tbgen.games.settings import GameOptions
+from tbgen.match.openings import ChessVariant, Openings, OpeningSettings
+from tbgen.match.schedule import Fixture, Format, Gauntlet, Key, Plan, RoundRobin, Schedule
+from tbgen.variant import Variant
+
+
+def plan(players: str, rounds: int = 1, games: int = 2, **more: object) -> Plan:
+    openings = Openings(OpeningSettings(), ChessVariant.CHESS960, 0, GameOptions(Variant.R_MOBILITY))
+    return Plan(list(players), rounds, games, openings, **more)  # type: ignore[arg-type]
+
+
+def all_of(schedule: Schedule) -> list[Fixture]:
+    found: list[Fixture] = []
+    number = 0
+    while (fixtures := schedule.round(number := number + 1, {})) is not None:
+        found += fixtures
+    return found
+
+
+@pytest.mark.parametrize("count", range(2, 9))
+def test_everybody_meets_everybody(count: int) -> None:
+    schedule = RoundRobin(plan("abcdefgh"[:count], rounds=3))
+    fixtures = all_of(schedule)
+    assert len(fixtures) == schedule.total == 3 * count * (count - 1)
+    assert set(Counter((game.white, game.black) for game in fixtures).values()) == {3}
+    assert len({game.key for game in fixtures}) == len(fixtures)
+    assert [game.number for game in fixtures] == list(range(1, len(fixtures) + 1))
+
+
+def test_the_order_is_that_of_berger() -> None:
+    """FIDE Handbook C.05, annex 1, the table for five or six players."""
+    table = "16 25 34 64 53 12 26 31 45 65 14 23 36 42 51"
+    games = all_of(RoundRobin(plan("123456", games=1)))
+    assert " ".join(game.white + game.black for game in games) == table
+
+
+def test_single_games_change_colours_from_round_to_round() -> None:
+    games = all_of(RoundRobin(plan("ab", rounds=4, games=1)))
+    assert [game.white + game.black for game in games] == ["ab", "ba", "ab", "ba"]
+
+
+def test_the_games_of_an_encounter_have_one_opening() -> None:
+    own = all_of(RoundRobin(plan("abc", rounds=2)))
+    assert len({game.opening.text for game in own}) == 6
+    assert all(one.opening == other.opening for one, other in zip(own[::2], own[1::2], strict=True))
+    assert all(one.white == other.black for one, other in zip(own[::2], own[1::2], strict=True))
+    shared = all_of(RoundRobin(plan("abc", rounds=2, shared_openings=True)))
+    assert [len({game.opening.text for game in shared if game.key.round == r}) for r in (1, 2)] == [1, 1]
+    assert len({game.opening.text for game in shared}) == 2
+
+
+def test_a_gauntlet_is_run_by_the_first() -> None:
+    schedule = Gauntlet(plan("abcd", rounds=2))
+    games = all_of(schedule)
+    assert len(games) == schedule.total == 12
+    assert {frozenset(game.white + game.black) for game in games} == {frozenset("a" + b) for b in "bcd"}
+    pairs = {frozenset(game.white + game.black) for game in all_of(Gauntlet(plan("abcd", seeds=2)))}
+    assert pairs == {frozenset(one + other) for one in "ab" for other in "cd"}
+
+
+def test_keys_and_names() -> None:
+    assert Key.parse(str(Key(12, 3, 1))) == Key(12, 3, 1)
+    assert [Key.parse(text) for text in ("", "1", "1.2", "1.2.x", "1.2.3.4", "?")] == [None] * 6
+    assert Format.parse("roundrobin") is Format.ROUND_ROBIN
+    with pytest.raises(UsageError, match="expected one of round-robin"):
+        Format.parse("ladder")

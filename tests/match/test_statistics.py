@@ -1,0 +1,132 @@
+"""What games come to: whole encounters, the test in the order of the schedule, and the match that it ends."""
+
+import io
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from tbgen.cli.main import main
+from tbgen.games.pgn.splitter import split_games
+from tbgen.games.settings import GameOptions
+from tbgen.games.standings import Model, sprt
+from tbgen.games.standings.record import GameRecord
+from tbgen.games.tagging.tagged import Adjudicator, TaggedGame
+from tbgen.match.games_file import Kept
+from tbgen.match.schedule import Key
+from tbgen.match.statistics import Course, TestSettings
+from tbgen.scoring import Scheme
+from tbgen.variant import Variant
+from tests.match.engines import MATE, words
+from tests.support.matches import event, games_of, played
+
+
+def kept(key: str, white: str, black: str, result: str, scheme: Scheme = Scheme.CLASSICAL) -> Kept:
+    """A game that was won off the board, or stopped where White has accrued nothing that counts."""
+    place = Key.parse(key)
+    assert place is not None
+    text = (
+        f'[Round "{key}"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n\n1. e4 e5 {result}\n'
+    )
+    (raw,) = split_games(io.BytesIO(text.encode()))
+    outcome = Adjudicator(GameOptions(Variant.R_MOBILITY, scheme=scheme), "/none").outcome(raw)
+    record = GameRecord.of("games.pgn", TaggedGame(raw, outcome, None))
+    assert record is not None
+    return Kept(place, record)
+
+
+def course(*games: tuple[str, str], test: TestSettings | None = None, size: int = 2) -> Course:
+    """A match of A and B; games by encounter and game, such as 3.1, with A's result."""
+    found = Course("AB", size, test)
+    for place, result in games:
+        encounter, _, game = place.partition(".")
+        if game == "1":
+            found.add(kept(f"{encounter}.1.1", "A", "B", result))
+        else:
+            found.add(kept(f"{encounter}.1.2", "B", "A", result[::-1] if "/" not in result else result))
+    return found
+
+
+def test_half_an_encounter_does_not_count() -> None:
+    score = course(("1.1", "1-0"), ("2.1", "1-0"), ("1.2", "1/2-1/2")).score()
+    assert score is not None
+    assert (score.points, score.games, score.encounters) == (Fraction(3, 2), 2, 1)
+    assert course(("1.1", "1-0")).score().elo is None  # type: ignore[union-attr]
+    assert course(("1.1", "1-0")).standings(Scheme.CLASSICAL) is None
+    assert [str(one.key) for one in course(("2.2", "1-0"), ("2.1", "0-1"), ("1.1", "1-0")).whole()] == [
+        "2.1.1",
+        "2.1.2",
+    ]
+
+
+def test_the_test_waits_for_the_encounters_before() -> None:
+    """Encounters that end early, whoever wins them, are not looked at before their time."""
+    test = TestSettings(0, 100)
+    found = course(("2.1", "1-0"), ("2.2", "1-0"), ("3.1", "1-0"), ("3.2", "1-0"), test=test)
+    assert list(found.tested) == []
+    assert found.test().llr == 0  # type: ignore[union-attr]
+    for game, result in ((1, "0-1"), (2, "1-0")):
+        white, black = ("A", "B") if game == 1 else ("B", "A")
+        found.add(kept(f"1.1.{game}", white, black, result))
+    assert list(found.tested) == [0.0, 1.0, 1.0]
+
+
+def test_a_match_by_chess_is_tested_by_the_pentanomial_model() -> None:
+    """The figure is fastchess's, of its pull request 882: 77 pairs lost, and one with half a point."""
+    test = TestSettings(-1000, -500, model=Model.NORMALISED)
+    games = [(f"{pair}.{game}", "0-1") for pair in range(1, 78) for game in (1, 2)]
+    found = course(*games, ("78.1", "1/2-1/2"), ("78.2", "0-1"), test=test).test()
+    assert found is not None
+    assert (found.count, found.pairs) == (78, True)
+    assert found.llr == pytest.approx(-2.95, abs=0.00501)
+
+
+def test_any_points_can_be_tested() -> None:
+    """By the points of r-mobility the same games weigh less."""
+    test = TestSettings(0, 50)
+    found = Course("AB", 1, test)
+    for number, result in enumerate(["1-0", "1/2-1/2", "1/2-1/2", "0-1", "1-0"], 1):
+        found.add(kept(f"{number}.1.1", "A", "B", result, Scheme.HARMONIC))
+    shares = [float(one.points) for one in found.games.values()]
+    assert len(set(shares)) == 3
+    assert shares[1] not in (0, 0.5, 1)
+    assert found.test() == sprt(shares, 0, 50)
+
+
+def test_a_decided_match_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """B loses every game; asked again, the event plays nothing more."""
+    pgn = tmp_path / "games.pgn"
+    players = [words("A"), words("B", "none")]
+    command = event(
+        pgn, *("--rounds", "100000", "--concurrency", "2", "--sprt", "elo0=0", "elo1=400"), players=players
+    )
+    assert main(command) == 0
+    output = capsys.readouterr()
+    assert "the test accepts H1" in output.err
+    assert "SPRT" in output.out
+    text, count = pgn.read_bytes(), len(games_of(pgn))
+    assert 8 <= count < 200
+    assert main([*command, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["standings"]["sprt"]["verdict"] == "H1"
+    assert document["standings"]["sprt"]["unit"] == "pairs"
+    assert pgn.read_bytes() == text
+
+
+def test_more_than_two_players(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """C mates with Black, and as White is mated: all are level, and the standings say so on the way."""
+    players = [words(name, moves=MATE) for name in "ABC"]
+    pgn = tmp_path / "games.pgn"
+    games = played(pgn, "--ratinginterval", "2", players=players)
+    assert len(games) == 6
+    output = capsys.readouterr().out
+    assert output.count("   1 B ") == 3  # of the first two games with C alone
+    assert "3.1.2" not in output
+    assert "Crosstable" in output
+    capsys.readouterr()
+    played(tmp_path / "gauntlet.pgn", "-tournament", "gauntlet", players=players)
+    assert {frozenset((g.tags["White"], g.tags["Black"])) for g in games_of(tmp_path / "gauntlet.pgn")} == {
+        frozenset("AB"),
+        frozenset("AC"),
+    }

@@ -1,0 +1,209 @@
+"""Settings as users write them."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tbgen.errors import UsageError
+from tbgen.games.standings import Model
+from tbgen.match.adjudication import DrawRule, ResignRule
+from tbgen.match.clock import TimeControl
+from tbgen.match.openings import OpeningOrder
+from tbgen.match.statistics import TestSettings
+from tbgen.match.words import (
+    draw_of,
+    engines_of,
+    openings_of,
+    processors_of,
+    resign_of,
+    words_of_toml,
+)
+from tbgen.match.words import (
+    test_of as tested,
+)
+from tests.match.engines import words
+from tests.support.commands import failure
+from tests.support.matches import event, games_of
+
+CMD = f"cmd={sys.executable}"
+
+
+def test_engines_as_cute_chess_has_them(tmp_path: Path) -> None:
+    one, other = engines_of(
+        [
+            [CMD, "name=one", "arg=-S", "arg=-E", "option.Hash=16", "option.Own Book=false", "restart=on"],
+            [CMD, f"dir={tmp_path}", "tc=1:00+2", "timemargin=200", "stall=7"],
+        ],
+        ["proto=uci", "option.Hash=64", "tc=40/60", "option.Threads=2"],
+    )
+    assert one.command == (sys.executable, "-S", "-E")
+    assert one.options == {"Hash": "16", "Own Book": "false", "Threads": "2"}
+    assert (one.control, one.restart) == (TimeControl(40, 60), True)
+    assert (other.name, other.directory, other.stall) == (Path(sys.executable).name, tmp_path, 7)
+    assert other.control == TimeControl(0, 60, 2, margin=0.2)
+
+
+def test_a_time_control_of_its_own_replaces_that_of_all() -> None:
+    (one,) = engines_of([[CMD, "nodes=5"]], ["tc=40/60", "timemargin=10"])
+    assert one.control == TimeControl(nodes=5, margin=0.01)
+    (both,) = engines_of([[CMD]], ["tc=40/60", "depth=9"])
+    assert both.control == TimeControl(40, 60, depth=9)
+
+
+def test_programs_are_found_as_a_shell_does(tmp_path: Path) -> None:
+    script = tmp_path / "an engine"
+    script.write_text("#!/bin/sh\n")
+    with pytest.raises(UsageError, match="must be executable"):
+        engines_of([[f"cmd={script}"]], None)
+    script.chmod(0o755)
+    assert engines_of([[f"cmd={script}"]], None)[0].command == (str(script),)
+    assert engines_of([["cmd=an engine", f"dir={tmp_path}"]], None)[0].command == (str(script),)
+    assert engines_of([[f"{CMD} -S 'a b'"]], None)[0].command == (sys.executable, "-S", "a b")
+    assert engines_of([["cmd=sh"]], None)[0].command[0].endswith("/sh")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["name=x"], "needs cmd=PROGRAM"),
+        (["cmd=no-such-program"], "there is no program 'no-such-program'"),
+        ([CMD, "hash=5"], "there is no 'hash': expected some of cmd, name"),
+        ([CMD, "tc"], "'tc' is not of the form key=value"),
+        ([CMD, "proto=xboard"], "engines must speak uci"),
+        ([CMD, "restart=maybe"], "none of auto, on and off"),
+        ([CMD, "dir=/no/such"], "there is no directory"),
+        ([CMD, "tc=5", "st=1"], "give one of them"),
+        ([CMD, "nodes=0"], "no whole number from 1 on"),
+        ([CMD, "depth=many"], "no whole number"),
+        ([CMD, "st=0"], "gives no time"),
+    ],
+)
+def test_engines_that_mean_nothing(given: list[str], expected: str) -> None:
+    with pytest.raises(UsageError, match=expected):
+        engines_of([given], None)
+
+
+def test_the_other_options() -> None:
+    settings, shared = openings_of(
+        ["file=a.pgn", "format=pgn", "order=random", "plies=8", "start=3", "policy=round"]
+    )
+    assert (settings.file, settings.format, settings.order) == (Path("a.pgn"), "pgn", OpeningOrder.RANDOM)
+    assert (settings.plies, settings.start, shared) == (8, 3, True)
+    assert resign_of(["movecount=3", "score=600"]) == ResignRule(3, 600)
+    assert resign_of(["movecount=3", "score=600", "twosided=true"]) == ResignRule(3, 600, both=True)
+    assert draw_of(["movenumber=40", "movecount=8", "score=10"]) == DrawRule(40, 8, 10)
+    assert tested(["elo0=-1.5", "elo1=5", "model=normalized"]) == TestSettings(
+        -1.5, 5, model=Model.NORMALISED
+    )
+    assert (resign_of(None), draw_of(None), tested(None)) == (None, None, None)
+    assert processors_of("0-2,5", range(8)) == (0, 1, 2, 5)
+    assert processors_of("all", [1, 3]) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("read", "given", "expected"),
+    [
+        (openings_of, ["order=random"], "--openings needs file=FILE"),
+        (openings_of, ["file=a", "order=odd"], "neither sequential nor random"),
+        (openings_of, ["file=a", "policy=odd"], "neither encounter nor round"),
+        (openings_of, ["file=a", "start=0"], "no whole number from 1 on"),
+        (resign_of, ["score=5"], "--resign needs movecount=NUMBER"),
+        (resign_of, ["movecount=1", "score=5", "twosided=perhaps"], "neither true nor false"),
+        (draw_of, ["score=5"], "--draw needs movecount=NUMBER"),
+        (tested, ["elo0=0"], "--sprt needs elo1=NUMBER"),
+        (tested, ["elo0=0", "elo1=x"], "needs elo1=NUMBER, not 'x'"),
+        (tested, ["elo0=0", "elo1=5", "model=odd"], "is no model"),
+        (lambda text: processors_of(text, range(4)), "3-9", "are not some of the processors 0,1,2,3"),
+        (lambda text: processors_of(text, range(4)), "a", "is no list of processors"),
+    ],
+)
+def test_others_that_mean_nothing(read: "object", given: object, expected: str) -> None:
+    with pytest.raises(UsageError, match=expected):
+        read(given)  # type: ignore[operator]
+
+
+TOML = """
+rounds = 2
+recover = false
+scoring = "harmonic"
+verify_adjudications = 0.5
+
+[each]
+nodes = 5
+options = { Hash = 4, "Own Book" = false }
+
+[[engine]]
+cmd = "a"
+arg = ["x", "y"]
+
+[[engine]]
+cmd = "b"
+options = { Hash = 8 }
+
+[sprt]
+elo0 = 0
+elo1 = 5.5
+"""
+
+
+def test_a_toml_file_stands_for_a_command_line(tmp_path: Path) -> None:
+    file = tmp_path / "event.toml"
+    file.write_text(TOML)
+    assert words_of_toml(file) == [
+        *("--rounds=2", "--no-recover", "--scoring=harmonic", "--verify-adjudications=0.5"),
+        *("--each", "nodes=5", "option.Hash=4", "option.Own Book=false"),
+        *("--engine", "cmd=a", "arg=x", "arg=y", "--engine", "cmd=b", "option.Hash=8"),
+        *("--sprt", "elo0=0", "elo1=5.5"),
+    ]
+
+
+def test_an_event_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the command line says comes on top."""
+    from tbgen.cli.main import main
+
+    file, pgn = tmp_path / "event.toml", tmp_path / "games.pgn"
+    engines = [dict(word.split("=", 1) for word in words(name)) for name in "AB"]
+    text = f'rounds = 5\nscoring = "harmonic"\npgn = "{pgn}"\ndir = "{tmp_path}/none"\n[each]\nnodes = 5\n'
+    for engine in engines:
+        arguments = [word.partition("=")[2] for word in words(engine["name"]) if word.startswith("arg=")]
+        text += f'[[engine]]\ncmd = "{engine["cmd"]}"\nname = "{engine["name"]}"\narg = {arguments}\n'
+    file.write_text(text)
+    assert main(["match", str(file), "--rounds", "1"]) == 0
+    assert [game.tags["RMobilityScoring"] for game in games_of(pgn)] == ["Harmonic"] * 2
+    capsys.readouterr()
+    for more, expected in (
+        ("roundz = 5\n" + text, "'--roundz=5' means nothing here"),
+        ("rounds = [5\n", "is no TOML"),
+        ("rounds = 1979-05-27\n", "rounds is date"),
+    ):
+        file.write_text(more)
+        assert expected in failure(capsys, 2, "match", str(file))
+    assert "cannot be read" in failure(capsys, 2, "match", str(tmp_path / "none.toml"))
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        (["--games", "3"], "3 is too large"),
+        (["--tournament", "ladder"], "is no format of events"),
+        (["--variant", "atomic"], "is no variant of matches"),
+        (["--tournament", "gauntlet", "--seeds", "2"], "has 1 to 1 seeds, not 2"),
+        (["--engine", *words("A")], "two engines are called A"),
+        (["--engine", *words("C"), "--sprt", "elo0=0", "elo1=1"], "a test is between two engines"),
+        (["--each", "timemargin=5"], "nothing ends a search of A"),
+        (["--verify-adjudications", "2"], "is no share"),
+        (["--sprt", "elo0=5", "elo1=1"], "elo0 below elo1"),
+        (["--affinity", "all", "--concurrency", "500"], "500 games at once need as many processors"),
+        (["--solve-time", "5s"], "add --solve"),
+    ],
+)
+def test_settings_that_do_not_go_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], expected: str
+) -> None:
+    assert expected in failure(capsys, 2, *event(tmp_path / "games.pgn", *more))
+
+
+def test_an_event_needs_engines_and_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--pgn FILE" in failure(capsys, 2, "match")
+    assert "two engines or more" in failure(capsys, 2, "match", "--pgn", "games.pgn")
