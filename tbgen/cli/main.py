@@ -22,7 +22,7 @@ COMMANDS: Final = {
     "score": "standings, crosstable, Elo and more of the games of PGN files",
     "match": "engines play each other by r-mobility, adjudicated exactly",
     "engine": "a UCI engine that plays r-mobility, for any chess program",
-    "serve": "values, moves and lines of positions by HTTP, as JSON",
+    "serve": "positions on a page, and values, moves and lines by HTTP",
     "report": "a site about tables: statistics, records, what every endgame gives",
     "verify": "prove tables by generating all moves of all positions",
     "fetch": "tables that others have published",

@@ -1,12 +1,14 @@
-"""``tbgen serve``: values, moves and lines of positions by HTTP."""
+"""``tbgen serve``: a page about positions, and their values, moves and lines by HTTP."""
 
 import argparse
+import webbrowser
 from pathlib import Path
+from threading import Thread
 from typing import Final
 
 from tbgen.cli.options import whole_number
 from tbgen.cli.streams import say
-from tbgen.errors import NoTablesError
+from tbgen.errors import NoTablesError, UsageError
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.text import counted
 from tbgen.variant import Variant
@@ -17,14 +19,15 @@ _LIMIT: Final = 50
 _MOST_WORKERS: Final = 64
 
 _DESCRIPTION = """\
-Answer by HTTP what positions are worth: values, moves, best play, statistics of tables, and what a game has
-accrued, as JSON documents in the shape of the Lichess tablebase API (docs/web.md). The tables for both rules
-are read where they lie. The server is reached from this machine only, unless --host says otherwise, and runs
-until Ctrl-C or SIGTERM; docs/deploy.md says how to run it for others.
+Show positions on a page, and answer by HTTP what they are worth: values, moves, best play, statistics of
+tables, and what a game has accrued, as JSON in the shape of the Lichess tablebase API (docs/web.md).
+The tables for both rules are read where they lie. The server is reached from this machine only, unless --host
+says otherwise, and runs until Ctrl-C or SIGTERM; docs/deploy.md says how to run it for others.
 """
 _EPILOG = """\
 examples:
-  tbgen serve
+  tbgen serve --open
+  tbgen serve --report site
   tbgen serve --dir data /mnt/more --port 8000
   curl "http://127.0.0.1:8042/r?fen=8/8/8/4KBk1/8/8/8/8_b"
 """
@@ -67,6 +70,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         f"minute of it at once; 0 for no limit (default: {_LIMIT})",
     )
 
+    parser.add_argument(
+        "--report",
+        type=Path,
+        metavar="DIR",
+        help="site that tbgen report has written, to be shown at /report/ with links from its diagrams",
+    )
+    parser.add_argument("--open", action="store_true", help="open the page in a browser")
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve."""
@@ -84,10 +95,28 @@ def run(arguments: argparse.Namespace) -> int:
 
     def ready(address: str) -> None:
         say(f"tbgen: {tables} at {address}, until Ctrl-C")
+        if arguments.open:
+            Thread(target=_open, args=(f"{address}/",), daemon=True).start()
 
-    settings = Settings(directories, limit=arguments.limit / 100)
+    settings = Settings(directories, report=_report_in(arguments.report), limit=arguments.limit / 100)
     serve(settings, arguments.host, arguments.port, arguments.workers, ready)
     return 0
+
+
+def _report_in(directory: Path | None) -> Path | None:
+    """Return where a report is.
+
+    :raises UsageError: if there is none.
+    """
+    if directory is not None and not (directory / "index.html").is_file():
+        raise UsageError(f"there is no report in {directory}: write one with tbgen report --out {directory}")
+    return directory and directory.absolute()
+
+
+def _open(address: str) -> None:
+    """Open a page in a browser; the server waits with its answer until it has started."""
+    if not webbrowser.open(address):
+        say(f"tbgen: no browser can be opened here; the page is at {address}")
 
 
 def _opened(directories: list[Path], variant: Variant) -> Tablebase:

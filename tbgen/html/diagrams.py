@@ -28,9 +28,13 @@ def sprites() -> Markup:
     )
 
 
-def diagram(fen: str) -> Markup:
+def diagram(fen: str, rules: str = "r") -> Markup:
     """Return a board as SVG, with a description for those who do not see it.
 
+    What asks the explorer for the position stands in it as ``data-query``, so that a server can make a link
+    of it.
+
+    :param rules: of the page that it is for.
     :raises ValueError: if the FEN means nothing.
     """
     position = chess.Board(fen)
@@ -40,8 +44,10 @@ def diagram(fen: str) -> Markup:
         f'y="{_MARGIN + _SQUARE * (7 - chess.square_rank(square))}"/>'
         for square, piece in sorted(position.piece_map().items())
     )
+    query = f"fen={fen.replace(' ', '_')}" + (f"&rules={rules}" if rules != "r" else "")
     return Markup(
-        f'<svg class="board" viewBox="0 0 390 390" role="img" aria-label="{escape(described(position))}">'
+        f'<svg class="board" data-query="{escape(query)}" viewBox="0 0 390 390" role="img" '
+        f'aria-label="{escape(described(position))}">'
         f'<use href="#board"/>{men}</svg>'
     )
 

@@ -20,8 +20,8 @@ NAMES = [path.relative_to(PLACE).as_posix() for path in PLACE.rglob("*") if path
 
 
 @pytest.fixture(scope="module")
-def page(reference_dir: Path) -> TestClient:
-    return TestClient(make_app(Settings((reference_dir,), limit=0)))
+def page(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+    return TestClient(make_app(Settings((tmp_path_factory.mktemp("tables"),), limit=0)))
 
 
 def test_it_is_valid_and_has_nothing_inline(page: TestClient) -> None:

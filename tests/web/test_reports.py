@@ -1,0 +1,89 @@
+"""A report under /report/, whose diagrams lead to the page."""
+
+from html import unescape
+from pathlib import Path
+from xml.etree import ElementTree
+
+import html5lib
+import pytest
+from starlette.testclient import TestClient
+
+from tbgen.cli.main import main
+from tbgen.html.diagrams import diagram, sprites
+from tbgen.web.app import make_app
+from tbgen.web.reports import with_links
+from tbgen.web.settings import Settings
+
+KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
+
+
+def page_with(*diagrams: str) -> bytes:
+    head = '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>x</title></head>'
+    return f"{head}<body>{sprites()}{''.join(diagrams)}</body></html>".encode()
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "index.html").write_bytes(page_with(diagram(KBK)))
+    (tmp_path / "tables" / "KBvK.wg.html").write_bytes(page_with(diagram(KBK, "wg"), diagram(KBK, "r")))
+    (tmp_path / "style.css").write_text("a { color: red }")
+    (tmp_path / ".secret.html").write_text("secret")
+    return tmp_path
+
+
+@pytest.fixture
+def served(site: Path) -> TestClient:
+    return TestClient(make_app(Settings((site,), report=site, limit=0)))
+
+
+def links(page: str) -> list[ElementTree.Element]:
+    root = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(page)
+    return [link for link in root.iter("a") if link.get("class") == "explore"]
+
+
+def test_diagrams_are_links_to_the_page(served: TestClient) -> None:
+    for address, expected in (
+        ("/report/", ["../?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"]),
+        ("/report/index.html", ["../?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"]),
+        (
+            "/report/tables/KBvK.wg.html",
+            [f"../../?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1{more}" for more in ("&rules=wg", "")],
+        ),
+    ):
+        answer = served.get(address)
+        assert answer.status_code == 200
+        found = links(answer.text)
+        assert [unescape(link.get("href") or "") for link in found] == expected
+        assert all(link[0].get("aria-label") for link in found)
+        assert "script-src" not in answer.headers["content-security-policy"]
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+
+
+def test_the_files_themselves_have_no_links(site: Path) -> None:
+    assert links((site / "index.html").read_text()) == []
+    assert with_links(b"<p>no diagrams</p>", 1) == b"<p>no diagrams</p>"
+
+
+def test_other_files(served: TestClient) -> None:
+    assert served.get("/report/style.css").headers["content-type"].startswith("text/css")
+    to = served.get("/report", follow_redirects=False)
+    assert (to.status_code, to.headers["location"]) == (308, "report/index.html")
+    assert 'data-report=""' in served.get("/").text
+
+
+@pytest.mark.parametrize(
+    "name", ["missing.html", ".secret.html", "tables/", "..%2f..%2fetc%2fpasswd", "%00.html", "x.py"]
+)
+def test_what_is_not_part_of_a_report(name: str, served: TestClient) -> None:
+    address = f"/report/{name}"
+    answer = served.get(address)
+    assert answer.status_code == 404
+    assert "secret" not in answer.text
+
+
+def test_a_directory_without_a_report(
+    three_men: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", "--dir", str(three_men), "--report", str(tmp_path)]) == 2
+    assert "there is no report in" in capsys.readouterr().err
