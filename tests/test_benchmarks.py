@@ -14,7 +14,7 @@ from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
 
-MODULES = ("commands", "probing", "fast_paths", "storage")
+MODULES = ("commands", "probing", "playing", "fast_paths", "storage")
 LONGEST = ("BuildAll", "Report", "Filters")
 sys.path.append(str(ROOT / "benchmarks"))
 

@@ -1,0 +1,70 @@
+"""Options: what user interfaces are told, and what they may set."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tbgen.engine.options import KINDS, Options
+from tbgen.errors import UsageError
+from tbgen.games.settings import FiftyMoveRule
+from tbgen.score import GScore
+from tests.support.paths import ROOT
+
+
+def test_what_is_set_is_there() -> None:
+    options = Options([Path("one"), Path("two")])
+    assert options.directories == [Path("one"), Path("two")]
+    for name, text in (
+        ("hash", "128"),
+        ("ACCRUED", "mg3.5"),
+        ("FiftyMoveRule", "Legacy"),
+        ("Strength", "25"),
+        ("Move Overhead", "200"),
+        ("UCI_Chess960", "true"),
+        ("UCI_Variant", "chess"),
+        ("Directory", os.pathsep.join(["a b", "c"])),
+        ("Solve", "auto"),
+    ):
+        assert options.set(name, text).lower() == name.lower()
+    assert (options.hash, options.accrued, options.rule) == (128, GScore("-G3.5"), FiftyMoveRule.LEGACY)
+    assert (options.blunders, options.overhead, options.chess960) == (0.75, 0.2, True)
+    assert (options.directories, options.solve) == ([Path("a b"), Path("c")], "auto")
+    options.set("Accrued", "<empty>")
+    options.set("Directory", "")
+    assert (options.accrued, options.directories) == (None, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("Hash", "0", "Hash is a number from 1 to 65536, not '0'"),
+        ("Hash", "9" * 5000, "Hash is a number"),
+        ("Hash", "", "Hash is a number"),
+        ("Hash", "²", "Hash is a number"),
+        ("Strength", "101", "Strength is a number from 0 to 100"),
+        ("Accrued", "5", "'5' is not a G-score"),
+        ("FiftyMoveRule", "never", "FiftyMoveRule is one of improving, "),
+        ("UCI_Chess960", "yes", "UCI_Chess960 is true or false"),
+        ("UCI_Variant", "atomic", "UCI_Variant is one of chess, rmobility"),
+        ("Contempt", "5", "there is no option 'Contempt'"),
+    ],
+)
+def test_what_means_nothing_is_refused(name: str, text: str, said: str) -> None:
+    options = Options()
+    before = list(options.lines())
+    with pytest.raises(UsageError, match=said):
+        options.set(name, text)
+    assert list(options.lines()) == before
+
+
+def test_every_option_is_described() -> None:
+    page = (ROOT / "docs" / "engine.md").read_text()
+    assert [name for name in KINDS if f"| `{name}` |" not in page] == []
+    defaults = {name: default for name, (_, default) in KINDS.items() if name not in ("Directory", "Accrued")}
+    rows = {
+        row.split("|")[1].strip(" `"): row.split("|")[2].strip(" `")
+        for row in page.splitlines()
+        if row[:3] == "| `"
+    }
+    assert {name: rows[name] for name in defaults} == defaults

@@ -1,0 +1,172 @@
+"""The search plays by the rules of r-mobility and soundly."""
+
+import operator
+import random
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import chess
+import pytest
+
+from tbgen.engine.evaluation import estimate
+from tbgen.engine.game import Game
+from tbgen.engine.memory import Memory
+from tbgen.engine.scale import mate_plies, nearest, worth
+from tbgen.engine.search import Found, Search
+from tbgen.engine.tables import Tables
+from tbgen.engine.thinker import NoTables
+from tbgen.material import Material
+from tbgen.probe.tablebase import open_tablebase
+from tbgen.score import GScore
+from tests.support.depths import known
+from tests.support.engines import game
+from tests.support.random_boards import random_board
+
+
+def searched(arbiter: Game, depth: int, tables: Tables | None = None) -> Found:
+    """What a search of so many plies finds."""
+    moves = list(arbiter.live.legal_moves)
+    before = arbiter.live.fen(), arbiter.accrued, arbiter.length
+    search = Search(arbiter, moves, tables or NoTables(), Memory(16), lambda _: False)
+    found = search.run(depth, lambda: False, lambda _: None)
+    assert (arbiter.live.fen(), arbiter.accrued, arbiter.length) == before
+    return found
+
+
+def positions(seed: int, count: int, men: int) -> Iterator[chess.Board]:
+    """Positions of random games with so many men or fewer, but more than five."""
+    rng = random.Random(seed)
+    while count:
+        board = chess.Board()
+        while any(board.legal_moves) and not 5 < len(board.piece_map()) <= men:
+            captures = list(board.generate_legal_captures())
+            board.push(rng.choice(captures if captures and rng.random() < 0.7 else list(board.legal_moves)))
+            if board.ply() > 400:
+                break
+        if any(board.legal_moves) and 5 < len(board.piece_map()) <= men:
+            count -= 1
+            yield board
+
+
+@pytest.mark.parametrize(
+    ("fen", "move"),
+    [
+        ("6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", "d1d8"),
+        ("r5k1/5ppp/8/8/8/8/1q3PPP/6K1 b - - 0 1", "a8a1"),
+        ("r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4", "h5f7"),
+    ],
+)
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_it_mates_in_one(fen: str, move: str, depth: int) -> None:
+    found = searched(game(fen), depth)
+    board = game(fen).board
+    board.push(found.line[0])
+    assert board.is_checkmate()
+    assert mate_plies(found.value) == 1
+    assert (found.value > 0) == (not board.turn)
+
+
+def test_it_mates_in_two() -> None:
+    found = searched(game("7k/8/8/8/8/8/R6P/1R5K w - - 0 1"), 4)
+    assert mate_plies(found.value) == 3
+    assert len(found.line) == 3
+
+
+def test_stalemate_is_better_than_a_low_count() -> None:
+    """Black has no way to mate, and the fewer moves he leaves the better: none without check is G0.5."""
+    arbiter = game("7k/8/6K1/8/8/8/8/5B2 w - - 6 80 G4.0")
+    found = searched(arbiter, 6)
+    assert nearest(found.value) == GScore("G0.5")
+
+
+def test_a_lower_count_of_moves_is_better() -> None:
+    """The bare bishop cannot mate: after every legal first move the search finds what the table promises."""
+    found = searched(game("8/8/8/4KBk1/8/8/8/8 b - - 0 1"), 8)
+    assert nearest(found.value) == GScore("G1.5")
+
+
+SHUFFLED = ["e1e2", "d5c5", "e2e1", "c5d5", "e1e2", "d5c5", "e2e1", "c5d5"]
+
+
+def test_who_holds_the_score_repeats_and_the_other_one_does_not() -> None:
+    """The third time a position comes up the game is over, and Black has what has accrued."""
+    fen, held = "8/8/8/3k4/8/8/8/R3K3 w - - 9 9 -G2.5", GScore("-G2.5")
+    found = searched(game(fen, *SHUFFLED[:7]), 2)
+    assert (found.line[0].uci(), found.value) == ("c5d5", worth(held))
+    found = searched(game(fen, *SHUFFLED[:6]), 2)
+    assert found.line[0].uci() != "e2e1"
+    assert found.value > 0
+
+
+def test_it_plays_on_where_the_game_is_over_and_nobody_has_said_so() -> None:
+    arbiter = game("8/8/8/3k4/8/8/8/R3K3 w - - 9 9", *SHUFFLED)
+    assert arbiter.outcome is not None
+    assert arbiter.live.is_legal(searched(arbiter, 2).line[0])
+
+
+def test_the_value_of_a_search_with_tables_is_that_of_the_tables(tables: Path) -> None:
+    """Captures lead into tables: where one decides, the search has its value, exactly and as soon."""
+    leaves, decided = Tables([tables], print), 0
+    rng = random.Random(8)
+    with open_tablebase(tables) as truth:
+        for number in range(60):
+            board = random_board(rng, Material.parse(("KRvKR", "KQvKB", "KNNvK", "KPvKP")[number % 4]))
+            if not any(board.legal_moves):
+                continue
+            found = searched(game(board.fen()), 1, leaves)
+            promised = truth.probe(board)
+            assert nearest(found.value) == promised.value
+            if promised.depth and promised.value.rank == 0:
+                assert mate_plies(found.value) == promised.depth
+                decided += 1
+    assert decided > 5
+
+
+def test_a_capture_into_a_table_is_known(tables: Path) -> None:
+    """Five men in no table; the capture of the rook leads to one of four."""
+    leaves = Tables([tables], print)
+    found = searched(game("8/8/8/8/3k4/8/1r6/K1RB4 w - - 0 1"), 1, leaves)
+    with open_tablebase(tables) as truth:
+        promised = truth.probe("8/8/8/8/3k4/8/1K6/2RB4 b - - 0 1")
+    assert promised.value == GScore("G0.0")
+    assert (found.line[0].uci(), mate_plies(found.value)) == ("a1b2", 1 + known(promised.depth))
+    assert found.hits > 0
+
+
+def test_moves_are_legal_and_lines_can_be_played() -> None:
+    for board in positions(1, 12, 12):
+        found = searched(game(board.fen()), 2)
+        for move in found.line:
+            assert board.is_legal(move)
+            board.push(move)
+
+
+def test_colours_swapped_the_game_is_the_same() -> None:
+    for board in positions(2, 6, 9):
+        both = estimate(game(board.fen())) + estimate(game(board.mirror().fen()))
+        assert abs(both) < 10  # of a thousand millions: rounded down
+
+
+def test_more_men_and_a_king_at_the_edge_are_better() -> None:
+    ahead = estimate(game("8/8/8/3k4/8/8/1P5P/R6K w - - 0 1"))
+    assert ahead > estimate(game("8/8/8/3k4/8/8/7P/R6K w - - 0 1")) > 0
+    assert estimate(game("3k4/8/8/8/8/8/1P5P/R6K w - - 0 1")) > ahead
+
+
+def test_the_accrued_score_counts_more_with_fewer_men() -> None:
+    def difference(pieces: str) -> int:
+        return estimate(game(f"{pieces} w - - 9 9 G2.5")) - estimate(game(f"{pieces} w - - 9 9 -G2.5"))
+
+    few, many = difference("4k3/r7/8/8/8/8/R7/4K3"), difference("4k3/rppp4/8/8/8/8/RPPP4/4K3")
+    assert few > many > 0
+
+
+def test_a_stopped_search_has_a_move() -> None:
+    arbiter = game(chess.STARTING_FEN)
+    for nodes in (1, 2, 25, 300):
+        over = partial(operator.le, nodes)
+        search = Search(arbiter, list(arbiter.live.legal_moves), NoTables(), Memory(1), over)
+        found = search.run(None, lambda: False, lambda _: None)
+        assert arbiter.live.is_legal(found.line[0])
+        assert arbiter.length == 1

@@ -1,0 +1,271 @@
+"""The protocol: whatever comes in, the answers are legal moves and lines that user interfaces understand."""
+
+import os
+import random
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import chess
+import chess.engine
+import pytest
+
+from tbgen.probe.tablebase import open_tablebase
+from tests.support.engines import COMMAND, Talk, talk
+from tests.support.paths import ROOT
+from tests.support.processes import end, started, wait_for
+
+KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
+INFO = re.compile(
+    r"info depth \d+ seldepth \d+ score (cp|mate) -?\d+( lowerbound)? nodes \d+ nps \d+( hashfull \d+)? "
+    r"tbhits \d+ time \d+ pv( [a-h][1-8][a-h][1-8][nbrq]?)+"
+)
+G_SCORE = re.compile(
+    r"info string G-score (even|about -?G\d+\.[05]|-?G0\.0 in \d+ (ply|plies)), accrued -?G\d+\.[05]"
+)
+
+
+def test_it_says_who_it_is_and_what_can_be_set() -> None:
+    with talk() as engine:
+        said = engine.say("uci")
+    assert said[0].startswith("id name tbgen ")
+    assert said[-1] == "uciok"
+    assert "option name UCI_Variant type combo default rmobility var chess var rmobility" in said
+    assert "option name Hash type spin default 64 min 1 max 65536" in said
+    assert "option name Accrued type string default <empty>" in said
+
+
+def test_a_move_with_its_lines() -> None:
+    with talk() as engine:
+        move = engine.move("position startpos moves e2e4", "go depth 2")
+        said = engine.said
+    board = chess.Board()
+    board.push_uci("e2e4")
+    assert board.is_legal(chess.Move.from_uci(move))
+    scores = [line for line in said if line.startswith("info string")]
+    lines = [line for line in said if line.startswith("info depth")]
+    assert all(INFO.fullmatch(line) for line in lines), lines
+    assert all(G_SCORE.fullmatch(line) for line in scores), scores
+    assert len(lines) == len(scores) == 2
+    assert said[-1].split()[::2] == ["bestmove", "ponder"]
+
+
+def test_the_accrued_score_comes_from_moves_field_or_option(tables: Path) -> None:
+    kings, moves = "8/8/8/2K3k1/8/8/8/8 w - - 5 1", "c5d5 g5h5 d5e5 h5g6"
+    with talk(tables) as engine:
+        for lines, value in (
+            ([f"position fen {kings}"], "-G8.5 in 0 plies, from tables, accrued -G8.5"),
+            ([f"position fen {kings} G3.5"], "G3.5 in 0 plies, from tables, accrued G3.5"),
+            (["setoption name Accrued value mG2.5", f"position fen {kings}"], "-G2.5 in 0 plies"),
+            ([f"position fen {kings}", "setoption name Accrued value G2.5"], "G2.5 in 0 plies"),
+            ([f"position fen {kings} -G3.5"], "-G3.5 in 0 plies"),
+            (["setoption name Accrued", f"position fen {kings} moves {moves}"], "G5.5 in 0 plies"),
+        ):
+            engine.move(*lines, "go depth 1")
+            told = [line for line in engine.said if "G-score" in line]
+            assert told[0].startswith(f"info string G-score {value}")
+
+
+def test_in_a_table_it_plays_what_the_table_says(tables: Path) -> None:
+    with talk(tables) as engine, open_tablebase(tables) as truth:
+        board = chess.Board(KBK)
+        for ply in truth.line(KBK):
+            moves = " ".join(move.uci() for move in board.move_stack)
+            chosen = engine.move(f"position fen {KBK} moves {moves}", "go movetime 50")
+            assert chosen == ply.uci
+            board.push_uci(chosen)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("position fen 8/8/8/8 w", "is not a FEN"),
+        ("position fen 8/8/8/2Kk4/8/8/8/8 w - - 0 1", "the kings stand next to each other"),
+        ("position fen \x1b[31m8/8/8/2K3k1/8/8/8/8 w - - 0 1", "is not a FEN"),
+        ("position startpos moves e2e4 e2e4", "is not a legal move"),
+        ("position", "expected: position startpos|fen FEN"),
+        ("position fen 8/8/8/2K3k1/8/8/8/8 w - - 3 1 G0.5", "ends the game"),
+    ],
+)
+def test_a_bad_position_is_said_and_has_no_move(line: str, said: str) -> None:
+    with talk() as engine:
+        (sentence,) = engine.say(line)
+        assert sentence.startswith("info string ")
+        assert said in sentence
+        assert sentence.isprintable()
+        assert engine.move("go depth 1") == "(none)"
+        assert engine.move("position startpos", "go depth 1") != "(none)"
+
+
+@pytest.mark.parametrize(
+    "pieces", ["k7/1Q6/1K6/8/8/8/8/8 b", "k7/2Q5/1K6/8/8/8/8/8 b", "8/8/8/8/8/5kq1/8/7K w"]
+)
+def test_no_move_where_there_is_none(pieces: str) -> None:
+    with talk() as engine:
+        assert engine.move(f"position fen {pieces} - - 0 1", "go movetime 100") == "(none)"
+
+
+def test_unknown_words_are_passed_over() -> None:
+    with talk() as engine:
+        for line in ("", "   ", "fish", "xyzzy 1 2 3", "debug on", "register later", "go_on", "\x00\udcff"):
+            assert engine.say(line) == []
+        assert engine.say("joho isready") == ["readyok"]
+        assert engine.say("stop") == []
+        assert engine.say("ponderhit") == []
+        (sentence,) = engine.say("setoption name Nonsense value 1")
+        assert sentence.startswith("info string there is no option 'Nonsense'")
+        (sentence,) = engine.say("setoption")
+        assert sentence.startswith("info string there is no option ''")
+
+
+def test_it_listens_while_it_thinks() -> None:
+    with talk() as engine:
+        engine.say("position startpos", "go infinite")
+        assert "readyok" in engine.say("isready")
+        assert not [line for line in engine.said if line.startswith("bestmove")]
+        assert chess.Board().is_legal(chess.Move.from_uci(engine.move("stop")))
+
+
+def test_a_known_move_waits_for_stop_where_only_that_ends_it(tables: Path) -> None:
+    with talk(tables) as engine:
+        for words in ("infinite", "ponder wtime 1000 btime 1000", ""):
+            engine.say(f"position fen {KBK}", f"go {words}")
+            deadline = time.monotonic() + 60
+            while not [line for line in engine.said if "G-score" in line] and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert not [line for line in engine.said if line.startswith("bestmove")]
+            assert engine.move("ponderhit" if "ponder" in words else "stop") == "g5h5"
+
+
+def test_it_chooses_among_searchmoves() -> None:
+    with talk() as engine:
+        for move in ("a2a3", "g1h3"):
+            assert engine.move("position startpos", f"go depth 2 searchmoves {move}") == move
+
+
+def test_castling_is_told_as_asked() -> None:
+    fen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1"
+    with talk() as engine:
+        assert engine.move(f"position fen {fen}", "go depth 1 searchmoves e1g1") == "e1g1"
+        engine.say("setoption name UCI_Chess960 value true")
+        assert engine.move(f"position fen {fen}", "go depth 1 searchmoves e1h1") == "e1h1"
+        fischer = "1k6/8/8/8/8/8/8/1K3R2 w F - 0 1"
+        assert engine.move(f"position fen {fischer}", "go depth 1 searchmoves b1f1") == "b1f1"
+
+
+def test_without_strength_it_plays_at_random() -> None:
+    with talk() as engine:
+        engine.say("setoption name Strength value 0")
+        moves = {engine.move("position startpos", "go depth 9") for _ in range(60)}
+    assert len(moves) > 10
+    assert moves <= {move.uci() for move in chess.Board().legal_moves}
+
+
+def test_a_missing_directory_is_said_and_it_plays(tmp_path: Path) -> None:
+    with talk() as engine:
+        engine.say(f"setoption name Directory value {tmp_path / 'nowhere'}")
+        assert engine.move(f"position fen {KBK}", "go depth 2") in ("g5h4", "g5h5", "g5h6")
+        assert f"info string there is no directory {tmp_path / 'nowhere'}" in engine.said[0]
+
+
+def test_an_error_in_thinking_loses_no_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("made up")
+
+    monkeypatch.setattr("tbgen.engine.thinker.Thinker.choose", fail)
+    with talk() as engine:
+        assert chess.Board().is_legal(chess.Move.from_uci(engine.move("position startpos", "go depth 1")))
+        assert "made up" in engine.said[0]
+
+
+def test_random_games_have_legal_moves_only() -> None:
+    """Of both sides, with six men and more, with any start in Chess960, until the end or for some moves."""
+    rng = random.Random(7)
+    with talk() as engine:
+        engine.say("setoption name UCI_Chess960 value true", "setoption name FiftyMoveRule value improving")
+        for _ in range(4):
+            board = chess.Board.from_chess960_pos(rng.randrange(960))
+            fen = board.fen()
+            for _ in range(rng.randrange(80)):
+                if any(board.legal_moves):
+                    board.push(rng.choice(list(board.legal_moves)))
+            for _ in range(4):
+                moves = " ".join(move.uci() for move in board.move_stack)
+                told = engine.move(f"position fen {fen} moves {moves}", f"go nodes {rng.randrange(1, 300)}")
+                if told == "(none)":
+                    assert not any(board.legal_moves)
+                    break
+                assert board.parse_uci(told) in board.legal_moves
+                board.push_uci(told)
+
+
+def test_a_client_plays_with_it(tables: Path) -> None:
+    """python-chess as a client, in a process of its own: options, analysis, a game, the end."""
+    command = [*COMMAND, "--dir", str(tables)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with chess.engine.SimpleEngine.popen_uci(command, timeout=120, env=environment, cwd="/") as engine:
+        assert engine.id["name"].startswith("tbgen ")
+        assert engine.options["Strength"].max == 100
+        engine.configure({"Hash": 16, "FiftyMoveRule": "legacy"})
+        board = chess.Board(KBK)
+        with open_tablebase(tables) as truth:
+            line = truth.line(KBK)
+        for ply in line:
+            result = engine.play(board, chess.engine.Limit(time=5), info=chess.engine.INFO_ALL)
+            assert result.move == ply.move
+            assert result.info["score"].white().score() == 250
+            board.push(ply.move)
+        told = engine.analyse(chess.Board("8/8/8/8/8/8/8/K2kr3 b - - 0 1"), chess.engine.Limit(depth=4))
+        assert told["score"].white() == chess.engine.Mate(-3)
+        fischer = chess.Board.from_chess960_pos(7)
+        chosen = engine.play(fischer, chess.engine.Limit(depth=1)).move
+        assert chosen is not None
+        assert fischer.is_legal(chosen)
+        with engine.analysis(chess.Board()) as analysis:
+            analysis.stop()
+            last = analysis.wait().move
+            assert last is not None
+            assert chess.Board().is_legal(last)
+
+
+def test_the_end_of_input_ends_it() -> None:
+    for words in ("", "position startpos\ngo infinite\n", "uci\nisready\n"):
+        done = subprocess.run(
+            COMMAND, input=words, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.count("bestmove ") == words.count("go ")
+
+
+def test_quit_ends_it_while_it_thinks() -> None:
+    with started("tbgen", "engine", env={**os.environ, "PYTHONPATH": str(ROOT)}) as running:
+        assert running.stdin is not None
+        running.stdin.write("position startpos\ngo infinite\nisready\n")
+        running.stdin.flush()
+        wait_for(running, "readyok")
+        running.stdin.write("quit\n")
+        assert end(running) == (0, "")
+
+
+def test_starting_it_loads_no_compiler(tables: Path) -> None:
+    script = (
+        "import sys; from tbgen.engine.uci import Engine\n"
+        "from pathlib import Path\n"
+        f"Engine(print, [Path({str(tables)!r})]).run(['uci', 'position fen {KBK}', 'go depth 1'])\n"
+        "sys.exit('numba' in sys.modules)"
+    )
+    done = subprocess.run(
+        [*COMMAND[:1], "-c", script],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "bestmove g5h5" in done.stdout
+
+
+def test_talk_hears_everything_said() -> None:
+    """The helper of these tests, which would hide a bug if it lost lines."""
+    engine = Talk()
+    assert engine.say("isready", "isready") == ["readyok", "readyok"]
