@@ -13,7 +13,10 @@ from tests.support.paths import DATA, ROOT
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 PACKAGES = sorted(
-    re.split(r"[<>=~]", entry)[0] for name, entries in EXTRAS.items() if name != "all" for entry in entries
+    re.split(r"[<>=~]", entry)[0].replace("-", "_")
+    for name, entries in EXTRAS.items()
+    if name != "all"
+    for entry in entries
 )
 COMMAND = f"""
 import sys
@@ -22,6 +25,7 @@ from tbgen.cli import entry_point
 entry_point()
 """
 GAMES = str(DATA / "g01_exp_default.pgn")
+ENGINES = ["--each", "depth=1", "--engine", "cmd=sh", "name=A", "--engine", "cmd=sh", "name=B"]
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 
 
@@ -59,6 +63,7 @@ def test_what_tbgen_does_alone(tmp_path: Path) -> None:
         (["build", "KBvK", "--scheduler", "tcp://127.0.0.1:1"], "cluster"),
         (["completion", "bash"], "completion"),
         (["serve", "--dir", "tables", "--port", "0"], "web"),
+        (["match", "--pgn", "games.pgn", "--tournament", "swiss", *ENGINES], "match"),
     ],
 )
 def test_what_needs_an_extra(words: list[str], extra: str, three_men: Path, tmp_path: Path) -> None:

@@ -73,9 +73,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     event = parser.add_argument_group("event")
     _add(
         event, "tournament", "format", metavar="FORMAT", dest="format",
-        help="round-robin (a match, with two engines) or gauntlet of the first engine (default: round-robin)",
+        help="round-robin (a match, with two engines), gauntlet of the first engine, knockout by the order "
+        "of engines, or swiss (default: round-robin)",
     )  # fmt: skip
-    _add(event, "rounds", type=whole_number(1), metavar="N", help="rounds (default: 1)")
+    _add(
+        event,
+        "rounds",
+        type=whole_number(1),
+        metavar="N",
+        help="rounds; of a knockout encounters of a duel (default: 1)",
+    )
     _add(
         event, "games", type=whole_number(1, 2), metavar="N",
         help="games of an encounter: 2, with one opening and colours reversed, or 1 (default: 2)",
@@ -336,6 +343,8 @@ def _remarks(summary: "Summary", settings: "EventSettings") -> Sequence[str]:
     lines = [f"{counted(summary.games, 'game')} in {settings.pgn}"]
     if summary.left_out:
         lines[0] += f", {number(summary.left_out)} of encounters that are not whole, which do not count"
+    if summary.winner is not None:
+        lines.append(f"{summary.winner} has won the knockout")
     for name, faults in sorted(summary.faults.items()):
         told = ", ".join(f"{count} by {fault}" for fault, count in sorted(faults.items()))
         lines.append(f"{name} has lost {told}")
@@ -357,6 +366,7 @@ def _document(summary: "Summary", settings: "EventSettings") -> dict[str, Any]:
         "pgn": str(settings.pgn),
         "games": summary.games,
         "games_of_broken_encounters": summary.left_out,
+        "winner": summary.winner,
         "faults": summary.faults,
         "verified_adjudications": summary.verified,
         "standings": told,

@@ -27,12 +27,14 @@ from tbgen.match.engine import Engine, EngineFault
 from tbgen.match.game import Game, play_game, unplayed_game
 from tbgen.match.games_file import GamesFile
 from tbgen.match.guard import Guard
+from tbgen.match.knockout import Knockout
 from tbgen.match.log import EngineLogs
 from tbgen.match.openings import ChessVariant, Openings
 from tbgen.match.record import EventTags, game_text
 from tbgen.match.schedule import Fixture, Format, Gauntlet, Key, Plan, RoundRobin, Schedule
 from tbgen.match.settings import EventSettings, check
 from tbgen.match.statistics import Course, Score
+from tbgen.match.swiss import Swiss
 from tbgen.scoring import Scheme
 
 __all__ = ["Event", "Reporter", "Summary", "run_event"]
@@ -75,6 +77,8 @@ class Summary:
     """Adjudications that were played on, in this run."""
     thinking: float
     """Seconds that engines have thought in this run."""
+    winner: str | None
+    """Who has won a knockout."""
 
 
 class _Stopped(Exception):  # noqa: N818
@@ -302,7 +306,14 @@ class Event:
         counted = 0 if table is None else len(table.games)
         left_out = len(course) - counted
         return Summary(
-            table, course.score(), len(course), left_out, self._faults, self._verified, self._thinking
+            table,
+            course.score(),
+            len(course),
+            left_out,
+            self._faults,
+            self._verified,
+            self._thinking,
+            self.schedule.winner,
         )
 
 
@@ -361,11 +372,14 @@ def _slots(settings: EventSettings) -> list[_Slot]:
 
 def _schedule(form: Format, plan: Plan) -> Schedule:
     match form:
-        case Format.GAUNTLET:
-            return Gauntlet(plan)
         case Format.ROUND_ROBIN:
             return RoundRobin(plan)
-    raise UsageError(f"there is no {form.value} yet")
+        case Format.GAUNTLET:
+            return Gauntlet(plan)
+        case Format.KNOCKOUT:
+            return Knockout(plan)
+        case Format.SWISS:
+            return Swiss(plan)
 
 
 def _digest(settings: EventSettings, openings: Openings) -> str:

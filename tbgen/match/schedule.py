@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from typing import NamedTuple
@@ -92,20 +92,22 @@ Results = Mapping[Key, Fraction]
 """White's points of each finished game."""
 
 
-@dataclass(slots=True)
 class Schedule(ABC):
     """The games of an event, round after round."""
 
-    plan: Plan
-    numbered: int = 0
-    """Games so far."""
-    met: int = 0
-    """Encounters so far."""
-    fixtures: dict[Key, Fixture] = field(default_factory=dict)
-    """All games so far."""
-
     waits = False
     """Whether a round is known only when the one before it has been played."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.fixtures: dict[Key, Fixture] = {}
+        """All games so far."""
+        self._encounters = 0
+
+    @property
+    def winner(self) -> str | None:
+        """Who has won, if that is not for the standings to say."""
+        return None
 
     @property
     def total(self) -> int | None:
@@ -132,12 +134,12 @@ class Schedule(ABC):
     def _games(self, number: int, pairs: Sequence[tuple[str, str]]) -> Iterator[Fixture]:
         shared, games = self.plan.shared_openings, self.plan.games
         for place, (one, other) in enumerate(pairs, 1):
-            opening = self.plan.openings[number - 1 if shared else self.met]
-            self.met += 1
+            opening = self.plan.openings[number - 1 if shared else self._encounters]
             for game in range(1, games + 1):
-                self.numbered += 1
                 white, black = (one, other) if game % 2 else (other, one)
-                yield Fixture(Key(number, place, game), self.numbered, white, black, opening)
+                count = self._encounters * games + game
+                yield Fixture(Key(number, place, game), count, white, black, opening)
+            self._encounters += 1
 
 
 class RoundRobin(Schedule):

@@ -1,0 +1,123 @@
+"""A Swiss tournament: everybody plays every round, against somebody with about as many points.
+
+Pairs are those of the FIDE (Dutch) System, Handbook C.04.3, as the package caissify-pairings finds them. For
+pairing a whole encounter counts as one game: a point for who has more points in it, half a point each if they
+are level. Whoever is left over has a bye, which is worth a point for pairing and nothing else. The first
+player of the list is the first in the order of C.04.2, and who has White in the first game of an encounter
+counts as White.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from tbgen.errors import UsageError, needs_extra
+from tbgen.match.schedule import Plan, Results, Schedule
+
+__all__ = ["Swiss"]
+
+
+class Swiss(Schedule):
+    """The rounds of a Swiss tournament.
+
+    :raises UsageError: if there are too few players for so many rounds.
+    :raises MissingExtraError: if the package that pairs is not installed.
+    """
+
+    waits = True
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        most = len(plan.players) - 1 + len(plan.players) % 2
+        if plan.rounds > most:
+            raise UsageError(
+                f"a Swiss tournament of {len(plan.players)} has at most {most} rounds, in which nobody meets "
+                "anybody twice: ask for fewer with --rounds, or for more games with --tournament round-robin"
+            )
+        with needs_extra("a Swiss tournament", "match"):
+            from caissify_pairings import generate_pairings
+        self._pair = generate_pairings
+        self._before: list[Sequence[tuple[str, str]]] = []
+        """Who met in each round."""
+
+    @property
+    def total(self) -> int:
+        """How many games there are."""
+        return self.plan.rounds * self.plan.games * (len(self.plan.players) // 2)
+
+    def encounters(self, number: int, results: Results) -> Sequence[tuple[str, str]] | None:
+        """Return who meets in a round."""
+        if number > self.plan.rounds:
+            return None
+        names = self.plan.players
+        numbers = {name: place for place, name in enumerate(names, 1)}
+        found = self._pair(
+            "dutch",
+            self._players(results),
+            {(numbers[one], numbers[other]) for pairs in self._before for one, other in pairs},
+            number,
+            self.plan.rounds,
+            bye_value=1.0,
+            max_byes_per_player=1,
+            initial_color="white",
+        )
+        pairs = [
+            (names[pair["white_id"] - 1], names[pair["black_id"] - 1])
+            for pair in found
+            if pair["black_id"] is not None
+        ]
+        if len(pairs) < len(names) // 2:
+            raise UsageError(
+                f"round {number} cannot be paired with opponents who have not met: ask for fewer rounds"
+            )
+        self._before.append(pairs)
+        return pairs
+
+    def _players(self, results: Results) -> list[dict[str, Any]]:
+        """Return what has become of each player, as the package wants to know it."""
+        names = self.plan.players
+        scores = dict.fromkeys(names, Fraction())
+        colours: dict[str, list[str]] = {name: [] for name in names}
+        floats: dict[str, list[str]] = {name: [] for name in names}
+        byes = dict.fromkeys(names, 0)
+        for number, pairs in enumerate(self._before, 1):
+            before = dict(scores)
+            met = set(itertools.chain.from_iterable(pairs))
+            for place, (one, other) in enumerate(pairs, 1):
+                share = self._share(number, place, one, results)
+                seats = ((one, other, share, "white"), (other, one, 1 - share, "black"))
+                for name, opponent, part, colour in seats:
+                    scores[name] += part
+                    colours[name].append(colour)
+                    higher, lower = before[name] > before[opponent], before[name] < before[opponent]
+                    floats[name].append("down" if higher else "up" if lower else "none")
+            for name in set(names) - met:
+                scores[name] += 1
+                byes[name] += 1
+                colours[name].append("none")
+                floats[name].append("down")  # C.04.3, article 1.4.3: as of a player who floats down
+        return [
+            {
+                "id": number,
+                "name": name,
+                "score": float(scores[name]),
+                "rating": 0,
+                "starting_number": number,
+                "color_hist": colours[name],
+                "float_history": floats[name],
+                "bye_count": byes[name],
+            }
+            for number, name in enumerate(names, 1)
+        ]
+
+    def _share(self, number: int, place: int, player: str, results: Results) -> Fraction:
+        """Return what an encounter counts for a player: 1, a half or 0."""
+        lead = Fraction()
+        for key, points in results.items():
+            if (key.round, key.encounter) == (number, place):
+                ahead = 2 * points - 1
+                lead += ahead if self.fixtures[key].white == player else -ahead
+        return Fraction((lead > 0) - (lead < 0) + 1, 2)

@@ -1,0 +1,142 @@
+"""Formats whose rounds depend on results: knockouts and Swiss tournaments."""
+
+import itertools
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from tbgen.cli.main import main
+from tbgen.errors import UsageError
+from tbgen.match.knockout import MOST_EXTRA, Knockout, bracket
+from tbgen.match.schedule import Fixture, Key, Schedule
+from tbgen.match.swiss import Swiss
+from tests.match.engines import words
+from tests.match.test_schedule import plan
+from tests.support.matches import event, games_of
+
+Result = Callable[[Fixture], float]
+
+
+def rounds_of(schedule: Schedule, white: Result) -> list[Sequence[Fixture]]:
+    """All rounds, by what White gets of each game."""
+    results: dict[Key, Fraction] = {}
+    found: list[Sequence[Fixture]] = []
+    while (fixtures := schedule.round(len(found) + 1, dict(results))) is not None:
+        found.append(fixtures)
+        results |= {fixture.key: Fraction(white(fixture)) for fixture in fixtures}
+    return found
+
+
+def pairs(fixtures: Sequence[Fixture]) -> list[str]:
+    """Who meets in a round, without repetitions."""
+    return list(dict.fromkeys("".join(sorted(game.white + game.black)) for game in fixtures))
+
+
+def better(order: str) -> Result:
+    """The one that stands before the other wins."""
+    return lambda game: float(order.index(game.white) < order.index(game.black))
+
+
+@pytest.mark.parametrize("count", range(2, 10))
+def test_a_knockout_is_won_by_the_best(count: int) -> None:
+    names = "abcdefghi"[:count]
+    order = "".join(random.Random(count).sample(names, count))
+    schedule = Knockout(plan(names, rounds=2))
+    found = rounds_of(schedule, better(order))
+    assert schedule.winner == order[0]
+    met = list(itertools.chain.from_iterable(pairs(fixtures) for fixtures in found))
+    assert len(met) == len(set(met)) == count - 1  # each duel sends one home
+    assert all(len(fixtures) == 4 * len(pairs(fixtures)) for fixtures in found)
+    keys = [game.key for fixtures in found for game in fixtures]
+    assert len(keys) == len(set(keys))
+
+
+def test_the_best_seeds_meet_last() -> None:
+    found = rounds_of(Knockout(plan("abcdef")), better("abcdef"))
+    assert [pairs(fixtures) for fixtures in found] == [["de", "cf"], ["ad", "bc"], ["ab"]]
+    assert bracket("abc") == ["a", None, "b", "c"]
+
+
+def test_level_duels_go_on_until_one_leads() -> None:
+    """The first duel is decided after two more encounters, the other one at once."""
+    schedule = Knockout(plan("abcd"))
+
+    def result(game: Fixture) -> float:
+        decided = game.key.round > 2 or "b" in (game.white, game.black)
+        return better("dbca")(game) if decided else 0.5
+
+    found = rounds_of(schedule, result)
+    assert [pairs(fixtures) for fixtures in found] == [["ad", "bc"], ["ad"], ["ad"], ["bd"]]
+    openings = [fixtures[0].opening.text for fixtures in found[:3]]
+    assert len(set(openings)) == 3
+    assert schedule.winner == "d"
+
+
+def test_after_enough_encounters_the_better_seed_goes_through() -> None:
+    schedule = Knockout(plan("ab", games=1))
+    found = rounds_of(schedule, lambda _: 0.5)
+    assert schedule.winner == "a"
+    assert [game.white for fixtures in found for game in fixtures] == list("ababa")
+    assert len(found) == 1 + MOST_EXTRA
+
+
+@pytest.mark.parametrize(("count", "rounds"), [(4, 3), (5, 5), (8, 5), (11, 6), (16, 6)])
+def test_nobody_meets_anybody_twice_in_a_swiss(count: int, rounds: int) -> None:
+    """FIDE Handbook C.04.1: one opponent a round, never the same again, one bye at the most."""
+    lot = random.Random(count)
+    names = "abcdefghijklmnop"[:count]
+    found = rounds_of(Swiss(plan(names, rounds=rounds)), lambda _: lot.choice((0, 0.25, 0.5, 0.75, 1)))
+    assert len(found) == rounds
+    met = list(itertools.chain.from_iterable(pairs(fixtures) for fixtures in found))
+    assert len(met) == len(set(met)) == rounds * (count // 2)
+    byes = Counter(name for fixtures in found for name in names if name not in "".join(pairs(fixtures)))
+    assert sum(byes.values()) == rounds * (count % 2)
+    assert all(times == 1 for times in byes.values())
+
+
+def test_a_swiss_pairs_by_points() -> None:
+    """Worked out by hand with C.04.3: the upper half against the lower one, colours in turn; then those who
+    have won among themselves, so that all change colours; then the two who have won twice."""
+    found = rounds_of(Swiss(plan("abcdefgh", rounds=3)), better("abcdefgh"))
+    assert [sorted(pairs(fixtures)) for fixtures in found[:2]] == [
+        ["ae", "bf", "cg", "dh"],
+        ["ad", "bc", "eh", "fg"],
+    ]
+    assert sorted(pairs(found[2]))[0] == "ab"
+    assert sorted(pairs(found[2]))[-1] == "gh"
+
+
+def test_a_swiss_has_its_bounds() -> None:
+    with pytest.raises(UsageError, match="at most 3 rounds"):
+        Swiss(plan("abcd", rounds=4))
+
+
+@pytest.mark.parametrize("form", ["knockout", "swiss"])
+def test_events_go_on_whatever_their_format(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Cut off after some games, they play the same schedule as in one go: D loses all, whatever it does."""
+    pgn = tmp_path / "games.pgn"
+    players = [words(name, "none" if name == "D" else "plain") for name in "ABCD"]
+    command = event(
+        pgn, "--tournament", form, "--rounds", "1" if form == "knockout" else "3", players=players
+    )
+    assert main([*command, "--json"]) == 0
+    whole = [(game.tags["Round"], game.tags["White"], game.tags["Black"]) for game in games_of(pgn)]
+    document = json.loads(capsys.readouterr().out)
+    assert document["winner"] == ("A" if form == "knockout" else None)
+    text = pgn.read_text()
+    places = [at for at in range(len(text)) if text.startswith("[Event", at)]
+    assert len(places) == len(whole)
+    for place in (places[1], places[-2]):
+        pgn.write_text(text[:place])
+        assert main(command) == 0
+        assert [
+            (game.tags["Round"], game.tags["White"], game.tags["Black"]) for game in games_of(pgn)
+        ] == whole
+    assert ("A has won the knockout" in capsys.readouterr().err) is (form == "knockout")
