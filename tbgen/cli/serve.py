@@ -10,13 +10,15 @@ from tbgen.cli.options import whole_number
 from tbgen.cli.streams import say
 from tbgen.errors import NoTablesError, UsageError
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.text import counted
+from tbgen.solve.budget import Budget
+from tbgen.text import counted, parse_duration, parse_size
 from tbgen.variant import Variant
 
 _LOCAL: Final = "127.0.0.1"
 _PORT: Final = 8042
 _LIMIT: Final = 50
 _MOST_WORKERS: Final = 64
+_SOLVE_MEMORY: Final = "4G"
 
 _DESCRIPTION = """\
 Show positions on a page, and answer by HTTP what they are worth: values, moves, best play, statistics of
@@ -76,6 +78,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="site that tbgen report has written, to be shown at /report/ with links from its diagrams",
     )
+    parser.add_argument(
+        "--solve-time",
+        metavar="TIME",
+        help="let the page and /r/solve solve positions that no table holds, one at a time, each for at most "
+        "TIME, such as 60s (default: none are solved)",
+    )
+    parser.add_argument(
+        "--solve-memory",
+        default=_SOLVE_MEMORY,
+        metavar="SIZE",
+        help=f"memory for that (default: {_SOLVE_MEMORY})",
+    )
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
 
 
@@ -98,7 +112,13 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.open:
             Thread(target=_open, args=(f"{address}/",), daemon=True).start()
 
-    settings = Settings(directories, report=_report_in(arguments.report), limit=arguments.limit / 100)
+    time, memory = arguments.solve_time, parse_size(arguments.solve_memory)
+    settings = Settings(
+        directories,
+        report=_report_in(arguments.report),
+        solve=None if time is None else Budget(parse_duration(time), memory),
+        limit=arguments.limit / 100,
+    )
     serve(settings, arguments.host, arguments.port, arguments.workers, ready)
     return 0
 

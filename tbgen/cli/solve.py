@@ -77,6 +77,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_rules(parser)
     add_scoring(parser)
     add_json(parser, "one JSON document")
+    parser.add_argument(
+        "--stream",
+        action="store_true",
+        help="with --json: a line for every interval on the way, at last the document in one line",
+    )
     add_directory(parser)
 
 
@@ -84,6 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Solve a position and print what is proved about it."""
     if arguments.variant != Variant.R_MOBILITY:
         raise UsageError("only r-mobility is solved beyond the tables: leave --rules out")
+    if arguments.stream and not arguments.json:
+        raise UsageError("--stream is a way to print JSON: give --json too")
     texts = positions_of(arguments.fen)
     if len(texts) > 1:
         raise UsageError("give one position at a time")
@@ -103,20 +110,28 @@ def run(arguments: argparse.Namespace) -> int:
             kept=None if arguments.cells is None else KeptCells(arguments.cells),
             verify=arguments.verify,
             line=arguments.line,
-            progress=lambda lower, upper, cells: line.show(
+            progress=_streamed
+            if arguments.stream
+            else lambda lower, upper, cells: line.show(
                 f"between {lower} and {upper}, {counted(cells, 'cell')} solved"
             ),
         )
     finally:
         line.clear()
     if arguments.json:
-        print(json.dumps(_document(texts[0], solution, scoring), indent=2))
+        document = _document(texts[0], solution, scoring)
+        print(json.dumps(document, indent=None if arguments.stream else 2))
     else:
         print("\n".join(_text(fen, solution, scoring)))
         if arguments.mobile is not None:
             for hold in solution.holds:
                 print("", *_hold_text(fen.board, hold), sep="\n")
     return 0
+
+
+def _streamed(lower: GScore, upper: GScore, cells: int) -> None:
+    """Print an interval on the way, for a program that waits for it."""
+    print(json.dumps({"lower": str(lower), "upper": str(upper), "cells": cells}), flush=True)
 
 
 def _mobile(text: str | None) -> Mobile:

@@ -35,11 +35,12 @@ from tbgen.web.exchange import (
 )
 from tbgen.web.limits import Limiter, name_of_client
 from tbgen.web.monitor import MEDIA_TYPE, Monitor
-from tbgen.web.openapi import DOCUMENT_PATH, openapi
+from tbgen.web.openapi import DOCUMENT_PATH, SOLVE_PATH, openapi
 from tbgen.web.page_files import FILES_PATH, PAGE_PATH, Page
 from tbgen.web.pool import Pool
 from tbgen.web.reports import REPORT_PATH, REPORT_ROOT, Reports
 from tbgen.web.settings import Settings
+from tbgen.web.solving import Solving
 from tbgen.web.stock import Stock
 
 _Work: TypeAlias = Callable[[], dict[str, Any]]
@@ -70,7 +71,9 @@ class _Service:
         self._monitor = Monitor(tbgen.__version__)
         self._openapi = openapi(tbgen.__version__)
         self._reports = None if settings.report is None else Reports(settings.report, self._slow)
-        self._page = Page(frozenset(["report"] if self._reports else []))
+        self._solving = None if settings.solve is None else Solving(settings.directories, settings.solve)
+        offers = {"report": self._reports, "solve": self._solving}
+        self._page = Page(frozenset(name for name, offered in offers.items() if offered))
 
     def app(self) -> ASGIApp:
         """Return the application."""
@@ -91,6 +94,8 @@ class _Service:
         for stock in self._stock.values():
             await self._slow.run(stock.prepare)
         yield
+        if self._solving is not None:
+            await self._solving.close()
         for pool in (self._quick, self._slow):
             pool.close()
         for tables in self._tables.values():
@@ -121,6 +126,7 @@ class _Service:
         return [
             *routes,
             self._route("/tables", self._read_tables, self._slow, ASKED_AGAIN),
+            Route(SOLVE_PATH, _named(SOLVE_PATH, self._answer_solve)),
             Route("/monitor", _named("/monitor", self._answer_monitor)),
             Route(DOCUMENT_PATH, _named(DOCUMENT_PATH, self._answer_openapi)),
             Route(PAGE_PATH, _named(PAGE_PATH, self._page.answer_page), include_in_schema=False),
@@ -197,6 +203,24 @@ class _Service:
             return {"tables": [entry.document() for entry in entries if entry.info is not None]}
 
         return tables
+
+    async def _answer_solve(self, request: Request) -> Response:
+        if self._solving is None:
+            raise Refusal(404, "not_offered", "this server solves no positions: tbgen solve does")
+        client = name_of_client(request.client and request.client.host)
+        self._limiter.admit(client)
+        charged = False
+        try:
+            fen, accrued = wanted(request, "fen"), request.query_params.get("accrued")
+            asked = lookups.question_of(fen, accrued, Variant.R_MOBILITY)
+            stream = await self._solving.answer(asked, partial(self._limiter.charge, client))
+            charged = True
+            return stream
+        except TbgenError as error:
+            raise refusal_of(error) from None
+        finally:
+            if not charged:
+                self._limiter.charge(client, 0.0)
 
     async def _answer_monitor(self, _: Request) -> Response:
         text = self._monitor.text((self._quick, self._slow))

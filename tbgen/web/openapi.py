@@ -9,8 +9,10 @@ from tbgen.variant import Variant
 from tbgen.web.documents import Category, ViewCategory
 from tbgen.web.monitor import MEDIA_TYPE
 from tbgen.web.settings import MOST_BATCH, MOST_FEN_LETTERS
+from tbgen.web.solving import MEDIA_TYPE as EVENTS
 
 DOCUMENT_PATH: Final = "/openapi.json"
+SOLVE_PATH: Final = "/r/solve"
 
 _Schema: TypeAlias = dict[str, Any]
 
@@ -31,6 +33,7 @@ def openapi(version: str) -> dict[str, Any]:
     for view in View:
         paths[f"/{view}"] = _get(f"A position in {_VIEWS[view]}", "ViewedPosition", [_fen()])
     paths["/tables"] = _get("The tables of the server", "Tables", [], missing=False)
+    paths[SOLVE_PATH] = _solve()
     paths["/monitor"] = {
         "get": {
             "summary": "What the process has done so far, for Prometheus",
@@ -82,6 +85,24 @@ def _paths_of(variant: Variant) -> dict[str, Any]:
             "Game",
             {"application/x-chess-pgn": {"schema": {"type": "string"}}},
         ),
+    }
+
+
+def _solve() -> dict[str, Any]:
+    events = "Events: interval (lower, upper, cells), then solution (as tbgen solve --json) or refusal"
+    stream = {"description": events, "content": {EVENTS: {"schema": {"type": "string"}}}}
+    accrued = _parameter("accrued", _given_score(), "The accrued score; it counts whatever the FEN says")
+    return {
+        "get": {
+            "summary": "What a position of any number of men is worth, or an interval that narrows",
+            "parameters": [_fen(), accrued],
+            "responses": {
+                "200": stream,
+                "400": _refusal("The request means nothing"),
+                "404": _refusal("The server does not solve"),
+                **_ANYWHERE,
+            },
+        }
     }
 
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tbgen.solve.budget import Budget
+
 MOST_FEN_LETTERS: Final = 200
 """The longest FEN of seven fields has some 110."""
 MOST_BODY_BYTES: Final = 256 << 10
@@ -24,6 +26,8 @@ class Settings:
     """Where tables lie; none for the default one."""
     report: Path | None = None
     """Where ``tbgen report`` has written its site; None for nothing under ``/report/``."""
+    solve: Budget | None = None
+    """What solving one position beyond the tables may take; None for no solving."""
     limit: float = 0.5
     """Seconds of processor time that one client may take per second in the long run; 0 for no limit."""
     burst: float = 60.0

@@ -2,13 +2,14 @@
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tbgen.cells.bounds import Bounds, solve_cell
-from tbgen.score import NONE
+from tbgen.score import NONE, GScore
 from tbgen.solve import search
 from tests.support.commands import answer, failure
 
@@ -89,3 +90,17 @@ def test_bad_input(
     words: list[str], sentence: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert sentence in failure(capsys, 2, "solve", LOCKED, *words, "--dir", str(tmp_path))
+
+
+def test_a_stream_of_json(tables: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Intervals that never get wider, then the document."""
+    lines = answer(capsys, "solve", LOCKED, "--json", "--stream", "--dir", str(tables)).splitlines()
+    *intervals, document = map(json.loads, lines)
+    assert {"value", "moves"} <= document.keys()
+    for before, after in pairwise([*intervals, document]):
+        assert GScore(before["lower"]) <= GScore(after["lower"])
+        assert GScore(before["upper"]) >= GScore(after["upper"])
+
+
+def test_a_stream_of_text_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "give --json too" in failure(capsys, 2, "solve", LOCKED, "--stream")

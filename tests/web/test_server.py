@@ -124,6 +124,8 @@ print("numba" in sys.modules)
         (["--host", "no host"], 2, "'no host' is no host of this machine"),
         (["--port", "65536"], 2, "65536 is too large"),
         (["--workers", "0"], 2, "0 is too small"),
+        (["--solve-time", "soon"], 2, "'soon' is not a time"),
+        (["--solve-memory", "much"], 2, "'much' is not a size"),
     ],
 )
 def test_what_the_command_refuses(

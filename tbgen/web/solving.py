@@ -1,0 +1,166 @@
+"""Positions beyond the tables: solved by ``tbgen solve`` in a process of its own; the client is told how
+far it is, as server-sent events [1].
+
+A process, because solving takes compiled code, much memory and all threads: it has a lower priority than
+answers, gives its memory back, and is ended as soon as nobody waits for it. There is one at a time.
+
+[1] WHATWG, *HTML Living Standard*, section 9.2.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+from typing import Any, Final
+
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from tbgen.solve.budget import Budget
+from tbgen.web.errors import Refusal
+from tbgen.web.exchange import NOT_KEPT
+from tbgen.web.lookups import Question
+
+MEDIA_TYPE: Final = "text/event-stream"
+COMMAND: Final = (sys.executable, "-m", "tbgen", "solve")
+
+_BAD_INPUT: Final = 2
+"""The exit code that says so."""
+_MORE_SECONDS: Final = 300.0
+"""What a process may take beyond its budget: it may have to compile, and look through large tables."""
+_SILENT_SECONDS: Final = 10.0
+"""After which a word is sent that means nothing, so that proxies keep the connection."""
+_MOST_LINE: Final = 1 << 22
+"""Bytes of the longest line that a process may write."""
+_NICE: Final = 10
+
+
+class Solving:
+    """Solves positions, one at a time.
+
+    :param directories: of the tables; the first one is used.
+    :param budget: for one position.
+    :param command: what solves, to be called with the arguments of ``tbgen solve``.
+    """
+
+    def __init__(self, directories: Sequence[Path], budget: Budget, command: Sequence[str] = COMMAND) -> None:
+        self._budget, self._command = budget, command
+        self._tables = ["--dir", str(directories[0])] if directories else []
+        self._process: Process | None = None
+        self._busy = False
+
+    async def answer(self, asked: Question, charge: Callable[[float], None]) -> "EventStream":
+        """Begin to solve a position, and return the answer that tells of it.
+
+        :param charge: is told how many seconds it has taken.
+        :raises Refusal: if another position is being solved.
+        """
+        if self._busy:
+            sentence = "the server is solving another position: try again later"
+            raise Refusal(503, "busy", sentence, {"Retry-After": "30"})
+        self._busy = True
+        begun = monotonic()
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                *self._command,
+                *self._arguments(asked),
+                stdin=DEVNULL,
+                stdout=PIPE,
+                stderr=PIPE,
+                limit=_MOST_LINE,
+            )
+        except BaseException:
+            self._busy = False
+            raise
+        with suppress(OSError):  # it has ended already
+            os.setpriority(os.PRIO_PROCESS, self._process.pid, _NICE)
+
+        async def end() -> None:
+            await self.close()
+            charge(monotonic() - begun)
+
+        return EventStream(_events(self._process, begun + self._budget.seconds + _MORE_SECONDS), end)
+
+    def _arguments(self, asked: Question) -> list[str]:
+        words = [asked.board.fen(), "--json", "--stream", *self._tables]
+        words += ["--time", f"{self._budget.seconds:g}s", "--memory", f"{self._budget.memory >> 20}M"]
+        return words if asked.accrued is None else [*words, "--accrued", str(asked.accrued)]
+
+    async def close(self) -> None:
+        """End what is being solved."""
+        process, self._process = self._process, None
+        if process is not None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+        self._busy = False
+
+
+class EventStream(StreamingResponse):
+    """Events as they come; whatever becomes of the connection, its end is seen to."""
+
+    def __init__(self, events: AsyncIterator[str], end: Callable[[], Awaitable[None]]) -> None:
+        headers = {"Cache-Control": NOT_KEPT, "X-Accel-Buffering": "no"}
+        super().__init__(events, headers=headers, media_type=MEDIA_TYPE)
+        self._end = end
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await asyncio.shield(self._end())
+
+
+async def _events(process: Process, end: float) -> AsyncIterator[str]:
+    """Yield an event for every line of a process, and what is wrong if it fails."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    errors = asyncio.ensure_future(process.stderr.read())
+    waiting = asyncio.ensure_future(process.stdout.readline())
+    try:
+        yield ": solving\n\n"
+        while monotonic() < end:
+            done, _ = await asyncio.wait([waiting], timeout=_SILENT_SECONDS)
+            if not done:
+                yield ": still solving\n\n"
+                continue
+            line = waiting.result()
+            if not line:
+                break
+            yield event_of(json.loads(line))
+            waiting = asyncio.ensure_future(process.stdout.readline())
+        else:
+            yield _event("refusal", {"code": "failed", "message": "the position is not solved in time"})
+            return
+        if await process.wait() != 0:
+            said = (await errors).decode(errors="replace").strip().splitlines()
+            yield _event("refusal", _refusal(process.returncode, said[-1] if said else ""))
+    finally:
+        waiting.cancel()
+        errors.cancel()
+
+
+def event_of(document: dict[str, Any]) -> str:
+    """Return the event that tells of a line of ``tbgen solve --stream``.
+
+    >>> event_of({"lower": "-G5.5", "upper": "G0.5", "cells": 3})
+    'event: interval\\ndata: {"lower":"-G5.5","upper":"G0.5","cells":3}\\n\\n'
+    """
+    return _event("solution" if "moves" in document else "interval", document)
+
+
+def _event(name: str, document: dict[str, Any]) -> str:
+    return f"event: {name}\ndata: {json.dumps(document, separators=(',', ':'))}\n\n"
+
+
+def _refusal(code: int | None, said: str) -> dict[str, str]:
+    """Return what a client is told of a process that has failed; only what is about its own input."""
+    if code == _BAD_INPUT:
+        return {"code": "bad_input", "message": said.removeprefix("tbgen: ")}
+    return {"code": "failed", "message": "the position is not solved: the attempt has failed"}

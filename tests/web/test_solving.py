@@ -1,0 +1,155 @@
+"""Positions beyond the tables, solved while the client is told how far it is."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import chess
+import pytest
+from starlette.testclient import TestClient
+
+from tbgen.solve.budget import Budget
+from tbgen.web.app import make_app
+from tbgen.web.errors import Refusal
+from tbgen.web.lookups import Question
+from tbgen.web.settings import Settings
+from tbgen.web.solving import Solving
+
+LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"
+QUESTION = Question(chess.Board(LOCKED), None)
+
+SCRIPT = """
+import json, sys, time
+mode, fen = sys.argv[1:3]
+print(json.dumps({"lower": "-G0.0", "upper": "G0.0", "cells": 1}), flush=True)
+if mode == "waits":
+    time.sleep(300)
+if mode == "refuses":
+    sys.exit("tbgen: no such position")
+print(json.dumps({"arguments": sys.argv[2:], "moves": []}))
+"""
+
+
+def events(text: str) -> list[tuple[str, Any]]:
+    """Names and data of a stream of events; comments are left out."""
+    found = []
+    for block in text.split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
+        if fields:
+            found.append((fields["event"], json.loads(fields["data"])))
+    return found
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    """A program in the place of tbgen solve."""
+    path = tmp_path / "solve.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+def solving(script: Path, mode: str) -> Solving:
+    return Solving([script.parent], Budget(7.5, 3 << 30), (sys.executable, str(script), mode))
+
+
+async def told(solving: Solving, charged: list[float]) -> str:
+    """All that a client is told."""
+    sent: list[bytes] = []
+
+    async def receive() -> Any:
+        await asyncio.sleep(3600)
+
+    async def send(message: Any) -> None:
+        sent.append(message.get("body", b""))
+
+    stream = await solving.answer(QUESTION, charged.append)
+    await stream({"type": "http", "asgi": {"spec_version": "2.3"}}, receive, send)
+    return b"".join(sent).decode()
+
+
+def test_intervals_and_then_the_solution(script: Path) -> None:
+    charged: list[float] = []
+    found = events(asyncio.run(told(solving(script, "answers"), charged)))
+    assert [name for name, _ in found] == ["interval", "solution"]
+    assert found[0][1] == {"lower": "-G0.0", "upper": "G0.0", "cells": 1}
+    words = found[1][1]["arguments"]
+    assert words[0] == LOCKED
+    for pair in (("--time", "7.5s"), ("--memory", "3072M"), ("--dir", str(script.parent))):
+        assert pair in list(pairwise(words))
+    assert len(charged) == 1
+    assert charged[0] > 0
+
+
+def test_what_has_failed_is_said_without_details(script: Path) -> None:
+    found = events(asyncio.run(told(solving(script, "refuses"), [])))
+    assert found[-1][0] == "refusal"
+    assert found[-1][1]["code"] == "failed"
+    assert "no such position" not in found[-1][1]["message"]
+
+
+def test_one_at_a_time_and_an_end_when_nobody_waits(script: Path) -> None:
+    async def run() -> None:
+        one = solving(script, "waits")
+        first = asyncio.create_task(told(one, charged))
+        await asyncio.sleep(0.5)
+        with pytest.raises(Refusal, match="another position"):
+            await one.answer(QUESTION, charged.append)
+        process = one._process
+        assert process is not None
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        assert process.returncode is not None
+        second = asyncio.create_task(told(one, charged))
+        await asyncio.sleep(0.5)
+        second.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await second
+
+    charged: list[float] = []
+    asyncio.run(run())
+    assert len(charged) == 2
+
+
+@pytest.fixture
+def offering(tmp_path: Path) -> Iterator[TestClient]:
+    with TestClient(make_app(Settings((tmp_path,), solve=Budget(20, 4 << 30), limit=0))) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("", "there is no fen"),
+        ("?fen=nonsense", "is not a FEN"),
+        (f"?fen={LOCKED}&accrued=x", "not a G-score"),
+    ],
+)
+def test_bad_input(query: str, sentence: str, offering: TestClient) -> None:
+    answer = offering.get(f"/r/solve{query}")
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_input")
+    assert sentence in answer.json()["message"]
+
+
+def test_it_is_off_unless_the_operator_says_otherwise(tmp_path: Path, offering: TestClient) -> None:
+    client = TestClient(make_app(Settings((tmp_path,), limit=0)))
+    answer = client.get("/r/solve", params={"fen": LOCKED})
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_offered")
+    assert "data-solve" not in client.get("/").text
+    assert "data-solve" in offering.get("/").text
+
+
+@pytest.mark.slow
+def test_a_position_of_six_men(tables: Path) -> None:
+    """The same as on the command line: proved with the score that has accrued."""
+    with TestClient(make_app(Settings((tables,), solve=Budget(60, 4 << 30), limit=0))) as client:
+        answer = client.get("/r/solve", params={"fen": LOCKED, "accrued": "G4.5"})
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    found = events(answer.text)
+    assert found[-1][0] == "solution"
+    assert found[-1][1]["value"] == "G4.5"
+    assert {name for name, _ in found[:-1]} <= {"interval"}
