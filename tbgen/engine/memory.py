@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 
 import chess
 
-ENTRY_BYTES: Final = 800
-"""About what a state takes, measured with full boards."""
+ENTRY_BYTES: Final = 400
+"""About what a state takes: a bit more than was measured."""
 
 
 class Bound(Enum):

@@ -122,16 +122,15 @@ class Tables:
         ranked = [move for move in moves if move.move in allowed]
         best = ranked[0]
         kept = [move for move in ranked if move.value == best.value]
+        chosen: RankedMove | None = best
         if best.value != accrued and any(move.depth is None for move in kept):
-            chosen: RankedMove | None = best if best.depth is not None else None
+            chosen = None
             if len(ranked) == len(moves):
-                chosen = self._base.next_move(board, accrued, patience=lambda: not timer.half()) or chosen
-        else:
-            chosen = best
+                chosen = self._base.next_move(board, accrued, patience=lambda: not timer.half())
+            if chosen is None and game.rule is FiftyMoveRule.NONE:
+                return Advice(_least_met(game, [move.move for move in kept]), best.value, best.value)
         if chosen is None:
-            if game.rule is not FiftyMoveRule.NONE:
-                return None
-            return Advice(_least_met(game, [move.move for move in kept]), best.value, best.value)
+            return None
         depth = 0 if best.value == accrued else 1 + (chosen.depth or 0)
         if not _in_time(game, best.value, depth):
             return None

@@ -167,3 +167,15 @@ def test_a_failure_is_said(tmp_path: Path) -> None:
 def test_it_is_not_tried_without_need(tmp_path: Path, solve: str, words: str) -> None:
     chosen(tmp_path, f"{words} depth 1", answering(tmp_path, {}), solve)
     assert not (tmp_path / "asked").exists()
+
+
+def test_the_command_understands_what_it_is_asked(tables: Path) -> None:
+    """A position that tables hold is answered from them, without anything compiled."""
+    arbiter = game("8/8/8/4KBk1/8/8/8/8 b - - 3 1 G3.5")
+    solving = Solving(arbiter, [tables], 60.0)
+    while not solving.done():
+        time.sleep(0.05)
+    advice = solving.advice(list(arbiter.live.legal_moves))
+    solving.close()
+    assert (advice.value, advice.depth, advice.moves[0].uci()) == (GScore("G1.5"), 4, "g5h5")
+    assert [move.uci() for move in advice.line] == ["g5h5", "e5f4", "h5h6", "f4g4"]

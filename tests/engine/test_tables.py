@@ -2,6 +2,7 @@
 
 import random
 import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,6 +41,12 @@ def played(arbiter: Game, playing: Tables, plies: int) -> list[GScore]:
         arbiter.play(chosen.move)
         accrued.append(arbiter.accrued)
     return accrued
+
+
+def source_of_move(said: list[str], playing: Tables, arbiter: Game, words: str) -> str:
+    """Where a move comes from, by what is said last."""
+    assert thinker(said, playing).choose(arbiter, timer(words))
+    return "tables" if "from tables" in said[-1] else "search"
 
 
 @pytest.mark.slow
@@ -204,3 +211,20 @@ def test_random_defence_gives_no_less(tables: Path, truth: Tablebase) -> None:
             assert value >= before if white else value <= before, board.fen()
         better += value != first
     assert better > 5
+
+
+def test_until_compiled_code_is_there_the_move_is_searched_for(
+    tables: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with packed tables; here the first question to the table waits, as if it were compiling."""
+    ready, told = threading.Event(), []
+    look_up = Tablebase.get
+    monkeypatch.setattr(Tables, "_is_packed", lambda *_: True)
+    monkeypatch.setattr(Tablebase, "get", lambda *given: ready.wait() and look_up(*given))
+    playing, arbiter, said = Tables([tables], told.append), game("8/8/8/4KBk1/8/8/8/8 b - - 0 1"), []
+    assert source_of_move(said, playing, arbiter, "movetime 300") == "search"
+    assert playing.known(arbiter) is None
+    ready.set()
+    assert source_of_move(said, playing, arbiter, "infinite") == "tables"
+    assert playing.known(arbiter) is not None
+    assert told == ["the code that reads this table is still being made ready: searching instead"]
