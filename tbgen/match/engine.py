@@ -32,6 +32,9 @@ _ENDING: Final = 5.0
 """Seconds after which a killed process counts as gone."""
 _GRACE: Final = 0.2
 """Seconds to wait for a move beyond its time: the time that counts is taken where the bytes are read."""
+_EMPTY: Final = "<empty>"
+"""How UCI writes a text without letters."""
+_VARIANT: Final = "rmobility"
 _WORD: Final = re.compile(r"[^0-9A-Za-z()]")
 _LONGEST_WORD: Final = 10
 
@@ -213,7 +216,7 @@ class Engine:
         uci, clock = self._uci, clocks[board.turn]
         if game is not self._game:
             if "Accrued" in uci.options:
-                await self._in_time(uci.configure({"Accrued": accrued}))
+                await self._in_time(uci.configure({"Accrued": accrued or _EMPTY}))
             self._game = game
         uci.sent = asyncio.get_running_loop().create_future()
         limit = limit_of(clocks[chess.WHITE], clocks[chess.BLACK], clock)
@@ -279,10 +282,14 @@ class Engine:
         return _WORD.sub("?", words[0] if words else "(none)")[:_LONGEST_WORD]
 
     async def _configure(self) -> None:
-        """Set the options of the settings.
+        """Set the options of the settings, and r-mobility where it is known: python-chess would set chess.
 
         :raises UsageError: if the engine has no such option, or it takes no such value.
         """
+        variant = self._uci.options.get("UCI_Variant")
+        if variant is not None and _VARIANT in (variant.var or ()):
+            self._uci.send_line(f"setoption name UCI_Variant value {_VARIANT}")
+            del self._uci.options["UCI_Variant"]
         options: dict[str, str | int | bool | None] = {}
         for name, value in self.settings.options.items():
             known = self._uci.options.get(name)

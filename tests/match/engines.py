@@ -49,7 +49,9 @@ def main(mode: str, moves: list[str]) -> None:
         if word == "uci":
             say("id name scripted")
             say("option name Hash type spin default 16 min 1 max 1024")
-            say("option name UCI_Chess960 type check default false")
+            if mode != "plain-chess":
+                say("option name UCI_Chess960 type check default false")
+            say("option name UCI_Variant type combo default chess var chess var rmobility")
             say("option name Accrued type string default <empty>")
             if mode != "no-uciok":
                 say("uciok")

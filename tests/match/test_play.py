@@ -1,0 +1,138 @@
+"""Where games start, what engines are told, and what becomes of komi and accrued scores; real engines."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import chess
+import pytest
+
+from tbgen.cli.main import main
+from tests.match.engines import PAWNS, words
+from tests.support.commands import failure
+from tests.support.matches import children, event, games_of, last_words, played, tagged
+
+STOCKFISH = shutil.which("stockfish") or shutil.which("stockfish", path="/usr/games")
+
+
+def lines(log: Path, direction: str, word: str) -> list[str]:
+    """What an engine has been told, or has said."""
+    found = (line.split(f" {direction} ", 1) for line in log.read_text().splitlines())
+    return [line[1] for line in found if len(line) == 2 and line[1].startswith(word)]
+
+
+def test_engines_get_the_start_and_all_moves(tmp_path: Path) -> None:
+    pgn, log = tmp_path / "games.pgn", tmp_path / "log"
+    played(pgn, "--games", "1", "--maxmoves", "2", "--log", str(log))
+    assert lines(log / "A.log", ">", "position") == [
+        "position startpos moves",
+        "position startpos moves g1f3 g8f6",
+    ] or lines(log / "A.log", ">", "position") == ["position startpos", "position startpos moves g1f3 g8f6"]
+    assert lines(log / "B.log", ">", "go") == ["go nodes 10"] * 2
+    assert lines(log / "B.log", ">", "ucinewgame") == ["ucinewgame"]
+    assert lines(log / "B.log", "<", "bestmove") == ["bestmove g8f6", "bestmove f6g8"]
+
+
+def test_book_moves_are_marked_and_the_komi_counts(tmp_path: Path) -> None:
+    pgn, book = tmp_path / "games.pgn", tmp_path / "book.pgn"
+    book.write_text('[Komi "G3.75"]\n\n1. Nf3 Nf6 2. Ng1 *\n')
+    games = played(pgn, "--openings", f"file={book}", "plies=2", "--scoring", "komi")
+    assert [game.tags["Komi"] for game in games] == ["G3.75"] * 2
+    assert {game.tags["Points"] for game in games} == {"0-1"}  # -G20.5 is no G3.75 of White
+    assert pgn.read_text().count("{book}") == 4
+    assert "1. Nf3 {book} Nf6 {book} 2. Ng1 {+0.12/3 " in pgn.read_text()
+    assert tagged(pgn) == pgn.read_bytes()
+
+
+def test_an_accrued_score_is_told_and_kept(tmp_path: Path) -> None:
+    """Engines with an option for it hear of it, and the next game begins without."""
+    pgn, log, book = tmp_path / "games.pgn", tmp_path / "log", tmp_path / "book.epd"
+    start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 4 3"
+    book.write_text(f"{start} G1.5\n{start}\n")
+    games = played(pgn, "--openings", f"file={book}", "--games", "1", "--rounds", "2", "--log", str(log))
+    assert [game.tags.get("FENAccrued") for game in games] == ["G1.5", None]
+    assert [game.tags["RMobilityResult"] for game in games] == ["G1.5", "-G20.5"]
+    assert [game.tags["FEN"] for game in games] == [start] * 2
+    assert lines(log / "A.log", ">", "setoption") == [
+        "setoption name UCI_Variant value rmobility",  # when it is tried
+        "setoption name UCI_Variant value rmobility",
+        "setoption name Accrued value G1.5",
+        "setoption name Accrued value <empty>",
+    ]
+    assert tagged(pgn) == pgn.read_bytes()
+
+
+@pytest.mark.parametrize("variant", ["chess960", "dfrc"])
+def test_chess960(variant: str, tmp_path: Path) -> None:
+    pgn, log = tmp_path / "games.pgn", tmp_path / "log"
+    players = [words(name, moves=PAWNS) for name in "AB"]
+    games = played(
+        pgn, "--variant", variant, "--rounds", "2", "--maxmoves", "3", "--log", str(log), players=players
+    )
+    assert [len(game.moves) for game in games] == [6] * 4
+    assert [games[at].tags["FEN"] for at in (0, 2)] == [games[at].tags["FEN"] for at in (1, 3)]
+    assert games[0].tags["FEN"] != games[2].tags["FEN"]
+    assert {game.tags.get("Variant") for game in games} == {"fischerandom"}
+    first, *_ = lines(log / "A.log", ">", "position fen")
+    assert chess.Board(first.split("fen ")[1].split(" moves")[0], chess960=True).fen() == games[0].tags["FEN"]
+    assert "setoption name UCI_Chess960 value true" in (log / "A.log").read_text()
+    assert tagged(pgn) == pgn.read_bytes()
+
+
+def test_an_engine_without_chess960_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = event(
+        tmp_path / "a.pgn", "--variant", "chess960", players=[words("A"), words("B", "plain-chess")]
+    )
+    assert "B does not play Chess960" in failure(capsys, 2, *command)
+
+
+@pytest.mark.slow
+def test_nothing_is_left_after_a_thousand_games(tmp_path: Path) -> None:
+    """No process, no descriptor; a quarter of the games with processes of their own."""
+    before, descriptors = children(), len(os.listdir("/proc/self/fd"))
+    players = [words("A"), words("B", "twice")]
+    games = played(
+        tmp_path / "a.pgn", "--rounds", "375", "--concurrency", "2", "--maxmoves", "2", players=players
+    )
+    again = [[*player, "restart=on"] for player in players]
+    games += played(
+        tmp_path / "b.pgn", "--rounds", "125", "--concurrency", "2", "--maxmoves", "1", players=again
+    )
+    assert len(games) == 1000
+    assert (children(), len(os.listdir("/proc/self/fd"))) == (before, descriptors)
+
+
+@pytest.mark.skipif(
+    STOCKFISH is None, reason="Stockfish is not installed (Debian: apt-get install stockfish)"
+)
+def test_stockfish_plays_against_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """From a rook ending to whatever end, by nodes and by the clock, and in Chess960."""
+    book, pgn = tmp_path / "book.epd", tmp_path / "games.pgn"
+    book.write_text("8/5k2/8/8/8/3R4/2K5/7r w - - 0 1\n")
+    engines = [
+        word
+        for name, hash_size in (("A", 16), ("B", 1))
+        for word in ("-engine", f"cmd={STOCKFISH}", f"name={name}", f"option.Hash={hash_size}")
+    ]
+    command = ["match", *engines, "--dir", str(tmp_path / "none"), "-pgnout", str(pgn)]
+    assert main([*command, "-each", "nodes=200", "-openings", f"file={book}", "-maxmoves", "80"]) == 0
+    assert tagged(pgn) == pgn.read_bytes()
+    for game in games_of(pgn):
+        assert game.tags["RMobilityBasis"] in (
+            "repetition",
+            "fifty-move rule",
+            "bare kings",
+            "mate",
+            "played",
+        )
+        assert last_words(game).startswith(("End by ", "White mates", "Black mates"))
+    clocked = tmp_path / "clocked.pgn"
+    command[command.index(str(pgn))] = str(clocked)
+    each = ["-each", "tc=20/5+0.01", "timemargin=5000", "-maxmoves", "5", "-games", "1"]
+    capsys.readouterr()
+    assert main([*command, *each, "-variant", "fischerandom", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["faults"] == {}
+    (game,) = games_of(clocked)
+    assert (len(game.moves), game.tags["TimeControl"]) == (10, "20/5+0.01")
