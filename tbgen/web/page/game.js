@@ -4,7 +4,7 @@ import {$, h, score, svg} from "./dom.js"
 import {numbered} from "./position.js"
 import {height} from "./score.js"
 
-const WIDTH = 640
+const LEAST_WIDTH = 320
 const HEIGHT = 150
 const LEFT = 44
 const GRID = ["G0.5", "G2.0", "G6.0", "-G6.0", "-G2.0", "-G0.5"]
@@ -34,18 +34,19 @@ function step(san, at, shown, onGo) {
 }
 
 function graph(plies, at, whole, onGo) {
-    const x = ply => LEFT + (WIDTH - LEFT - 8) * ply / (plies.length - 1)
+    const width = Math.max($("graph").clientWidth, LEAST_WIDTH)
+    const x = ply => LEFT + (width - LEFT - 8) * ply / (plies.length - 1)
     const y = value => HEIGHT / 2 - (HEIGHT / 2 - 8) * height(value)
     const first = plies.findIndex(ply => ply.value)
     const known = plies.map((ply, index) => [ply, index]).filter(([ply]) => ply.value)
     const accrued = plies.map((ply, index) => [ply, index]).filter(([ply]) => ply.accrued)
     const said = `Accrued score over ${plies.length - 1} plies, from ${accrued[0]?.[0].accrued} to ${accrued.at(-1)?.[0].accrued}`
-    const drawn = svg("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": said},
+    const drawn = svg("svg", {viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": said},
         GRID.map(value => [
-            svg("line", {class: "grid", x1: LEFT, x2: WIDTH, y1: y(value), y2: y(value)}),
+            svg("line", {class: "grid", x1: LEFT, x2: width, y1: y(value), y2: y(value)}),
             svg("text", {x: LEFT - 6, y: y(value) + 3.5, "text-anchor": "end"}, value),
         ]),
-        svg("line", {class: "middle", x1: LEFT, x2: WIDTH, y1: HEIGHT / 2, y2: HEIGHT / 2}),
+        svg("line", {class: "middle", x1: LEFT, x2: width, y1: HEIGHT / 2, y2: HEIGHT / 2}),
         whole && first > 0 ? [
             svg("line", {class: "tables", x1: x(first), x2: x(first), y1: 0, y2: HEIGHT}),
         ] : [],
@@ -54,8 +55,8 @@ function graph(plies, at, whole, onGo) {
         svg("line", {class: "here", x1: x(at), x2: x(at), y1: 0, y2: HEIGHT}))
     drawn.addEventListener("click", event => {
         const box = drawn.getBoundingClientRect()
-        const place = (event.clientX - box.left) / box.width * WIDTH
-        const ply = Math.round((place - LEFT) / (WIDTH - LEFT - 8) * (plies.length - 1))
+        const place = (event.clientX - box.left) / box.width * width
+        const ply = Math.round((place - LEFT) / (width - LEFT - 8) * (plies.length - 1))
         onGo(Math.min(Math.max(ply, 0), plies.length - 1))
     })
     return drawn
@@ -86,7 +87,7 @@ export function showOutcome(element, refereed) {
     const first = plies.find(ply => ply.value)
     element.replaceChildren(
         "Result ", score(outcome.value), ` (${BASES[outcome.basis] ?? outcome.basis}), accrued at the end `, score(plies.at(-1).accrued), ". ",
-        first ? `Tables begin at ply ${first.ply}.` : "No table reaches it.",
+        !first ? "No table reaches it." : first.ply ? `Tables begin at ply ${first.ply}.` : "",
         missing.length ? h("span", {}, " Missing: ", ...missing.map(name => h("code", {}, `tbgen build ${name} `))) : "")
 }
 

@@ -104,6 +104,7 @@ function showPlace() {
     showPlayed()
     showOutcome($("outcome"), refereed)
     $("back").disabled = $("first").disabled = state.at === 0
+    $("forward").disabled = $("last").disabled = state.at === state.line.length
     for (const button of document.querySelectorAll("#palette [data-tool]")) {
         button.setAttribute("aria-pressed", (button.dataset.tool || null) === board.tool)
     }
@@ -300,6 +301,8 @@ on("undo", "click", () => history.back())
 on("setup", "click", () => go({setup: !state.setup}))
 on("first", "click", () => go({at: 0}))
 on("back", "click", () => go({at: Math.max(0, state.at - 1)}))
+on("forward", "click", () => go({at: Math.min(state.line.length, state.at + 1)}))
+on("last", "click", () => go({at: state.line.length}))
 on("step", "click", () => advance(1))
 on("end", "click", () => advance(line.length))
 on("run", "click", run)

@@ -13,12 +13,12 @@ export const otherSide = side => side === "White" ? "Black" : "White"
 
 export const plies = number => number === 1 ? "1 ply" : `${number} plies`
 
-/** Return which moves a score leaves to its holder's opponent, such as "down to one move, in check". */
+/** Return what a score leaves to its holder's opponent, such as "in check and down to one move". */
 export function leaves(score) {
     const rank = rankOf(score)
     const number = rank >> 1
     const moves = `${NUMBERS[number] ?? number} ${number === 1 ? "move" : "moves"}`
-    return rank % 2 ? `down to ${moves}` : `down to ${moves}, in check`
+    return rank % 2 ? `down to ${moves}` : `in check and down to ${moves}`
 }
 
 /** Return where a score stands from -1, Black's best, to 1, White's best: the small scores far apart. */
@@ -32,7 +32,8 @@ export function pointsText(points) {
     return `${short(points.white)}-${short(points.black)}`
 }
 
-const short = number => String(Number(number.toFixed(4)))
+/** Four digits behind the point, as the commands have it; fewer where these are all. */
+const short = number => number === Number(number.toFixed(4)) ? String(number) : number.toFixed(4)
 
 /** Return what best play comes to, in a sentence. */
 export function sentence(answer) {
