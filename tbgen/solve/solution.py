@@ -70,9 +70,10 @@ class Collection:
     """What searches with several sets of mobile men have proved of one state: what is best of each.
 
     :param with_holds: whether to find out how one man holds another.
+    :param in_budget: whether the budget lets all sets be tried.
     """
 
-    def __init__(self, board: chess.Board, with_holds: bool) -> None:
+    def __init__(self, board: chess.Board, with_holds: bool, in_budget: bool) -> None:
         self._board, self._with_holds = board, with_holds
         self._answer = Answer(Interval(*WORST))
         self._moves: dict[chess.Move, Answer] = {}
@@ -80,7 +81,7 @@ class Collection:
         self._holds: list[tuple[Hold, ...]] = [(), ()]
         self.found: list[Found] = []
         """The searches that prove the lower and the upper end."""
-        self._in_budget = True
+        self._in_budget = in_budget
         self.cells = 0
         """How many cells were solved."""
 

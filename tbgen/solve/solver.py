@@ -134,11 +134,11 @@ def _by_cells(
     own = own_score(board)
     score = _accrued(board, told, own)
     code = code_of(of_gscore(score))
-    sets = _sets(board, budget, mobile)
+    sets, all_fit = _sets(board, budget, mobile)
     compile_kernels()
     if verify:
         warmup.compile_kernels()
-    collection = Collection(board, with_holds=mobile is not None)
+    collection = Collection(board, with_holds=mobile is not None, in_budget=all_fit)
     began = time.perf_counter()
     with Tables(*tables.directories) as sources:
         known = Known(sources, MOST_MOBILE, None if verify else kept)
@@ -175,29 +175,40 @@ def _by_cells(
     return solution if prover is None else replace(solution, proof=prover.proof)
 
 
-def _sets(board: chess.Board, budget: Budget, mobile: Mobile) -> list[tuple[chess.Square, ...]]:
-    """Return the sets of men to let move, one after the other."""
+def _sets(board: chess.Board, budget: Budget, mobile: Mobile) -> tuple[list[tuple[chess.Square, ...]], bool]:
+    """Return the sets of men to let move, one after the other, and whether memory allows all of them."""
     squares = tuple(mobile_squares(board))
     if mobile is None and len(squares) > MOST_MOBILE:
         mobile = "auto"
     if mobile == "auto":
-        sets = sets_worth_trying(board, MOST_MOBILE)
-        return [some for some in sets if memory_needed(64 ** len(some)) <= budget.memory]
+        sets = list(sets_worth_trying(board, MOST_MOBILE))
+        fitting = [some for some in sets if memory_needed(64 ** len(some)) <= budget.memory]
+        if not fitting:
+            _check_memory(len(sets[0]), budget)
+        return fitting, len(fitting) == len(sets)
     if mobile is not None:
         squares = tuple(mobile)
-    men, needed = counted(len(squares), "mobile man", "mobile men"), memory_needed(64 ** len(squares))
     if len(squares) > MOST_MOBILE:
         raise UsageError(
-            f"{men} are more than the {MOST_MOBILE} that there is room for: choose them with --mobile, the "
-            "others stand still, or leave the choice to --mobile auto"
+            f"{_men(len(squares))} are more than the {MOST_MOBILE} that there is room for: choose them with "
+            "--mobile, the others stand still, or leave the choice to --mobile auto"
         )
+    _check_memory(len(squares), budget)
+    Cell.of_board(board, squares)
+    return [squares], True
+
+
+def _check_memory(number: int, budget: Budget) -> None:
+    needed = memory_needed(64**number)
     if needed > budget.memory:
         raise UsageError(
-            f"a cell with {men} takes {size_text(needed)} of memory, and {size_text(budget.memory)} are "
-            "allowed: let fewer men be mobile, or allow more memory"
+            f"a cell with {_men(number)} takes {size_text(needed)} of memory, and {size_text(budget.memory)} "
+            "are allowed: let fewer men be mobile, or allow more memory"
         )
-    Cell.of_board(board, squares)
-    return [squares]
+
+
+def _men(number: int) -> str:
+    return counted(number, "mobile man", "mobile men")
 
 
 def _accrued(board: chess.Board, accrued: GScore | Fresh | None, own: GScore) -> GScore:

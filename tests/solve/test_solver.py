@@ -119,6 +119,15 @@ def test_what_memory_refuses_is_said(tmp_path: Path) -> None:
     assert (found.value, found.in_budget) == (None, False)
 
 
+def test_sets_that_memory_refuses_are_not_forgotten(tmp_path: Path) -> None:
+    """Sets of two men fit; those of more do not, and might narrow the interval."""
+    fen, most = "4k3/8/p2n4/P7/8/8/8/2B1K3 w - - 0 1", memory_needed(64**2) + 1
+    found = solve(fen, tables=tmp_path, budget=Budget(seconds=3600.0, memory=most, cells=1), mobile="auto")
+    assert (found.value, found.in_budget) == (None, False)
+    with pytest.raises(UsageError, match="2 mobile men takes .* of memory, and 100.00 MiB are allowed"):
+        solve(fen, tables=tmp_path, budget=Budget(memory=100 << 20), mobile="auto")
+
+
 def test_small_cells_do_not_take_the_time_of_the_first(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even where everything takes longer than expected, the position's own cell is solved: here is a mate."""
     clock = itertools.count()
