@@ -25,12 +25,16 @@ _DESCRIPTION = """\
 Check the digests of tables, then prove every value and depth in them by generating the moves of every
 position, for every accrued score, independently of the program that built them. A table rests on its
 sub-tables, so these are proved first. Without materials, all tables of the directory are proved.
+
+With --proofs FILE what is proved is added to a list, and tables whose digest stands there are not proved
+again: a run that was stopped goes on, here or on another machine.
 """
 _EPILOG = """\
 examples:
   tbgen verify
   tbgen verify KBNvK --sample 100000
   tbgen verify --rules wg
+  tbgen verify --proofs proofs.txt
 """
 
 
@@ -61,6 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="threads (default: all cores)",
     )
+    parser.add_argument("--proofs", type=Path, metavar="FILE", help="list of proofs done, to be added to")
     add_rules(parser)
     add_json(parser, "one JSON document about the tables")
     add_directory(parser)
@@ -72,6 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     :raises MissingTableError: if one of them or of their sub-tables is missing, before any is proved.
     :raises TbgenError: if any of them is not proved, after all have been tried.
     """
+    from tbgen.verify.proofs import Proofs
     from tbgen.verify.tables import verify  # needs numba, and --help does not
 
     directory, variant = directory_of(arguments), arguments.variant
@@ -90,6 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
             threads=arguments.threads,
             limit=arguments.findings,
             variant=variant,
+            proofs=Proofs(arguments.proofs),
         ):
             proofs.append(proof)
             reporter.line.clear()
@@ -134,6 +141,10 @@ def _text(proof: TableProof) -> str:
         return f"{name} {proof.error}"
     if proof.waits_for is not None:
         return f"{name} not proved, since its sub-table {proof.waits_for} is not"
+    if proof.earlier is not None:
+        what = "proved earlier" if proof.earlier.in_full else "nothing wrong in an earlier sample"
+        of = "" if proof.earlier.in_full else f"{proof.earlier.proved:,} of "
+        return f"{name} {what}: {of}{counted(proof.earlier.positions, 'position')}"
     result = proof.result
     assert result is not None
     if not result.ok:
@@ -158,6 +169,15 @@ def _table(proof: TableProof) -> dict[str, Any]:
         table["error"] = str(proof.error)
     if proof.waits_for is not None:
         table["waits_for"] = proof.waits_for.name
+    if proof.earlier is not None:
+        done = proof.earlier
+        table |= {
+            "earlier": True,
+            "sample": None if done.in_full else done.proved,
+            "positions": done.positions,
+            "states": done.states,
+            "seconds": done.seconds,
+        }
     if proof.result is not None:
         result = proof.result
         table |= {

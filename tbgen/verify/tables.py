@@ -1,6 +1,8 @@
 """Proving the tables of a directory: digests first, then each table after all that it can turn into."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Set
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -18,6 +20,7 @@ from tbgen.store.format import BLOCK, table_path
 from tbgen.store.reader import TableFile
 from tbgen.variant import Variant
 from tbgen.verify.consistency import inconsistency
+from tbgen.verify.proofs import ProofDone, Proofs
 from tbgen.verify.report import VerifyResult
 
 if TYPE_CHECKING:
@@ -28,16 +31,21 @@ _MAX_OPEN: Final = 64
 _CACHE_BYTES: Final = 64 << 20
 """Of the files that probes read."""
 
+_HELD: Final = 4 << 30
+"""Bytes of sub-tables that are held for tables to come, besides those that one table needs."""
+
 Fresh = tuple[NDArray[np.uint8], NDArray[np.uint16]]
 
 
 @dataclass(frozen=True, slots=True)
 class TableProof:
-    """What became of one table: exactly one of the last three fields is set."""
+    """What became of one table: exactly one of the last four fields is set."""
 
     material: Material
     result: VerifyResult | None = None
     """The proof, whatever it found."""
+    earlier: ProofDone | None = None
+    """A proof done before."""
     error: TbgenError | None = None
     """Why the table cannot be read."""
     waits_for: Material | None = None
@@ -46,7 +54,7 @@ class TableProof:
     @property
     def proved(self) -> bool:
         """Whether the table is right."""
-        return self.result is not None and self.result.ok
+        return self.earlier is not None or (self.result is not None and self.result.ok)
 
 
 class Reporter(Protocol):
@@ -72,55 +80,120 @@ def verify(
     seed: int = 0,
     threads: int = 2,
     limit: int = 10,
+    proofs: Proofs | None = None,
 ) -> Iterator[TableProof]:
     """Prove tables and all that they can turn into, in build order, and yield what became of each.
 
     A table rests on its sub-tables of the same ``variant``: it is not proved where one of them is not. The
     other arguments after the star are those of :func:`tbgen.verify.proof.verify_table`.
 
+    :param proofs: those done before, by digest, which are not done again; what is proved is added.
     :raises MissingTableError: before anything is proved, if one of all these tables is missing.
+    :raises TbgenError: if a proof cannot be added.
     """
     materials = list(materials)
     order = closure(materials)
     for material in (*materials, *order):
         if not table_path(directory, material.name, variant).exists():
             raise MissingTableError(material.name, directory, variant)
-    last_use = {needed: number for number, material in enumerate(order) for needed in material.successors()}
-    proved: dict[Material, Fresh] = {}
+    proofs = proofs or Proofs()
     failed: set[Material] = set()
     _compile(reporter)
-    values = Values([directory], variant=variant, max_open=_MAX_OPEN, cache_bytes=_CACHE_BYTES)
+    with closing(
+        Values([directory], variant=variant, max_open=_MAX_OPEN, cache_bytes=_CACHE_BYTES)
+    ) as values:
+        sub_tables = _SubTables(values, threads, reporter)
+        for number, material in enumerate(order):
+            reporter.begin(material, number + 1, len(order))
+            proof = _obstacle(material, failed)
+            if proof is None:
+                try:
+                    digest = values.table(material).info.digest
+                    done = proofs.of(material, variant, digest, sample)
+                    if done is not None:
+                        proof = TableProof(material, earlier=done)
+                    else:
+                        result = _verify(material, sub_tables, sample, seed, limit)
+                        proof = TableProof(material, result=result)
+                except TbgenError as error:
+                    proof = TableProof(material, error=error)
+            if not proof.proved:
+                failed.add(material)
+            elif proof.result is not None:
+                proofs.add(_done(proof.result, variant, digest))
+            yield proof
+
+
+def _verify(
+    material: Material, sub_tables: "_SubTables", sample: int | None, seed: int, limit: int
+) -> VerifyResult:
+    """Prove one table whose sub-tables are proved.
+
+    :raises TbgenError: if it, or one of them, cannot be read.
+    """
     from tbgen.verify.proof import verify_table
 
-    for number, material in enumerate(order):
-        reporter.begin(material, number + 1, len(order))
-        proof = _obstacle(material, failed)
-        if proof is None:
-            try:
-                file = values.table(material)
-                table = _read(file, proved, threads, reporter)
-                result = verify_table(
-                    table,
-                    proved,
-                    sample=sample,
-                    seed=seed,
-                    threads=threads,
-                    limit=limit,
-                    progress=reporter.progress,
-                    layers=_layers(table, proved, threads),
-                    reader=None if isinstance(file, TableFile) else file,
-                )
-                proof = TableProof(material, result=result)
-                if result.ok:
-                    proved[material] = table.value, table.depth
-                del table
-            except TbgenError as error:
-                proof = TableProof(material, error=error)
-        if not proof.proved:
-            failed.add(material)
-        for other in [other for other in proved if last_use.get(other, -1) <= number]:
-            del proved[other]
-        yield proof
+    around, threads = sub_tables.around(material), sub_tables.threads
+    file = sub_tables.values.table(material)
+    table = _read(file, around, threads, sub_tables.reporter)
+    result = verify_table(
+        table,
+        around,
+        sample=sample,
+        seed=seed,
+        threads=threads,
+        limit=limit,
+        progress=sub_tables.reporter.progress,
+        layers=_layers(table, around, threads),
+        reader=None if isinstance(file, TableFile) else file,
+    )
+    if result.ok:
+        sub_tables.hold(material, (table.value, table.depth))
+    return result
+
+
+def _done(result: VerifyResult, variant: Variant, digest: str) -> ProofDone:
+    proved = result.positions if result.sample is None else min(result.sample, result.positions)
+    return ProofDone(
+        result.material, variant, digest, proved, result.positions, result.states, result.seconds
+    )
+
+
+class _SubTables:
+    """Proved tables that others rest on, whole in memory; those that take too much are read again."""
+
+    def __init__(self, values: Values, threads: int, reporter: Reporter) -> None:
+        self.values, self.threads, self.reporter = values, threads, reporter
+        self._held: OrderedDict[Material, Fresh] = OrderedDict()
+
+    def hold(self, material: Material, fresh: Fresh) -> None:
+        """Hold a table, as long as there is room for it."""
+        self._held[material] = fresh
+        self._make_room(set())
+
+    def around(self, material: Material) -> dict[Material, Fresh]:
+        """Return all that a table rests on.
+
+        :raises TbgenError: if one of them cannot be read.
+        """
+        needed = material.successors()
+        self._make_room(needed)
+        found = {}
+        for sub in sorted(needed):
+            if sub not in self._held:
+                table = _read(self.values.table(sub), self.around(sub), self.threads, self.reporter)
+                self._held[sub] = table.value, table.depth
+            self._held.move_to_end(sub)
+            found[sub] = self._held[sub]
+        return found
+
+    def _make_room(self, needed: Set[Material]) -> None:
+        """Drop what has not been asked for in a long time."""
+        taken = sum(array.nbytes for fresh in self._held.values() for array in fresh)
+        for material in [material for material in self._held if material not in needed]:
+            if taken <= _HELD:
+                break
+            taken -= sum(array.nbytes for array in self._held.pop(material))
 
 
 def _obstacle(material: Material, failed: set[Material]) -> TableProof | None:
