@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+"""Write what the tables say about chess: docs/findings.md, with its diagrams, from the data in docs/tables.
+
+    scripts/overview.py
+    scripts/overview.py --data saved --out docs/findings.md
+
+The data are those of ``tbgen report --save docs/tables``; every sentence and number is made from them, by the
+same code that makes the pages of ``tbgen report --from docs/tables``. The same data give the same bytes.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import chess
+import chess.svg
+
+from tbgen.errors import TbgenError
+from tbgen.files import write_file
+from tbgen.html.diagrams import described
+from tbgen.report import Report, read_report
+from tbgen.report.facts.overview_highlights import (
+    difference_highlights,
+    endgame_highlights,
+    index_highlights,
+    mating_highlights,
+    record_highlights,
+)
+from tbgen.report.facts.table_highlights import held_behind
+from tbgen.report.facts.wording import meaning, percent
+from tbgen.report.model import OverallRecord, Record, TableReport, Typical
+from tbgen.text import counted, plies
+from tbgen.variant import Variant
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+SHOWN: Final = 3
+"""Diagrams of a chapter."""
+UPSETS: Final = 12
+"""Endgames in which the side with less does best that are listed."""
+DRAWN: Final = 0.75
+"""Part of the positions from which on an endgame counts as drawn in chess."""
+MOVES: Final = 12
+"""Moves of a line that are shown; longer ones end with dots."""
+DIAGRAM_SIZE: Final = 260
+"""Of a board, in pixels."""
+
+
+class Page:
+    """A page of Markdown as it grows, with its diagrams beside it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._folder = path, path.with_suffix("")
+        self._lines: list[str] = []
+        self._diagrams: dict[str, str] = {}
+
+    def add(self, *paragraphs: str) -> None:
+        """Add paragraphs."""
+        for paragraph in paragraphs:
+            self._lines += [paragraph, ""]
+
+    def add_list(self, sentences: Iterable[str]) -> None:
+        """Add a list."""
+        self._lines += [*(f"- {sentence}" for sentence in sentences), ""]
+
+    def add_table(self, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """Add a table."""
+        rule = ["---"] * len(head)
+        self._lines += [*(f"| {' | '.join(row)} |" for row in (head, rule, *rows)), ""]
+
+    def add_diagram(self, name: str, fen: str) -> None:
+        """Add a diagram, kept in a file of this name."""
+        board = chess.Board(fen)
+        self._diagrams[f"{name}.svg"] = chess.svg.board(board, size=DIAGRAM_SIZE)
+        self.add(f"![{described(board)}]({self._folder.name}/{name}.svg)")
+
+    def write(self) -> None:
+        """Write all files, and remove diagrams that are no longer there.
+
+        :raises TbgenError: if something cannot be written.
+        """
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for old in self._folder.glob("*.svg"):
+            if old.name not in self._diagrams:
+                old.unlink()
+        for name, picture in self._diagrams.items():
+            write_file(self._folder / name, f"{picture}\n".encode())
+        write_file(self._path, "\n".join(self._lines).rstrip("\n").encode() + b"\n")
+
+
+def write_overview(report: Report, path: Path) -> None:
+    """Write the page about all that a report has.
+
+    :raises TbgenError: if it cannot be written.
+    """
+    page = Page(path)
+    tables = report.by_variant[Variant.R_MOBILITY]
+    _beginning(page, report)
+    page.add("## What stands out")
+    page.add_list(index_highlights(tables))
+    _records(page, report.records[Variant.R_MOBILITY])
+    _upsets(page, tables)
+    _decided(page, tables)
+    page.add("## Who can mate, and what else there is to force")
+    page.add_list(mating_highlights([table for table in tables if not table.material.pawns]))
+    _differences(page, report)
+    _endgames(page, tables)
+    page.write()
+
+
+def _beginning(page: Page, report: Report) -> None:
+    parts = []
+    for variant, tables in report.by_variant.items():
+        count = sum(table.distribution.canonical_total(side) for table in tables for side in (0, 1))
+        parts.append(
+            f"{counted(len(tables), 'table')} by {variant.label}, {count:,} positions up to symmetry"
+        )
+    page.add(
+        "# What the tables say",
+        "R-mobility knows no draws: every position is worth a score that one side holds. This page says what "
+        f"that makes of the endgames of chess. It is made from {'; '.join(parts)}. White is the first side "
+        "of a name, scores with a minus are Black's, and depths count plies until the accrued score is the "
+        "value.",
+        "Every number comes from [tables](tables/), which `tbgen report --save docs/tables` has saved. "
+        "`scripts/overview.py` makes this page of them, and `tbgen report --from docs/tables --out site` a "
+        "site with all numbers, lines and plots.",
+    )
+
+
+def _records(page: Page, records: Sequence[OverallRecord]) -> None:
+    page.add("## The longest ways")
+    page.add_list(record_highlights(records))
+    longest = sorted(records, key=lambda record: -record.depth)[:SHOWN]
+    for record in longest:
+        _shown(page, f"{meaning(record.holders[0].value)} in {plies(record.depth)}", record.holders[0])
+    page.add("For every score, the longest way to it; like ones up to symmetry and colours are counted.")
+    page.add_table(
+        ("score", "plies", "positions", "material", "example"),
+        (
+            (
+                str(record.g),
+                str(record.depth),
+                str(record.ties),
+                ", ".join(dict.fromkeys(holder.material.name for holder in record.holders)),
+                f"`{record.holders[0].fen}`",
+            )
+            for record in records
+        ),
+    )
+
+
+def _shown(page: Page, title: str, record: Record) -> None:
+    page.add(f"### {record.material}: {title}")
+    page.add_diagram(f"{record.material}.{str(record.value).replace('-', 'm')}", record.fen)
+    page.add(f"`{record.fen}`: {_movetext(record)}" if record.line else f"`{record.fen}`")
+
+
+def _movetext(record: Record) -> str:
+    """Return the first moves of a line, with the accrued score where it changes."""
+    board, parts, accrued = chess.Board(record.fen), [], None
+    for point in record.line[: 2 * MOVES]:
+        if board.turn or not parts:
+            parts.append(f"{board.fullmove_number}.{'' if board.turn else '..'}")
+        board.push_uci(point.uci)
+        parts.append(point.san if point.accrued == accrued else f"{point.san} ({point.accrued})")
+        accrued = point.accrued
+    left = len(record.line) - 2 * MOVES
+    return " ".join(parts) + (f" ... and {plies(left)} more" if left > 0 else "")
+
+
+def _upsets(page: Page, tables: Sequence[TableReport]) -> None:
+    upsets = sorted(
+        ((share, side, table) for table in tables for share, side in held_behind(table)),
+        key=lambda upset: (-upset[0], upset[2].material, upset[1]),
+    )[:UPSETS]
+    if not upsets:
+        return
+    page.add(
+        "## Where less is more",
+        "In these endgames the side with less, by the rule of thumb of [reports](report.md), holds the score "
+        "most often.",
+    )
+    page.add_table(
+        ("material", "to move", "the side with less holds the score in", "White mates", "Black mates"),
+        (
+            (
+                table.material.name,
+                ("White", "Black")[side],
+                percent(share),
+                *_mates(table, side),
+            )
+            for share, side, table in upsets
+        ),
+    )
+
+
+def _mates(table: TableReport, side: int) -> tuple[str, str]:
+    found, total = table.distribution.outcomes(side), table.distribution.total(side)
+    return percent(found.won / total), percent(found.lost / total)
+
+
+def _decided(page: Page, tables: Sequence[TableReport]) -> None:
+    found = []
+    for table in tables:
+        modes = [typical.mode for typical in table.endgame.sides if typical.mode is not None]
+        drawn = min(_drawn(table, side) for side in (0, 1))
+        if drawn >= DRAWN and len(modes) == 2 and modes[0].white is modes[1].white:
+            found.append((max(mode.rank for mode in modes), -drawn, table))
+    if not found:
+        return
+    found.sort(key=lambda entry: (*entry[:2], entry[2].material))
+    page.add(
+        "## Drawn in chess, decided here",
+        f"At least {percent(DRAWN)} of the positions of these endgames are drawn in chess, whoever is to "
+        "move. Here one side is typically better off with either side to move: those come first in which it "
+        "goes furthest.",
+    )
+    page.add_table(
+        ("material", "drawn in chess", "White to move", "", "Black to move", ""),
+        (
+            (
+                table.material.name,
+                percent(-drawn),
+                *(cell for typical in table.endgame.sides for cell in _typical(typical)),
+            )
+            for _, drawn, table in found[:UPSETS]
+        ),
+    )
+
+
+def _drawn(table: TableReport, side: int) -> float:
+    return table.distribution.outcomes(side).drawn / table.distribution.total(side)
+
+
+def _differences(page: Page, report: Report) -> None:
+    if report.differences:
+        page.add(
+            "## Where resetting matters", "Whole-game mobility never resets the score. Compared with it:"
+        )
+        page.add_list(difference_highlights(report.differences))
+
+
+def _endgames(page: Page, tables: Sequence[TableReport]) -> None:
+    page.add("## What every endgame gives")
+    page.add_list(endgame_highlights(tables))
+    page.add(
+        "The typical value is the most frequent one of quiet positions, in which the game is not over and "
+        "nothing can be captured; then come the part of the quiet positions that has it, and the longest way "
+        "in the whole table."
+    )
+    page.add_table(
+        ("material", "White to move", "", "Black to move", "", "longest way"),
+        (
+            (
+                table.material.name,
+                *(cell for typical in table.endgame.sides for cell in _typical(typical)),
+                _longest(table.records),
+            )
+            for table in tables
+        ),
+    )
+
+
+def _typical(typical: Typical) -> Iterator[str]:
+    yield "" if typical.mode is None else str(typical.mode)
+    yield "" if typical.mode is None else percent(typical.share(typical.mode))
+
+
+def _longest(records: Sequence[Record]) -> str:
+    longest = max(records, key=lambda record: record.depth)
+    return f"{plies(longest.depth)}, to {longest.value}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data", type=Path, default=ROOT / "docs" / "tables", metavar="DIR", help="saved data"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "docs" / "findings.md", metavar="FILE", help="the page"
+    )
+    arguments = parser.parse_args()
+    try:
+        write_overview(read_report(arguments.data, saved=True), arguments.out)
+    except TbgenError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

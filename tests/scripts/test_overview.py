@@ -1,0 +1,52 @@
+"""The page about what the tables say is made of their saved data, and of nothing else."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tbgen.report import save_report
+from tests.support.paths import ROOT
+
+SCRIPT = ROOT / "scripts" / "overview.py"
+
+
+def made(data: Path, page: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, SCRIPT, "--data", data, "--out", page]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+def test_the_page_is_what_the_data_say(tmp_path: Path) -> None:
+    """The one in the documentation is that of its data."""
+    page = tmp_path / "findings.md"
+    assert made(ROOT / "docs" / "tables", page).returncode == 0
+    assert page.read_text() == (ROOT / "docs" / "findings.md").read_text()
+    for folder in (tmp_path, ROOT / "docs"):
+        assert {path.name for path in (folder / "findings").iterdir()} == set(
+            re.findall(r"findings/([\w.]+\.svg)", page.read_text())
+        )
+    for picture in (tmp_path / "findings").iterdir():
+        assert picture.read_bytes() == (ROOT / "docs" / "findings" / picture.name).read_bytes()
+
+
+def test_few_tables_make_a_page(three_men: Path, tmp_path: Path) -> None:
+    save_report(three_men, ["KvK", "KBvK"], tmp_path / "data", rules="r")
+    page = tmp_path / "docs" / "page.md"
+    page.parent.mkdir()
+    (tmp_path / "docs" / "page").mkdir()
+    old = tmp_path / "docs" / "page" / "old.svg"
+    old.touch()
+    assert made(tmp_path / "data", page).returncode == 0
+    text = page.read_text()
+    assert "| G1.5 | 46 | 3 | KBvK | `8/8/8/8/8/2k5/8/K2B4 b - - 0 1` |" in text
+    assert "| KBvK | G1.5 | 96.2 % | G1.5 | 99.1 % | 46 plies, to G1.5 |" in text
+    assert not old.exists()
+
+
+def test_without_data_it_says_so(tmp_path: Path) -> None:
+    done = made(tmp_path, tmp_path / "page.md")
+    assert done.returncode == 1
+    assert re.fullmatch(r"error: .* has no such data of tables; save some with: .*\n", done.stderr)
