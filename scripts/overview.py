@@ -122,7 +122,7 @@ def _beginning(page: Page, report: Report) -> None:
         f"that makes of the endgames of chess. It is made from {'; '.join(parts)}. White is the first side "
         "of a name, scores with a minus are Black's, and depths count plies until the accrued score is the "
         "value.",
-        "Every number comes from the data in `docs/tables`, which `tbgen report --save docs/tables` has saved. "
+        "Every number comes from the data in `docs/tables`, which `tbgen report --save docs/tables` saved: "
         "`scripts/overview.py` makes this page of them, and `tbgen report --from docs/tables --out site` a "
         "site with all numbers, lines and plots.",
     )
