@@ -158,7 +158,7 @@ def _shown(page: Page, title: str, record: Record) -> None:
 
 def _movetext(record: Record) -> str:
     """Return the first moves of a line, with the accrued score where it changes."""
-    board, parts, accrued = chess.Board(record.fen), [], None
+    board, accrued, parts = chess.Board(record.fen), None, list[str]()
     for point in record.line[: 2 * MOVES]:
         if board.turn or not parts:
             parts.append(f"{board.fullmove_number}.{'' if board.turn else '..'}")

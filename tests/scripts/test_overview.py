@@ -14,7 +14,7 @@ SCRIPT = ROOT / "scripts" / "overview.py"
 
 
 def made(data: Path, page: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, SCRIPT, "--data", data, "--out", page]
+    command = [sys.executable, str(SCRIPT), "--data", str(data), "--out", str(page)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
