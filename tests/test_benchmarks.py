@@ -2,6 +2,9 @@
 
 import inspect
 import itertools
+import json
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -57,3 +60,24 @@ def test_it_runs(
             if hasattr(benchmark, "teardown"):
                 benchmark.teardown(*parameters)
         assert (found is None) == method.startswith("time_")
+
+
+def test_load_of_the_server(tables: Path) -> None:
+    """Every request is answered, whatever slow clients do."""
+    command = [
+        sys.executable,
+        ROOT / "benchmarks" / "load.py",
+        tables,
+        "--requests",
+        "300",
+        "--slow",
+        "20",
+        "--json",
+    ]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["requests"] == 300
+    assert 0 < found["median_ms"] <= found["p99_ms"] <= found["longest_ms"]

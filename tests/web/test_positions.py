@@ -9,10 +9,12 @@ import chess
 import pytest
 from starlette.testclient import TestClient
 
-from tbgen.material import Material
+from tbgen.errors import TbgenError
+from tbgen.material import Material, all_materials
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.probe.views import View
 from tbgen.score import GScore
+from tbgen.scoring import EXPONENTIAL
 from tbgen.web.documents import Category
 from tests.support.commands import answer
 from tests.support.random_boards import en_passant_board, random_board
@@ -54,6 +56,32 @@ def test_positions_are_what_the_command_says(
         for move, other in zip(moves, expected_moves, strict=True):
             assert other.items() <= move.items()
         check_against_chess(found, moves)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", ["r", "wg"])
+def test_a_thousand_positions_are_what_the_library_says(rules: str, api: TestClient, tables: Path) -> None:
+    """Of all materials, with all moves."""
+    rng, fens = random.Random(f"thousand {rules}"), []
+    materials = all_materials(4)
+    for _ in range(1000):
+        board = random_board(rng, rng.choice(materials))
+        board.halfmove_clock = rng.randrange(1, 40)
+        accrued = GScore(rng.randrange(2, 20), rng.random() < 0.5) if rng.random() < 0.5 else ""
+        fens.append(f"{board.fen()} {accrued}".strip())
+    with open_tablebase(tables, rules=rules) as opened:
+        for fen, result, ranked in zip(fens, opened.probe_many(fens), opened.moves_many(fens), strict=True):
+            assert not isinstance(result, TbgenError)
+            assert not isinstance(ranked, TbgenError)
+            found = asked(api, f"/{rules}", fen=fen)
+            expected = (str(result.value), result.depth, str(result.accrued), result.material.name)
+            assert tuple(found[name] for name in ("value", "depth", "accrued", "material")) == expected
+            assert [
+                (move["uci"], move["value"], move["depth"], move["accrued"]) for move in found["moves"]
+            ] == [(move.uci, str(move.value), move.depth, str(move.accrued)) for move in ranked]
+            assert all(
+                move["points"] == EXPONENTIAL.document(GScore(move["value"])) for move in found["moves"]
+            )
 
 
 def check_against_chess(found: dict[str, Any], moves: list[dict[str, Any]]) -> None:
