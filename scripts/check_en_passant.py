@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Compare en passant positions of tables with what their moves lead to, as python-chess makes them.
+
+    scripts/check_en_passant.py --dir data
+    scripts/check_en_passant.py --dir data --positions 20000 KPvKP KPPvKP
+
+Of every table with pawns on both sides random positions in which a pawn may be captured en passant are
+probed, and so are those after each of their moves: the value must be the best of these, and the depth must
+follow from theirs, where packed tables store those. Prints a line per table. Exit code 0 if all agree, 1 if
+one differs, 3 if a table is missing.
+"""
+
+import argparse
+import random
+import sys
+from pathlib import Path
+from typing import Final
+
+import chess
+
+from tbgen import FRESH, TbgenError, open_tablebase
+from tbgen.errors import MissingTableError
+from tbgen.material import Material
+from tbgen.probe.tablebase import Tablebase
+from tbgen.score import GScore
+from tbgen.store.format import tables_in
+from tbgen.variant import Variant
+
+ROWS: Final = {chess.WHITE: 4, chess.BLACK: 3}
+"""Rank, from 0, of the pawns that may capture, by the side to move."""
+
+
+def random_position(material: Material, rng: random.Random) -> chess.Board:
+    """Return a legal position with an en passant right that can be used."""
+    men = [chess.Piece.from_symbol(man) for man in material.white]
+    men += [chess.Piece.from_symbol(man.lower()) for man in material.black]
+    while True:
+        turn = rng.random() < 0.5
+        row, step = ROWS[turn], 1 if turn else -1
+        file, beside = rng.randrange(8), rng.choice((-1, 1))
+        if not 0 <= file + beside < 8:
+            continue
+        others = men.copy()
+        board = chess.Board(None)
+        for colour, at in ((not turn, file), (turn, file + beside)):
+            pawn = chess.Piece(chess.PAWN, colour)
+            others.remove(pawn)
+            board.set_piece_at(chess.square(at, row), pawn)
+        passed = [chess.square(file, row + step), chess.square(file, row + 2 * step)]
+        free = [square for square in chess.SQUARES if board.piece_at(square) is None and square not in passed]
+        for square, man in zip(rng.sample(free, len(others)), others, strict=True):
+            board.set_piece_at(square, man)
+        board.turn, board.ep_square = turn, passed[0]
+        if board.is_valid() and board.has_legal_en_passant():
+            return board
+
+
+def is_right(tables: Tablebase, board: chess.Board) -> bool:
+    """Whether value and depth of a position follow from those after its moves (docs/theory.md, section 5)."""
+    own, told = GScore.of_board(board), tables.probe(board)
+    reached: list[tuple[GScore, int | None]] = []
+    for move in board.legal_moves:
+        after = board.copy(stack=False)
+        after.push(move)
+        # En passant comes after a pawn move: what has accrued is the position's own score.
+        found = tables.probe(after, FRESH if tables.rules.resets and board.is_zeroing(move) else own)
+        reached.append((found.value, found.depth))
+    best = max if board.turn else min
+    value = best(value for value, _ in reached)
+    if value != told.value:
+        return False
+    if value == own:
+        return told.depth in (None, 0)
+    depths = [depth for found, depth in reached if found == value]
+    known = [depth for depth in depths if depth is not None]
+    if told.depth is None or len(known) < len(depths):
+        return True
+    hurries = (value > own) == board.turn
+    return told.depth == 1 + (min(known) if hurries else max(known))
+
+
+def check(tables: Tablebase, material: Material, count: int) -> bool:
+    """Compare random positions of one table, print a line, and tell whether all agree."""
+    rng = random.Random(f"{material} {count}")
+    boards = [random_position(material, rng) for _ in range(count)]
+    wrong = [board.fen() for board in boards if not is_right(tables, board)]
+    agrees = "agrees" if not wrong else f"DIFFERS in {len(wrong):,}, first {wrong[0]}"
+    print(f"{material!s:6} {agrees}: {count:,} positions with an en passant right", flush=True)
+    return not wrong
+
+
+def run(directory: Path, names: list[str], count: int, variant: Variant) -> int:
+    """Compare the tables asked for, or all that are there, and return the exit code.
+
+    :raises MissingTableError: if there are none, or one that is asked for is missing.
+    """
+    there = tables_in(directory, variant)
+    wanted = [Material.parse(name) for name in names] or there
+    both = [material for material in wanted if "P" in material.white and "P" in material.black]
+    for material in both:
+        if material not in there:
+            raise MissingTableError(material.name, directory, variant)
+    if not both:
+        raise MissingTableError("KPvKP", directory, variant)
+    with open_tablebase(directory, rules=variant) as tables:
+        agree = [check(tables, material, count) for material in both]
+    return 0 if all(agree) else 1
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("materials", nargs="*", metavar="MATERIAL", help="default: all that are in DIR")
+    parser.add_argument("--dir", type=Path, required=True, help="folder of the tables")
+    parser.add_argument("--positions", type=int, default=2000, metavar="N", help="of each table (2000)")
+    parser.add_argument("--rules", type=Variant, default=Variant.R_MOBILITY, help="r or wg (r)")
+    arguments = parser.parse_args()
+    try:
+        return run(arguments.dir, arguments.materials, arguments.positions, arguments.rules)
+    except TbgenError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""The script finds that en passant positions agree with their moves, and when they do not."""
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import chess
+import pytest
+
+from tbgen.probe.tablebase import Tablebase
+from tbgen.variant import Variant
+from tests.support.paths import ROOT
+
+sys.path.append(str(ROOT / "scripts"))
+import check_en_passant
+
+SCRIPT = ROOT / "scripts" / "check_en_passant.py"
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(SCRIPT), *words], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("rules", ["r", "wg"])
+def test_positions_agree(rules: str, whole_game_tables: Path) -> None:
+    done = run("--dir", str(whole_game_tables), "--positions", "100", "--rules", rules)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "KPvKP  agrees: 100 positions with an en passant right\n"
+
+
+@pytest.mark.parametrize("field", ["value", "depth"])
+def test_a_wrong_entry_is_found(
+    field: str, tables: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is told of the positions themselves, not of those after their moves, is wrong now and then."""
+    real = Tablebase.probe
+
+    def lie(self: Tablebase, board: chess.Board, accrued: object = None) -> Any:
+        told = real(self, board, accrued)  # type: ignore[arg-type]
+        if accrued is not None or board.king(chess.WHITE) not in (chess.C1, chess.C2):
+            return told
+        return replace(
+            told,
+            **{"value": {"value": -told.value}, "depth": {"depth": told.depth + 1 if told.depth else 9}}[
+                field
+            ],
+        )
+
+    monkeypatch.setattr(Tablebase, "probe", lie)
+    assert check_en_passant.run(tables, ["KPvKP"], 200, Variant.R_MOBILITY) == 1
+    said = re.match(r"KPvKP  DIFFERS in (\d+), first .* 1: 200 positions", capsys.readouterr().out)
+    assert said
+    assert 0 < int(said[1]) < 50
+
+
+def test_missing_tables(tmp_path: Path) -> None:
+    done = run("--dir", str(tmp_path))
+    assert done.returncode == 3
+    assert done.stderr.startswith("error: table KPvKP is missing")
