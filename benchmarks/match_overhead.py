@@ -1,0 +1,84 @@
+"""How much of a match is thinking: games a minute, and the share of the runner, at fixed nodes.
+
+    python benchmarks/match_overhead.py stockfish --nodes 20000 --rounds 20 --concurrency 2
+
+The clock's share is what a slot does not think: moves on their way, starts of games, writing and syncing; on
+a machine with other work also waiting for it. The processor's share is the time that the runner itself
+computes, which other work does not change, beside the time that engines think.
+"""
+
+import argparse
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from tbgen.games.settings import FiftyMoveRule, GameOptions
+from tbgen.games.standings import Standings
+from tbgen.match.adjudication import Judge, StopRules
+from tbgen.match.clock import TimeControl
+from tbgen.match.engine import EngineSettings
+from tbgen.match.event import run_event
+from tbgen.match.game import Game
+from tbgen.match.schedule import Fixture
+from tbgen.match.settings import EventSettings
+from tbgen.match.statistics import Score
+from tbgen.variant import Variant
+
+
+class Counter:
+    """Counts moves, and says nothing."""
+
+    plies = 0
+
+    def resumed(self, games: int) -> None:
+        pass
+
+    def started(self, fixture: Fixture, total: int | None) -> None:
+        pass
+
+    def finished(self, game: Game, total: int | None) -> None:
+        self.plies += len(game.plies)
+
+    def standing(self, score: Score | None, standings: Standings | None, games: int) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        print(text)
+
+
+def main() -> None:
+    """Play a match of an engine against itself, and print what it took."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("engine", help="a UCI engine")
+    parser.add_argument("--nodes", type=int, default=20_000)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--concurrency", type=int, default=2)
+    parser.add_argument("--moves", type=int, default=60, help="after which games are stopped")
+    arguments = parser.parse_args()
+    command = (shutil.which(arguments.engine) or arguments.engine,)
+    control = TimeControl(nodes=arguments.nodes)
+    with tempfile.TemporaryDirectory() as folder:
+        settings = EventSettings(
+            tuple(EngineSettings(name, command, control=control) for name in "AB"),
+            Path(folder, "games.pgn"),
+            rounds=arguments.rounds,
+            concurrency=arguments.concurrency,
+            stop=StopRules(most_moves=arguments.moves),
+        )
+        counter, options = Counter(), GameOptions(Variant.R_MOBILITY, FiftyMoveRule.IMPROVING)
+        before, began = os.times(), time.perf_counter()
+        summary = run_event(settings, options, Judge(None), counter)
+        clock, after = time.perf_counter() - began, os.times()
+    computed = after.user + after.system - before.user - before.system
+    slots = clock * arguments.concurrency
+    moves, thinking = counter.plies, summary.thinking
+    print(f"{summary.games} games of {moves / summary.games:.0f} plies in {clock:.1f} s")
+    print(f"{60 * summary.games / clock:.1f} games a minute, {1e3 * thinking / moves:.2f} ms a move")
+    print(f"share of the runner: {1 - thinking / slots:.1%} of the clock")
+    print(f"it computes {1e3 * computed / moves:.2f} ms a move, {computed / thinking:.1%} of thinking")
+
+
+if __name__ == "__main__":
+    main()
