@@ -26,8 +26,8 @@ from tbgen.text import counted, number
 if TYPE_CHECKING:
     from tbgen.games.settings import GameOptions
     from tbgen.games.standings import Standings
-    from tbgen.match.event import Summary
     from tbgen.match.game import Game
+    from tbgen.match.reporter import Summary
     from tbgen.match.schedule import Fixture
     from tbgen.match.settings import EventSettings
     from tbgen.match.statistics import Score

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Final, Protocol
+from typing import Final
 
 import chess
 import chess.engine
@@ -21,7 +21,7 @@ import chess.engine
 from tbgen.errors import TbgenError, UsageError
 from tbgen.games.outcome import Basis
 from tbgen.games.settings import GameOptions
-from tbgen.games.standings import Standings
+from tbgen.games.standings import standings
 from tbgen.match.adjudication import Judge
 from tbgen.match.engine import Engine, EngineFault
 from tbgen.match.game import Game, play_game, unplayed_game
@@ -31,54 +31,16 @@ from tbgen.match.knockout import Knockout
 from tbgen.match.log import EngineLogs
 from tbgen.match.openings import ChessVariant, Openings
 from tbgen.match.record import EventTags, game_text
+from tbgen.match.reporter import Reporter, Summary
 from tbgen.match.schedule import Fixture, Format, Gauntlet, Key, Plan, RoundRobin, Schedule
 from tbgen.match.settings import EventSettings, check
-from tbgen.match.statistics import Course, Score
+from tbgen.match.statistics import Course
 from tbgen.match.swiss import Swiss
 from tbgen.scoring import Scheme
 
-__all__ = ["Event", "Reporter", "Summary", "run_event"]
+__all__ = ["Event", "run_event"]
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
-
-
-class Reporter(Protocol):
-    """Who is told how an event goes."""
-
-    def resumed(self, games: int) -> None:
-        """So many games were there already."""
-
-    def started(self, fixture: Fixture, total: int | None) -> None:
-        """A game begins."""
-
-    def finished(self, game: Game, total: int | None) -> None:
-        """A game is over, and kept."""
-
-    def standing(self, score: Score | None, standings: Standings | None, games: int) -> None:
-        """What all games have come to; the score of two players, or the standings of more."""
-
-    def note(self, text: str) -> None:
-        """Something that has to be known."""
-
-
-@dataclass(slots=True)
-class Summary:
-    """What an event has come to."""
-
-    standings: Standings | None
-    score: Score | None
-    games: int
-    """Finished ones, those of former runs included."""
-    left_out: int
-    """Of these, the games of encounters that are not whole."""
-    faults: dict[str, dict[str, int]]
-    """By player, how many games were lost by which fault."""
-    verified: int
-    """Adjudications that were played on, in this run."""
-    thinking: float
-    """Seconds that engines have thought in this run."""
-    winner: str | None
-    """Who has won a knockout."""
 
 
 class _Stopped(Exception):  # noqa: N818
@@ -106,6 +68,7 @@ class Event:
         """
         check(settings)
         self.settings, self.options = settings, options
+        self._scheme = options.scheme or Scheme.EXPONENTIAL
         self._judge, self._reporter = judge, reporter
         openings = Openings(settings.openings, settings.variant, settings.seed, options)
         names = [engine.name for engine in settings.engines]
@@ -114,7 +77,9 @@ class Event:
         )
         self.schedule = _schedule(settings.format, plan)
         controls = {engine.name: engine.control for engine in settings.engines}
-        self._tags = EventTags(settings.event, settings.site, _digest(settings, openings), controls)
+        self._tags = EventTags(
+            settings.event, settings.site, _digest(settings, self.schedule, openings), controls
+        )
         self._players = {engine.name: engine for engine in settings.engines}
         self._course = Course(names, settings.games, settings.test)
         self._due: deque[Fixture] = deque()
@@ -126,6 +91,7 @@ class Event:
         self._faults: dict[str, dict[str, int]] = {}
         self._verified = 0
         self._thinking = 0.0
+        self._told: set[str] = set()
 
     async def run(self) -> Summary:
         """Play all games that are not in the file yet.
@@ -256,17 +222,35 @@ class Event:
         self._course.add(kept)
         self._thinking += game.thinking
         self._reporter.finished(game, self.schedule.total)
+        self._remark(game)
         if game.faulty:
             faults = self._faults.setdefault(game.faulty, {})
             faults[game.termination] = faults.get(game.termination, 0) + 1
             self._reporter.note(f"{game.faulty}: {game.termination}: {game.detail}")
             if not self.settings.recover and game.outcome.basis is Basis.ABANDONED:
                 raise TbgenError(f"{game.faulty} has failed in game {game.fixture.key}: {game.detail}")
-        course, scheme = self._course, self.options.scheme or Scheme.EXPONENTIAL
+        await self._tell_standing()
+
+    async def _tell_standing(self) -> None:
+        """Tell what all games have come to; what takes long does so in a thread, for clocks run."""
+        course = self._course
+        if course.untested:
+            await asyncio.to_thread(course.test)
         if len(self.settings.engines) == 2:
             self._reporter.standing(course.score(), None, len(course))
         elif len(course) % self.settings.interval == 0:
-            self._reporter.standing(None, course.standings(scheme), len(course))
+            records = [one.record for one in course.whole()]
+            if records:
+                table = await asyncio.to_thread(standings, records, self._scheme)
+                self._reporter.standing(None, table, len(course))
+
+    def _remark(self, game: Game) -> None:
+        """Tell once for each what has kept a result from being proved."""
+        outcome = game.outcome
+        for remark in ("" if outcome.missing is None else str(outcome.missing), outcome.unsolvable):
+            if remark and remark not in self._told:
+                self._told.add(remark)
+                self._reporter.note(f"game {game.fixture.key}: {remark}")
 
     def _is_chosen(self, game: Game) -> bool:
         """Tell whether an adjudication is to be verified: by lot, but for each game always the same."""
@@ -302,7 +286,7 @@ class Event:
 
     def _summary(self) -> Summary:
         course = self._course
-        table = course.standings(self.options.scheme or Scheme.EXPONENTIAL)
+        table = course.standings(self._scheme)
         counted = 0 if table is None else len(table.games)
         left_out = len(course) - counted
         return Summary(
@@ -382,8 +366,9 @@ def _schedule(form: Format, plan: Plan) -> Schedule:
             return Swiss(plan)
 
 
-def _digest(settings: EventSettings, openings: Openings) -> str:
-    """Return what tells the schedule from others: how many rounds are played may change."""
+def _digest(settings: EventSettings, schedule: Schedule, openings: Openings) -> str:
+    """Return what tells the schedule from others; how many rounds are played may change if results do not
+    decide."""
     parts = [
         *(
             f"{engine.name} {engine.control!r} {sorted(engine.options.items())}"
@@ -391,6 +376,7 @@ def _digest(settings: EventSettings, openings: Openings) -> str:
         ),
         settings.format.value,
         f"{settings.games} {settings.shared_openings} {settings.seeds} {settings.seed}",
+        str(settings.rounds if schedule.waits else ""),
         openings.digest,
     ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

@@ -63,6 +63,8 @@ class Course:
         self._shares: dict[tuple[int, int], float] = {}
         self._points = Fraction()
         self._tested: list[float] = []
+        self._found: Sprt | None = None
+        """Where the test stood when it was computed last."""
 
     def __contains__(self, key: object) -> bool:
         return key in self.games
@@ -89,6 +91,11 @@ class Course:
         """The player's points per game of the encounters that the test looks at."""
         return self._tested
 
+    @property
+    def untested(self) -> bool:
+        """Whether :meth:`test` would have to compute."""
+        return self._test is not None and (self._found is None or self._found.count < len(self._tested))
+
     def whole(self) -> Iterator[Kept]:
         """Yield the games of whole encounters, in the order of the schedule."""
         for place in sorted(self._encounters):
@@ -99,10 +106,10 @@ class Course:
     def test(self) -> Sprt | None:
         """Return where the test stands; None where none is wanted."""
         test = self._test
-        if test is None:
-            return None
-        numbers = (test.elo0, test.elo1, test.alpha, test.beta)
-        return sprt(self._tested, *numbers, model=test.model, pairs=self._size == 2)
+        if test is not None and self.untested:
+            numbers = (test.elo0, test.elo1, test.alpha, test.beta)
+            self._found = sprt(tuple(self._tested), *numbers, model=test.model, pairs=self._size == 2)
+        return self._found
 
     def score(self) -> Score | None:
         """Return the score of a match; None of an event of more players."""
