@@ -141,8 +141,8 @@ def load(tables: Path, requests: int, connections: int, slow: int) -> Load:
         finally:
             server.terminate()
     took.sort()
-    milliseconds = [1000 * took[round(share * (len(took) - 1))] for share in (0.5, 0.99, 1)]
-    return Load(requests, connections, slow, requests / seconds, *milliseconds, before, after)
+    median, p99, longest = (1000 * took[round(share * (len(took) - 1))] for share in (0.5, 0.99, 1))
+    return Load(requests, connections, slow, requests / seconds, median, p99, longest, before, after)
 
 
 def main() -> None:

@@ -64,18 +64,13 @@ def test_it_runs(
 
 def test_load_of_the_server(tables: Path) -> None:
     """Every request is answered, whatever slow clients do."""
-    command = [
-        sys.executable,
-        ROOT / "benchmarks" / "load.py",
-        tables,
-        "--requests",
-        "300",
-        "--slow",
-        "20",
-        "--json",
-    ]
+    words = [str(tables), "--requests", "300", "--slow", "20", "--json"]
     done = subprocess.run(
-        command, capture_output=True, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}
+        [sys.executable, str(ROOT / "benchmarks" / "load.py"), *words],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

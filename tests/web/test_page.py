@@ -21,6 +21,7 @@ pytestmark = pytest.mark.slow
 
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 PAWN = "8/8/5k1K/5P2/8/8/8/8 w - - 1 60"
+expect.set_options(timeout=60_000)  # a slow machine is no failure
 GAME = (ROOT / "docs" / "drawn_game.pgn").read_text()
 
 
@@ -37,7 +38,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def address(browser: Browser, tables: Path) -> Iterator[str]:
-    with serving(tables, "--limit", "0") as (_, host, port):
+    with serving(tables, "--limit", "0", "--solve-time", "20s") as (_, host, port):
         yield f"http://{host}:{port}"
 
 
@@ -254,6 +255,41 @@ def test_the_reply_to_a_move_is_shown(visit: Visit) -> None:
     visit.page.locator("[data-uci=g5h5]").hover()
     expect(visit.page.locator("#reply")).to_have_text("Kh5, and the reply is Kf4")
     assert visit.page.locator("#board .arrow").count() == 2
+
+
+def test_solving_is_told_as_it_goes_on(visit: Visit) -> None:
+    """The page shows what events say; that the server sends such ones is tested in test_solving.py."""
+    page = visit.page
+    solved = {
+        **dict.fromkeys(("value", "lower", "upper"), "G4.5"),
+        "in_budget": True,
+        "points": {end: {"white": 0.501, "black": 0.499} for end in ("lower", "upper")},
+        "moves": [
+            {"san": "Kd3", "lower": "G4.5", "upper": "G4.5"},
+            {"san": "g5", "lower": "-G0.0", "upper": "-G0.5"},
+        ],
+    }
+    told = [("interval", {"lower": "-G0.0", "upper": "G4.5", "cells": 3}), ("solution", solved)]
+    body = "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in told)
+    page.locator("#fen").fill("8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72 G4.5")
+    page.keyboard.press("Enter")
+    solve = page.get_by_role("button", name="Solve it here")
+    page.route(
+        "**/r/solve*", lambda route: route.fulfill(status=503, json={"code": "busy", "message": "later"})
+    )
+    solve.click()
+    expect(page.locator("#problem")).to_have_text("later")
+    page.unroute_all()
+    page.route("**/r/solve*", lambda route: route.fulfill(content_type="text/event-stream", body=body))
+    page.reload()
+    solve.click()
+    expect(page.locator("#value")).to_have_text("G4.5")
+    expect(page.locator("#problem")).to_contain_text("Proved: best play comes to G4.5, 0.501-0.499.")
+    expect(page.locator("#problem li").last).to_have_text("g5 -G0.0 to -G0.5")
+    page.locator("#fen").fill(chess.STARTING_FEN)
+    page.keyboard.press("Enter")
+    expect(page.locator("#problem")).to_contain_text("32 men")
+    expect(solve).to_have_count(0)
 
 
 STATES = {

@@ -85,10 +85,11 @@ export function showOutcome(element, refereed) {
     }
     const {outcome, plies, missing_tables: missing} = refereed
     const first = plies.find(ply => ply.value)
-    element.replaceChildren(
+    element.replaceChildren(...[
         "Result ", score(outcome.value), ` (${BASES[outcome.basis] ?? outcome.basis}), accrued at the end `, score(plies.at(-1).accrued), ". ",
         !first ? "No table reaches it." : first.ply ? `Tables begin at ply ${first.ply}.` : "",
-        missing.length ? h("span", {}, " Missing: ", ...missing.map(name => h("code", {}, `tbgen build ${name} `))) : "")
+        missing.length ? [" More is known after ", h("code", {}, `tbgen build ${missing.join(" ")}`), "."] : "",
+    ].flat())
 }
 
-const BASES = {accrued: "what was played", tablebase: "by the tables", mate: "mate", stalemate: "stalemate"}
+const BASES = {accrued: "what was played", tablebase: "by the tables", solved: "proved", mate: "mate", stalemate: "stalemate"}

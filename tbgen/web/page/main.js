@@ -142,7 +142,7 @@ function refuse(error) {
     $("line").replaceChildren()
     board.play([])
     if (state.setup) board.edit(board.tool)
-    const beyond = error.code === "missing_table" || (error.code === "bad_input" && numberOfMen(fen) > MOST_MEN)
+    const beyond = error.code === "missing_table" || (numberOfMen(fen) > MOST_MEN && parse(fen).castling === "-")
     if (offers.solve !== undefined && state.rules === "r" && beyond) offerSolving($("problem"), fen, accrued)
     for (const id of ["step", "run", "end"]) $(id).disabled = true
 }

@@ -3,60 +3,67 @@
 import {$, h, score} from "./dom.js"
 import {pointsText} from "./score.js"
 
-let source = null
+let asking = null
 
+/** Let the server stop: it ends what it does when nobody listens. */
 export function stopSolving() {
-    source?.close()
-    source = null
+    asking?.abort()
+    asking = null
 }
 
 /** Offer to solve a position. */
 export function offerSolving(element, fen, accrued) {
-    const button = h("button", {type: "button", onclick: () => begin(element, fen, accrued)}, "Solve it here")
+    const button = h("button", {type: "button", onclick: () => solve(element, fen, accrued)}, "Solve it here")
     element.append(h("p", {}, button, " ", h("span", {class: "note"}, "This may take a minute.")))
 }
 
-function begin(element, fen, accrued) {
+async function solve(element, fen, accrued) {
     stopSolving()
-    const query = new URLSearchParams(accrued ? {fen, accrued} : {fen})
+    const mine = asking = new AbortController()
     const shown = h("p", {class: "interval", role: "status"}, "Solving …")
-    const stop = h("button", {type: "button", onclick: () => {
-        stopSolving()
-        shown.append(" Stopped.")
-        stop.remove()
-    }}, "Stop")
+    const stop = h("button", {type: "button", onclick: stopSolving}, "Stop")
     element.replaceChildren(shown, stop)
-    source = new EventSource(`r/solve?${query}`)
-    source.addEventListener("interval", event => {
-        const {lower, upper, cells} = JSON.parse(event.data)
-        shown.replaceChildren("Between ", score(lower), " and ", score(upper), `, ${cells} cells solved …`)
-    })
-    source.addEventListener("solution", event => {
-        stopSolving()
-        stop.remove()
-        showSolution(element, JSON.parse(event.data))
-    })
-    source.addEventListener("refusal", event => {
-        stopSolving()
-        stop.remove()
-        shown.textContent = JSON.parse(event.data).message
-    })
-    source.onerror = () => {
-        stopSolving()
-        stop.remove()
-        shown.textContent = "The server does not solve it now: it may be solving another position. Try again later."
+    try {
+        const response = await fetch(`r/solve?${new URLSearchParams(accrued ? {fen, accrued} : {fen})}`, {signal: mine.signal})
+        if (!response.ok) shown.textContent = (await response.json()).message
+        else for await (const {name, data} of events(response)) show[name]?.(shown, data)
+    } catch {
+        shown.append(mine.signal.aborted ? " Stopped." : " The connection has broken off.")
     }
+    stop.remove()
 }
 
-function showSolution(element, {value, lower, upper, points, moves, in_budget: inBudget}) {
-    const range = value === null ? [score(lower), " to ", score(upper)] : [score(value)]
-    $("value").replaceChildren(...range)
-    const more = value === null && !inBudget ? " More time or memory may narrow it." : ""
-    const said = value === null
-        ? `White gets ${lower} at least and ${upper} at most.${more}`
-        : `Proved: best play comes to ${value}, ${pointsText(points.lower)}.`
-    element.replaceChildren(
-        h("p", {role: "status"}, said),
-        h("ul", {class: "solved"}, moves.map(move => h("li", {}, h("b", {}, move.san), " ",
+const show = {
+    interval(element, {lower, upper, cells}) {
+        element.replaceChildren("Between ", score(lower), " and ", score(upper), `, ${cells} cells solved …`)
+    },
+    refusal(element, {message}) {
+        element.textContent = message
+    },
+    solution(element, {value, lower, upper, points, moves, in_budget: inBudget}) {
+        $("value").replaceChildren(...(value === null ? [score(lower), " to ", score(upper)] : [score(value)]))
+        const more = value === null && !inBudget ? " More time or memory may narrow it." : ""
+        element.textContent = value === null
+            ? `White gets ${lower} at least and ${upper} at most.${more}`
+            : `Proved: best play comes to ${value}, ${pointsText(points.lower)}.`
+        element.after(h("ul", {class: "solved"}, moves.map(move => h("li", {}, h("b", {}, move.san), " ",
             move.lower === move.upper ? score(move.lower) : [score(move.lower), " to ", score(move.upper)]))))
+    },
+}
+
+/** Yield the events of an answer. An EventSource would not tell why it is refused, and would ask again. */
+async function* events(response) {
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+    let text = ""
+    for (;;) {
+        const {done, value} = await reader.read()
+        if (done) return
+        text += value
+        const blocks = text.split("\n\n")
+        text = blocks.pop()
+        for (const block of blocks) {
+            const [, name, data] = block.match(/^event: (\w+)\ndata: (.*)$/) ?? []
+            if (name) yield {name, data: JSON.parse(data)}
+        }
+    }
 }
