@@ -20,7 +20,7 @@ from chess.engine import INFO_BASIC, INFO_SCORE, EngineError, InfoDict, PlayResu
 
 from tbgen.errors import UsageError, printable, quote
 from tbgen.match.clock import Clock, TimeControl, limit_of
-from tbgen.match.guard import Guard, kill_group, preparation
+from tbgen.match.guard import Guard, dying_with_parent, kill_group, on_processors
 from tbgen.match.uci import Uci
 from tbgen.text import duration
 
@@ -170,13 +170,16 @@ class Engine:
         """
         loop = asyncio.get_running_loop()
         try:
+            if not os.access(settings.command[0], os.X_OK):
+                raise PermissionError(f"there is no program {settings.command[0]} any more")
             _, uci = await loop.subprocess_exec(
                 lambda: Uci(log),
+                *dying_with_parent(),
+                *on_processors(processors),
                 *settings.command,
                 cwd=settings.directory,
                 stderr=subprocess.DEVNULL,
                 process_group=0,
-                preexec_fn=preparation(processors),
             )
         except (OSError, subprocess.SubprocessError) as error:
             raise EngineFault(Fault.ABANDONED, f"it cannot be started: {error}") from None

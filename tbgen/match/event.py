@@ -276,7 +276,9 @@ class Event:
         """
         for settings in self.settings.engines:
             try:
-                engine = await Engine.started(settings, guard, log=logs.of(settings.name, 0))
+                engine = await Engine.started(
+                    settings, guard, processors=self.settings.processors, log=logs.of(settings.name, 0)
+                )
             except EngineFault as fault:
                 raise TbgenError(f"{settings.name} does not start: {fault.detail}") from None
             able = engine.chess960

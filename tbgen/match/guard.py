@@ -9,15 +9,18 @@ kills what is left of them.
 from __future__ import annotations
 
 import contextlib
-import ctypes
+import functools
 import os
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Final
 
-__all__ = ["Guard", "preparation"]
+from tbgen.errors import UsageError
+
+__all__ = ["Guard", "dying_with_parent", "kill_group", "on_processors"]
 
 _PROGRAM: Final = """
 import os, signal, sys
@@ -30,7 +33,6 @@ for group in groups:
     except OSError:
         pass
 """
-_PR_SET_PDEATHSIG: Final = 1
 
 
 class Guard:
@@ -74,20 +76,31 @@ def kill_group(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
-def preparation(processors: Collection[int]) -> Callable[[], None]:
-    """Return what a new process does before it becomes the engine: nothing but calls of the system.
+@functools.cache
+def dying_with_parent() -> tuple[str, ...]:
+    """Return the words before a command by which it asks to be killed when its parent dies; none if the
+    system has no such thing.
 
-    :param processors: those that it may use; none for all.
+    The program ``setpriv`` of util-linux asks for it and then becomes the engine. To do so from here, between
+    fork and exec, would be unsafe while there are threads.
     """
-    parent = os.getpid()
-    request = ctypes.CDLL(None, use_errno=True).prctl if sys.platform == "linux" else None
+    program = shutil.which("setpriv") if sys.platform == "linux" else None
+    if program is None:
+        return ()
+    words = (program, "--pdeathsig", "KILL", "--")
+    tried = subprocess.run([*words, "true"], capture_output=True)
+    return words if tried.returncode == 0 else ()
 
-    def prepare() -> None:
-        if request is not None:
-            request(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-            if os.getppid() != parent:  # it has died meanwhile
-                os._exit(1)
-        if processors and hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(0, processors)
 
-    return prepare
+def on_processors(processors: Collection[int]) -> tuple[str, ...]:
+    """Return the words before a command by which it has some processors only, before its first instruction.
+
+    :param processors: none for all.
+    :raises UsageError: if the system has no program for that.
+    """
+    if not processors:
+        return ()
+    program = shutil.which("taskset")
+    if program is None:
+        raise UsageError("--affinity takes the program taskset (package util-linux), which is not installed")
+    return (program, "-c", ",".join(map(str, sorted(processors))))

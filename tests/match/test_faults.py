@@ -2,8 +2,8 @@
 
 import os
 import re
+import shutil
 import signal
-import sys
 import time
 from pathlib import Path
 
@@ -121,7 +121,7 @@ def test_options_that_an_engine_has_not(tmp_path: Path, capsys: pytest.CaptureFi
         assert expected in failure(capsys, 2, *event(tmp_path / "games.pgn", players=players))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the affinity of other processes")
+@pytest.mark.skipif(shutil.which("taskset") is None, reason="taskset (util-linux) is not installed")
 def test_processors_are_set_before_the_engine_starts(tmp_path: Path) -> None:
     """The engine's own first look at them is what counts: a script that writes them down."""
     script, told = tmp_path / "engine", tmp_path / "told"
