@@ -42,12 +42,8 @@ def test_a_wrong_entry_is_found(
         told = real(self, board, accrued)  # type: ignore[arg-type]
         if accrued is not None or board.king(chess.WHITE) not in (chess.C1, chess.C2):
             return told
-        return replace(
-            told,
-            **{"value": {"value": -told.value}, "depth": {"depth": told.depth + 1 if told.depth else 9}}[
-                field
-            ],
-        )
+        changes: dict[str, Any] = {"value": -told.value, "depth": told.depth + 1 if told.depth else 9}
+        return replace(told, **{field: changes[field]})
 
     monkeypatch.setattr(Tablebase, "probe", lie)
     assert check_en_passant.run(tables, ["KPvKP"], 200, Variant.R_MOBILITY) == 1
