@@ -1,4 +1,8 @@
-"""What the engine tells of its thinking, in the words of the protocol."""
+"""What the engine tells of its thinking, in the words of the protocol.
+
+The G-score stands before the line with the number that user interfaces read, so that the number is the last
+that they hear of.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,7 +10,7 @@ import chess
 
 from tbgen.engine.advice import Advice
 from tbgen.engine.game import Game
-from tbgen.engine.scale import centipawns, mate_plies, nearest, reached
+from tbgen.engine.scale import centipawns, mate_plies, nearest, reached, worth
 from tbgen.engine.search import Found
 from tbgen.text import plies as plies_text
 
@@ -17,12 +21,12 @@ def of_search(game: Game, found: Found, seconds: float, permille: int) -> Iterat
     :param permille: how full the transposition table is.
     """
     milliseconds = int(1000 * seconds)
+    yield f"info string G-score {_about(found.value)}, accrued {game.accrued}"
     yield (
         f"info depth {found.depth} seldepth {max(found.deepest, found.depth)} "
         f"{_score(found.value, game.live.turn)} nodes {found.nodes} nps {_rate(found.nodes, seconds)} "
         f"hashfull {permille} tbhits {found.hits} time {milliseconds} pv {line_text(game, found.line)}"
     )
-    yield f"info string G-score {_about(found.value)}, accrued {game.accrued}"
 
 
 def of_advice(game: Game, advice: Advice, source: str, seconds: float) -> Iterator[str]:
@@ -32,15 +36,8 @@ def of_advice(game: Game, advice: Advice, source: str, seconds: float) -> Iterat
     """
     white = game.live.turn
     sure = advice.lower if white else advice.upper
-    value = reached(sure, game.accrued, advice.depth)
-    hits = 1 if source == "tables" else 0
-    bound = "" if advice.value is not None else " lowerbound"
-    yield (
-        f"info depth {max(advice.depth or 0, 1)} seldepth {max(advice.depth or 0, 1)} "
-        f"{_score(value if advice.depth is not None else reached(sure, sure, None), white)}{bound} "
-        f"nodes 0 nps 0 tbhits {hits} time {int(1000 * seconds)} "
-        f"pv {line_text(game, advice.line or advice.moves[:1])}"
-    )
+    value = worth(sure) if advice.depth is None else reached(sure, game.accrued, advice.depth)
+    depth, bound = max(advice.depth or 0, 1), " lowerbound" if advice.value is None else ""
     if advice.value is None:
         told = f"between {advice.lower} and {advice.upper}"
     elif advice.depth is None:
@@ -48,6 +45,11 @@ def of_advice(game: Game, advice: Advice, source: str, seconds: float) -> Iterat
     else:
         told = f"{advice.value} in {plies_text(advice.depth)}"
     yield f"info string G-score {told}, from {source}, accrued {game.accrued}"
+    yield (
+        f"info depth {depth} seldepth {depth} {_score(value, white)}{bound} "
+        f"nodes 0 nps 0 tbhits {int(source == 'tables')} time {int(1000 * seconds)} "
+        f"pv {line_text(game, advice.line or advice.moves[:1])}"
+    )
 
 
 def line_text(game: Game, line: Sequence[chess.Move]) -> str:

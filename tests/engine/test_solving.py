@@ -137,7 +137,7 @@ def test_a_proof_ends_the_search(tmp_path: Path) -> None:
     command = answering(tmp_path, document("G3.5", "G3.5", moves, "g4g5", "h6g5"), seconds=0.5)
     move, said = chosen(tmp_path, "infinite", command)
     assert move == Chosen(chess.Move.from_uci("g4g5"), chess.Move.from_uci("h6g5"))
-    assert said[-1] == "info string G-score G3.5 in 2 plies, from proof, accrued G4.5"
+    assert said[-2] == "info string G-score G3.5 in 2 plies, from proof, accrued G4.5"
 
 
 def test_what_is_sure_is_played_where_the_search_promises_less(tmp_path: Path) -> None:
