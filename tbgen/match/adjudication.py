@@ -122,7 +122,7 @@ class Judge:
         if chess.popcount(board.occupied) > MAX_MEN:
             return None
         # In a thread of its own: a table may have to be read, or what reads it be compiled.
-        outcome = await asyncio.to_thread(adjudicate, arbiter, self._tables)
+        outcome = await asyncio.to_thread(self._adjudicated, arbiter)
         if outcome.basis is not Basis.TABLEBASE:
             return None
         return _told(outcome, Ending(None, None, f"{DRAWN}: tablebase"))
@@ -132,8 +132,17 @@ class Judge:
         if arbiter.basis is not None or ending.cause is not None or self._tables is None:
             return adjudicate(arbiter, self._tables, ending), ending
         async with self._one:
-            outcome = await asyncio.to_thread(adjudicate, arbiter, self._tables, ending, solver=self._solver)
+            outcome = await asyncio.to_thread(self._adjudicated, arbiter, ending, self._solver)
         return _told(outcome, ending)
+
+    def _adjudicated(
+        self, arbiter: Arbiter, ending: Ending | None = None, solver: Solver | None = None
+    ) -> Outcome:
+        """Return the outcome by tables, but without them where they do not know accrued scores."""
+        try:
+            return adjudicate(arbiter, self._tables, ending, solver=solver)
+        except MissingLayerError:
+            return adjudicate(arbiter, None, ending)
 
     async def verify(self, arbiter: Arbiter, outcome: Outcome) -> bool:
         """Play an adjudicated game on with both sides at their best, and tell whether that could be done.

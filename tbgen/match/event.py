@@ -29,7 +29,7 @@ from tbgen.match.games_file import GamesFile
 from tbgen.match.guard import Guard
 from tbgen.match.knockout import Knockout
 from tbgen.match.log import EngineLogs
-from tbgen.match.openings import ChessVariant, Openings
+from tbgen.match.openings import Openings
 from tbgen.match.record import EventTags, game_text
 from tbgen.match.reporter import Reporter, Summary
 from tbgen.match.schedule import Fixture, Format, Gauntlet, Key, Plan, RoundRobin, Schedule
@@ -70,7 +70,7 @@ class Event:
         self.settings, self.options = settings, options
         self._scheme = options.scheme or Scheme.EXPONENTIAL
         self._judge, self._reporter = judge, reporter
-        openings = Openings(settings.openings, settings.variant, settings.seed, options)
+        self._openings = openings = Openings(settings.openings, settings.variant, settings.seed, options)
         names = [engine.name for engine in settings.engines]
         plan = Plan(
             names, settings.rounds, settings.games, openings, settings.shared_openings, settings.seeds
@@ -283,7 +283,7 @@ class Event:
                 raise TbgenError(f"{settings.name} does not start: {fault.detail}") from None
             able = engine.chess960
             await engine.close()
-            if self.settings.variant is not ChessVariant.STANDARD and not able:
+            if self._openings.chess960 and not able:
                 raise UsageError(f"{settings.name} does not play Chess960: it has no option UCI_Chess960")
 
     def _summary(self) -> Summary:

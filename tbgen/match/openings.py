@@ -122,6 +122,13 @@ class Openings:
         return shuffled(white, lot.randrange(_POSITIONS) if self._variant is ChessVariant.DOUBLE else white)
 
     @property
+    def chess960(self) -> bool:
+        """Whether some of them take engines that play Chess960."""
+        if not self._known:
+            return True
+        return any(opening.start.board.chess960 for opening in self._known)
+
+    @property
     def digest(self) -> str:
         """What tells these openings from others."""
         texts = [opening.text for opening in self._known] or [self._variant.value]

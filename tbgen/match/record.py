@@ -106,4 +106,5 @@ def _moment(seconds: float) -> str:
 
 
 def _escaped(value: str) -> str:
-    return printable(value).replace("\\", "\\\\").replace('"', '\\"')
+    """Return a value without what readers of PGN stumble over; names of players have none of it."""
+    return printable(value).replace("\\", "/").replace('"', "'")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from tbgen.errors import UsageError
 from tbgen.match.adjudication import StopRules
@@ -13,6 +14,8 @@ from tbgen.match.schedule import Format
 from tbgen.match.statistics import TestSettings
 
 __all__ = ["EventSettings", "check"]
+
+_COMPRESSED: Final = (".gz", ".bz2", ".xz", ".zst")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,10 @@ def check(settings: EventSettings) -> None:
         raise UsageError(f"an encounter has 1 or 2 games, not {settings.games}: more come with --rounds")
     if settings.test is not None and len(names) != 2:
         raise UsageError(f"a test is between two engines, and here are {len(names)}")
+    if settings.test is not None and settings.format not in (Format.ROUND_ROBIN, Format.GAUNTLET):
+        raise UsageError(f"a test ends a match, and no {settings.format.value}: leave --tournament out")
+    if str(settings.pgn) == "-" or settings.pgn.suffix.lower() in _COMPRESSED:
+        raise UsageError(f"games are kept in a plain PGN file, which grows: --pgn cannot be {settings.pgn}")
     if settings.format is Format.GAUNTLET and not 1 <= settings.seeds < len(names):
         raise UsageError(f"a gauntlet of {len(names)} has 1 to {len(names) - 1} seeds, not {settings.seeds}")
     if settings.processors and len(settings.processors) < settings.concurrency:

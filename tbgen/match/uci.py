@@ -107,8 +107,8 @@ class Uci(chess.engine.UciProtocol):
                 if exact or self._info is None:
                     self._info = line
         elif word == b"bestmove":
-            if self.command is None or self.answer:
-                return
+            if self.command is None or self.answer or not self.sent.done():
+                return  # nobody has asked
             self.ended, self.answer = now, rest.decode("utf-8", "replace").strip() or "(none)"
             if self._info is not None:
                 self._pass(self._info)

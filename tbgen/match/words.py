@@ -117,15 +117,17 @@ def _engine(own: _Words, each: _Words) -> EngineSettings:
         raise UsageError(f"--engine: there is no directory {quote(str(directory))}")
     command = find_command(words["cmd"], (*each.several, *own.several), directory)
     settings = EngineSettings(
-        words.get("name") or Path(command[0]).name,
+        words.get("name", "").strip() or Path(command[0]).name,
         command,
         directory,
         {key.removeprefix(_OPTION): words[key] for key in words if key.startswith(_OPTION)},
         _control(words),
         restart == "on",
     )
-    if not settings.name.isprintable():
-        raise UsageError(f"--engine: name={quote(settings.name)} cannot be printed")
+    if not settings.name.isprintable() or settings.name in ("?", "-") or set('"\\') & set(settings.name):
+        raise UsageError(
+            f"--engine: no player in PGN can be called {quote(settings.name)}: give another name="
+        )
     if "start" in words:
         settings = replace(settings, start=parse_seconds(words["start"]))
     if "stall" in words:

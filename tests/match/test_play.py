@@ -81,10 +81,12 @@ def test_chess960(variant: str, tmp_path: Path) -> None:
 
 
 def test_an_engine_without_chess960_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = event(
-        tmp_path / "a.pgn", "--variant", "chess960", players=[words("A"), words("B", "plain-chess")]
-    )
-    assert "B does not play Chess960" in failure(capsys, 2, *command)
+    players = [words("A"), words("B", "plain-chess")]
+    book = tmp_path / "book.epd"
+    book.write_text("bbqnnrkr/pppppppp/8/8/8/8/PPPPPPPP/BBQNNRKR w KQkq - 0 1\n")
+    for more in (("--variant", "chess960"), ("--openings", f"file={book}")):
+        command = event(tmp_path / "a.pgn", *more, players=players)
+        assert "B does not play Chess960" in failure(capsys, 2, *command)
 
 
 @pytest.mark.slow

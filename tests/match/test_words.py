@@ -77,6 +77,8 @@ def test_programs_are_found_as_a_shell_does(tmp_path: Path) -> None:
         ([CMD, "nodes=0"], "no whole number from 1 on"),
         ([CMD, "depth=many"], "no whole number"),
         ([CMD, "st=0"], "gives no time"),
+        ([CMD, "name=-"], "no player in PGN is called '-'"),
+        ([CMD, 'name=a"b'], "no player in PGN"),
     ],
 )
 def test_engines_that_mean_nothing(given: list[str], expected: str) -> None:
@@ -191,6 +193,9 @@ def test_an_event_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         (["--tournament", "gauntlet", "--seeds", "2"], "has 1 to 1 seeds, not 2"),
         (["--engine", *words("A")], "two engines are called A"),
         (["--engine", *words("C"), "--sprt", "elo0=0", "elo1=1"], "a test is between two engines"),
+        (["--tournament", "knockout", "--sprt", "elo0=0", "elo1=1"], "a test ends a match"),
+        (["--pgn", "games.pgn.gz"], "--pgn cannot be games.pgn.gz"),
+        (["--pgn", "-"], "--pgn cannot be -"),
         (["--each", "timemargin=5"], "nothing ends a search of A"),
         (["--verify-adjudications", "2"], "is no share"),
         (["--sprt", "elo0=5", "elo1=1"], "elo0 below elo1"),
