@@ -3,7 +3,8 @@
 import argparse
 import io
 import sys
-from pathlib import Path
+
+from tbgen.cli.options import add_directories
 
 _DESCRIPTION = """\
 Play r-mobility as a UCI engine, for any user interface that knows the protocol (docs/engine.md): perfectly
@@ -21,15 +22,7 @@ examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description, parser.epilog = _DESCRIPTION, _EPILOG
-    parser.add_argument(
-        "--dir",
-        type=Path,
-        nargs="+",
-        default=[],
-        metavar="DIR",
-        help="directories of the tables, searched in this order, until the option Directory says otherwise "
-        "(default: $TBGEN_DIR, else data)",
-    )
+    add_directories(parser, ", until the option Directory says otherwise")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -32,6 +32,21 @@ def add_directory(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_directories(parser: argparse.ArgumentParser, until: str = "") -> None:
+    """Add ``--dir`` for several directories.
+
+    :param until: what else may choose them, to end the sentence.
+    """
+    parser.add_argument(
+        "--dir",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="DIR",
+        help=f"directories of the tables, searched in this order{until} (default: $TBGEN_DIR, else data)",
+    )
+
+
 def directory_of(arguments: argparse.Namespace) -> Path:
     """Return the directory to read tables from; it need not exist.
 

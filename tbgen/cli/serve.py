@@ -6,7 +6,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Final
 
-from tbgen.cli.options import whole_number
+from tbgen.cli.options import add_directories, whole_number
 from tbgen.cli.streams import say
 from tbgen.errors import NoTablesError, UsageError
 from tbgen.probe.tablebase import Tablebase, open_tablebase
@@ -38,14 +38,7 @@ examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description, parser.epilog = _DESCRIPTION, _EPILOG
-    parser.add_argument(
-        "--dir",
-        type=Path,
-        nargs="+",
-        default=[],
-        metavar="DIR",
-        help="directories of the tables, searched in this order (default: $TBGEN_DIR, else data)",
-    )
+    add_directories(parser)
     parser.add_argument(
         "--host", default=_LOCAL, help=f"address to listen at (default: {_LOCAL}, this machine only)"
     )

@@ -19,7 +19,7 @@ from typing import BinaryIO, Final, Protocol
 
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.exchange.check import check_table
-from tbgen.exchange.published import LIST_NAME, MOST_LIST_BYTES, PublishedSet, PublishedTable
+from tbgen.exchange.published import LIST_NAME, MOST_LIST_BYTES, PublishedSet, PublishedTable, size_of
 from tbgen.exchange.sources import InterruptedTransferError, Source, tries
 from tbgen.files import put_in_place, write_errors
 from tbgen.material import Material, closure
@@ -284,19 +284,12 @@ def _check_room(tables: Iterable[PublishedTable], directory: Path) -> None:
 
 def bytes_left(table: PublishedTable, directory: Path) -> int:
     """Return how many bytes of a table have not come yet."""
-    there = _size(_partial(table_path(directory, table.material.name, table.variant)))
+    there = size_of(_partial(table_path(directory, table.material.name, table.variant)))
     return table.bytes - there if there <= table.bytes else table.bytes
 
 
 def _partial(path: Path) -> Path:
     return path.with_name(path.name + PARTIAL)
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
 
 
 def _digest(path: Path, material: Material) -> str | None:

@@ -6,9 +6,9 @@ import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tbgen.errors import NoTablesError, TbgenError
+from tbgen.errors import NoTablesError
 from tbgen.exchange.check import check_table
-from tbgen.exchange.published import LIST_NAME, PublishedSet, PublishedTable
+from tbgen.exchange.published import LIST_NAME, PublishedSet, PublishedTable, size_of
 from tbgen.files import write_errors, write_file, written_aside
 from tbgen.material import Material
 from tbgen.store.format import table_path, tables_in
@@ -69,13 +69,13 @@ def _published(target: Path) -> Iterable[PublishedTable]:
     except FileNotFoundError:
         return ()
     tables = PublishedSet.parse(text, str(path)).tables
-    return [table for table in tables if _size(target / table.name) == table.bytes]
+    return [table for table in tables if size_of(target / table.name) == table.bytes]
 
 
 def _unchanged(source: Path, path: Path, table: PublishedTable, listed: Path) -> bool:
     """Whether a published file is what the list says, by sizes and times."""
     times = [each.stat().st_mtime_ns for each in (source, path)]
-    return _size(source) == _size(path) == table.bytes and max(times) < listed.stat().st_mtime_ns
+    return size_of(source) == size_of(path) == table.bytes and max(times) < listed.stat().st_mtime_ns
 
 
 def _table(path: Path, material: Material, variant: Variant) -> PublishedTable:
@@ -102,12 +102,3 @@ def _write_list(target: Path, tables: Iterable[PublishedTable]) -> None:
     sums = "".join(f"{table.sha256}  {table.name}\n" for table in published.tables)
     write_file(target / SUMS_NAME, sums.encode())
     write_file(target / LIST_NAME, published.text().encode())
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return -1
-    except OSError as error:
-        raise TbgenError(f"{path} cannot be read: {error.strerror}") from None

@@ -111,3 +111,16 @@ def _table(entry: Any) -> PublishedTable:
     if entry["file"] != table.name:
         raise UsageError(f"{quote(str(entry['file']))} is not the file of {material}")
     return table
+
+
+def size_of(path: Path) -> int:
+    """Return the size of a file in bytes, 0 if there is none.
+
+    :raises TbgenError: if that cannot be known.
+    """
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        raise TbgenError(f"{path} cannot be read: {error.strerror}") from None

@@ -16,7 +16,8 @@ from tbgen.material import Material, all_materials
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.score import GScore
 from tests.support.depths import forget_depths, known
-from tests.support.engines import game, starts, thinker, timer
+from tests.support.engines import game, thinker, timer
+from tests.support.random_boards import starts
 
 MATERIALS = all_materials(4)
 

@@ -15,7 +15,7 @@ from tbgen.material import all_materials
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.score import GScore
 from tests.support.depths import known
-from tests.support.random_boards import en_passant_board, random_board
+from tests.support.random_boards import starts
 
 MATERIALS = all_materials(4)
 OVER = (Basis.MATE, Basis.STALEMATE, Basis.REPETITION)
@@ -28,22 +28,6 @@ def tablebase(tables: Path) -> Iterator[Tablebase]:
     """All tables of up to four men."""
     with open_tablebase(tables) as tablebase:
         yield tablebase
-
-
-def starts(seed: str, count: int) -> Iterator[tuple[chess.Board, GScore | None]]:
-    """Random positions, half of them with an accrued score, some with an en passant right."""
-    rng = random.Random(seed)
-    for number in range(count):
-        if number % 20 == 0:
-            yield en_passant_board(rng), None  # first of its phase, it has no earlier score
-            continue
-        board = random_board(rng, MATERIALS[number % len(MATERIALS)])
-        rank = GScore.of_board(board).rank
-        if rank < 2 or rng.random() < 0.5:
-            yield board, None
-        else:
-            board.halfmove_clock = rng.randrange(1, 100)
-            yield board, GScore(rng.randrange(2, rank + 3), rng.random() < 0.5)
 
 
 def refereed(board: chess.Board, accrued: GScore | None) -> Arbiter:
@@ -62,7 +46,7 @@ def test_best_play_reaches_the_value_when_promised(tablebase: Tablebase) -> None
     """
     ends: Counter[Basis | None] = Counter()
     longest = replaced = 0
-    for start, accrued in starts("best play", 500):
+    for start, accrued in starts("best play", 500, MATERIALS):
         promised = tablebase.probe(start, accrued)
         value, due = promised.value, known(promised.depth)
         depth = due
@@ -96,7 +80,7 @@ def test_no_defence_makes_it_better(tablebase: Tablebase) -> None:
     rng = random.Random("moves")
     ends: Counter[Basis | None] = Counter()
     worse = 0
-    for start, accrued in starts("defence", 200):
+    for start, accrued in starts("defence", 200, MATERIALS):
         arbiter, errs = refereed(start, accrued), rng.random() < 0.5
         first = value = tablebase.probe(start, accrued).value
         for _ in range(80):

@@ -1,13 +1,10 @@
 """The engine's parts as tests use them."""
 
-import random
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-import chess
 
 from tbgen.engine.game import Game, read_game
 from tbgen.engine.limits import Go, Timer
@@ -15,9 +12,6 @@ from tbgen.engine.memory import Memory
 from tbgen.engine.tables import Tables
 from tbgen.engine.thinker import Thinker
 from tbgen.engine.uci import Engine
-from tbgen.material import Material
-from tbgen.score import GScore
-from tests.support.random_boards import en_passant_board, random_board
 
 COMMAND = [sys.executable, "-m", "tbgen", "engine"]
 
@@ -36,24 +30,6 @@ def thinker(said: list[str] | None = None, tables: Tables | None = None) -> Thin
     """A thinker that says its lines to a list."""
     unheard: list[str] = []
     return Thinker((unheard if said is None else said).append, tables, Memory(16))
-
-
-def starts(
-    seed: str, count: int, materials: Sequence[Material]
-) -> Iterator[tuple[chess.Board, GScore | None]]:
-    """Random positions that go on, half of them with an accrued score, some with an en passant right."""
-    rng = random.Random(seed)
-    for number in range(count):
-        if number % 20 == 0:
-            yield en_passant_board(rng), None  # first of its phase, it has no earlier score
-            continue
-        board = random_board(rng, materials[number % len(materials)])
-        rank = GScore.of_board(board).rank
-        if rank < 2 or rng.random() < 0.5:
-            yield board, None
-        else:
-            board.halfmove_clock = rng.randrange(1, 100)
-            yield board, GScore(rng.randrange(2, rank + 3), rng.random() < 0.5)
 
 
 class Talk:

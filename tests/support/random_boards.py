@@ -1,10 +1,12 @@
 """Random positions."""
 
 import random
+from collections.abc import Iterator, Sequence
 
 import chess
 
 from tbgen.material import Material
+from tbgen.score import GScore
 
 
 def random_board(rng: random.Random, material: Material) -> chess.Board:
@@ -31,3 +33,21 @@ def en_passant_board(rng: random.Random) -> chess.Board:
             if board.has_legal_en_passant():
                 return board.copy(stack=False)
             board.pop()
+
+
+def starts(
+    seed: str, count: int, materials: Sequence[Material]
+) -> Iterator[tuple[chess.Board, GScore | None]]:
+    """Random positions that go on, half of them with an accrued score, some with an en passant right."""
+    rng = random.Random(seed)
+    for number in range(count):
+        if number % 20 == 0:
+            yield en_passant_board(rng), None  # first of its phase, it has no earlier score
+            continue
+        board = random_board(rng, materials[number % len(materials)])
+        rank = GScore.of_board(board).rank
+        if rank < 2 or rng.random() < 0.5:
+            yield board, None
+        else:
+            board.halfmove_clock = rng.randrange(1, 100)
+            yield board, GScore(rng.randrange(2, rank + 3), rng.random() < 0.5)
