@@ -23,6 +23,8 @@ from tbgen.store.stored_file import StoredFile
 _WAIT: Final = 0.02
 """Seconds between two looks at the timer."""
 _LONGEST_LINE: Final = 256
+_PATIENCE: Final = 60.0
+"""Seconds to look for depths at most, also where only ``stop`` ends it: what is looked at takes memory."""
 
 
 class Tables:
@@ -126,7 +128,10 @@ class Tables:
         if best.value != accrued and any(move.depth is None for move in kept):
             chosen = None
             if len(ranked) == len(moves):
-                chosen = self._base.next_move(board, accrued, patience=lambda: not timer.half())
+                until = timer.elapsed + _PATIENCE
+                chosen = self._base.next_move(
+                    board, accrued, patience=lambda: not timer.half() and timer.elapsed < until
+                )
             if chosen is None and game.rule is FiftyMoveRule.NONE:
                 return Advice(_least_met(game, [move.move for move in kept]), best.value, best.value)
         if chosen is None:

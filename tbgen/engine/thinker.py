@@ -16,6 +16,7 @@ from tbgen.engine.scale import worth
 from tbgen.engine.search import Found, Search
 from tbgen.engine.solving import Solving, SolvingError
 from tbgen.engine.tables import Tables
+from tbgen.games.settings import FiftyMoveRule
 from tbgen.score import GScore
 
 AUTO_SECONDS: Final = 30.0
@@ -155,8 +156,10 @@ class Thinker:
         return Chosen(found.line[0], found.line[1] if len(found.line) > 1 else None)
 
     def _solving(self, game: Game, timer: Timer) -> Solving | None:
-        """Return an attempt to solve the state if there is time for it."""
+        """Return an attempt to solve the state if there is time for it; a 50-move rule is not solved with."""
         if self._solve == "off" or self._tables is None or game.live.castling_rights:
+            return None
+        if game.rule is not FiftyMoveRule.NONE:
             return None
         if self._solve == "auto" and (timer.share is None or timer.share < AUTO_SECONDS):
             return None

@@ -3,17 +3,19 @@
 import json
 import sys
 import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import chess
 import pytest
 
-from tbgen.engine.game import Game
+from tbgen.engine.game import Game, read_game
 from tbgen.engine.memory import Memory
 from tbgen.engine.solving import Solving, SolvingError
 from tbgen.engine.tables import Tables
 from tbgen.engine.thinker import Chosen, Thinker
+from tbgen.games.settings import FiftyMoveRule
 from tbgen.score import GScore
 from tests.support.engines import game, timer
 
@@ -167,6 +169,20 @@ def test_a_failure_is_said(tmp_path: Path) -> None:
 def test_it_is_not_tried_without_need(tmp_path: Path, solve: str, words: str) -> None:
     chosen(tmp_path, f"{words} depth 1", answering(tmp_path, {}), solve)
     assert not (tmp_path / "asked").exists()
+
+
+def test_no_proof_under_a_fifty_move_rule_which_it_would_not_know(tmp_path: Path) -> None:
+    command, asked = answering(tmp_path, {}), []
+
+    def start(arbiter: Game, directories: Sequence[Path], seconds: float | None) -> Solving:
+        asked.append(arbiter.rule)
+        return Solving(arbiter, directories, seconds, command)
+
+    tables = Tables([tmp_path], print)
+    choosing = Thinker(lambda _: None, tables, Memory(8), solve="on", start_solving=start)
+    for rule in FiftyMoveRule:
+        choosing.choose(read_game(["fen", *FEN.split()], rule=rule), timer("movetime 50"))
+    assert asked == [FiftyMoveRule.NONE]
 
 
 def test_the_command_understands_what_it_is_asked(tables: Path) -> None:
