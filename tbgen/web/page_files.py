@@ -40,7 +40,7 @@ class _File:
     def __init__(self, name: str, content: bytes) -> None:
         self._content = content
         self._type = _TYPES.get(name.rpartition(".")[2], "text/plain")
-        self._tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+        self._tag = f'W/"{hashlib.sha256(content).hexdigest()[:32]}"'  # weak: the same for both encodings
 
     @cached_property
     def _packed(self) -> bytes:

@@ -5,14 +5,17 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.support.processes import started, wait_for
 
 
 @contextmanager
-def serving(directory: Path, *options: str) -> Iterator[tuple["subprocess.Popen[str]", str, int]]:
+def serving(
+    directory: Path, *words: str, **options: Any
+) -> Iterator[tuple["subprocess.Popen[str]", str, int]]:
     """The process, host and port of a server."""
-    with started("tbgen", "serve", "--dir", str(directory), "--port", "0", *options) as running:
+    with started("tbgen", "serve", "--dir", str(directory), "--port", "0", *words, **options) as running:
         said = wait_for(running, " at http://", "stderr")
         found = re.search(r"http://([\d.]+):(\d+)", said)
         assert found, said

@@ -148,6 +148,10 @@ def test_set_up(visit: Visit) -> None:
     page.locator("#fen").fill("4k3/8/8/8/8/8/8/KBBN4 w - - 0 1")
     page.keyboard.press("Enter")
     expect(page.locator("#problem")).to_contain_text("tbgen build KBBNvK")
+    page.locator("#fen").fill("7k/8/4B1K1/4B3/8/8/3N4/8 b - - 0 1")  # mate, which needs no table
+    page.keyboard.press("Enter")
+    expect(page.locator("#sentence")).to_have_text("Black is mated.")
+    expect(page.locator("#stats-problem")).to_contain_text("tbgen build KBBNvK")
 
 
 def test_promotion_by_the_dialog(visit: Visit) -> None:
@@ -247,7 +251,7 @@ def test_views_samples_values_and_copies(visit: Visit, address: str) -> None:
         ("link", "http"),
     ):
         page.locator(f"#copy-{what}").click()
-        expect(page.locator("#said")).to_have_text(re.compile("copied", re.IGNORECASE))
+        expect(page.locator("#said")).to_have_text(re.compile(f"^{what} copied", re.IGNORECASE))
         assert re.match(pattern, page.evaluate("navigator.clipboard.readText()"))
 
 

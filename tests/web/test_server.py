@@ -1,6 +1,7 @@
 """The server as a process of its own: it starts, answers, and ends."""
 
 import json
+import os
 import re
 import signal
 import socket
@@ -43,6 +44,19 @@ def test_it_starts_and_answers_and_ends(workers: str, number: signal.Signals, th
             assert "server" not in response.headers
         running.send_signal(number)
         assert end(running) == (0, "")
+
+
+def test_a_browser_is_opened(three_men: Path, tmp_path: Path) -> None:
+    script, opened = tmp_path / "browser", tmp_path / "opened"
+    script.write_text(f'#!/bin/sh\necho "$1" > {opened}.part && mv {opened}.part {opened}\n')
+    script.chmod(0o700)
+    environment = {**os.environ, "BROWSER": f"{script} %s"}
+    with serving(three_men, "--open", env=environment) as (_, host, port):
+        for _ in range(1200):
+            if opened.exists():
+                break
+            time.sleep(0.05)
+        assert opened.read_text() == f"http://{host}:{port}/\n"
 
 
 def test_what_is_under_way_is_answered(three_men: Path) -> None:

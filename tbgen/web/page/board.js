@@ -52,7 +52,7 @@ export class Board {
     /** Show a position. */
     show(fen, flipped) {
         const orientation = flipped ? "b" : "w"
-        if (this.board.getOrientation() !== orientation) this.board.setOrientation(orientation, !calm.matches)
+        if (this.board.getOrientation() !== orientation) this.board.setOrientation(orientation)
         const known = this.fen !== null
         this.fen = fen
         this.board.setPosition(isBoard(fen) ? fen : EMPTY, known && !calm.matches)

@@ -5,6 +5,7 @@ import {$} from "./dom.js"
 import {numbered, parse, withScore} from "./position.js"
 
 const SQUARE = 40
+const ROSTER = ["Event", "Site", "Date", "Round", "White", "Black"]
 
 /** Return the FEN, with the accrued score as seventh field where it is not the position's own. */
 export function fenOf(ply, answer) {
@@ -17,7 +18,8 @@ export function pgnOf(plies, accrued) {
     const start = accrued ? `${withScore(plies[0].fen)} ${accrued}` : plies[0].fen
     const moves = numbered(plies[0].fen, plies.slice(1).map(ply => ply.san))
     const text = moves.map(([label, san]) => label ? `${label} ${san}` : san).join(" ")
-    return `[Event "?"]\n[Site "?"]\n[Result "*"]\n[SetUp "1"]\n[FEN "${start}"]\n\n${`${text} *`.trim()}\n`
+    const tags = [...ROSTER.map(name => [name, "?"]), ["Result", "*"], ["SetUp", "1"], ["FEN", start]]
+    return `${tags.map(([name, value]) => `[${name} "${value}"]\n`).join("")}\n${`${text} *`.trim()}\n`
 }
 
 /** Return the board as an SVG file that needs nothing else. */
@@ -42,7 +44,7 @@ export async function svgOf(fen, flipped) {
         `<rect width="${size}" height="${size}" fill="${light}"/><path d="${squares}" fill="${dark}"/>${uses}</svg>\n`
 }
 
-/** Put a text on the clipboard, and say so. */
+/** Put a text on the clipboard, and say so until another position is shown. */
 export async function copy(text, what) {
     try {
         await navigator.clipboard.writeText(text)
@@ -56,7 +58,6 @@ export async function copy(text, what) {
         field.remove()
     }
     $("said").textContent = `${what} copied`
-    setTimeout(() => $("said").textContent = "", 2500)
 }
 
 /** Fill the list of materials that tables are there for. */

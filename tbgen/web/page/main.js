@@ -94,10 +94,14 @@ async function follow() {
     if (known.has(keyOf(state))) ({plies, refereed} = known.get(keyOf(state)))
 }
 
-/** Show what is known without asking. */
+/** Show what is known without asking; what was known of another position counts no more. */
 function showPlace() {
     const {fen} = here()
+    answer = null
+    line = []
     board.show(fen, state.flipped)
+    board.play([])
+    $("said").textContent = ""
     board.arrows([])
     $("fen").value = fen
     $(parse(fen).turn === "w" ? "white" : "black").checked = true
@@ -134,14 +138,10 @@ async function look(mine) {
 
 /** Say why there is no answer, and what to do. */
 function refuse(error) {
-    answer = null
-    line = []
     const {fen, accrued} = here()
     showProblem(error, state.line.length ? accrued : null)
     $("moves").replaceChildren()
     $("line").replaceChildren()
-    board.play([])
-    if (state.setup) board.edit(board.tool)
     const beyond = error.code === "missing_table" || (numberOfMen(fen) > MOST_MEN && parse(fen).castling === "-")
     if (offers.solve !== undefined && state.rules === "r" && beyond) offerSolving($("problem"), fen, accrued)
     for (const id of ["step", "run", "end"]) $(id).disabled = true
@@ -175,6 +175,7 @@ async function showLine(mine) {
 
 /** Make the first moves of the line. */
 function advance(number, replace = false) {
+    if (!line.length) return undefined
     const made = line.slice(0, number)
     const next = plies.slice(0, state.at + 1)
     for (const ply of made) {
@@ -185,6 +186,7 @@ function advance(number, replace = false) {
 
 function play(move) {
     stopPlaying()
+    if (!answer?.moves.includes(move)) return undefined // of a position that is no longer shown
     const next = [...plies.slice(0, state.at + 1)]
     next.push({fen: after(here().fen, move.uci), san: move.san, uci: move.uci, accrued: move.accrued ?? null, value: move.value})
     return extend(next)
@@ -205,10 +207,11 @@ function run() {
         return
     }
     $("run").textContent = "Pause"
-    let first = true
+    let last = null
     const tick = async () => {
-        await advance(1, !first)
-        first = false
+        if (last && state !== last) return stopPlaying() // somebody has gone elsewhere
+        await advance(1, last !== null)
+        last = state
         if (playing) playing = setTimeout(tick, PLAYING_MS)
     }
     playing = setTimeout(tick, 0)
@@ -230,6 +233,7 @@ function arrows(more = []) {
 }
 
 async function lookAt(move) {
+    if (!answer?.moves.includes(move)) return
     const mine = ++pointed
     board.arrows([{uci: move.uci, kind: "info"}])
     try {
@@ -261,7 +265,7 @@ async function showSlider(mine) {
 }
 
 function accrue(accrued, done) {
-    const own = answer && accrued === answer.position_score
+    const own = accrued === slider.own
     const replace = slider.moving
     slider.moving = !done
     return go({fen: own ? here().fen : withScore(here().fen), accrued: own ? null : accrued, line: [], at: 0}, replace)
@@ -273,8 +277,11 @@ async function showMaterial(mine) {
     const {material} = answer
     $("material-name").textContent = material
     if (!$("material").open) return
-    const table = await ask(`${variantOf(state.rules)}/stats/${material}`)
-    if (mine === turn) showStats($("stats"), table, answer?.value)
+    // Mates and stalemates have values without a table.
+    await attempt($("stats-problem"), async () => {
+        const table = await ask(`${variantOf(state.rules)}/stats/${material}`)
+        if (mine === turn) showStats($("stats"), table, answer?.value)
+    })
 }
 
 // Buttons and fields.
@@ -346,7 +353,7 @@ on("refereeing", "submit", event => {
         go({...change, at: first < 0 ? game.plies.length - 1 : first})
     })
 })
-on("material", "toggle", () => answer && showMaterial(turn).catch(error => $("stats").textContent = error.message))
+on("material", "toggle", () => answer && showMaterial(turn))
 on("copy-fen", "click", () => copy(fenOf(here(), answer), "FEN"))
 on("copy-pgn", "click", () => copy(pgnOf(plies, state.accrued), "PGN"))
 on("copy-link", "click", () => copy(location.href, "Link"))
