@@ -8,7 +8,7 @@ score is another one; where tables hold a position, it is a leaf with its true v
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 import chess
@@ -102,6 +102,8 @@ class Search:
             except _StoppedError:
                 while self._game.length > start:
                     self._game.pop()
+                self.found = replace(self.found, nodes=self._nodes, hits=self._hits)
+                tell(self.found)
                 break
             tell(self.found)
             plies = mate_plies(self.found.value)

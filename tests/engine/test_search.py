@@ -167,6 +167,9 @@ def test_a_stopped_search_has_a_move() -> None:
     for nodes in (1, 2, 25, 300):
         over = partial(operator.le, nodes)
         search = Search(arbiter, list(arbiter.live.legal_moves), NoTables(), Memory(1), over)
-        found = search.run(None, lambda: False, lambda _: None)
+        told: list[Found] = []
+        found = search.run(None, lambda: False, told.append)
         assert arbiter.live.is_legal(found.line[0])
         assert arbiter.length == 1
+        assert told[-1] == found
+        assert nodes <= found.nodes < nodes + 60
