@@ -70,12 +70,15 @@ class Event:
         self.settings, self.options = settings, options
         self._scheme = options.scheme or Scheme.EXPONENTIAL
         self._judge, self._reporter = judge, reporter
-        self._openings = openings = Openings(settings.openings, settings.variant, settings.seed, options)
+        openings = Openings(settings.openings, settings.variant, settings.seed, options)
         names = [engine.name for engine in settings.engines]
         plan = Plan(
             names, settings.rounds, settings.games, openings, settings.shared_openings, settings.seeds
         )
         self.schedule = _schedule(settings.format, plan)
+        games = self.schedule.total
+        most = settings.rounds * len(names) if games is None else -(-games // settings.games)
+        self._chess960 = openings.check(most)
         controls = {engine.name: engine.control for engine in settings.engines}
         self._tags = EventTags(
             settings.event, settings.site, _digest(settings, self.schedule, openings), controls
@@ -254,6 +257,8 @@ class Event:
 
     def _is_chosen(self, game: Game) -> bool:
         """Tell whether an adjudication is to be verified: by lot, but for each game always the same."""
+        if game.outcome.basis not in (Basis.TABLEBASE, Basis.ADJUDICATION):
+            return False
         return random.Random(f"{self.settings.seed} {game.fixture.key}").random() < self.settings.verify
 
     def _results(self) -> dict[Key, Fraction]:
@@ -283,7 +288,7 @@ class Event:
                 raise TbgenError(f"{settings.name} does not start: {fault.detail}") from None
             able = engine.chess960
             await engine.close()
-            if self._openings.chess960 and not able:
+            if self._chess960 and not able:
                 raise UsageError(f"{settings.name} does not play Chess960: it has no option UCI_Chess960")
 
     def _summary(self) -> Summary:

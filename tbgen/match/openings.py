@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import chess
 
@@ -91,48 +91,79 @@ class Opening:
 
 
 class Openings:
-    """The openings of an event, numbered from 0 without end: after the last one the first comes again."""
+    """The openings of an event, numbered from 0 without end: after the last one the first comes again.
+
+    Books of millions of positions are kept as lines, and read where they are needed.
+    """
 
     def __init__(
         self, settings: OpeningSettings, variant: ChessVariant, seed: int, options: GameOptions
     ) -> None:
-        """Read them.
+        """Read the file.
 
-        :raises UsageError: if the file cannot be read, or a game is over where it begins.
+        :raises UsageError: if it cannot be read, has no opening, or a game of it is broken.
         """
-        self._variant, self._seed = variant, seed
-        self._known: Sequence[Opening] = ()
-        self._first = settings.start - 1
+        self._variant, self._seed, self._options = variant, seed, options
+        self._first, self._file = settings.start - 1, settings.file
+        self._known: list[_Line | _Beginning] = []
         if settings.file is not None:
-            self._known = list(_read(settings, options))
+            self._known = list(_read(settings.file, settings))
             if not self._known:
                 raise UsageError(f"there is no opening in {quote(str(settings.file))}")
             if settings.order is OpeningOrder.RANDOM:
                 random.Random(seed).shuffle(self._known)
         elif variant is ChessVariant.STANDARD:
-            self._known = [Opening(Fen(chess.Board(), None))]
+            self._known = [_Beginning("", Opening(Fen(chess.Board(), None)))]
 
     def __getitem__(self, number: int) -> Opening:
-        """Return an opening by its number in the order of play."""
+        """Return an opening by its number in the order of play.
+
+        :raises UsageError: if it means nothing, or a game is over where it begins.
+        """
         number += self._first
         if self._known:
-            return self._known[number % len(self._known)]
+            found = self._known[number % len(self._known)]
+            try:
+                opening = found.opening if isinstance(found, _Beginning) else Opening(parse_fen(found.text))
+                _check(opening, self._options)
+            except UsageError as error:
+                raise UsageError(f"{self._file}, {found.place}: {error}") from None
+            return opening
         lot = random.Random(f"{self._seed} {number}")
         white = lot.randrange(_POSITIONS)
         return shuffled(white, lot.randrange(_POSITIONS) if self._variant is ChessVariant.DOUBLE else white)
 
-    @property
-    def chess960(self) -> bool:
-        """Whether some of them take engines that play Chess960."""
+    def check(self, count: int) -> bool:
+        """Check the first openings that are going to be played, and tell whether some are of Chess960.
+
+        :raises UsageError: if one means nothing, or a game is over where it begins.
+        """
         if not self._known:
             return True
-        return any(opening.start.board.chess960 for opening in self._known)
+        shuffles = [self[number].start.board.chess960 for number in range(min(count, len(self._known)))]
+        return any(shuffles)
 
     @property
     def digest(self) -> str:
         """What tells these openings from others."""
-        texts = [opening.text for opening in self._known] or [self._variant.value]
+        texts = [
+            found.opening.text if isinstance(found, _Beginning) else found.text for found in self._known
+        ] or [self._variant.value]
         return hashlib.sha256("\n".join([*texts, str(self._first)]).encode()).hexdigest()
+
+
+class _Line(NamedTuple):
+    """A position in a file."""
+
+    place: str
+    text: str
+
+
+class _Beginning(NamedTuple):
+    """The beginning of a game in a file."""
+
+    place: str
+    opening: Opening
 
 
 def shuffled(white: int, black: int) -> Opening:
@@ -150,22 +181,14 @@ def shuffled(white: int, black: int) -> Opening:
     return Opening(Fen(board, None))
 
 
-def _read(settings: OpeningSettings, options: GameOptions) -> Iterator[Opening]:
-    path = settings.file
-    assert path is not None
+def _read(path: Path, settings: OpeningSettings) -> Iterator[_Line | _Beginning]:
     form = settings.format.lower() or ("pgn" if path.name.lower().endswith(_PGN) else "epd")
     if form not in ("epd", "pgn"):
         raise UsageError(f"{quote(form)} is no format of openings: expected epd or pgn")
-    found = _of_pgn(path, settings.plies) if form == "pgn" else _of_epd(path)
-    for place, opening in found:
-        try:
-            _check(opening, options)
-        except UsageError as error:
-            raise UsageError(f"{path}, {place}: {error}") from None
-        yield opening
+    return _of_pgn(path, settings.plies) if form == "pgn" else _of_epd(path)
 
 
-def _of_epd(path: Path) -> Iterator[tuple[str, Opening]]:
+def _of_epd(path: Path) -> Iterator[_Line]:
     """Yield the positions of a file with a FEN, of six or seven fields, or an EPD in each line."""
     with reading(str(path)) as source:
         data = bytearray()
@@ -173,22 +196,19 @@ def _of_epd(path: Path) -> Iterator[tuple[str, Opening]]:
             data += block
     for number, line in enumerate(data.decode("utf-8-sig", "replace").splitlines(), 1):
         text = line.strip()
-        if not text or text.startswith("#"):
-            continue
-        try:
-            yield f"line {number}", Opening(parse_fen(text))
-        except UsageError as error:
-            raise UsageError(f"{path}, line {number}: {error}") from None
+        if text and not text.startswith("#"):
+            yield _Line(f"line {number}", text)
 
 
-def _of_pgn(path: Path, plies: int | None) -> Iterator[tuple[str, Opening]]:
+def _of_pgn(path: Path, plies: int | None) -> Iterator[_Beginning]:
     """Yield the beginnings of the games of a file."""
     with reading(str(path)) as source:
         for game in read_games(source):
             if game.error is not None:
                 raise UsageError(f"{path}: {game.error}")
             moves = tuple(game.moves[:plies])
-            yield f"game {game.number}", Opening(game.start, moves, game.tags.get(tags.KOMI, ""))
+            opening = Opening(game.start, moves, game.tags.get(tags.KOMI, ""))
+            yield _Beginning(f"game {game.number}", opening)
 
 
 def _check(opening: Opening, options: GameOptions) -> None:

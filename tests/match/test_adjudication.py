@@ -123,7 +123,8 @@ def test_tables_stop_a_game_as_soon_as_they_hold_it(
     assert "2 adjudications played on, as the tables say" in output.err
     assert tagged(pgn, three_men) == pgn.read_bytes()
     pgn.unlink()
-    assert main([*command, "--play-on", "--json", "--maxmoves", "3"]) == 0
+    more = ("--play-on", "--json", "--maxmoves", "3", "--verify-adjudications", "1")
+    assert main([*command, *more]) == 0
     document = json.loads(capsys.readouterr().out)
     assert {game["basis"] for game in document["standings"]["games"]} == {"tablebase"}
     assert [len(game.moves) for game in games_of(pgn)] == [6, 6]

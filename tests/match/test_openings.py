@@ -90,7 +90,7 @@ def test_openings_that_nobody_can_play(tmp_path: Path, name: str, text: str, exp
     file = tmp_path / name
     file.write_text(text)
     with pytest.raises(UsageError, match=expected):
-        openings(file)
+        openings(file).check(2)
 
 
 def test_no_file(tmp_path: Path) -> None:
