@@ -40,6 +40,7 @@ from tbgen.web.page_files import FILES_PATH, PAGE_PATH, Page
 from tbgen.web.pool import Pool
 from tbgen.web.reports import REPORT_PATH, REPORT_ROOT, Reports
 from tbgen.web.settings import Settings
+from tbgen.web.solving import MEDIA_TYPE as EVENTS
 from tbgen.web.solving import Solving
 from tbgen.web.stock import Stock
 
@@ -213,6 +214,8 @@ class _Service:
         try:
             fen, accrued = wanted(request, "fen"), request.query_params.get("accrued")
             asked = lookups.question_of(fen, accrued, Variant.R_MOBILITY)
+            if request.method == "HEAD":
+                return Response(media_type=EVENTS)
             stream = await self._solving.answer(asked, partial(self._limiter.charge, client))
             charged = True
             return stream

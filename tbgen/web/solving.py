@@ -88,7 +88,7 @@ class Solving:
 
     def _arguments(self, asked: Question) -> list[str]:
         words = [asked.board.fen(), "--json", "--stream", *self._tables]
-        words += ["--time", f"{self._budget.seconds:g}s", "--memory", f"{self._budget.memory >> 20}M"]
+        words += ["--time", f"{self._budget.seconds:.1f}s", "--memory", f"{self._budget.memory >> 20}M"]
         return words if asked.accrued is None else [*words, "--accrued", str(asked.accrued)]
 
     async def close(self) -> None:

@@ -317,7 +317,8 @@ def test_looks(width: int, scheme: str, browser: Browser, address: str) -> None:
         visit.page.locator("#facts dd, #problem p").first.wait_for()
         visit.page.locator("#board .pieces [data-piece]").first.wait_for()
         assert not visit.too_wide()
-        assert visit.violations() == []
+        if not (touch and query):  # colours and names do not depend on the width
+            assert visit.violations() == []
     if touch:
         visit.page.goto(f"{address}/")
         visit.page.locator("[data-uci=g5h5]").wait_for()

@@ -135,6 +135,11 @@ def test_bad_input(query: str, sentence: str, offering: TestClient) -> None:
     assert sentence in answer.json()["message"]
 
 
+def test_who_asks_for_the_head_has_nothing_solved(offering: TestClient) -> None:
+    answer = offering.head("/r/solve", params={"fen": LOCKED})
+    assert (answer.status_code, answer.content) == (200, b"")
+
+
 def test_it_is_off_unless_the_operator_says_otherwise(tmp_path: Path, offering: TestClient) -> None:
     client = TestClient(make_app(Settings((tmp_path,), limit=0)))
     answer = client.get("/r/solve", params={"fen": LOCKED})
