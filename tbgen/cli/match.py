@@ -44,10 +44,8 @@ key for each option, a table for one with key=value, [[engine]] for each engine.
 """
 _EPILOG = """\
 examples:
-  tbgen match --engine cmd=stockfish name=A option.Hash=64 --engine cmd=./other name=B --each tc=10+0.1 \\
-      --rounds 100 --openings file=book.epd order=random --concurrency 2 --pgn games.pgn
-  tbgen match --engine cmd=new --engine cmd=old --each nodes=20000 --rounds 5000 \\
-      --sprt elo0=0 elo1=5 --pgn test.pgn
+  tbgen match --engine cmd=stockfish name=A --engine cmd=./other --each tc=10+0.1 --rounds 50 --pgn a.pgn
+  tbgen match --engine cmd=new --engine cmd=old --each nodes=9999 --rounds 999 --sprt elo0=0 elo1=5 --pgn t.pgn
   tbgen match event.toml
 """
 _WIDTH = 132
