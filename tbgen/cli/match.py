@@ -45,7 +45,7 @@ key for each option, a table for one with key=value, [[engine]] for each engine.
 _EPILOG = """\
 examples:
   tbgen match --engine cmd=stockfish name=A --engine cmd=./other --each tc=10+0.1 --rounds 50 --pgn a.pgn
-  tbgen match --engine cmd=new --engine cmd=old --each nodes=9999 --rounds 999 --sprt elo0=0 elo1=5 --pgn t.pgn
+  tbgen match --engine cmd=new --engine cmd=old --each nodes=9999 --rounds 99 --sprt elo0=0 elo1=5 --pgn t.pgn
   tbgen match event.toml
 """
 _WIDTH = 132
