@@ -8,6 +8,8 @@ from playwright.sync_api import Browser, FloatRect, Page
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 SERIOUS = ("serious", "critical")
+MOST_MS = 120_000
+"""How long a slow machine may take for anything."""
 
 
 def chromium() -> str | None:
@@ -27,6 +29,7 @@ class Visit:
         options.setdefault("reduced_motion", "reduce")
         self._context = browser.new_context(**options)
         self.page: Page = self._context.new_page()
+        self.page.set_default_timeout(MOST_MS)
         self.wrong: list[str] = []
         """Errors of scripts, and what the page was forbidden; not answers by which the server refuses."""
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))

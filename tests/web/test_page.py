@@ -230,8 +230,11 @@ def test_views_samples_values_and_copies(visit: Visit, address: str) -> None:
     page.get_by_role("link", name="In classical chess").click()
     expect(page.locator("#sentence")).to_have_text("Black wins in 10 plies.")
     expect(page.locator("#accruing")).to_be_hidden()
+    page.locator("[data-uci=a1b2]").click()
+    expect(page.locator("#sentence")).to_have_text("Black wins in 9 plies.")
     page.locator("#rules").select_option("r")
     expect(page.locator("#value")).to_have_text("-G0.0")
+    assert asked(visit)["line"] == "Kb2"
     page.locator("#sample-material").fill("KBvK")
     page.locator("#sample-value").fill("G0.5")
     page.locator("#sampling button").click()

@@ -41,3 +41,14 @@ async function answer(fetching) {
     if (!response.ok) throw new Refused(response.status, document)
     return document
 }
+
+/** Do something that may be refused; say why where there is room. */
+export async function attempt(element, call) {
+    element.textContent = ""
+    try {
+        await call()
+    } catch (error) {
+        if (!(error instanceof Refused)) throw error
+        element.textContent = error.message
+    }
+}

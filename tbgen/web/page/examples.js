@@ -1,6 +1,8 @@
 // Positions to begin with: from the wiki of the rules, from the documentation, and records of the tables.
 
-export const EXAMPLES = [
+import {h} from "./dom.js"
+
+const EXAMPLES = [
     ["A bishop more", "fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1", "A draw in chess. Here White gets Black down to one move, and that counts."],
     ["Stalemate by bishop", "fen=6k1/8/5K2/5B2/8/8/8/8_b_-_-_0_1", "White stalemates by force, and that is worth three quarters of the point."],
     ["Bare kings", "fen=8/6k1/8/4K3/8/8/8/8_b_-_-_0_1", "Not even bare kings are equal: White gets Black down to five moves."],
@@ -14,3 +16,19 @@ export const EXAMPLES = [
     ["Rook against bishop", "fen=8/8/8/7R/3K4/6k1/6b1/8_b_-_-_0_1", "Look along the slider: what Black had before decides how far he gets."],
     ["In classical chess", "fen=8/8/8/8/8/8/8/K2kr3_w_-_-_0_1&rules=classical", "The same tables know who mates, and when."],
 ]
+
+/**
+ * List the examples as links.
+ *
+ * @param {(query: string) => void} onGo told which one is followed here, and not in another window
+ */
+export function showExamples(element, onGo) {
+    for (const [name, query, text] of EXAMPLES) {
+        const link = h("a", {href: `?${query}`, onclick: event => {
+            if (event.ctrlKey || event.metaKey || event.shiftKey) return
+            event.preventDefault()
+            onGo(`?${query}`)
+        }}, name)
+        element.append(h("li", {}, link, h("br"), h("span", {class: "note"}, text)))
+    }
+}

@@ -1,10 +1,10 @@
 // The page: what is shown follows from the state, and the state stands in the address.
 
-import {Refused, ask, post} from "./api.js"
+import {Refused, ask, attempt, post} from "./api.js"
 import {Board} from "./board.js"
 import {copy, fenOf, listMaterials, pgnOf, svgOf} from "./copying.js"
 import {$, h, settled} from "./dom.js"
-import {EXAMPLES} from "./examples.js"
+import {showExamples} from "./examples.js"
 import {showGame, showOutcome} from "./game.js"
 import {showMoves} from "./moves.js"
 import {EMPTY, after, mirrored, numberOfMen, numbered, opposite, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
@@ -157,8 +157,11 @@ async function showLine(mine) {
             line = (await ask(`${state.rules}/mainline`, {fen, accrued})).mainline
         } catch (error) {
             if (!(error instanceof Refused)) throw error
-            if (mine === turn) $("line").replaceChildren(h("span", {class: "note"}, error.message))
-            if (mine === turn) arrows()
+            if (mine !== turn) return
+            $("line").replaceChildren(h("span", {class: "note"}, error.message))
+            for (const id of ["step", "run", "end"]) $(id).disabled = true
+            stopPlaying()
+            arrows()
             return
         }
     }
@@ -197,7 +200,8 @@ function extend(next, replace = false) {
     // A line that only goes on keeps what is known of what comes later.
     const same = change.line.every((san, index) => state.line[index] === san)
     if (same) return go({at: change.at, setup: false}, replace)
-    known.set(keyOf({...state, ...change}), {plies: next, refereed: null})
+    // What accrues is not known from a view: then the referee has to say it.
+    if (!isView(state.rules)) known.set(keyOf({...state, ...change}), {plies: next, refereed: null})
     return go(change, replace)
 }
 
@@ -287,17 +291,6 @@ async function showMaterial(mine) {
 // Buttons and fields.
 
 const on = (id, event, call) => $(id).addEventListener(event, call)
-
-/** Do something that may be refused; say why where there is room. */
-async function attempt(element, call) {
-    element.textContent = ""
-    try {
-        await call()
-    } catch (error) {
-        if (!(error instanceof Refused)) throw error
-        element.textContent = error.message
-    }
-}
 
 on("rules", "change", event => go({rules: event.target.value}))
 on("flip", "click", () => go({flipped: !state.flipped}))
@@ -390,15 +383,10 @@ addEventListener("popstate", () => {
     show()
 })
 
-for (const [name, query, text] of EXAMPLES) {
-    const link = h("a", {href: `?${query}`, onclick: event => {
-        if (event.ctrlKey || event.metaKey || event.shiftKey) return
-        event.preventDefault()
-        go({...DEFAULT, ...read(`?${query}`)})
-        scrollTo({top: 0})
-    }}, name)
-    $("examples").append(h("li", {}, link, h("br"), h("span", {class: "note"}, text)))
-}
+showExamples($("examples"), query => {
+    go({...DEFAULT, ...read(query)})
+    scrollTo({top: 0})
+})
 $("reports").hidden = offers.report === undefined
 $("material").open = matchMedia("(min-width: 60rem)").matches
 
