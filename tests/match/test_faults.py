@@ -12,7 +12,7 @@ import pytest
 from tbgen.cli.main import main
 from tests.match.engines import words
 from tests.support.commands import failure
-from tests.support.matches import children, event, games_of, gone, last_words, played, tagged
+from tests.support.matches import OFTEN, children, event, games_of, gone, last_words, played, tagged
 from tests.support.processes import started, wait_for
 
 FAULTS = {
@@ -190,7 +190,7 @@ def test_a_runner_that_is_killed_again_and_again_loses_no_game(tmp_path: Path) -
     pgn = tmp_path / "games.pgn"
     kept: dict[str, str] = {}
     delay = 0.0
-    for attempt in range(12):
+    for attempt in range(OFTEN):
         with started("tbgen", *event(pgn, "--rounds", "100000", "--concurrency", "2")) as running:
             wait_for(running, "Finished game ")
             delay = (delay + 0.618 * 0.5) % 0.5

@@ -11,7 +11,7 @@ import pytest
 from tbgen.cli.main import main
 from tests.match.engines import PAWNS, words
 from tests.support.commands import failure
-from tests.support.matches import children, event, games_of, last_words, played, tagged
+from tests.support.matches import OFTEN, children, event, games_of, last_words, played, tagged
 
 STOCKFISH = shutil.which("stockfish") or shutil.which("stockfish", path="/usr/games")
 
@@ -90,19 +90,21 @@ def test_an_engine_without_chess960_is_refused(tmp_path: Path, capsys: pytest.Ca
 
 
 @pytest.mark.slow
-def test_nothing_is_left_after_a_thousand_games(tmp_path: Path) -> None:
-    """No process, no descriptor; a quarter of the games with processes of their own."""
+def test_nothing_is_left_after_many_games(tmp_path: Path) -> None:
+    """No process, no descriptor; a fifth of the games with processes of their own."""
     before, descriptors = children(), len(os.listdir("/proc/self/fd"))
     players = [words("A"), words("B", "twice")]
-    games = played(
-        tmp_path / "a.pgn", "--rounds", "375", "--concurrency", "2", "--maxmoves", "2", players=players
-    )
     again = [[*player, "restart=on"] for player in players]
-    games += played(
-        tmp_path / "b.pgn", "--rounds", "125", "--concurrency", "2", "--maxmoves", "1", players=again
-    )
-    assert len(games) == 1000
+    games = [
+        *played(tmp_path / "a.pgn", *_rounds(8 * OFTEN), "--maxmoves", "2", players=players),
+        *played(tmp_path / "b.pgn", *_rounds(2 * OFTEN), "--maxmoves", "1", players=again),
+    ]
+    assert len(games) == 20 * OFTEN
     assert (children(), len(os.listdir("/proc/self/fd"))) == (before, descriptors)
+
+
+def _rounds(number: int) -> tuple[str, ...]:
+    return "--rounds", str(number), "--concurrency", "2"
 
 
 @pytest.mark.skipif(

@@ -13,6 +13,9 @@ from tests.match.engines import words
 
 NODES = ("--each", "nodes=10", "start=60")
 
+OFTEN = int(os.environ.get("TBGEN_TEST_OFTEN", "5"))
+"""How often a runner is killed, and a twentieth of the games after which nothing may be left."""
+
 
 def event(
     pgn: Path, *more: str, players: Sequence[Sequence[str]] | None = None, each: Sequence[str] = NODES
