@@ -102,8 +102,9 @@ class Uci(chess.engine.UciProtocol):
             self._log("<", line.decode("utf-8", "replace"))
         word, _, rest = line.partition(b" ")
         if word == b"info":
-            if b"score " in rest and (b"multipv " not in rest or b"multipv 1 " in rest):
-                exact = not any(bound in rest for bound in _BOUNDS)
+            words = rest.partition(b"string ")[0]  # what follows is for people
+            if b"score " in words and (b"multipv " not in words or b"multipv 1 " in words):
+                exact = not any(bound in words for bound in _BOUNDS)
                 if exact or self._info is None:
                     self._info = line
         elif word == b"bestmove":
