@@ -98,12 +98,12 @@ def test_resignations_and_lengths_in_games(tmp_path: Path) -> None:
 
 
 def test_tables_stop_a_game_as_soon_as_they_hold_it(
-    tmp_path: Path, three_men: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, own: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The result is what best play makes of the accrued score, and so say those who tag it again."""
     pgn, book = tmp_path / "games.pgn", tmp_path / "book.epd"
     book.write_text(BEFORE)
-    command = ["match", "--pgn", str(pgn), "--dir", str(three_men), "--openings", f"file={book}", *NODES]
+    command = ["match", "--pgn", str(pgn), "--dir", str(own), "--openings", f"file={book}", *NODES]
     for name in "AB":
         command += ["--engine", *words(name, moves=MOVES)]
     assert main([*command, "--verify-adjudications", "1"]) == 0
@@ -111,7 +111,7 @@ def test_tables_stop_a_game_as_soon_as_they_hold_it(
     games = games_of(pgn)
     after = chess.Board(BEFORE)
     after.push_uci(CAPTURE)
-    with tbgen.open_tablebase(three_men) as tables:
+    with tbgen.open_tablebase(own) as tables:
         expected = tables.probe(after, accrued=GScore.of_board(after)).value
     for game in games:
         assert [move.uci() for move in game.moves] == [CAPTURE]
@@ -121,18 +121,18 @@ def test_tables_stop_a_game_as_soon_as_they_hold_it(
     assert expected != GScore.of_board(after)
     assert f"{expected} {{adjudication: tablebase}}" in output.out
     assert "2 adjudications played on, as the tables say" in output.err
-    assert tagged(pgn, three_men) == pgn.read_bytes()
+    assert tagged(pgn, own) == pgn.read_bytes()
     pgn.unlink()
     more = ("--play-on", "--json", "--maxmoves", "3", "--verify-adjudications", "1")
     assert main([*command, *more]) == 0
     document = json.loads(capsys.readouterr().out)
     assert {game["basis"] for game in document["standings"]["games"]} == {"tablebase"}
     assert [len(game.moves) for game in games_of(pgn)] == [6, 6]
-    assert tagged(pgn, three_men) == pgn.read_bytes()
+    assert tagged(pgn, own) == pgn.read_bytes()
 
 
 def test_wrong_adjudications_are_found(
-    tmp_path: Path, three_men: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, own: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The judge is made to say something else than the tables."""
     monkeypatch.setattr(
@@ -141,15 +141,15 @@ def test_wrong_adjudications_are_found(
     )
     book = tmp_path / "book.epd"
     book.write_text("8/8/8/4KBk1/8/8/8/8 b - - 0 1\n")
-    command = ["match", "--pgn", str(tmp_path / "games.pgn"), "--dir", str(three_men), *NODES]
+    command = ["match", "--pgn", str(tmp_path / "games.pgn"), "--dir", str(own), *NODES]
     command += ["--openings", f"file={book}", "--engine", *words("A"), "--engine", *words("B")]
     assert main([*command, "--verify-adjudications", "1"]) == 1
     assert "tables say G7.5" in capsys.readouterr().err
 
 
-def test_a_mate_that_tables_prove_is_a_win(three_men: Path) -> None:
+def test_a_mate_that_tables_prove_is_a_win(own: Path) -> None:
     """In chess as well: the game counts as adjudicated."""
-    with tbgen.open_tablebase(three_men) as tables:
+    with tbgen.open_tablebase(own) as tables:
         arbiter = Arbiter("8/8/8/8/8/8/8/K2kr3 w - - 0 1")
         found = asyncio.run(Judge(tables).known(arbiter.board, arbiter))
     assert found is not None

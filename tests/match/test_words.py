@@ -77,7 +77,7 @@ def test_programs_are_found_as_a_shell_does(tmp_path: Path) -> None:
         ([CMD, "nodes=0"], "no whole number from 1 on"),
         ([CMD, "depth=many"], "no whole number"),
         ([CMD, "st=0"], "gives no time"),
-        ([CMD, "name=-"], "no player in PGN is called '-'"),
+        ([CMD, "name=-"], "no player in PGN can be called '-'"),
         ([CMD, 'name=a"b'], "no player in PGN"),
     ],
 )

@@ -13,7 +13,7 @@ from tests.match.engines import words
 
 NODES = ("--each", "nodes=10", "start=60")
 
-OFTEN = int(os.environ.get("TBGEN_TEST_OFTEN", "5"))
+OFTEN = int(os.environ.get("TBGEN_TEST_OFTEN", "12"))
 """How often a runner is killed, and a twentieth of the games after which nothing may be left."""
 
 
