@@ -160,7 +160,7 @@ def test_every_accrued_score(rules: str, api: TestClient) -> None:
         assert scores == sorted(scores, reverse=True)
         own = GScore(found["position_score"])
         possible = {GScore(rank, white) for rank in range(2, own.rank + 1) for white in (True, False)}
-        if rules == "r" and chess.Board(fen).has_legal_en_passant():
+        if rules == "r" and chess.Board(found["fen"]).has_legal_en_passant():
             possible = set()  # the last move has reset it
         assert set(scores) == (possible or {own})
         for each in found["accrued_scores"]:
