@@ -32,7 +32,7 @@ class Settings:
     """Seconds of processor time that one client may take per second in the long run; 0 for no limit."""
     burst: float = 60.0
     """Seconds of processor time that a client may take at once after a pause."""
-    quick_threads: int = 4
+    quick_threads: int = 2
     """Threads for single positions."""
     slow_threads: int = 2
     """Threads for all that takes longer: lines, batches, games, samples, statistics."""
