@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -176,31 +176,38 @@ def _make(plan: Plan, site: Site | None, threads: int, tell: Tell | None) -> Rep
 
 def _tables(plan: Plan, site: Site | None, threads: int, clock: Clock) -> Iterator[TableReport]:
     """Yield the report of each table when its page is written."""
-    data = SavedData(plan.directory) if plan.saved else None
     if site is not None:
         site.write_style()
-    with ExitStack() as stack:
-        tables = {
-            variant: stack.enter_context(Tablebase(plan.directory, rules=variant))
-            for variant in plan.variants
-        }
+    with _reader(plan, threads, clock) as read:
         for task in plan.tasks:
-            if data is not None:
-                found = data.table(task.material, task.variant)
-            else:
-                found = report_table(
-                    plan.directory,
-                    task.material,
-                    task.variant,
-                    threads=threads,
-                    lines=tables[task.variant],
-                    progress=clock.scanned,
-                )
+            found = read(task)
             if site is not None:
                 clock.writing()
                 site.write_table(found, plan.other(task))
             clock.finish_table()
             yield found
+
+
+@contextmanager
+def _reader(plan: Plan, threads: int, clock: Clock) -> Iterator[Callable[[Task], TableReport]]:
+    """Give what reads the report of a table: from saved data, or from the table itself."""
+    if plan.saved:
+        data = SavedData(plan.directory)
+        yield lambda task: data.table(task.material, task.variant)
+        return
+    with ExitStack() as stack:
+        tables = {
+            variant: stack.enter_context(Tablebase(plan.directory, rules=variant))
+            for variant in plan.variants
+        }
+        yield lambda task: report_table(
+            plan.directory,
+            task.material,
+            task.variant,
+            threads=threads,
+            lines=tables[task.variant],
+            progress=clock.scanned,
+        )
 
 
 def _differences(plan: Plan, tell: Tell | None) -> Iterator[Difference]:
