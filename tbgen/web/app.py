@@ -1,7 +1,8 @@
 """The API as an ASGI application."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -19,7 +20,7 @@ from tbgen.probe.tablebase import open_tablebase
 from tbgen.probe.views import View
 from tbgen.score import GScore
 from tbgen.variant import Variant
-from tbgen.web import lookups
+from tbgen.web import lookups, playing
 from tbgen.web.envelope import ENDPOINT, Envelope
 from tbgen.web.errors import Refusal, refusal_of
 from tbgen.web.exchange import (
@@ -92,9 +93,11 @@ class _Service:
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        for stock in self._stock.values():
-            await self._slow.run(stock.prepare)
+        preparing = asyncio.create_task(self._prepare())
         yield
+        preparing.cancel()
+        with suppress(asyncio.CancelledError):
+            await preparing
         if self._solving is not None:
             await self._solving.close()
         for pool in (self._quick, self._slow):
@@ -102,12 +105,18 @@ class _Service:
         for tables in self._tables.values():
             tables.close()
 
+    async def _prepare(self) -> None:
+        """Prepare the tables; requests need not wait for that, unless it is their own that it concerns."""
+        for stock in self._stock.values():
+            await self._slow.run(stock.prepare)
+
     def _routes(self) -> list[Route]:
         routes = []
         for variant in Variant:
             root = f"/{variant}"
             routes += [
                 self._route(root, partial(self._read_position, variant), self._quick, KEPT),
+                self._route(f"{root}/moves", partial(self._read_moves, variant), self._quick, KEPT),
                 self._route(f"{root}/mainline", partial(self._read_line, variant), self._slow, KEPT),
                 self._route(f"{root}/accrued", partial(self._read_along, variant), self._slow, KEPT),
                 self._route(f"{root}/sample", partial(self._read_sample, variant), self._slow, NOT_KEPT),
@@ -168,6 +177,10 @@ class _Service:
         fen, accrued = wanted(request, "fen"), request.query_params.get("accrued")
         return partial(lookups.position, self._tables[variant], fen, accrued)
 
+    async def _read_moves(self, variant: Variant, request: Request) -> _Work:
+        fen, accrued = wanted(request, "fen"), request.query_params.get("accrued")
+        return partial(playing.legal_moves, self._tables[variant], fen, accrued)
+
     async def _read_line(self, variant: Variant, request: Request) -> _Work:
         fen, accrued = wanted(request, "fen"), request.query_params.get("accrued")
         return partial(lookups.line, self._tables[variant], fen, accrued)
@@ -179,7 +192,8 @@ class _Service:
         return partial(lookups.seen, self._tables[Variant.R_MOBILITY], view, wanted(request, "fen"))
 
     async def _read_sample(self, variant: Variant, request: Request) -> _Work:
-        material, value = Material.parse(wanted(request, "material")), request.query_params.get("value")
+        given, value = request.query_params.get("material"), request.query_params.get("value")
+        material = Material.parse(given) if given else None
         score, side = GScore.parse(value) if value else None, side_of(request)
 
         def sample() -> dict[str, Any]:

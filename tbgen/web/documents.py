@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import chess
 
@@ -13,6 +13,7 @@ from tbgen.probe.states import ProbeResult
 from tbgen.probe.view_tables import ViewMove, ViewResult
 from tbgen.score import GScore
 from tbgen.scoring import EXPONENTIAL, Points
+from tbgen.signed import merit, of_gscore
 from tbgen.variant import Variant
 
 
@@ -107,6 +108,72 @@ def _move(move: RankedMove, white: bool) -> dict[str, Any]:
         "depth": move.depth,
         "points": POINTS(move.value),
         "category": Category.of(move.value, white),
+    }
+
+
+class Reached(NamedTuple):
+    """A position with the score that has accrued, and the move that leads to it."""
+
+    move: chess.Move | None
+    """None for the position that was asked about."""
+    san: str
+    zeroing: bool
+    board: chess.Board
+    position_score: GScore
+    accrued: GScore
+
+
+class Known(NamedTuple):
+    """What is known of a position that may be in no table."""
+
+    reached: Reached
+    value: GScore | None
+    depth: int | None
+
+
+def legal_document(variant: Variant, known: Sequence[Known]) -> dict[str, Any]:
+    """Return a position and its legal moves, with null for what is not known.
+
+    :param known: the position first, then what its moves lead to.
+    """
+    here, *after = known
+    board = here.reached.board
+
+    def key(known: Known) -> tuple[int, str]:
+        """The best value for the mover first, what is not known last."""
+        value = known.value
+        return (1 << 16 if value is None else -merit(of_gscore(value), board.turn)), known.reached.san
+
+    return {
+        "fen": board.fen(),
+        "rules": variant,
+        **_end(here.reached.position_score),
+        "insufficient_material": board.is_insufficient_material(),
+        "position_score": str(here.reached.position_score),
+        "accrued": str(here.reached.accrued),
+        **_known_worth(here),
+        "moves": [
+            {
+                "uci": known.reached.move and known.reached.move.uci(),
+                "san": known.reached.san,
+                "zeroing": known.reached.zeroing,
+                **_end(known.reached.position_score),
+                "fen": known.reached.board.fen(),
+                "accrued": str(known.reached.accrued),
+                **_known_worth(known),
+            }
+            for known in sorted(after, key=key)
+        ],
+    }
+
+
+def _known_worth(known: Known) -> dict[str, Any]:
+    value, board = known.value, known.reached.board
+    return {
+        "value": None if value is None else str(value),
+        "depth": known.depth,
+        "points": None if value is None else POINTS(value),
+        "category": None if value is None else Category.of(value, board.turn),
     }
 
 

@@ -3,14 +3,14 @@
 import io
 from collections.abc import Iterator, Sequence
 from itertools import islice, repeat
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import chess
 
 from tbgen.board.fen import parse_fen
 from tbgen.board.history import FRESH
 from tbgen.board.mobility import own_score
-from tbgen.errors import MissingTableError, TbgenError, UsageError
+from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
 from tbgen.games.outcome import Outcome
 from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.referee import Arbiter, GameOptions, adjudicate
@@ -26,6 +26,11 @@ from tbgen.web.documents import Category, accrued_document, line_document, posit
 from tbgen.web.errors import Refusal, refusal_of
 from tbgen.web.settings import MOST_FEN_LETTERS, MOST_PLIES
 
+_CASTLING: Final = (
+    "no table holds positions with castling rights: write - for them if they do not matter, or have the "
+    "position solved, by /r/solve where the server offers it, else by tbgen probe"
+)
+
 
 class Question(NamedTuple):
     """A position, and the score that has accrued before it; None for what is the position's own."""
@@ -37,19 +42,25 @@ class Question(NamedTuple):
 def question_of(fen: str, accrued: str | None, variant: Variant) -> Question:
     """Return what a request asks about; an accrued score counts whatever the FEN says.
 
-    :raises UsageError: if it means nothing, or has castling rights, which take far more than a look-up.
+    :raises UsageError: if it means nothing.
     """
     if len(fen) > MOST_FEN_LETTERS:
         raise UsageError(f"the FEN has {len(fen)} letters: one has at most {MOST_FEN_LETTERS}")
     read = parse_fen(fen)
-    told = GScore.parse(accrued) if accrued else read.accrued_in(variant)
-    if read.board.castling_rights:
-        validate(read.board)
-        raise UsageError(
-            "the position has castling rights, which this server does not solve: write - for them, or ask "
-            "tbgen probe"
-        )
-    return Question(read.board, told)
+    return Question(read.board, GScore.parse(accrued) if accrued else read.accrued_in(variant))
+
+
+def _looked_up(fen: str, accrued: str | None, variant: Variant) -> Question:
+    """Return what a request wants to be looked up.
+
+    :raises UsageError: if it means nothing.
+    :raises Refusal: if there are castling rights, which take seconds and much memory, and no look-up.
+    """
+    asked = question_of(fen, accrued, variant)
+    if asked.board.castling_rights:
+        validate(asked.board)
+        raise Refusal(404, "castling_rights", _CASTLING)
+    return asked
 
 
 def position(tables: Tablebase, fen: str, accrued: str | None) -> dict[str, Any]:
@@ -57,7 +68,7 @@ def position(tables: Tablebase, fen: str, accrued: str | None) -> dict[str, Any]
 
     :raises TbgenError: if tables do not say.
     """
-    asked = question_of(fen, accrued, tables.rules)
+    asked = _looked_up(fen, accrued, tables.rules)
     result = tables.probe(*asked)
     return position_document(asked.board, tables.rules, result, tables.moves(*asked))
 
@@ -67,7 +78,7 @@ def line(tables: Tablebase, fen: str, accrued: str | None) -> dict[str, Any]:
 
     :raises TbgenError: if tables do not say.
     """
-    asked = question_of(fen, accrued, tables.rules)
+    asked = _looked_up(fen, accrued, tables.rules)
     result = tables.probe(*asked)
     return line_document(asked.board, tables.rules, result, tables.line(*asked))
 
@@ -77,7 +88,7 @@ def along(tables: Tablebase, fen: str) -> dict[str, Any]:
 
     :raises TbgenError: if tables do not say.
     """
-    board, _ = question_of(fen, None, tables.rules)
+    board, _ = _looked_up(fen, None, tables.rules)
     fresh = tables.probe(board, FRESH)
     found = []
     scores = _accrued_scores(board, fresh.position_score, tables.rules)
@@ -102,22 +113,22 @@ def seen(tables: Tablebase, view: View, fen: str) -> dict[str, Any]:
 
     :raises TbgenError: if tables do not say.
     """
-    board, _ = question_of(fen, None, tables.rules)
+    board, _ = _looked_up(fen, None, tables.rules)
     through = tables.view(view)
     return view_document(board, own_score(board), through.probe(board), through.moves(board))
 
 
 def batch(tables: Tablebase, fens: Sequence[str], with_moves: bool) -> dict[str, Any]:
     """Return all about many positions, or what is wrong with each."""
-    asked = [_question_or_error(fen, tables.rules) for fen in fens]
+    asked = [_question_or_refusal(fen, tables.rules) for fen in fens]
     valid = [question for question in asked if isinstance(question, Question)]
     boards, scores = [question.board for question in valid], [question.accrued for question in valid]
     results = tables.probe_many(boards, scores)
     moves = tables.moves_many(boards, scores) if with_moves else repeat(None)
     found: list[dict[str, Any]] = []
     for fen, question in zip(fens, asked, strict=True):
-        if isinstance(question, TbgenError):
-            found.append({"fen": fen, **refusal_of(question).document()})
+        if isinstance(question, Refusal):
+            found.append({"fen": fen, **question.document()})
             continue
         result, ranked = next(results), next(moves)
         if isinstance(result, TbgenError):
@@ -129,11 +140,17 @@ def batch(tables: Tablebase, fens: Sequence[str], with_moves: bool) -> dict[str,
     return {"rules": tables.rules, "positions": found}
 
 
-def _question_or_error(fen: str, variant: Variant) -> Question | TbgenError:
+def _question_or_refusal(fen: str, variant: Variant) -> Question | Refusal:
     try:
-        return question_of(fen, None, variant)
+        return _looked_up(fen, None, variant)
     except TbgenError as error:
-        return error.with_traceback(None)
+        return refusal_of(error)
+    except Refusal as refusal:
+        return refusal.with_traceback(None)
+
+
+Said: TypeAlias = ProbeResult | MissingTableError | None
+"""What tables say about a position; None where no table holds it."""
 
 
 class _Ply(NamedTuple):
@@ -161,18 +178,12 @@ def game(tables: Tablebase, pgn: bytes) -> dict[str, Any]:
     settings = GameOptions(tables.rules).settings(played.tags)
     arbiter = Arbiter.of(played.start, settings)
     followed = list(_plies(arbiter, played.moves))
-    inside = [ply for ply in followed if _in_tables(ply.board)]
-    results = tables.probe_many([ply.board for ply in inside], [ply.accrued for ply in inside])
-    missing: set[str] = set()
-    documents = []
-    for number, ply in enumerate(followed):
-        result = next(results) if _in_tables(ply.board) else None
-        if isinstance(result, MissingTableError):
-            missing.add(result.material)
-            result = None
-        if isinstance(result, TbgenError):
-            raise result
-        documents.append(_ply_document(number, ply, result, settings.scoring))
+    results = said(tables, [Question(ply.board, ply.accrued) for ply in followed])
+    documents = [
+        _ply_document(number, ply, result if isinstance(result, ProbeResult) else None, settings.scoring)
+        for number, (ply, result) in enumerate(zip(followed, results, strict=True))
+    ]
+    missing = {result.material for result in results if isinstance(result, MissingTableError)}
     reached = tables if _in_tables(arbiter.board) else None
     outcome = adjudicate(arbiter, reached, played.ending, recorded=played.result)
     return {
@@ -214,6 +225,24 @@ def _plies(arbiter: Arbiter, moves: Sequence[chess.Move]) -> Iterator[_Ply]:
 def _in_tables(board: chess.Board) -> bool:
     """Tell whether a table may have a position of a game."""
     return board.occupied.bit_count() <= MAX_MEN and not board.castling_rights
+
+
+def said(tables: Tablebase, asked: Sequence[Question]) -> list[Said]:
+    """Return what tables say about positions of a game.
+
+    :raises TbgenError: if a table cannot be used.
+    """
+    inside = [question for question in asked if _in_tables(question.board)]
+    results = tables.probe_many([one.board for one in inside], [one.accrued for one in inside])
+    found: list[Said] = []
+    for question in asked:
+        result = next(results) if _in_tables(question.board) else None
+        if isinstance(result, MissingLayerError):
+            result = None
+        if isinstance(result, TbgenError) and not isinstance(result, MissingTableError):
+            raise result
+        found.append(result)
+    return found
 
 
 def _ply_document(number: int, ply: _Ply, result: ProbeResult | None, scoring: Scoring) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def _paths_of(variant: Variant) -> dict[str, Any]:
     name, root = variant.label, f"/{variant}"
     material = {"type": "string", "maxLength": 60, "examples": ["KBvK"]}
     sampled = [
-        _parameter("material", material, "The material; colours are those of its canonical name", True),
+        _parameter("material", material, "The material; colours are those of its canonical name"),
         _parameter("value", _given_score(), "The fresh value that the position is to have"),
         _parameter("side", {"enum": ["white", "black"]}, "Who is to move"),
     ]
@@ -73,6 +73,9 @@ def _paths_of(variant: Variant) -> dict[str, Any]:
     named = _parameter("material", material, "The material", True) | {"in": "path"}
     return {
         root: _get(f"A position in {name}", "Position", [_fen(), accrued]),
+        f"{root}/moves": _get(
+            f"The legal moves of any position in {name}", "LegalMoves", [_fen(), accrued], missing=False
+        ),
         f"{root}/mainline": _get(f"Best play in {name}", "Mainline", [_fen(), accrued]),
         f"{root}/accrued": _get(f"A position in {name} with every accrued score", "AccruedScores", [_fen()]),
         f"{root}/sample": _get(f"A random position of a table for {name}", "Position", sampled, kept=False),
@@ -224,6 +227,12 @@ def _schemas() -> dict[str, Any]:
         "points": _ref("Points"),
         "category": category,
     }
+    known = {
+        "value": _or_null(_G),
+        "depth": _DEPTH,
+        "points": _or_null(_ref("Points")),
+        "category": _or_null(category),
+    }
     table = {
         **{"material": _TEXT, "rules": _RULES, "form": {"enum": ["plain", "packed"]}},
         "positions": _object(white=_COUNT, black=_COUNT, en_passant=_COUNT),
@@ -244,6 +253,16 @@ def _schemas() -> dict[str, Any]:
         "PositionAlone": _object(**position),
         "Move": _object(
             **_MOVE, accrued=_G, value=_G, depth=_DEPTH, points=_ref("Points"), category=category
+        ),
+        "LegalMoves": _object(
+            fen=_TEXT,
+            rules=_RULES,
+            **_END,
+            insufficient_material=_FLAG,
+            position_score=_G,
+            accrued=_G,
+            **known,
+            moves=_list_of(_object(**_MOVE, fen=_TEXT, accrued=_G, **known)),
         ),
         "AccruedScores": _object(
             fen=_TEXT,
@@ -307,9 +326,6 @@ def _schemas() -> dict[str, Any]:
             position_score=_G,
             accrued=_G,
             clock=_COUNT,
-            value=_or_null(_G),
-            depth=_DEPTH,
-            points=_or_null(_ref("Points")),
-            category=_or_null(category),
+            **known,
         ),
     }

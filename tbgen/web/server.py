@@ -1,5 +1,6 @@
 """Serving the API by uvicorn, in one process or in several that share an address."""
 
+import gc
 import logging
 import os
 import socket
@@ -50,7 +51,7 @@ def serve(settings: Settings, host: str, port: int, workers: int, ready: Callabl
             limit_concurrency=_MOST_CONNECTIONS,
             timeout_graceful_shutdown=_SECONDS_TO_END,
         )
-        sys.setswitchinterval(_SWITCH_SECONDS)
+        _settle()
         ready(_address(listener))
         if workers > 1:
             Multiprocess(config, sockets=[listener]).run()
@@ -64,8 +65,16 @@ def _make_app_of_worker(settings: Settings) -> object:
     """Return the application in one of several processes."""
     from tbgen.web.app import make_app
 
+    app = make_app(settings)
+    _settle()
+    return app
+
+
+def _settle() -> None:
+    """Have the interpreter serve answers rather than throughput."""
     sys.setswitchinterval(_SWITCH_SECONDS)
-    return make_app(settings)
+    gc.collect()
+    gc.freeze()  # what is there stays: to look through it again and again takes tens of milliseconds
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -18,7 +18,7 @@ from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
 from tbgen.store.format import table_path
-from tbgen.store.inventory import Entry, inventory
+from tbgen.store.inventory import EXPECTED_MEN, Entry, inventory
 from tbgen.web.errors import Refusal
 
 _TRIES: Final = 1 << 14
@@ -57,15 +57,20 @@ class Stock:
         """
         return self._usable(material).document()
 
-    def sample(self, material: Material, value: GScore | None, side: chess.Color | None) -> chess.Board:
+    def sample(
+        self, material: Material | None, value: GScore | None, side: chess.Color | None
+    ) -> chess.Board:
         """Return a random position of a table, any of those wanted with the same chance; colours are those of
         the table.
 
+        :param material: None for any one of the tables of up to four men that have such positions.
         :param value: the fresh value that it is to have, None for any.
         :param side: who is to move, None for either.
         :raises Refusal: if there is none, or of a packed table none is found.
         :raises TbgenError: if the table is missing, or cannot be used.
         """
+        if material is None:
+            return self._of_any(value, side)
         entry = self._usable(material)
         assert entry.counts is not None
         assert entry.info is not None
@@ -80,6 +85,17 @@ class Stock:
             found = self._tables.table(material).sample(1, _random.getrandbits(64), value=value, side=side)
             return found.board(0)
         return self._tried(material, value, side)
+
+    def _of_any(self, value: GScore | None, side: chess.Color | None) -> chess.Board:
+        """Return a position of some table; larger ones are left out, for to count their values takes long."""
+        materials = [material for material in self._tables.materials if material.men <= EXPECTED_MEN]
+        for material in _random.sample(materials, len(materials)):
+            try:
+                return self.sample(material, value, side)
+            except Refusal:  # it has none
+                continue
+        sentence = f"no table of up to {EXPECTED_MEN} men here has such a position: name a larger one"
+        raise Refusal(404, "no_position", sentence)
 
     def _tried(self, material: Material, value: GScore | None, side: chess.Color | None) -> chess.Board:
         """Return a position of a packed table, which is not read as a whole."""

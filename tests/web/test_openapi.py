@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import chess
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
@@ -32,6 +33,10 @@ ASKED = [
     *(f"/{view}?fen={KBK}" for view in ("classical", "lasker", "stalemate-wins")),
     *(f"/{rules}/mainline?fen={KBK}&accrued=G4.5" for rules in ("r", "wg")),
     *(f"/{rules}/accrued?fen={KBK}" for rules in ("r", "wg")),
+    *(f"/{rules}/moves?fen={chess.STARTING_FEN}" for rules in ("r", "wg")),
+    "/r/moves?fen=4k3/8/8/8/8/8/8/4K2R_w_K_-_0_1",
+    "/r?fen=4k3/8/8/8/8/8/8/4K2R_w_K_-_0_1",
+    "/r/sample",
     *(f"/{rules}/stats/KPvKP" for rules in ("r", "wg")),
     *(f"/{rules}/sample?material=KPvK" for rules in ("r", "wg")),
     "/r/stats/KBBBvK",

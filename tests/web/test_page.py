@@ -215,6 +215,8 @@ def test_a_game_is_followed(visit: Visit, browser: Browser, address: str) -> Non
     again = Visit(browser, address, with_tables.removeprefix(address).lstrip("/"))
     expect(again.page.locator("#played .step")).to_have_count(168)
     expect(again.page.locator("#fen")).to_have_value(chess.Board(_fen_at(visit, first)).fen())
+    expect(again.page.locator("#outcome")).to_contain_text("Result -G5.5 (by the tables), accrued at the end")
+    expect(again.page.locator("#game-label")).to_have_text("Stockfish 15.1 depth 4 – GNU Chess 6.2.7 depth 5")
     again.close()
     assert again.wrong == []
 
@@ -223,6 +225,70 @@ def _fen_at(visit: Visit, ply: int) -> str:
     visit.page.locator("#played .step").nth(ply).click()
     expect(visit.page.locator("#played .step").nth(ply)).to_have_attribute("aria-current", "step")
     return visit.page.locator("#fen").input_value()
+
+
+def test_a_game_is_restored_with_its_tags_and_its_end(visit: Visit, browser: Browser, address: str) -> None:
+    """What decides on the result besides moves stands in the address too; other moves are another game."""
+    page = visit.page
+    pgn = '[White "Ada"]\n[Black "Ben \\"B\\" B."]\n[Result "1-0"]\n[RMobilityFiftyMoveRule "none"]\n'
+    page.locator("#pgn").fill(f'{pgn}[SetUp "1"]\n[FEN "{KBK}"]\n\n1... Kh5 2. Kf4 {{Black resigns}} 1-0\n')
+    page.get_by_role("button", name="Referee it").click()
+    outcome = page.locator("#outcome")
+    expect(outcome).to_contain_text("Result G0.0 (resignation)")
+    expect(page.locator("#game-label")).to_have_text('Ada – Ben "B" B.')
+    again = Visit(browser, address, page.url.removeprefix(address).lstrip("/"))
+    expect(again.page.locator("#outcome")).to_have_text(outcome.inner_text())
+    expect(again.page.locator("#game-label")).to_have_text('Ada – Ben "B" B.')
+    again.page.locator("[data-uci=g5h4]").click()
+    expect(again.page.locator("#game-label")).to_have_text("The game so far")
+    again.page.go_back()
+    expect(again.page.locator("#game-label")).to_have_text('Ada – Ben "B" B.')
+    again.close()
+    assert again.wrong == []
+
+
+def test_play_goes_on_beyond_the_tables(visit: Visit) -> None:
+    """From the first position of chess, with a table missing, by castling into the tables."""
+    page, sentence = visit.page, visit.page.locator("#sentence")
+
+    def show(fen: str) -> None:
+        page.locator("#fen").fill(fen)
+        page.keyboard.press("Enter")
+
+    show(chess.STARTING_FEN)
+    expect(page.locator("#problem")).to_contain_text("32 men")
+    expect(page.locator("#moves [data-uci]")).to_have_count(20)
+    visit.drag("e2", "e4")
+    expect(page.locator("#played")).to_have_text(re.compile(r"start 1\. e4"))
+    page.locator("#typed").fill("e5")
+    page.keyboard.press("Enter")
+    page.locator("[data-uci=d1h5]").click()
+    expect(page.locator("#played")).to_have_text(re.compile(r"start 1\. e4 e5 2\. Qh5"))
+    board = chess.Board()
+    for san in ("e4", "e5", "Qh5"):
+        board.push_san(san)
+    expect(page.locator("#fen")).to_have_value(board.fen())
+    expect(sentence).to_have_text(f"{GScore.of_board(board)} has accrued so far.")
+    page.reload()
+    expect(page.locator("#fen")).to_have_value(board.fen())
+    page.locator("#undo").click()
+    board.pop()
+    expect(page.locator("#fen")).to_have_value(board.fen())
+
+    show("4k3/8/8/8/8/8/8/KBBN4 w - - 0 1")
+    expect(page.locator("#problem")).to_contain_text("tbgen build KBBNvK")
+    page.locator("[data-uci=a1a2]").click()
+    expect(page.locator("#problem")).to_contain_text("tbgen build KBBNvK")
+    page.locator("#rules").select_option("classical")
+    expect(page.locator("#moves h3")).to_have_text("leads where no table says it")
+
+    page.locator("#rules").select_option("r")
+    show("4k3/8/8/8/8/8/8/4K2R w K - 0 1")
+    expect(page.locator("#problem")).to_contain_text("castling rights")
+    visit.drag("e1", "g1")
+    expect(page.locator("#played")).to_have_text(re.compile("O-O"))
+    expect(sentence).to_contain_text("mates in")
+    expect(page.locator("#board [data-piece=wr]")).to_have_attribute("data-square", "f1")
 
 
 def test_views_samples_values_and_copies(visit: Visit, address: str) -> None:
@@ -243,6 +309,11 @@ def test_views_samples_values_and_copies(visit: Visit, address: str) -> None:
     with urlopen(f"{address}/r/stats/KBvK") as answer:
         counted = json.load(answer)["values"]["white"]["G0.5"]
     expect(page.locator("#stats .here td").first).to_have_text(f"{counted:,}")
+    page.locator("#sample-material").fill("")
+    page.locator("#sample-value").fill("-G0.0")
+    page.locator("#sampling button").click()
+    expect(page.locator("#value")).to_have_text("-G0.0")
+    page.locator("#sample-material").fill("KBvK")
     page.locator("#sample-value").fill("G60.5")
     page.locator("#sampling button").click()
     expect(page.locator("#sampling-problem")).to_have_text("KBvK has no such position")

@@ -58,6 +58,17 @@ def test_samples_are_of_both_sides_and_of_all_positions(api: TestClient) -> None
     assert api.get("/r/sample?material=KvK").headers["cache-control"] == "no-store"
 
 
+def test_samples_of_any_table(api: TestClient, own: Path) -> None:
+    """Only some materials have a value; without one any has a position."""
+    for value in ("-G0.0", "G8.5"):
+        found = {api.get(f"/r/sample?value={value}").json()["value"] for _ in range(4)}
+        assert found == {value}
+    assert len({api.get("/wg/sample").json()["material"] for _ in range(40)}) > 10
+    with TestClient(make_app(Settings((own,)))) as client:
+        refused = client.get("/r/sample?value=G60.5")
+        assert (refused.status_code, refused.json()["code"]) == (404, "no_position")
+
+
 @pytest.mark.slow
 def test_samples_of_packed_tables(
     packed: PackedTables, tables: Path, monkeypatch: pytest.MonkeyPatch

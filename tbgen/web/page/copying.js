@@ -1,25 +1,14 @@
 // The position and the game as text, to be taken elsewhere.
 
-import {ask} from "./api.js"
 import {$} from "./dom.js"
-import {numbered, parse, withScore} from "./position.js"
+import {parse, withScore} from "./position.js"
 
 const SQUARE = 40
-const ROSTER = ["Event", "Site", "Date", "Round", "White", "Black"]
 
 /** Return the FEN, with the accrued score as seventh field where it is not the position's own. */
 export function fenOf(ply, answer) {
     const own = !answer?.accrued || answer.accrued === answer.position_score
     return own ? ply.fen : `${withScore(ply.fen)} ${answer.accrued}`
-}
-
-/** Return the moves so far as PGN. */
-export function pgnOf(plies, accrued) {
-    const start = accrued ? `${withScore(plies[0].fen)} ${accrued}` : plies[0].fen
-    const moves = numbered(plies[0].fen, plies.slice(1).map(ply => ply.san))
-    const text = moves.map(([label, san]) => label ? `${label} ${san}` : san).join(" ")
-    const tags = [...ROSTER.map(name => [name, "?"]), ["Result", "*"], ["SetUp", "1"], ["FEN", start]]
-    return `${tags.map(([name, value]) => `[${name} "${value}"]\n`).join("")}\n${`${text} *`.trim()}\n`
 }
 
 /** Return the board as an SVG file that needs nothing else. */
@@ -58,12 +47,4 @@ export async function copy(text, what) {
         field.remove()
     }
     $("said").textContent = `${what} copied`
-}
-
-/** Fill the list of materials that tables are there for. */
-export async function listMaterials(list, rules) {
-    const {tables} = await ask("tables")
-    const names = tables.filter(table => table.rules === rules).map(table => table.material)
-    list.replaceChildren(...names.map(name => Object.assign(document.createElement("option"), {value: name})))
-    return names
 }

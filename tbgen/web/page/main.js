@@ -2,22 +2,25 @@
 
 import {Refused, ask, attempt, post} from "./api.js"
 import {Board} from "./board.js"
-import {copy, fenOf, listMaterials, pgnOf, svgOf} from "./copying.js"
+import {copy, fenOf, svgOf} from "./copying.js"
 import {$, h, settled} from "./dom.js"
 import {showExamples} from "./examples.js"
 import {showGame, showOutcome} from "./game.js"
-import {showMoves} from "./moves.js"
+import {headOf, pgnOf, playersOf} from "./game_text.js"
+import {showMoves, typedMove} from "./moves.js"
+import {offerTools, showTool} from "./palette.js"
 import {EMPTY, after, mirrored, numberOfMen, numbered, opposite, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
+import {offerSamples} from "./sampling.js"
 import {Slider} from "./slider.js"
 import {offerSolving, stopSolving} from "./solving.js"
 import {DEFAULT, isView, read, variantOf, written} from "./state.js"
 import {showStats} from "./stats.js"
-import {MOST_MEN, showProblem, showVerdict} from "./verdict.js"
+import {MOST_MEN, showBeyond, showProblem, showVerdict} from "./verdict.js"
 
 const PLAYING_MS = 900
 const offers = document.documentElement.dataset
 
-let state = read(location.search)
+let state = read(location.search, location.hash)
 /** The positions of the line, by the state they belong to; a line that was followed move by move is known. */
 const known = new Map()
 let plies = [{fen: state.fen, san: null, accrued: state.accrued}]
@@ -26,24 +29,26 @@ let answer = null
 let line = []
 /** Counts what is shown: answers for what is no longer shown are dropped. */
 let turn = 0
+/** Is kept when all of it is shown. */
+let showing = null
 let playing = 0
 
 const board = new Board($("board"), play, rows => setUp(withMen(here().fen, rows)))
 const slider = new Slider(settled(60, (accrued, done) => accrue(accrued, done)))
 
 const here = () => plies[state.at]
-const keyOf = ({fen, accrued, rules, line: moves}) => JSON.stringify([fen, accrued, variantOf(rules), moves])
+const keyOf = ({fen, accrued, rules, line: moves, head}) => JSON.stringify([fen, accrued, variantOf(rules), moves, head])
 
 /** Go to another state; it is a new entry of the history unless it takes the place of the last one. */
 function go(change, replace = false) {
     state = {...state, ...change}
     const entry = {depth: (history.state?.depth ?? 0) + (replace ? 0 : 1)}
     history[replace ? "replaceState" : "pushState"](entry, "", written(state))
-    return show()
+    return showing = show()
 }
 
 /** Begin anew with a position. */
-const begin = (fen, accrued = null, more = {}) => go({fen, accrued, line: [], at: 0, ...more})
+const begin = (fen, accrued = null, more = {}) => go({fen, accrued, line: [], at: 0, head: "", ...more})
 const setUp = fen => begin(fen, null, {setup: true})
 
 async function show() {
@@ -60,13 +65,13 @@ async function show() {
         await look(mine)
     } catch (error) {
         if (!(error instanceof Refused)) throw error
-        if (mine === turn) refuse(error)
+        if (mine === turn) await refuse(error, mine)
     }
 }
 
 /** Give up a line that cannot be played; what it begins with is shown. */
 function forgetLine() {
-    state = {...state, line: [], at: 0}
+    state = {...state, line: [], at: 0, head: ""}
     plies = [{fen: state.fen, san: null, accrued: state.accrued}]
     refereed = null
     showPlace()
@@ -77,11 +82,9 @@ async function follow() {
     const key = keyOf(state)
     if (!known.has(key)) {
         if (state.line.length) {
-            const start = state.accrued ? `${withScore(state.fen)} ${state.accrued}` : state.fen
-            const pgn = `[SetUp "1"]\n[FEN "${start}"]\n\n${state.line.join(" ")} *\n`
             const wanted = state
             try {
-                const game = await post(`${variantOf(state.rules)}/game`, pgn)
+                const game = await post(`${variantOf(state.rules)}/game`, pgnOf(state, state.line))
                 known.set(keyOf(wanted), {plies: game.plies, refereed: game})
             } catch (error) {
                 if (wanted === state) forgetLine()
@@ -106,12 +109,11 @@ function showPlace() {
     $("fen").value = fen
     $(parse(fen).turn === "w" ? "white" : "black").checked = true
     showPlayed()
+    $("game-label").textContent = playersOf(state.head) || "The game so far"
     showOutcome($("outcome"), refereed)
     $("back").disabled = $("first").disabled = state.at === 0
     $("forward").disabled = $("last").disabled = state.at === state.line.length
-    for (const button of document.querySelectorAll("#palette [data-tool]")) {
-        button.setAttribute("aria-pressed", (button.dataset.tool || null) === board.tool)
-    }
+    showTool(board.tool)
     if (state.setup) board.edit(board.tool)
 }
 
@@ -136,15 +138,30 @@ async function look(mine) {
     await Promise.all([showLine(mine), showSlider(mine), showMaterial(mine)])
 }
 
-/** Say why there is no answer, and what to do. */
-function refuse(error) {
+/** Say why there is no answer, and what to do; where moves are legal all the same, play goes on. */
+async function refuse(error, mine) {
     const {fen, accrued} = here()
     showProblem(error, state.line.length ? accrued : null)
+    stopPlaying()
     $("moves").replaceChildren()
     $("line").replaceChildren()
-    const beyond = error.code === "missing_table" || (numberOfMen(fen) > MOST_MEN && parse(fen).castling === "-")
-    if (offers.solve !== undefined && state.rules === "r" && beyond) offerSolving($("problem"), fen, accrued)
+    const solvable = ["missing_table", "castling_rights"].includes(error.code) || (numberOfMen(fen) > MOST_MEN && parse(fen).castling === "-")
+    if (offers.solve !== undefined && state.rules === "r" && solvable) offerSolving($("problem"), fen, accrued)
     for (const id of ["step", "run", "end"]) $(id).disabled = true
+    if (![400, 404].includes(error.status)) return
+    const view = isView(state.rules)
+    const found = await ask(`${variantOf(state.rules)}/moves`, view ? {fen} : {fen, accrued}).catch(() => null)
+    if (mine !== turn || !found) return
+    // What a move is worth in r-mobility says nothing in a view.
+    const moves = view ? found.moves.map(({uci, san, fen: next, zeroing}) => ({uci, san, fen: next, zeroing, value: null, depth: null})) : found.moves
+    answer = {...found, moves, beyond: true}
+    if (!view) {
+        here().accrued = found.accrued
+        showPlayed()
+    }
+    showBeyond(found, view)
+    if (!state.setup) board.play(moves)
+    showMoves($("moves"), answer, state.rules, {play, look: lookAt, leave})
 }
 
 // Best play.
@@ -191,7 +208,7 @@ function play(move) {
     stopPlaying()
     if (!answer?.moves.includes(move)) return undefined // of a position that is no longer shown
     const next = [...plies.slice(0, state.at + 1)]
-    next.push({fen: after(here().fen, move.uci), san: move.san, uci: move.uci, accrued: move.accrued ?? null, value: move.value})
+    next.push({fen: move.fen ?? after(here().fen, move.uci), san: move.san, uci: move.uci, accrued: move.accrued ?? null, value: move.value})
     return extend(next)
 }
 
@@ -200,6 +217,7 @@ function extend(next, replace = false) {
     // A line that only goes on keeps what is known of what comes later.
     const same = change.line.every((san, index) => state.line[index] === san)
     if (same) return go({at: change.at, setup: false}, replace)
+    change.head = "" // it is another game now
     // What accrues is not known from a view: then the referee has to say it.
     if (!isView(state.rules)) known.set(keyOf({...state, ...change}), {plies: next, refereed: null})
     return go(change, replace)
@@ -232,7 +250,7 @@ function stopPlaying() {
 let pointed = 0
 
 function arrows(more = []) {
-    const best = line[0]?.uci ?? answer?.moves[0]?.uci
+    const best = answer?.beyond ? null : line[0]?.uci ?? answer?.moves[0]?.uci
     board.arrows([...(best && !state.setup ? [{uci: best, kind: "success"}] : []), ...more])
 }
 
@@ -240,8 +258,9 @@ async function lookAt(move) {
     if (!answer?.moves.includes(move)) return
     const mine = ++pointed
     board.arrows([{uci: move.uci, kind: "info"}])
+    if (answer.beyond && !move.value) return
     try {
-        const fen = after(answer.fen, move.uci)
+        const fen = move.fen ?? after(answer.fen, move.uci)
         const reply = await ask(state.rules, isView(state.rules) ? {fen} : {fen, accrued: move.accrued})
         if (mine !== pointed) return
         const best = reply.moves[0]
@@ -272,7 +291,7 @@ function accrue(accrued, done) {
     const own = accrued === slider.own
     const replace = slider.moving
     slider.moving = !done
-    return go({fen: own ? here().fen : withScore(here().fen), accrued: own ? null : accrued, line: [], at: 0}, replace)
+    return go({fen: own ? here().fen : withScore(here().fen), accrued: own ? null : accrued, line: [], at: 0, head: ""}, replace)
 }
 
 // The material.
@@ -313,34 +332,24 @@ on("position", "submit", event => {
     const {fen, accrued} = split($("fen").value)
     begin(read(`?fen=${encodeURIComponent(fen)}`).fen, accrued)
 })
-on("typing", "submit", event => {
+on("typing", "submit", async event => {
     event.preventDefault()
+    await showing // who types fast has the move wait for its position
     const typed = $("typed").value.trim()
-    const plain = text => text.replace(/[+#=x]/g, "").toLowerCase()
-    const moves = answer?.moves ?? []
-    const move = moves.find(each => each.uci === typed.toLowerCase()) ?? moves.find(each => each.san.replace(/[+#]/g, "") === typed.replace(/[+#]/g, "")) ??
-        moves.find(each => plain(each.san) === plain(typed))
+    const move = typedMove(answer?.moves ?? [], typed)
     $("typing-problem").textContent = move ? "" : `${typed || "This"} is no legal move here.`
     if (!move) return
     $("typed").value = ""
     play(move)
 })
-on("sampling", "submit", event => {
-    event.preventDefault()
-    attempt($("sampling-problem"), async () => {
-        const variant = variantOf(state.rules)
-        const found = await ask(`${variant}/sample`, {material: $("sample-material").value, value: $("sample-value").value, side: $("sample-side").value})
-        begin(found.fen, null, {setup: false})
-    })
-})
-on("sample-material", "focus", () => listMaterials($("materials"), variantOf(state.rules)).catch(() => {}))
+offerSamples(() => variantOf(state.rules), fen => begin(fen, null, {setup: false}))
 on("refereeing", "submit", event => {
     event.preventDefault()
     attempt($("pgn-problem"), async () => {
         const game = await post(`${variantOf(state.rules)}/game`, $("pgn").value)
         const [start] = game.plies
         const own = start.accrued === start.position_score
-        const change = {fen: own ? start.fen : withScore(start.fen), accrued: own ? null : start.accrued, line: game.plies.slice(1).map(ply => ply.san), setup: false}
+        const change = {fen: own ? start.fen : withScore(start.fen), accrued: own ? null : start.accrued, line: game.plies.slice(1).map(ply => ply.san), head: headOf($("pgn").value), setup: false}
         known.set(keyOf({...state, ...change}), {plies: game.plies, refereed: game})
         const first = game.plies.findIndex(ply => ply.value)
         go({...change, at: first < 0 ? game.plies.length - 1 : first})
@@ -348,25 +357,11 @@ on("refereeing", "submit", event => {
 })
 on("material", "toggle", () => answer && showMaterial(turn))
 on("copy-fen", "click", () => copy(fenOf(here(), answer), "FEN"))
-on("copy-pgn", "click", () => copy(pgnOf(plies, state.accrued), "PGN"))
+on("copy-pgn", "click", () => copy(pgnOf(state, state.line), "PGN"))
 on("copy-link", "click", () => copy(location.href, "Link"))
 on("copy-svg", "click", async () => copy(await svgOf(here().fen, state.flipped), "SVG"))
 
-for (const button of document.querySelectorAll("#palette [data-tool]")) {
-    const choose = () => {
-        board.edit(button.dataset.tool || null)
-        for (const other of document.querySelectorAll("#palette [data-tool]")) other.setAttribute("aria-pressed", other === button)
-    }
-    button.addEventListener("click", choose)
-    // A man may also be dragged from here to its square.
-    button.addEventListener("pointerdown", () => {
-        choose()
-        addEventListener("pointerup", event => {
-            const square = document.elementFromPoint(event.clientX, event.clientY)?.getAttribute("data-square")
-            if (square && button.dataset.tool) board.put(square, button.dataset.tool)
-        }, {once: true})
-    })
-}
+offerTools(board)
 
 addEventListener("keydown", event => {
     const typing = event.target.closest?.("input, textarea, select, svg")
@@ -379,8 +374,8 @@ addEventListener("keydown", event => {
 })
 addEventListener("popstate", () => {
     stopPlaying()
-    state = read(location.search)
-    show()
+    state = read(location.search, location.hash)
+    showing = show()
 })
 
 showExamples($("examples"), query => {
@@ -390,4 +385,4 @@ showExamples($("examples"), query => {
 $("reports").hidden = offers.report === undefined
 $("material").open = matchMedia("(min-width: 60rem)").matches
 
-show()
+showing = show()

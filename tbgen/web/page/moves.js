@@ -10,19 +10,21 @@ import {plies, pointsText} from "./score.js"
  * @param {object} does `play(move)`, `look(move)` and `leave()`
  */
 export function showMoves(element, answer, rules, does) {
+    const {beyond} = answer
     const groups = new Map()
     for (const move of answer.moves) {
-        const key = isView(rules) ? `${move.winner} ${move.points.white}` : move.value
+        const key = isView(rules) && !beyond ? `${move.winner} ${move.points.white}` : move.value
         groups.set(key, [...(groups.get(key) ?? []), move])
     }
-    const lists = [...groups.values()].map((moves, index) => h("section", {class: index ? "kept" : "kept best"},
-        h("h3", {}, heading(moves[0], index, rules), " ", h("small", {}, pointsText(moves[0].points))),
+    const lists = [...groups.values()].map((moves, index) => h("section", {class: index || beyond ? "kept" : "kept best"},
+        h("h3", {}, heading(moves[0], index, rules, beyond), " ", h("small", {}, moves[0].points ? pointsText(moves[0].points) : "")),
         h("ul", {}, moves.map(move => h("li", {}, button(move, rules, does))))))
     const none = h("p", {class: "note"}, "No moves: the game is over.")
     element.replaceChildren(...(lists.length ? lists : [none]))
 }
 
-function heading(move, index, rules) {
+function heading(move, index, rules, beyond) {
+    if (beyond) return move.value ? ["leads to ", score(move.value)] : "leads where no table says it"
     if (isView(rules)) {
         if (move.winner === null) return "draws"
         const side = move.winner === "white" ? "White" : "Black"
@@ -35,7 +37,7 @@ function button(move, rules, does) {
     const depth = move.checkmate ? "mate" : move.stalemate ? "stalemate" : move.depth === null ? "" : String(move.depth)
     const said = [
         move.depth === null ? "" : `${plies(move.depth)} to go`,
-        isView(rules) ? "" : `accrued after it ${move.accrued}`,
+        isView(rules) || !move.accrued ? "" : `accrued after it ${move.accrued}`,
         move.zeroing && rules === "r" ? "resets" : "",
     ].filter(Boolean).join(", ")
     return h("button", {
@@ -49,4 +51,12 @@ function button(move, rules, does) {
         onfocus: () => does.look(move),
         onblur: () => does.leave(),
     }, h("b", {}, move.san), depth && h("small", {}, depth))
+}
+
+/** Return the move that somebody has typed, undefined if it is none: UCI, or SAN with or without its marks. */
+export function typedMove(moves, typed) {
+    const bare = text => text.replace(/[+#]/g, "")
+    const plain = text => text.replace(/[+#=x]/g, "").replace(/0/g, "o").toLowerCase()
+    return moves.find(move => move.uci === typed.toLowerCase()) ?? moves.find(move => bare(move.san) === bare(typed)) ??
+        moves.find(move => plain(move.san) === plain(typed))
 }

@@ -81,14 +81,15 @@ export function mirrored(fen) {
 export function swapped(fen) {
     const flip = square => square[0] + (9 - Number(square[1]))
     const other = man => man === man.toLowerCase() ? man.toUpperCase() : man.toLowerCase()
-    return moved(fen, flip, other, turn => turn === "w" ? "b" : "w")
+    const castling = [...parse(fen).castling].map(letter => other(letter)).sort().join("")
+    return moved(fen, flip, other, turn => turn === "w" ? "b" : "w", castling)
 }
 
-function moved(fen, square, man, turn) {
+function moved(fen, square, man, turn, castling = "-") {
     const position = parse(fen)
     const men = new Map([...position.men].map(([at, is]) => [square(at), man(is)]))
     const ep = position.ep === "-" ? "-" : square(position.ep)
-    return format({...position, men, turn: turn(position.turn), castling: "-", ep})
+    return format({...position, men, turn: turn(position.turn), castling, ep})
 }
 
 /** Return the score with the colours exchanged. */

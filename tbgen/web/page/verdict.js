@@ -8,7 +8,7 @@ import {headline, plies, pointsText, sentence} from "./score.js"
 export const MOST_MEN = 5
 
 export function showVerdict(answer) {
-    document.body.classList.remove("refused")
+    document.body.classList.remove("refused", "beyond")
     $("value").replaceChildren(score(headline(answer)))
     $("sentence").textContent = sentence(answer)
     $("facts").replaceChildren(...facts(answer).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]))
@@ -23,15 +23,27 @@ function facts(answer) {
     return [...found, ["accrued", answer.accrued], ["position", answer.position_score], ["depth", depth]]
 }
 
+/** Show what is known of a position all the same that no table says anything about. */
+export function showBeyond(found, view) {
+    const over = found.checkmate || found.stalemate
+    document.body.classList.add("beyond")
+    $("value").replaceChildren(view ? "?" : score(found.accrued))
+    $("sentence").textContent = over ? sentence(found) : view ? "" : `${found.accrued} has accrued so far.`
+    if (over) $("problem").replaceChildren()
+    const known = view ? [] : [["accrued", found.accrued], ["position", found.position_score]]
+    $("facts").replaceChildren(...known.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]))
+}
+
 /** Say why there is no answer, and what to do; what has accrued in a game is known all the same. */
 export function showProblem(error, accrued) {
+    document.body.classList.remove("beyond")
     document.body.classList.add("refused")
     $("value").replaceChildren(accrued ? score(accrued) : "?")
     $("sentence").textContent = accrued ? `${accrued} has accrued so far.` : ""
     $("facts").replaceChildren()
     const command = error.message.match(/tbgen build .*/)?.[0]
     const text = command ? error.message.slice(0, error.message.indexOf(command)).replace(/; build it with: $/, ".") : error.message
-    $("problem").replaceChildren(h("p", {}, text.charAt(0).toUpperCase() + text.slice(1)))
+    $("problem").replaceChildren(h("p", {}, `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, "")}.`))
     if (command) {
         $("problem").append(h("p", {}, "Build it with ", h("code", {}, command), " ",
             h("button", {type: "button", onclick: () => copy(command, "Command")}, "Copy")))

@@ -1,0 +1,45 @@
+// A game as PGN: what of it decides the result besides its moves, and the way back to text.
+
+import {numbered, withScore} from "./position.js"
+
+const MOST_HEAD = 6000
+const OF_START = ["FEN", "SetUp", "FENAccrued"]
+const ROSTER = ["Event", "Site", "Date", "Round", "White", "Black"]
+const TAG = /^[ \t]*\[[ \t]*(\w+)(?:[ \t]+"((?:[^"\\]|\\.)*)")?[ \t]*\][ \t]*$/
+const END = /(\{[^{}]*\})?\s*(1-0|0-1|1\/2-1\/2|\*)?\s*$/
+
+/**
+ * Return the head of a game: its tags, but those of the first position, and in a last line the last comment, which may
+ * say how the game ended. It is empty if it is too long for an address.
+ */
+export function headOf(pgn) {
+    const lines = pgn.replace(/^\ufeff/, "").split(/\r?\n/)
+    const first = lines.findIndex(line => line.trim() && !TAG.test(line))
+    const tags = lines.slice(0, first < 0 ? undefined : first).filter(line => TAG.test(line) && !OF_START.includes(line.match(TAG)[1]))
+    const [, comment, result] = pgn.match(END)
+    if (result && !tags.some(line => line.match(TAG)[1] === "Result")) tags.push(`[Result "${result}"]`)
+    const head = [...tags.map(line => line.trim()), ...(comment ? [comment.replace(/\s+/g, " ")] : [])].join("\n")
+    return head.length > MOST_HEAD ? "" : head
+}
+
+/** Return who plays whom, as far as the head of a game says it. */
+export function playersOf(head) {
+    const tags = new Map(split(head).tags.map(line => line.match(TAG).slice(1)))
+    const [white, black] = ["White", "Black"].map(name => (tags.get(name) ?? "?").replace(/\\(.)/g, "$1"))
+    return white === "?" && black === "?" ? "" : `${white} – ${black}`
+}
+
+/** Return moves from a position as PGN, with the head of their game if they have one. */
+export function pgnOf({fen, accrued, head}, sans) {
+    const start = accrued ? `${withScore(fen)} ${accrued}` : fen
+    const {tags, comment} = split(head)
+    const known = tags.length ? tags : [...ROSTER.map(name => `[${name} "?"]`), '[Result "*"]']
+    const result = known.map(line => line.match(TAG)).find(([, name]) => name === "Result")?.[2] ?? "*"
+    const moves = numbered(fen, sans).map(([label, san]) => label ? `${label} ${san}` : san)
+    return `${[...known, '[SetUp "1"]', `[FEN "${start}"]`].join("\n")}\n\n${[...moves, comment, result].filter(Boolean).join(" ")}\n`
+}
+
+function split(head) {
+    const lines = head.split("\n")
+    return {tags: lines.filter(line => TAG.test(line)), comment: lines.find(line => line.startsWith("{")) ?? ""}
+}

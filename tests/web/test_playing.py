@@ -1,0 +1,94 @@
+"""Legal moves of any position: what python-chess says of them, and what tables do as far as they reach."""
+
+import random
+from typing import Any
+
+import chess
+import pytest
+from starlette.testclient import TestClient
+
+from tbgen.score import GScore
+from tests.web.test_positions import asked, random_fens
+
+NOTHING: dict[str, None] = dict.fromkeys(("value", "depth", "points", "category"))
+
+
+def worth(said: dict[str, Any]) -> dict[str, Any]:
+    return {name: said[name] for name in NOTHING}
+
+
+@pytest.mark.parametrize("rules", ["r", "wg"])
+def test_moves_of_games_are_those_of_chess(rules: str, api: TestClient) -> None:
+    """Random games from the first position, step by step by what the moves say."""
+    rng, fen, accrued = random.Random(rules), chess.STARTING_FEN, None
+    for _ in range(60):
+        found = asked(api, f"/{rules}/moves", fen=fen, accrued=accrued or "")
+        board, before = chess.Board(fen), GScore(found["accrued"])
+        assert found["fen"] == fen
+        assert found["position_score"] == str(GScore.of_board(board))
+        assert accrued is None or found["accrued"] == accrued
+        assert {move["uci"] for move in found["moves"]} == {move.uci() for move in board.legal_moves}
+        for move in found["moves"]:
+            made = chess.Move.from_uci(move["uci"])
+            assert (move["san"], move["zeroing"]) == (board.san(made), board.is_zeroing(made))
+            after = board.copy()
+            after.push(made)
+            own = GScore.of_board(after)
+            assert move["fen"] == after.fen()
+            assert (move["checkmate"], move["stalemate"]) == (after.is_checkmate(), after.is_stalemate())
+            reset = move["zeroing"] and rules == "r"
+            assert move["accrued"] == str(own if reset or own.rank < before.rank else before)
+            if after.occupied.bit_count() > 5 and not after.is_game_over():
+                assert worth(move) == NOTHING
+        chosen = rng.choice(found["moves"])
+        fen, accrued = chosen["fen"], chosen["accrued"]
+
+
+def test_within_tables_they_have_the_values_of_tables(api: TestClient) -> None:
+    for fen in random_fens("legal", 20):
+        found, expected = asked(api, "/r/moves", fen=fen), asked(api, "/r", fen=fen)
+        assert worth(found) == worth(expected)
+        assert found["accrued"] == expected["accrued"]
+        by_uci = {move["uci"]: move for move in expected["moves"]}
+        for move in found["moves"]:
+            assert by_uci[move["uci"]].items() <= move.items()
+        values = [GScore(move["value"]) for move in found["moves"]]
+        assert values == sorted(values, reverse=chess.Board(found["fen"]).turn)
+
+
+def test_where_only_some_moves_lead_to_tables(api: TestClient) -> None:
+    """Five men, of which there is no table: a capture leads to four, and its value comes first."""
+    found = asked(api, "/r/moves", fen="8/8/2nk4/8/2pP4/2K5/8/8 w - - 0 41", accrued="G9.0")
+    assert worth(found) == NOTHING
+    first, *others = found["moves"]
+    assert first["san"] == "Kxc4"
+    after = asked(api, "/r", fen=first["fen"], accrued=first["accrued"])
+    assert worth(first) == worth(after)
+    assert all(worth(move) == NOTHING for move in others)
+    assert [move["san"] for move in others] == sorted(move["san"] for move in others)
+
+
+def test_the_end_of_a_game_needs_no_table(api: TestClient) -> None:
+    """A mate with seven men, and the move that gives it."""
+    mate = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1"
+    first = asked(api, "/r/moves", fen=mate)["moves"][0]
+    assert (first["san"], first["value"], first["depth"], first["category"]) == ("Rd8#", "G0.0", 0, "mated")
+    found = asked(api, "/r/moves", fen=first["fen"])
+    assert (found["value"], found["depth"], found["checkmate"], found["moves"]) == ("G0.0", 0, True, [])
+
+
+def test_castling(api: TestClient) -> None:
+    """Positions with rights are in no table; moves that give up the last one lead there."""
+    fen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1"
+    response = api.get("/r", params={"fen": fen})
+    assert (response.status_code, response.json()["code"]) == (404, "castling_rights")
+    batch = api.post("/r/batch", json={"fens": [fen]}).json()["positions"]
+    assert batch == [{"fen": fen, **response.json()}]
+    moves = asked(api, "/r/moves", fen=fen)["moves"]
+    castles = next(move for move in moves if move["san"] == "O-O")
+    assert (castles["uci"], castles["fen"]) == ("e1g1", "4k3/8/8/8/8/8/8/5RK1 b - - 1 1")
+    assert castles["value"] == asked(api, "/r", fen=castles["fen"], accrued=castles["accrued"])["value"]
+    assert all(move["value"] for move in moves)  # king and rook are all he can move
+    later = asked(api, "/r/moves", fen=fen.replace(" w ", " b "))["moves"]
+    assert later
+    assert all(worth(move) == NOTHING for move in later)
