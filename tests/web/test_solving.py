@@ -158,3 +158,21 @@ def test_a_position_of_six_men(tables: Path) -> None:
     assert found[-1][0] == "solution"
     assert found[-1][1]["value"] == "G4.5"
     assert {name for name, _ in found[:-1]} <= {"interval"}
+
+
+@pytest.mark.slow
+def test_a_position_with_castling_rights(tables: Path) -> None:
+    """A look-up does not answer it, and solving does; it needs no budget, for the tables decide."""
+    fen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1"
+    with TestClient(make_app(Settings((tables,), solve=Budget(60, 4 << 30), limit=0))) as client:
+        assert client.get("/r", params={"fen": fen}).json()["code"] == "castling_rights"
+        answer = client.get("/r/solve", params={"fen": fen})
+        moves = client.get("/r/moves", params={"fen": fen}).json()["moves"]
+    name, solution = events(answer.text)[-1]
+    assert (name, solution["value"]) == (
+        "solution",
+        moves[0]["value"],
+    )  # each of his moves gives up the right
+    assert {move["san"]: move["lower"] for move in solution["moves"]} == {
+        move["san"]: move["value"] for move in moves
+    }
