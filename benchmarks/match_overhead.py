@@ -12,7 +12,10 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
+
+import chess
 
 from tbgen.games.settings import FiftyMoveRule, GameOptions
 from tbgen.games.standings import Standings
@@ -21,6 +24,7 @@ from tbgen.match.clock import TimeControl
 from tbgen.match.engine import EngineSettings
 from tbgen.match.event import run_event
 from tbgen.match.game import Game
+from tbgen.match.reporter import Beginning
 from tbgen.match.schedule import Fixture
 from tbgen.match.settings import EventSettings
 from tbgen.match.statistics import Score
@@ -32,13 +36,21 @@ class Counter:
 
     plies = 0
 
+    def began(self, event: Beginning) -> None:
+        pass
+
     def resumed(self, games: int) -> None:
         pass
 
     def started(self, fixture: Fixture, total: int | None) -> None:
         pass
 
-    def finished(self, game: Game, total: int | None) -> None:
+    def moved(
+        self, fixture: Fixture, move: chess.Move, comment: str, left: Mapping[chess.Color, float | None]
+    ) -> None:
+        pass
+
+    def finished(self, game: Game, total: int | None, size: int) -> None:
         self.plies += len(game.plies)
 
     def standing(self, score: Score | None, standings: Standings | None, games: int) -> None:

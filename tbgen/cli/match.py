@@ -3,7 +3,7 @@
 import argparse
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,10 +24,12 @@ from tbgen.errors import UsageError, quote
 from tbgen.text import counted, number
 
 if TYPE_CHECKING:
+    from chess import Move
+
     from tbgen.games.settings import GameOptions
     from tbgen.games.standings import Standings
     from tbgen.match.game import Game
-    from tbgen.match.reporter import Summary
+    from tbgen.match.reporter import Beginning, Summary
     from tbgen.match.schedule import Fixture
     from tbgen.match.settings import EventSettings
     from tbgen.match.statistics import Score
@@ -49,6 +51,8 @@ examples:
   tbgen match event.toml
 """
 _WIDTH = 132
+LIVE = "127.0.0.1:8043"
+"""Where --live shows an event, unless it says where."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -138,6 +142,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         told, "ratinginterval", type=whole_number(1), metavar="N",
         help="games between two standings of more than two engines (default: 10)",
     )  # fmt: skip
+    told.add_argument(
+        "--live", nargs="?", const=LIVE, metavar="HOST:PORT",
+        help=f"show the event on a page while it is played (extra tbgen[web]; default: {LIVE}, for this "
+        "machine only)",
+    )  # fmt: skip
     told.add_argument("--quiet", action="store_true", help="print nothing before the end")
     add_json(parser, "what it has come to as one JSON document")
     add_solving(parser)
@@ -165,6 +174,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Play an event."""
     from tbgen.match.adjudication import Judge
     from tbgen.match.event import run_event
+    from tbgen.match.reporter import Reporter, Reporters
     from tbgen.probe.tablebase import Tablebase
 
     arguments = _with_file(arguments)
@@ -172,12 +182,19 @@ def run(arguments: argparse.Namespace) -> int:
     settings, options = _settings(arguments), _game_options(arguments)
     watch = Watch(ProgressLine())
     report = Report(quiet=arguments.quiet or arguments.json)
+    reporters: list[Reporter] = [report]
     with ExitStack() as stack:
         solver = stack.enter_context(solving(arguments, watch))
         tables = stack.enter_context(Tablebase(arguments.dir, rules=options.variant))
         judge = Judge(tables, solver, play_on=arguments.play_on)
+        if arguments.live is not None:
+            from tbgen.live import Broadcast
+
+            broadcast = stack.enter_context(Broadcast(arguments.live, arguments.dir, report.note))
+            reporters.append(broadcast)
+            report.note(f"the event is shown at {broadcast.address}")
         try:
-            summary = run_event(settings, options, judge, report)
+            summary = run_event(settings, options, judge, Reporters(*reporters))
         except KeyboardInterrupt:
             say(f"tbgen: finished games are in {settings.pgn}: the same command goes on from there")
             raise
@@ -266,6 +283,9 @@ class Report:
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
 
+    def began(self, event: "Beginning") -> None:
+        """Say nothing: the first game will be told of."""
+
     def resumed(self, games: int) -> None:
         """Tell that the event goes on."""
         say(f"tbgen: {counted(games, 'game')} found, the event goes on")
@@ -275,7 +295,12 @@ class Report:
         of = "" if total is None else f" of {total}"
         self._print(f"Started game {fixture.number}{of} ({fixture.white} vs {fixture.black})")
 
-    def finished(self, game: "Game", total: int | None) -> None:
+    def moved(
+        self, fixture: "Fixture", move: "Move", comment: str, left: Mapping[bool, float | None]
+    ) -> None:
+        """Say nothing: moves stand in the PGN."""
+
+    def finished(self, game: "Game", total: int | None, size: int) -> None:
         """Tell how a game has ended."""
         fixture = game.fixture
         reason = game.reason.removeprefix("End by ")

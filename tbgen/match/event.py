@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Final
 
 import chess
@@ -31,7 +32,7 @@ from tbgen.match.knockout import Knockout
 from tbgen.match.log import EngineLogs
 from tbgen.match.openings import Openings
 from tbgen.match.record import EventTags, game_text
-from tbgen.match.reporter import Reporter, Summary
+from tbgen.match.reporter import Beginning, Reporter, Summary
 from tbgen.match.schedule import Fixture, Format, Gauntlet, Key, Plan, RoundRobin, Schedule
 from tbgen.match.settings import EventSettings, check
 from tbgen.match.statistics import Course
@@ -107,6 +108,7 @@ class Event:
         with GamesFile(settings.pgn, self._tags.digest, self.options) as file:
             for kept in file.recover().values():
                 self._course.add(kept)
+            self._reporter.began(Beginning(settings, self.options, self.schedule.total, file.size))
             if self._course.games:
                 self._reporter.resumed(len(self._course))
             with contextlib.ExitStack() as stack:
@@ -206,7 +208,8 @@ class Event:
                     return await unplayed_game(fixture, side, fault, self.options, self._judge)
                 slot.engines[name] = engine
             sides[side] = engine
-        game = await play_game(fixture, sides, self.options, self.settings.stop, self._judge)
+        watcher = partial(self._reporter.moved, fixture)
+        game = await play_game(fixture, sides, self.options, self.settings.stop, self._judge, watcher)
         if game.faulty:
             await slot.engines.pop(game.faulty).close(kill=True)
         return game
@@ -222,9 +225,10 @@ class Event:
             except asyncio.CancelledError:
                 await writing  # a game that is over is kept
                 raise
+            size = file.size
         self._course.add(kept)
         self._thinking += game.thinking
-        self._reporter.finished(game, self.schedule.total)
+        self._reporter.finished(game, self.schedule.total, size)
         self._remark(game)
         if game.faulty:
             faults = self._faults.setdefault(game.faulty, {})

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import chess
 
@@ -19,7 +19,10 @@ from tbgen.match.clock import Clock
 from tbgen.match.engine import Engine, EngineFault, Fault
 from tbgen.match.schedule import Fixture
 
-__all__ = ["Game", "Ply", "play_game", "unplayed_game"]
+__all__ = ["Game", "Ply", "Watcher", "play_game", "unplayed_game"]
+
+Watcher: TypeAlias = Callable[[chess.Move, str, Mapping[chess.Color, float | None]], None]
+"""Is told of each move, what is noted of it, and the seconds that are left on the clocks."""
 
 BOOK: Final = "book"
 """What is noted of a move of the opening."""
@@ -116,6 +119,7 @@ async def play_game(
     options: GameOptions,
     rules: StopRules,
     judge: Judge,
+    watcher: Watcher,
 ) -> Game:
     """Play a game.
 
@@ -124,6 +128,8 @@ async def play_game(
     play = _Play(fixture, options, rules)
     board, arbiter = play.board, play.arbiter
     clocks = {side: Clock(engine.settings.control) for side, engine in engines.items()}
+    for move in fixture.opening.moves:
+        watcher(move, BOOK, {side: clock.left for side, clock in clocks.items()})
     accrued = fixture.opening.start.accrued
     before = "" if accrued is None else str(accrued)
     while True:
@@ -147,6 +153,7 @@ async def play_game(
             return await _lost(play, judge, mover, fault)
         play.thinking += answer.seconds
         play.push(answer.move, answer.comment)
+        watcher(answer.move, answer.comment, {side: clock.left for side, clock in clocks.items()})
         play.evaluations.add(mover, answer.centipawns)
 
 

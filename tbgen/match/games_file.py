@@ -22,7 +22,7 @@ from tbgen.games.tagging.tagged import TaggedGame
 from tbgen.match.record import SCHEDULE
 from tbgen.match.schedule import Key
 
-__all__ = ["GamesFile", "Kept"]
+__all__ = ["GamesFile", "Kept", "kept_game"]
 
 _REMEDY = "choose another file with --pgn"
 
@@ -55,6 +55,8 @@ class GamesFile:
         self.path = path
         self._digest, self._options = digest, options
         self._games = 0
+        self.size = 0
+        """Bytes, once :meth:`recover` has been called."""
         with write_errors(path, remedy=_REMEDY):
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
         try:
@@ -123,6 +125,7 @@ class GamesFile:
             except OSError:
                 os.ftruncate(self._descriptor, size)
                 raise
+            self.size = size + len(text)
 
     def _cut(self, size: int) -> None:
         """Shorten the file to its whole games, and let them end with an empty line."""
@@ -130,6 +133,7 @@ class GamesFile:
             if size < os.fstat(self._descriptor).st_size:
                 os.ftruncate(self._descriptor, size)
                 os.fsync(self._descriptor)
+            self.size = size
             end = os.pread(self._descriptor, 2, max(size - 2, 0))
             if size and end != b"\n\n":
                 self._write(b"\n" if end.endswith(b"\n") else b"\n\n")
@@ -146,16 +150,28 @@ class GamesFile:
                 f"{place}: it is none of this event, which has other players, options, time controls, "
                 "format, openings or seed: give the settings that it began with, or another file with --pgn"
             )
-        key, outcome = Key.parse(tags.get("Round", "")), outcome_of_tags(tags, self._options)
-        record = None if outcome is None else GameRecord.of(self.path.name, TaggedGame(raw, outcome, None))
-        if key is None or outcome is None or record is None or tags.get("Result") not in RESULTS:
+        kept = kept_game(raw, self.path.name, self._options)
+        if kept is None:
             raise UsageError(
                 f"{place}: its tags have been changed: take it out, and the game is played again"
             )
-        if key in found:
-            raise UsageError(f"{place}: game {key} is there a second time: take one of them out")
+        if kept.key in found:
+            raise UsageError(f"{place}: game {kept.key} is there a second time: take one of them out")
         self._games += 1
-        found[key] = Kept(key, record)
+        found[kept.key] = kept
+
+
+def kept_game(raw: RawGame, file: str, options: GameOptions) -> Kept | None:
+    """Return what the tags of a game say; None if they are not those of a finished game of an event.
+
+    :param file: what to call the file.
+    """
+    tags = {tag.name: tag.value for tag in reversed(raw.tags)}
+    key, outcome = Key.parse(tags.get("Round", "")), outcome_of_tags(tags, options)
+    record = None if outcome is None else GameRecord.of(file, TaggedGame(raw, outcome, None))
+    if key is None or record is None or tags.get("Result") not in RESULTS:
+        return None
+    return Kept(key, record)
 
 
 def _complete(raw: RawGame) -> bool:

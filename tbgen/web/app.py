@@ -1,9 +1,10 @@
 """The API as an ASGI application."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from starlette.applications import Starlette
@@ -23,6 +24,7 @@ from tbgen.variant import Variant
 from tbgen.web import lookups, playing
 from tbgen.web.envelope import ENDPOINT, Envelope
 from tbgen.web.errors import Refusal, refusal_of
+from tbgen.web.events import MEDIA_TYPE as EVENTS
 from tbgen.web.exchange import (
     ASKED_AGAIN,
     KEPT,
@@ -37,11 +39,10 @@ from tbgen.web.exchange import (
 from tbgen.web.limits import Limiter, name_of_client
 from tbgen.web.monitor import MEDIA_TYPE, Monitor
 from tbgen.web.openapi import DOCUMENT_PATH, SOLVE_PATH, openapi
-from tbgen.web.page_files import FILES_PATH, PAGE_PATH, Page
+from tbgen.web.page_files import FILES_PATH, LIVE_PATH, PAGE_PATH, Page
 from tbgen.web.pool import Pool
 from tbgen.web.reports import REPORT_PATH, REPORT_ROOT, Reports
 from tbgen.web.settings import Settings
-from tbgen.web.solving import MEDIA_TYPE as EVENTS
 from tbgen.web.solving import Solving
 from tbgen.web.stock import Stock
 
@@ -49,20 +50,26 @@ _Work: TypeAlias = Callable[[], dict[str, Any]]
 """What makes an answer; it blocks."""
 _Reader: TypeAlias = Callable[[Request], Awaitable[_Work]]
 """Reads a request, and says what is to be done."""
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+"""Answers a request."""
 
 
-def make_app(settings: Settings) -> ASGIApp:
+def make_app(settings: Settings, live: Mapping[str, Endpoint] = MappingProxyType({})) -> ASGIApp:
     """Return the application; :mod:`tbgen.web.server` serves it, and so does any server for ASGI.
+
+    :param live: the endpoints of a running event by their paths, which its page asks; none without one.
 
     :raises UsageError: if there is no such directory.
     """
-    return _Service(settings).app()
+    return _Service(settings, live).app()
 
 
 class _Service:
     """The tables, and what stands between them and the clients."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, live: Mapping[str, Endpoint]) -> None:
+        self._live = live
+        self._eager = settings.eager
         self._tables: Final = {
             variant: open_tablebase(*settings.directories, rules=variant) for variant in Variant
         }
@@ -74,7 +81,7 @@ class _Service:
         self._openapi = openapi(tbgen.__version__)
         self._reports = None if settings.report is None else Reports(settings.report, self._slow)
         self._solving = None if settings.solve is None else Solving(settings.directories, settings.solve)
-        offers = {"report": self._reports, "solve": self._solving}
+        offers = {"report": self._reports, "solve": self._solving, "live": self._live}
         self._page = Page(frozenset(name for name, offered in offers.items() if offered))
 
     def app(self) -> ASGIApp:
@@ -107,7 +114,7 @@ class _Service:
 
     async def _prepare(self) -> None:
         """Prepare the tables; requests need not wait for that, unless it is their own that it concerns."""
-        for stock in self._stock.values():
+        for stock in self._stock.values() if self._eager else ():
             await self._slow.run(stock.prepare)
 
     def _routes(self) -> list[Route]:
@@ -142,7 +149,14 @@ class _Service:
             Route(PAGE_PATH, _named(PAGE_PATH, self._page.answer_page), include_in_schema=False),
             Route(FILES_PATH, _named("/page", self._page.answer_file), include_in_schema=False),
             *self._report_routes(),
+            *self._live_routes(),
         ]
+
+    def _live_routes(self) -> list[Route]:
+        if not self._live:
+            return []
+        routes = {LIVE_PATH: self._page.answer_live, **self._live}
+        return [Route(path, _named(path, answer), include_in_schema=False) for path, answer in routes.items()]
 
     def _report_routes(self) -> list[Route]:
         if self._reports is None:
@@ -247,9 +261,7 @@ class _Service:
         return answer(request, self._openapi, KEPT)
 
 
-def _named(
-    path: str, endpoint: Callable[[Request], Awaitable[Response]]
-) -> Callable[[Request], Awaitable[Response]]:
+def _named(path: str, endpoint: Endpoint) -> Endpoint:
     """Return an endpoint that says to the monitor which one it is."""
 
     async def named(request: Request) -> Response:

@@ -7,9 +7,9 @@ from tbgen.games.settings import FiftyMoveRule
 from tbgen.probe.views import View
 from tbgen.variant import Variant
 from tbgen.web.documents import Category, ViewCategory
+from tbgen.web.events import MEDIA_TYPE as EVENTS
 from tbgen.web.monitor import MEDIA_TYPE
 from tbgen.web.settings import MOST_BATCH, MOST_FEN_LETTERS
-from tbgen.web.solving import MEDIA_TYPE as EVENTS
 
 DOCUMENT_PATH: Final = "/openapi.json"
 SOLVE_PATH: Final = "/r/solve"

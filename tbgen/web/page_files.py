@@ -16,6 +16,7 @@ from tbgen.html.style import men, style_sheet
 from tbgen.web.exchange import ASKED_AGAIN
 
 PAGE_PATH: Final = "/"
+LIVE_PATH: Final = "/live"
 FILES_PATH: Final = "/page/{name:path}"
 
 _MAY: Final = (
@@ -32,6 +33,7 @@ _TYPES: Final = {
 }
 """By ending; what has another one, such as licences, is text."""
 _INDEX: Final = "index.html"
+_LIVE: Final = "live.html"
 
 
 class _File:
@@ -65,7 +67,8 @@ class _File:
 class Page:
     """The page and the files that it asks for.
 
-    :param offers: what the server has besides tables: ``report``, ``solve``; the page shows what is named.
+    :param offers: what the server has besides tables: ``report``, ``solve``, ``live``; the page shows what is
+        named.
     """
 
     def __init__(self, offers: frozenset[str] = frozenset()) -> None:
@@ -78,6 +81,10 @@ class Page:
     async def answer_page(self, request: Request) -> Response:
         """Return the page itself."""
         return self._files[_INDEX].answer(request)
+
+    async def answer_live(self, request: Request) -> Response:
+        """Return the page that shows a running event."""
+        return self._files[_LIVE].answer(request)
 
     async def answer_file(self, request: Request) -> Response:
         """Return a file of the page.

@@ -38,7 +38,7 @@ def serve(settings: Settings, host: str, port: int, workers: int, ready: Callabl
         from uvicorn.supervisors import Multiprocess
 
         from tbgen.web.app import make_app
-    with _listening(host, port) as listener:
+    with listening(host, port) as listener:
         config = Config(
             partial(_make_app_of_worker, settings) if workers > 1 else make_app(settings),
             factory=workers > 1,
@@ -52,7 +52,7 @@ def serve(settings: Settings, host: str, port: int, workers: int, ready: Callabl
             timeout_graceful_shutdown=_SECONDS_TO_END,
         )
         _settle()
-        ready(_address(listener))
+        ready(address_of(listener))
         if workers > 1:
             Multiprocess(config, sockets=[listener]).run()
         else:
@@ -77,16 +77,17 @@ def _settle() -> None:
     gc.freeze()  # what is there stays: to look through it again and again takes tens of milliseconds
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def listening(host: str, port: int, options: str = "--host and --port") -> socket.socket:
     """Return a socket that listens.
 
+    :param options: those by which others can be chosen.
     :raises UsageError: if the host has no address, or the port is none.
     :raises TbgenError: if the system does not let it be had.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     except (socket.gaierror, UnicodeError):
-        raise UsageError(f"{quote(host)} is no host of this machine: choose another with --host") from None
+        raise UsageError(f"{quote(host)} is no host of this machine: choose another with {options}") from None
     family, kind, protocol, _, address = found[0]
     # If a socket does not name its protocol, asyncio leaves Nagle's algorithm on, and answers wait for 40 ms.
     listener = socket.socket(family, kind, protocol)
@@ -97,12 +98,13 @@ def _listening(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise TbgenError(
-            f"{host}, port {port}: {os.strerror(error.errno or 0)}; choose others with --host and --port"
+            f"{host}, port {port}: {os.strerror(error.errno or 0)}; choose others with {options}"
         ) from None
     listener.set_inheritable(True)
     return listener
 
 
-def _address(listener: socket.socket) -> str:
+def address_of(listener: socket.socket) -> str:
+    """Return the address that a socket listens at, as browsers take it."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

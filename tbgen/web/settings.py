@@ -36,5 +36,7 @@ class Settings:
     """Threads for single positions."""
     slow_threads: int = 2
     """Threads for all that takes longer: lines, batches, games, samples, statistics."""
+    eager: bool = True
+    """Whether what reads packed tables is compiled before the first answer."""
     waiting: int = 200
     """Requests that may wait for either kind of thread."""

@@ -1,10 +1,8 @@
 """Positions beyond the tables: solved by ``tbgen solve`` in a process of its own; the client is told how
-far it is, as server-sent events [1].
+far it is, as server-sent events.
 
 A process, because solving takes compiled code, much memory and all threads: it has a lower priority than
 answers, gives its memory back, and is ended as soon as nobody waits for it. There is one at a time.
-
-[1] WHATWG, *HTML Living Standard*, section 9.2.
 """
 
 import asyncio
@@ -12,29 +10,23 @@ import json
 import os
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
-from starlette.responses import StreamingResponse
-from starlette.types import Receive, Scope, Send
-
 from tbgen.solve.budget import Budget
 from tbgen.web.errors import Refusal
-from tbgen.web.exchange import NOT_KEPT
+from tbgen.web.events import SILENT_SECONDS, EventStream, event
 from tbgen.web.lookups import Question
 
-MEDIA_TYPE: Final = "text/event-stream"
 COMMAND: Final = (sys.executable, "-m", "tbgen", "solve")
 
 _BAD_INPUT: Final = 2
 """The exit code that says so."""
 _MORE_SECONDS: Final = 300.0
 """What a process may take beyond its budget: it may have to compile, and look through large tables."""
-_SILENT_SECONDS: Final = 10.0
-"""After which a word is sent that means nothing, so that proxies keep the connection."""
 _MOST_LINE: Final = 1 << 22
 """Bytes of the longest line that a process may write."""
 _NICE: Final = 10
@@ -101,22 +93,6 @@ class Solving:
         self._busy = False
 
 
-class EventStream(StreamingResponse):
-    """Events as they come; whatever becomes of the connection, its end is seen to."""
-
-    def __init__(self, events: AsyncIterator[str], end: Callable[[], Awaitable[None]]) -> None:
-        headers = {"Cache-Control": NOT_KEPT, "X-Accel-Buffering": "no"}
-        super().__init__(events, headers=headers, media_type=MEDIA_TYPE)
-        self._end = end
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the events."""
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            await asyncio.shield(self._end())
-
-
 async def _events(process: Process, end: float) -> AsyncIterator[str]:
     """Yield an event for every line of a process, and what is wrong if it fails."""
     assert process.stdout is not None
@@ -126,7 +102,7 @@ async def _events(process: Process, end: float) -> AsyncIterator[str]:
     try:
         yield ": solving\n\n"
         while monotonic() < end:
-            done, _ = await asyncio.wait([waiting], timeout=_SILENT_SECONDS)
+            done, _ = await asyncio.wait([waiting], timeout=SILENT_SECONDS)
             if not done:
                 yield ": still solving\n\n"
                 continue
@@ -136,11 +112,11 @@ async def _events(process: Process, end: float) -> AsyncIterator[str]:
             yield event_of(json.loads(line))
             waiting = asyncio.ensure_future(process.stdout.readline())
         else:
-            yield _event("refusal", {"code": "failed", "message": "the position is not solved in time"})
+            yield event("refusal", {"code": "failed", "message": "the position is not solved in time"})
             return
         if await process.wait() != 0:
             said = (await errors).decode(errors="replace").strip().splitlines()
-            yield _event("refusal", _refusal(process.returncode, said[-1] if said else ""))
+            yield event("refusal", _refusal(process.returncode, said[-1] if said else ""))
     finally:
         waiting.cancel()
         errors.cancel()
@@ -152,11 +128,7 @@ def event_of(document: dict[str, Any]) -> str:
     >>> event_of({"lower": "-G5.5", "upper": "G0.5", "cells": 3})
     'event: interval\\ndata: {"lower":"-G5.5","upper":"G0.5","cells":3}\\n\\n'
     """
-    return _event("solution" if "moves" in document else "interval", document)
-
-
-def _event(name: str, document: dict[str, Any]) -> str:
-    return f"event: {name}\ndata: {json.dumps(document, separators=(',', ':'))}\n\n"
+    return event("solution" if "moves" in document else "interval", document)
 
 
 def _refusal(code: int | None, said: str) -> dict[str, str]:
