@@ -10,6 +10,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Final
@@ -82,16 +83,15 @@ def _follow(live: Live, post: _Post) -> None:
         games: Sequence[FinishedGame] = ()
         if isinstance(message, Beginning):
             history = History(message.settings.pgn, message.options)
-            ranking = Ranking(message)
+            ranking = Ranking(message, partial(post, live.rank))
             games = history.read(message.size)
             post(live.follow, history)
         elif isinstance(message, Finished) and history is not None:
             games = history.read(message.size)
         if ranking is not None:
             ranking.add(games)
-            standings = ranking.document(now=isinstance(message, Over))
-            if standings is not None:
-                post(live.rank, standings)
+            if isinstance(message, Over):
+                ranking.close()
         post(live.take, message, games)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from queue import Empty, SimpleQueue
+from threading import Thread
 from time import monotonic
 from typing import Any, Final
 
@@ -25,41 +27,57 @@ _MOST_IN_CROSSTABLE: Final = 16
 
 
 class Ranking:
-    """Adds up the finished games of an event."""
+    """Adds up the finished games of an event, in a thread of its own.
 
-    def __init__(self, event: Beginning) -> None:
+    :param tell: is given the standings as a document, in that thread.
+    """
+
+    def __init__(self, event: Beginning, tell: Callable[[dict[str, Any]], object]) -> None:
         settings = event.settings
         names = [engine.name for engine in settings.engines]
         self._course = Course(names, settings.games, settings.test)
         self._scheme = event.options.scheme or Scheme.EXPONENTIAL
-        self._changed = False
-        self._next = 0.0
+        self._tell = tell
+        self._waiting: SimpleQueue[Sequence[FinishedGame] | None] = SimpleQueue()
+        self._thread = Thread(target=self._run, name="ranking", daemon=True)
+        self._thread.start()
 
     def add(self, games: Sequence[FinishedGame]) -> None:
         """Take finished games in."""
-        for game in games:
-            self._course.add(game.kept)
-            self._changed = True
+        if games:
+            self._waiting.put(games)
 
-    def document(self, *, now: bool = False) -> dict[str, Any] | None:
-        """Return the standings by whole encounters; None if they are the same, or it is too early to tell.
+    def close(self) -> None:
+        """Tell the last standings."""
+        self._waiting.put(None)
+        self._thread.join()
 
-        :param now: whether it is never too early.
-        """
-        began = monotonic()
-        if not self._changed or (began < self._next and not now):
-            return None
-        self._changed = False
+    def _run(self) -> None:
+        changed, again = False, 0.0
+        while True:
+            try:
+                games = self._waiting.get(timeout=max(0.0, again - monotonic()) if changed else None)
+            except Empty:
+                began = monotonic()
+                self._tell(self._document())
+                changed, again = False, monotonic() + max(_LEAST_SECONDS, _REST * (monotonic() - began))
+                continue
+            if games is None:
+                break
+            for game in games:
+                self._course.add(game.kept)
+            changed = True
+        if changed:
+            self._tell(self._document())
+
+    def _document(self) -> dict[str, Any]:
         standings, score = self._course.standings(self._scheme), self._course.score()
-        found = {
+        return {
             "games": 0 if standings is None else len(standings.games),
             "scoring": self._scheme.value,
             "score": None if score is None else _score(score),
             "tables": [] if standings is None else _tables(standings),
         }
-        ended = monotonic()
-        self._next = ended + max(_LEAST_SECONDS, _REST * (ended - began))
-        return found
 
 
 def _tables(standings: Standings) -> list[dict[str, Any]]:

@@ -62,6 +62,8 @@ def main(mode: str, moves: list[str]) -> None:
         elif word == "position":
             made = rest[rest.index("moves") + 1 :] if "moves" in rest else []
         elif word == "go":
+            if mode == "linger" and games > 2 and len(made) == 3:
+                time.sleep(1000)
             go(mode, moves[len(made) % len(moves)], games)
         elif word == "quit" and mode != "stubborn":
             return

@@ -1,10 +1,13 @@
 """A browser that looks at the page of a server, and what it finds wrong."""
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, FloatRect, Page
+from playwright.sync_api import Browser, FloatRect, Page, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 SERIOUS = ("serious", "critical")
@@ -15,6 +18,18 @@ MOST_MS = 120_000
 def chromium() -> str | None:
     """The path of a browser that is installed."""
     return next(filter(None, map(shutil.which, NAMES)), None)
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """A browser; without one the test is skipped."""
+    path = chromium()
+    if path is None:
+        pytest.skip("there is no Chromium: install it with apt-get install chromium")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield started
+        started.close()
 
 
 class Visit:

@@ -9,11 +9,11 @@ from urllib.request import urlopen
 
 import chess
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.score import GScore
-from tests.support.browsing import Visit, chromium
+from tests.support.browsing import Visit, launched
 from tests.support.paths import ROOT
 from tests.support.serving import serving
 
@@ -27,13 +27,8 @@ GAME = (ROOT / "docs" / "drawn_game.pgn").read_text()
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    path = chromium()
-    if path is None:
-        pytest.skip("there is no Chromium: install it with apt-get install chromium")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        yield started
-        started.close()
+    with launched() as found:
+        yield found
 
 
 @pytest.fixture(scope="module")

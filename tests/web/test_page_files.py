@@ -7,6 +7,8 @@ from pathlib import Path
 
 import html5lib
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.testclient import TestClient
 
 import tbgen.web
@@ -19,13 +21,24 @@ PLACE = Path(tbgen.web.__file__).parent / "page"
 NAMES = [path.relative_to(PLACE).as_posix() for path in PLACE.rglob("*") if path.is_file()]
 
 
+PAGES = {"/": "index.html", "/live": "live.html"}
+PARTS_OF_LIVE = ("live.js",)
+"""Scripts of that page alone."""
+
+
+async def answer_nothing(_: Request) -> Response:
+    return Response()
+
+
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
-    return TestClient(make_app(Settings((tmp_path_factory.mktemp("tables"),), limit=0)))
+    settings = Settings((tmp_path_factory.mktemp("tables"),), limit=0)
+    return TestClient(make_app(settings, {"/live/event": answer_nothing}))
 
 
-def test_it_is_valid_and_has_nothing_inline(page: TestClient) -> None:
-    text = page.get("/").text
+@pytest.mark.parametrize("address", PAGES)
+def test_it_is_valid_and_has_nothing_inline(page: TestClient, address: str) -> None:
+    text = page.get(address).text
     root = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(text)
     assert not [element.tag for element in root.iter() if element.get("style") or element.tag == "style"]
     assert not [element for element in root.iter("script") if element.text]
@@ -37,9 +50,11 @@ def test_it_is_valid_and_has_nothing_inline(page: TestClient) -> None:
 
 
 def test_every_file_that_is_named_is_there(page: TestClient) -> None:
-    root = html5lib.parse(page.get("/").text, namespaceHTMLElements=False)
-    named = [element.get("href") for element in root.iter("link")]
-    named += [element.get("src") for element in root.iter("script")]
+    named = []
+    for address in PAGES:
+        root = html5lib.parse(page.get(address).text, namespaceHTMLElements=False)
+        named += [element.get("href") for element in root.iter("link")]
+        named += [element.get("src") for element in root.iter("script")]
     for address in named:
         assert page.get(f"/{address}").status_code == 200, address
     for name in NAMES:
@@ -49,8 +64,9 @@ def test_every_file_that_is_named_is_there(page: TestClient) -> None:
 
 
 def test_elements_that_scripts_name_are_in_the_page(page: TestClient) -> None:
-    text = page.get("/").text
+    index, live = (page.get(address).text for address in PAGES)
     for name in NAMES:
+        text = live if name in PARTS_OF_LIVE else index
         if "/" not in name and name.endswith(".js"):
             for wanted in re.findall(r'\$\("([\w-]+)"\)', (PLACE / name).read_text()):
                 assert f'id="{wanted}"' in text, (name, wanted)
@@ -90,6 +106,11 @@ def test_what_the_server_offers_is_in_the_page() -> None:
 
     assert "data-report" not in tag(frozenset())
     assert 'data-report=""' in tag(frozenset(["report"]))
+
+
+def test_without_an_event_there_is_no_page_for_it(api: TestClient) -> None:
+    assert api.get("/live").status_code == 404
+    assert "data-live" not in api.get("/").text
 
 
 def test_what_is_vendored_has_its_licence() -> None:

@@ -14,7 +14,7 @@ from urllib.request import urlopen
 import pytest
 
 from tbgen.cli.main import main
-from tbgen.web.server import _address, _listening
+from tbgen.web.server import address_of, listening
 from tests.support.processes import end, started
 from tests.support.serving import serving
 
@@ -165,8 +165,8 @@ def test_no_tables_and_a_port_that_is_taken(
 
 def test_answers_do_not_wait_for_acknowledgements() -> None:
     """asyncio switches Nagle's algorithm off for sockets that name their protocol, and no others."""
-    with _listening("127.0.0.1", 0) as listener:
+    with listening("127.0.0.1", 0) as listener:
         assert listener.proto == socket.IPPROTO_TCP
-        assert _address(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
-    with _listening("::1", 0) as listener:
-        assert _address(listener) == f"http://[::1]:{listener.getsockname()[1]}"
+        assert address_of(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
+    with listening("::1", 0) as listener:
+        assert address_of(listener) == f"http://[::1]:{listener.getsockname()[1]}"

@@ -14,10 +14,8 @@ export class Refused extends Error {
 
 /** Ask by GET; parameters that are null or empty are left out. */
 export async function ask(path, parameters = {}) {
-    const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined && value !== "")
-    const query = new URLSearchParams(given).toString()
-    const address = query ? `${path}?${query}` : path
-    if (path.endsWith("/sample")) return await answer(fetch(address))
+    const address = addressOf(path, parameters)
+    if (path.endsWith("/sample")) return await fresh(path, parameters)
     if (!remembered.has(address)) {
         if (remembered.size >= MOST_REMEMBERED) remembered.delete(remembered.keys().next().value)
         const asked = answer(fetch(address))
@@ -25,6 +23,15 @@ export async function ask(path, parameters = {}) {
         asked.catch(() => remembered.delete(address))
     }
     return await remembered.get(address)
+}
+
+/** Ask by GET for what changes. */
+export const fresh = (path, parameters = {}) => answer(fetch(addressOf(path, parameters)))
+
+function addressOf(path, parameters) {
+    const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined && value !== "")
+    const query = new URLSearchParams(given).toString()
+    return query ? `${path}?${query}` : path
 }
 
 /** Ask by POST. */

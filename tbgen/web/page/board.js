@@ -12,6 +12,16 @@ import {EMPTY, isBoard, parse} from "./position.js"
 const ASSETS = "page/cm-chessboard/assets/"
 const calm = matchMedia("(prefers-reduced-motion: reduce)")
 
+/** What all boards look like, for cm-chessboard. */
+export const look = () => ({
+    assetsUrl: ASSETS,
+    style: {
+        cssClass: "tbgen",
+        pieces: {file: "../../men.svg"},
+        animationDuration: calm.matches ? 0 : 200,
+    },
+})
+
 export class Board {
     /**
      * @param {Element} element
@@ -27,12 +37,7 @@ export class Board {
         this.tool = null
         this.editing = false
         this.board = new Chessboard(element, {
-            assetsUrl: ASSETS,
-            style: {
-                cssClass: "tbgen",
-                pieces: {file: "../../men.svg"},
-                animationDuration: calm.matches ? 0 : 200,
-            },
+            ...look(),
             extensions: [
                 {class: Markers, props: {autoMarkers: MARKER_TYPE.frame}},
                 {class: Arrows, props: {headSize: 5, offsetFrom: 0.6, offsetTo: 0.35}},

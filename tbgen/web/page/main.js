@@ -382,6 +382,7 @@ showExamples($("examples"), query => {
     go({...DEFAULT, ...read(query)})
     scrollTo({top: 0})
 })
+$("live").hidden = offers.live === undefined
 $("reports").hidden = offers.report === undefined
 $("material").open = matchMedia("(min-width: 60rem)").matches
 

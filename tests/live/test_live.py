@@ -1,0 +1,251 @@
+"""A running event by HTTP: what is told of it, that nobody can hold it up, and how it ends."""
+
+import asyncio
+import http.client
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import parse_qs, urlsplit
+from urllib.request import urlopen
+
+import chess
+import pytest
+
+from tbgen.board.fen import parse_fen
+from tbgen.games.referee.arbiter import Arbiter
+from tbgen.live import Broadcast
+from tbgen.live.audience import Audience
+from tbgen.match.openings import Opening
+from tbgen.match.schedule import Fixture, Key
+from tests.match.engines import MATE
+from tests.support.commands import failure
+from tests.support.matches import event, games_of, gone, played
+from tests.support.processes import end
+from tests.support.watching import awaited, document, lingers, process_of, shown
+from tests.web.test_solving import events
+
+
+@pytest.fixture(scope="module")
+def pgn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("event") / "games.pgn"
+
+
+@pytest.fixture(scope="module")
+def address(pgn: Path, tables: Path) -> Iterator[str]:
+    """An event that stands still in its third game."""
+    with shown(pgn, "--event", "Test", tables=tables) as (_, address):
+        awaited(address, lingers)
+        yield address
+
+
+def test_games_in_play_with_what_has_accrued(address: str) -> None:
+    found = document(address)
+    (game,) = found["playing"]
+    arbiter = Arbiter()
+    accrued = []
+    for move in MATE.split()[:3]:
+        arbiter.push_uci(move)
+        accrued.append(str(arbiter.accrued))
+    assert (game["key"], game["white"], game["black"], game["number"]) == ("2.1.1", "A", "B", 3)
+    assert game["fen"] == arbiter.board.fen()
+    assert game["start"] == {"fen": chess.STARTING_FEN, "accrued": "-G20.5"}
+    assert [ply["uci"] for ply in game["plies"]] == MATE.split()[:3]
+    assert [ply["san"] for ply in game["plies"]] == ["f3", "e5", "g4"]
+    assert [ply["accrued"] for ply in game["plies"]] == accrued
+    assert game["plies"][0]["comment"].startswith("+0.12/3 ")
+    assert found["over"] is None
+
+
+def test_event_and_standings(address: str) -> None:
+    found = document(address)
+    told = found["event"]
+    assert (told["name"], told["format"], told["total"], told["rules"]) == ("Test", "round-robin", 4, "r")
+    assert [player["name"] for player in told["players"]] == ["A", "B"]
+    standings = found["standings"]
+    assert (standings["games"], standings["score"]["points"]) == (2, 1.0)
+    (table,) = standings["tables"]
+    points = [column["title"] for column in table["columns"]].index("points")
+    assert {(row[1], row[points]) for row in table["rows"]} == {("A", "1"), ("B", "1")}
+
+
+def test_finished_games_are_those_of_the_file(address: str, pgn: Path) -> None:
+    finished = document(address, "live/games")
+    assert finished == document(address)["finished"]
+    assert [game["key"] for game in finished["games"]] == ["1.1.2", "1.1.1"]
+    first = finished["games"][1]
+    assert (first["value"], first["basis"], first["reason"], first["plies"]) == (
+        "-G0.0",
+        "mate",
+        "Black mates",
+        4,
+    )
+    assert [game["key"] for game in document(address, "live/games?before=2")["games"]] == ["1.1.1"]
+    assert document(address, "live/games?before=1")["games"] == []
+    for bad in ("x", "-1", "1" * 20, "%C2%B2"):
+        with pytest.raises(HTTPError, match="400"):
+            document(address, f"live/games?before={bad}")
+    with urlopen(f"{address}/live/games/1.1.2.pgn") as answer:
+        assert answer.headers["content-type"] == "application/x-chess-pgn"
+        assert answer.read().strip() == b"[" + pgn.read_bytes().split(b"\n\n[")[1].strip()
+    for name in ("9.1.1", "2.1.1", "nonsense", "..%2f..%2fetc%2fpasswd"):
+        with pytest.raises(HTTPError, match="404"):
+            document(address, f"live/games/{name}")
+
+
+def test_a_finished_game_opens_in_the_explorer(address: str, pgn: Path) -> None:
+    """The address has the game that stands in the file, and the explorer answers there."""
+    host = urlsplit(address).netloc
+    connection = http.client.HTTPConnection(host)
+    connection.request("GET", "/live/games/1.1.1")
+    answer = connection.getresponse()
+    assert answer.status == 303
+    place = answer.headers["location"]
+    assert place.startswith("../../?")
+    query = parse_qs(urlsplit(place).query)
+    board = chess.Board(query["fen"][0].replace("_", " "))
+    for san in query["line"][0].split("_"):
+        board.push_san(san)
+    assert board.move_stack == games_of(pgn)[0].moves
+    connection.close()
+    assert document(address, "r?fen=8/8/8/4KBk1/8/8/8/8_b")["value"] == "G1.5"
+
+
+def test_the_page_may_run_its_own_files_only(address: str) -> None:
+    with urlopen(f"{address}/live") as answer:
+        policy, text = answer.headers["content-security-policy"], answer.read().decode()
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert "Games in play" in text
+
+
+def first_events(address: str, number: int) -> list[tuple[str, Any]]:
+    """So many events of the stream."""
+    text = ""
+    with urlopen(f"{address}/live/stream", timeout=60) as stream:
+        while text.count("event: ") < number or not text.endswith("\n\n"):
+            text += stream.readline().decode()
+    return events(text)
+
+
+def test_who_comes_is_shown_all(address: str) -> None:
+    ((name, state),) = first_events(address, 1)
+    now = document(address)
+    for found in (state, now):
+        for game in found["playing"]:
+            game["since"] = None
+    assert (name, state) == ("state", now)
+
+
+def test_who_looks_on_is_told_of_every_move_and_of_the_end(tmp_path: Path) -> None:
+    """From before the first game until Ctrl-C; then the server is gone, and the event can go on."""
+    pgn = tmp_path / "games.pgn"
+    with shown(pgn) as (running, address):
+        with urlopen(f"{address}/live/stream", timeout=60) as stream:
+            awaited(address, lingers)
+            running.send_signal(signal.SIGINT)
+            told = events(stream.read().decode())
+        assert end(running)[0] == 130
+    assert told[0][0] == "state"
+    last = max(at for at, (name, _) in enumerate(told) if name == "state")
+    state, rest = told[last][1], told[last + 1 :]  # all is shown anew when the event begins
+    moves = [data["ply"]["uci"] for name, data in rest if name == "moved"]
+    plies = sum(len(game["plies"]) for game in state["playing"]) + 4 * state["finished"]["total"]
+    assert moves == (MATE.split() * 3)[plies:11]
+    finished = [game["key"] for game in state["finished"]["games"][::-1]]
+    finished += [data["key"] for name, data in rest if name == "finished"]
+    assert finished == ["1.1.1", "1.1.2"]
+    assert rest[-1] == ("over", {"how": "stopped"})
+    with pytest.raises(OSError, match="refused"):
+        document(address)
+    assert len(games_of(pgn)) == 2
+
+
+def test_it_ends_with_a_runner_that_is_killed(tmp_path: Path) -> None:
+    with shown(tmp_path / "games.pgn") as (running, address):
+        process = process_of(running)
+        with urlopen(f"{address}/live/stream", timeout=60) as stream:
+            stream.readline()
+            running.kill()
+            told = events("event: state\n" + stream.read().decode())
+    assert told[-1] == ("over", {"how": "gone"})
+    assert gone(process)
+
+
+def test_an_event_goes_on_without_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever kills the process with the page does not harm the event."""
+    pgn = tmp_path / "games.pgn"
+    notes: list[str] = []
+    broadcast = Broadcast("0", None, notes.append)
+    broadcast._process.kill()
+    broadcast._process.wait()
+    for _ in range(3):
+        broadcast.started(FIXTURE, None)
+    broadcast._thread.join(60)
+    broadcast.close()
+    assert notes == ["the process of the live page has ended: games go on without it"]
+    assert len(played(pgn, "--live", "127.0.0.1:0")) == 2
+    assert "the event is shown at http://127.0.0.1:" in capsys.readouterr().err
+
+
+FIXTURE = Fixture(Key(1, 1, 1), 1, "A", "B", Opening(parse_fen(chess.STARTING_FEN)))
+
+
+def test_a_process_that_reads_no_more_is_given_up() -> None:
+    """The runner waits for nobody: what it tells is kept up to a bound, and then no more."""
+    notes: list[str] = []
+    with Broadcast("0", None, notes.append) as broadcast:
+        os.kill(broadcast._process.pid, signal.SIGSTOP)
+        for _ in range(30_000):
+            broadcast.moved(FIXTURE, chess.Move.from_uci("g1f3"), "", {True: 1.0, False: 1.0})
+        assert broadcast._waiting.qsize() <= 10_000
+    assert notes == ["the process of the live page takes no more messages: games go on without it"]
+    assert broadcast._process.returncode == -signal.SIGKILL
+
+
+def test_a_spectator_who_does_not_read_costs_a_bounded_number_of_texts() -> None:
+    """He is shown all anew when he reads again, and the others are told all the same."""
+
+    async def look_on() -> None:
+        state = iter(range(100))
+        audience = Audience(lambda: f"all {next(state)}")
+        slow, _ = audience.enter()
+        quick, leave = audience.enter()
+        assert (await anext(slow), await anext(quick)) == ("all 0", "all 1")
+        for number in range(1000):
+            audience.tell(f"{number} ")
+            assert await anext(quick) == f"{number} "
+        assert await anext(slow) == "all 2"
+        audience.tell("a")
+        audience.tell("b")
+        assert await anext(slow) == "ab"
+        leave()
+        assert len(audience) == 1
+        audience.close()
+        with pytest.raises(StopAsyncIteration):
+            await anext(slow)
+
+    asyncio.run(look_on())
+
+
+@pytest.mark.parametrize(
+    ("where", "code", "expected"),
+    [
+        ("nonsense", 2, "expected HOST:PORT"),
+        ("127.0.0.1:99999", 2, "expected HOST:PORT"),
+        ("no.such.host.invalid:0", 2, "is no host of this machine"),
+        ("taken", 1, "choose others with --live HOST:PORT"),
+    ],
+)
+def test_addresses_that_cannot_be_had(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], where: str, code: int, expected: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        if where == "taken":
+            where = f"127.0.0.1:{taken.getsockname()[1]}"
+        said = failure(capsys, code, *event(tmp_path / "games.pgn", "--live", where))
+    assert expected in said
+    assert not (tmp_path / "games.pgn").exists()

@@ -1,0 +1,66 @@
+"""The page of a running event, in a browser."""
+
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.support.browsing import Visit, launched
+from tests.support.processes import end
+from tests.support.watching import awaited, lingers, shown
+
+pytestmark = pytest.mark.slow
+expect.set_options(timeout=60_000)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as found:
+        yield found
+
+
+def test_an_event_from_its_games_to_its_end(browser: Browser, tmp_path: Path, tables: Path) -> None:
+    """Boards, graph, standings and finished games; nothing serious for people with disabilities, nothing
+    wider than the screen; what a finished game leads to; and the end."""
+    with shown(tmp_path / "games.pgn", tables=tables) as (running, address):
+        watching = Visit(browser, address, "live")  # from the first move on
+        awaited(address, lingers)
+        for scheme, width in (("light", 1200), ("dark", 390)):
+            visit = Visit(
+                browser, address, "live", color_scheme=scheme, viewport={"width": width, "height": 844}
+            )
+            visit.page.locator(".board [data-piece]").first.wait_for()
+            expect(visit.page.locator("#finished tbody tr")).to_have_count(2)
+            assert not visit.too_wide()
+            assert visit.violations() == []
+            visit.close()
+            assert visit.wrong == []
+        page = watching.page
+        card = page.get_by_label("Game 2.1.1", exact=True)
+        expect(card.locator(".moves")).to_have_text("1. f3 e5 2. g4")
+        expect(card.locator(".now")).to_contain_text("Accrued G30.5")
+        expect(card.locator(".graph path.accrued")).to_have_attribute("d", re.compile(r"^M.*(H.*V.*){3}$"))
+        expect(card.locator(".board [data-piece]")).to_have_count(32)
+        expect(card.locator(".board .marker")).to_have_count(2)
+        expect(page.locator(".match:not(.over)")).to_have_count(1)
+        expect(page.locator("#event")).to_have_text(
+            re.compile("A .*, B .*; round-robin, 2 of 4 games played")
+        )
+        expect(page.locator("#standings tbody tr")).to_have_count(2)
+        expect(page.locator("#finished tbody tr").first).to_contain_text("Black mates")
+        explorer = Visit(browser, address, "live")
+        explorer.page.get_by_role("link", name="Explore game 1.1.1").click()
+        expect(explorer.page.locator("#played .step")).to_have_text(["start", "f3", "e5", "g4", "Qh4#"])
+        explorer.page.get_by_role("link", name="Live").click()
+        expect(explorer.page.locator("#playing-label")).to_be_visible()
+        explorer.close()
+        assert explorer.wrong == []
+        running.send_signal(signal.SIGINT)
+        expect(page.locator("#status")).to_contain_text("The event was stopped.")
+        expect(card.locator(".moves")).to_have_text("1. f3 e5 2. g4")
+        assert end(running)[0] == 130
+        watching.close()
+        assert watching.wrong == []
