@@ -64,6 +64,7 @@ def test_what_tbgen_does_alone(tmp_path: Path) -> None:
         (["completion", "bash"], "completion"),
         (["serve", "--dir", "tables", "--port", "0"], "web"),
         (["match", "--pgn", "games.pgn", "--tournament", "swiss", *ENGINES], "match"),
+        (["match", "--pgn", "games.pgn", "--live", "0", *ENGINES], "web"),
     ],
 )
 def test_what_needs_an_extra(words: list[str], extra: str, three_men: Path, tmp_path: Path) -> None:

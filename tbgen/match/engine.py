@@ -230,13 +230,13 @@ class Engine:
                 raise EngineFault(Fault.STALLED, "it does not get ready for the game")
             allowed = clock.allowed
             await self._wait({play, uci.gone}, self.settings.stall if allowed is None else allowed + _GRACE)
-            if play.done():
-                result = self._result(play)
-            elif uci.gone.done():
-                raise EngineFault(Fault.ABANDONED, uci.gone.result())
-            elif allowed is None:
-                raise EngineFault(Fault.STALLED, f"there is no move after {duration(self.settings.stall)}")
-            else:
+            if not play.done():
+                if uci.gone.done():
+                    raise EngineFault(Fault.ABANDONED, uci.gone.result())
+                if allowed is None:
+                    raise EngineFault(
+                        Fault.STALLED, f"there is no move after {duration(self.settings.stall)}"
+                    )
                 raise EngineFault(Fault.TIME, f"there is no move after {allowed:g} s")
         finally:
             if not play.done():
@@ -244,8 +244,9 @@ class Engine:
                 with contextlib.suppress(asyncio.CancelledError, EngineError):
                     await play
         seconds = uci.ended - uci.began
-        if not clock.spend(seconds):
+        if uci.answer and not clock.spend(seconds):  # whatever it has answered
             raise EngineFault(Fault.TIME, f"its move has taken {seconds:.3f} s of {allowed:g} s")
+        result = self._result(play)
         if result.move is None or not board.is_legal(result.move):
             raise EngineFault(Fault.ILLEGAL_MOVE, self._word())
         return Answer(result.move, seconds, result.info)

@@ -78,6 +78,9 @@ def go(mode: str, move: str, games: int) -> None:
         time.sleep(1000)
     if mode == "slow":
         time.sleep(0.4)
+    if mode in ("late-none", "late-illegal"):
+        time.sleep(0.15)
+        move = "0000" if mode == "late-none" else "e2e5"
     if mode == "flood":
         while True:
             sys.stdout.write("info string " + "x" * 1000 + "\n")

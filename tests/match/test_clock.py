@@ -40,6 +40,14 @@ def test_a_clock_counts_moves_and_increments() -> None:
     assert not clock.spend(11.001)
 
 
+def test_the_next_time_is_there_after_the_move_only() -> None:
+    """It does not forgive a move that comes too late (fastchess 1066)."""
+    clock = Clock(TimeControl.parse("2/10"))
+    assert clock.spend(4)
+    assert clock.allowed == 6
+    assert not clock.spend(6.001)
+
+
 def test_a_margin_forgives() -> None:
     clock = Clock(TimeControl.parse("1", margin=0.5))
     assert clock.spend(1.25)

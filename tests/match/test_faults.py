@@ -41,7 +41,7 @@ def test_a_fault_loses_the_game(mode: str, tmp_path: Path, capsys: pytest.Captur
     assert [game.tags["RMobilityResult"] for game in games] == ["G0.0", "-G0.0"]
     assert [game.tags["Termination"] for game in games] == [termination] * 2
     assert [game.tags["RMobilityBasis"] for game in games] == [basis] * 2
-    assert [len(game.moves) for game in games] == [1, 0]  # what was wrong is not among the moves
+    assert [len(game.moves) for game in games] == [1, 0]  # what was wrong is not there (fastchess 942)
     assert tagged(pgn) == pgn.read_bytes()
     assert "B has lost 2 by " + termination in capsys.readouterr().err
     assert (children(), len(os.listdir("/proc/self/fd"))) == (before, descriptors)
@@ -64,9 +64,17 @@ def test_time_is_counted(tmp_path: Path) -> None:
     assert last_words(game) == "End by 3-fold repetition"
 
 
+@pytest.mark.parametrize("mode", ["late-none", "late-illegal"])
+def test_what_comes_too_late_is_too_late_whatever_it_is(mode: str, tmp_path: Path) -> None:
+    """An engine that has no time left often has no move either (fastchess 486)."""
+    pgn = tmp_path / "games.pgn"
+    games = played(pgn, "--each", "st=0.1", "--games", "1", players=[words("A", mode), words("B")])
+    assert [(last_words(game), len(game.moves)) for game in games] == [("White loses on time", 0)]
+
+
 @pytest.mark.parametrize("mode", ["garbage", "long-line", "twice", "stubborn", "parent"])
 def test_odd_engines_that_play_are_let_play(mode: str, tmp_path: Path) -> None:
-    """Noise, lines without end, two answers, no end at ``quit`` and children that stay."""
+    """Noise, lines without end, two answers, no end at ``quit`` and children that stay (lichess-bot 623)."""
     pgn, before = tmp_path / "games.pgn", children()
     games = played(pgn, "--games", "1", players=[words("A"), words("B", mode)])
     assert [last_words(game) for game in games] == ["End by 3-fold repetition"]

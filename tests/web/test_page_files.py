@@ -55,8 +55,8 @@ def test_every_file_that_is_named_is_there(page: TestClient) -> None:
         root = html5lib.parse(page.get(address).text, namespaceHTMLElements=False)
         named += [element.get("href") for element in root.iter("link")]
         named += [element.get("src") for element in root.iter("script")]
-    for address in named:
-        assert page.get(f"/{address}").status_code == 200, address
+    for file in named:
+        assert page.get(f"/{file}").status_code == 200, file
     for name in NAMES:
         if name.endswith(".js"):
             for imported in re.findall(r'(?:from|import) "(\.[^"]+)"', (PLACE / name).read_text()):
