@@ -112,7 +112,8 @@ def run(arguments: argparse.Namespace) -> int:
         todo = missing(materials, directory, variant, force=forced)
         schedule = schedule_of(todo, variant, storage, form)
         estimates = [schedule.estimate(material, threads) for material in todo]
-        _print_estimates(estimates, schedule.outlook(limits_of(jobs, threads, memory)), arguments.json)
+        outlook = schedule.outlook(limits_of(jobs, threads, memory))
+        _print_estimates(estimates, outlook, sum(schedule.copies.values()), arguments.json)
         if memory is not None:
             check_memory(estimates, memory)
         return 0
@@ -205,15 +206,22 @@ def _materials(arguments: argparse.Namespace) -> list[Material]:
     return named + (all_materials(arguments.men) if arguments.men is not None else [])
 
 
-def _print_estimates(estimates: Sequence[Estimate], outlook: Outlook, as_json: bool) -> None:
-    """Print what every table takes alone, and what the build of all takes."""
+def _print_estimates(estimates: Sequence[Estimate], outlook: Outlook, copies: int, as_json: bool) -> None:
+    """Print what every table takes alone, and what the build of all takes; ``copies`` bytes of disk until it
+    ends."""
     disk = sum(entry.disk for entry in estimates)
     if as_json:
         tables = [
             {"material": e.material.name, "seconds": e.seconds, "memory": e.memory, "disk": e.disk}
             for e in estimates
         ]
-        whole = {"jobs": outlook.jobs, "seconds": outlook.seconds, "memory": outlook.memory, "disk": disk}
+        whole = {
+            "jobs": outlook.jobs,
+            "seconds": outlook.seconds,
+            "memory": outlook.memory,
+            "disk": disk,
+            "copies": copies,
+        }
         print(json.dumps({"tables": tables, **whole}, indent=2))
         return
     if estimates:
@@ -225,6 +233,8 @@ def _print_estimates(estimates: Sequence[Estimate], outlook: Outlook, as_json: b
         )
     at_once = f", up to {outlook.jobs} at once" if outlook.jobs > 1 else ""
     needs = f"at most {size_text(outlook.memory)} of memory, {size_text(disk)} of disk"
+    if copies:
+        needs += f" and, until it ends, {size_text(copies)} for plain copies"
     print(f"{counted(len(estimates), 'table')} to build{at_once}: about {duration(outlook.seconds)}, {needs}")
 
 

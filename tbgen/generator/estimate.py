@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -38,6 +38,8 @@ class Estimate:
     """Bytes of the finished table that the process keeps for those that rest on it."""
     disk: int
     """Size of the file in bytes."""
+    copy: int
+    """Size in bytes of a plain copy of a packed table."""
     threads: int
     """How many threads work on it."""
 
@@ -60,11 +62,12 @@ def estimate(
     slots, pawns = 2 * layout.size, min(material.pawns, 2)
     rate = kind.nanoseconds[pawns] + (_NANOSECONDS_TO_PACK if form.packs(material) else 0)
     seconds = 0.02 + slots * 1e-9 * rate * 2 / min(threads, 2)
-    disk = 30_000 + int(slots * _bytes_per_slot(material, kind, storage, form) / layout.orders)
+    disk = _size(layout, _bytes_per_slot(material, kind, storage, form))
+    copy = _size(layout, kind.bytes_left_out[pawns]) if form.packs(material) else 0
     shared = shared_memory(material)
     own = pool_memory(layout) + slots_at_work(layout, threads) * kind.workspace
     own += _accrued_memory(layout, kind, storage, form)
-    return Estimate(material, seconds, shared + own, shared, _kept(material), disk, threads)
+    return Estimate(material, seconds, shared + own, shared, _kept(material), disk, copy, threads)
 
 
 def together(needs: Iterable[Estimate], kept: int = 0) -> int:
@@ -77,6 +80,29 @@ def together(needs: Iterable[Estimate], kept: int = 0) -> int:
         own += table.memory - table.shared
         small += table.shared - _BASE_MEMORY
     return _BASE_MEMORY + min(max(small, kept), KEPT) + own
+
+
+def copies(todo: Collection[Material], variant: Variant, form: Form = Form.AUTO) -> dict[Material, int]:
+    """Return by material the bytes of the plain copies of packed tables that a build makes and keeps until it
+    ends.
+
+    They are of those that promotions lead to. Of tables without pawns that it does not build itself it makes
+    none, since it reads each of them once.
+    """
+    return {
+        material: estimate(material, variant, form=form).copy
+        for material in {after for before in todo for after in promoted(before)}
+        if form.packs(material) and (material.pawns or material in todo)
+    }
+
+
+def promoted(material: Material) -> set[Material]:
+    """Return the materials that promotions lead to, those that capture nothing."""
+    return {after for after in material.successors() if after.men == material.men}
+
+
+def _size(layout: Layout, bytes_per_slot: float) -> int:
+    return 30_000 + int(2 * layout.size * bytes_per_slot / layout.orders)
 
 
 def _bytes_per_slot(material: Material, kind: "_Kind", storage: AccruedStorage, form: Form) -> float:
@@ -257,12 +283,13 @@ def check_memory(estimates: Iterable[Estimate], cap: int | None = None, held: in
     )
 
 
-def check_disk(estimates: Collection[Estimate], directory: Path) -> None:
-    """Check that the disk has room for tables.
+def check_disk(estimates: Collection[Estimate], directory: Path, copied: Mapping[Material, int]) -> None:
+    """Check that the disk has room for tables, and for those plain copies that they take.
 
+    :param copied: as of :func:`copies`.
     :raises TbgenError: if it has not.
     """
-    disk = sum(needs.disk for needs in estimates)
+    disk = sum(needs.disk + copied.get(needs.material, 0) for needs in estimates)
     free = shutil.disk_usage(directory).free
     if disk > free:
         names = [needs.material.name for needs in estimates]

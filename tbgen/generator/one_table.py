@@ -112,11 +112,11 @@ def solve_and_write(
     threads: int,
     storage: AccruedStorage,
     form: Form,
-    todo: Collection[Material] = (),
+    copied: Collection[Material] = (),
 ) -> Built:
     """Build one table whose sub-tables are among the sources; the caller sees to all else.
 
-    A packed table that promotions in others of ``todo`` lead to is kept plain too, until the build ends.
+    A packed table that is among ``copied`` is kept plain too, until the build ends.
     Whatever ``progress`` raises ends the work, and nothing of the table is left.
 
     :raises TbgenError: if something cannot be read or written.
@@ -168,7 +168,7 @@ def solve_and_write(
             parameters=parameters,
             threads=threads,
         )
-        if any(material in other.successors() and other.men == material.men for other in todo):
+        if material in copied:
             sources.keep(table, info)
     stages.add("write", clock)
     sources.put(table)

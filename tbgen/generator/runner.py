@@ -10,7 +10,7 @@ from tbgen.errors import MissingTableError, TbgenError
 from tbgen.files import remove_leftovers, remove_own
 from tbgen.generator.accrued_storage import AccruedStorage
 from tbgen.generator.course import Course
-from tbgen.generator.estimate import Estimate, check_disk, estimate
+from tbgen.generator.estimate import Estimate, check_disk, copies, estimate
 from tbgen.generator.form import Form
 from tbgen.generator.lock import build_lock
 from tbgen.generator.memory import available, has_room, make_room
@@ -79,7 +79,7 @@ def build(
         schedule = schedule_of(todo, variant, storage, form)
         needs = [schedule.estimate(material, threads) for material in todo]
         make_room(needs, memory)
-        check_disk(needs, directory)
+        check_disk(needs, directory, schedule.copies)
         compile_kernels(reporter, packed=any(map(form.packs, todo)))
         with sources_of(directory, variant, threads) as sources:
             task = partial(
@@ -89,7 +89,7 @@ def build(
                 variant=variant,
                 storage=storage,
                 form=form,
-                todo=todo,
+                copied=schedule.copies,
             )
             try:
                 return _Run(schedule, directory, variant, reporter, task, jobs, threads, memory).run()
@@ -99,7 +99,11 @@ def build(
 
 def schedule_of(todo: list[Material], variant: Variant, storage: AccruedStorage, form: Form) -> Schedule:
     """Return the order in which to build what is missing, on one machine."""
-    return Schedule(todo, lambda material, threads: estimate(material, variant, threads, storage, form))
+    return Schedule(
+        todo,
+        lambda material, threads: estimate(material, variant, threads, storage, form),
+        copies(todo, variant, form),
+    )
 
 
 def limits_of(jobs: int, threads: int, memory: int | None) -> Limits:
@@ -169,7 +173,7 @@ class _Run:
         for need in course.schedule.to_begin(course.built, course.at_work, self._limits()):
             at_work = list(course.at_work.values())
             try:
-                check_disk([*at_work, need], self._directory)  # others use it too
+                check_disk([*at_work, need], self._directory, course.schedule.copies)  # others use it too
                 if not at_work:
                     make_room([need], self._memory)
                 elif not has_room(need, at_work, self._foreseen, self._memory):

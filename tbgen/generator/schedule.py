@@ -1,7 +1,7 @@
 """Which table of a build begins next: one whose sub-tables are finished, if there is memory for it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
 
@@ -29,6 +29,8 @@ class Schedule:
     """The tables to build, in build order."""
     estimate: Callable[[Material, int], Estimate]
     """What a table needs on some number of threads."""
+    copies: Mapping[Material, int] = field(default_factory=dict)
+    """Bytes of the plain copies that the build keeps until it ends, by material."""
 
     def ready(self, finished: Iterable[Material]) -> list[Material]:
         """Return the tables that are not finished and whose sub-tables are, those at work among them."""

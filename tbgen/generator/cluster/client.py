@@ -31,7 +31,7 @@ from tbgen.generator.cluster.workers import (
     survey,
 )
 from tbgen.generator.course import Course
-from tbgen.generator.estimate import Estimate, check_disk, check_memory, estimate
+from tbgen.generator.estimate import Estimate, check_disk, check_memory, copies, estimate
 from tbgen.generator.form import Form
 from tbgen.generator.lock import build_lock
 from tbgen.generator.one_table import Built, Reporter
@@ -92,7 +92,7 @@ def build_on_cluster(
             check_workers(connected_workers(client, scheduler), needs.values())
             if memory is not None:
                 check_memory(needs.values(), memory)
-            check_disk(needs.values(), directory)
+            check_disk(needs.values(), directory, copies(todo, variant, form))
             task = partial(
                 make_table,
                 directory=str(directory),
@@ -199,7 +199,7 @@ class _Run:
                 self._fail(material, self._died(material, len(tries), tries[-1]))
                 return
             try:
-                check_disk([self.needs[material]], self.directory)
+                check_disk([self.needs[material]], self.directory, {})
             except TbgenError as error:
                 self._fail(material, error)
                 return
