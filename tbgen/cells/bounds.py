@@ -94,6 +94,11 @@ class Block(NamedTuple):
     depth: Plies
     """uint16, plies."""
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.value.nbytes + self.depth.nbytes
+
 
 class Knowledge(Protocol):
     """What is known about positions outside a cell."""

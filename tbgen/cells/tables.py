@@ -2,41 +2,49 @@
 
 from collections import OrderedDict
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from types import TracebackType
 from typing import Final, Self
 
 import numpy as np
 
 from tbgen.cells.bounds import Block
-from tbgen.index.layout import SIDES, layout_of
+from tbgen.index.layout import Side, layout_of
+from tbgen.index.source import BYTES_PER_SLOT, Source
 from tbgen.index.zeroing import en_passant_configs
 from tbgen.material import Material
+from tbgen.packed.file import PackedFile
+from tbgen.packed.sources import PackedSource
+from tbgen.packed.unpack import promotions
 from tbgen.retro.expansion import expand
 from tbgen.score import NONE
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
+from tbgen.store.sources import SMALL
 from tbgen.store.stored_file import StoredFile
 from tbgen.variant import Variant
 
 _PHASES_KEPT: Final = 512 << 20
 """Bytes of phases of tables that are kept in memory."""
+_THREADS: Final = 2
+"""To decode packed tables with."""
 
 
 class Tables:
-    """Phases of tables, with all their slots filled, those used last kept in memory; safe for threads.
+    """Phases of tables, all slots filled; those used last stay in memory. Safe for threads.
 
-    A context, which closes the files.
+    Phases of packed tables are decoded, as far as that takes no others: see :meth:`gives`. A context, which
+    closes the files.
 
     :param directories: where r-mobility tables lie, searched in this order.
     """
 
     def __init__(self, *directories: Path) -> None:
         self._directories = directories
-        self._files: dict[Material, TableFile | None] = {}
-        self._kept: OrderedDict[tuple[Material, int, int | None], Block] = OrderedDict()
+        self._files: dict[Material, TableFile | PackedFile | None] = {}
+        self._kept: OrderedDict[tuple[Material, int, Side | None, int], Block] = OrderedDict()
         self._bytes = 0
-        self._lock = Lock()
+        self._lock = RLock()
 
     def __enter__(self) -> Self:
         return self
@@ -49,56 +57,95 @@ class Tables:
                 file.close()
         self._files.clear()
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is kept in memory."""
+        return self._bytes
+
     def has(self, material: Material) -> bool:
-        """Whether there is a plain table of a material.
+        """Whether there is a table of a material.
 
         :raises DamagedTableError: if it cannot be used.
         """
-        if material not in self._files:
-            self._files[material] = self._open(material)
-        return self._files[material] is not None
+        return self._file(material) is not None
 
-    def _open(self, material: Material) -> TableFile | None:
+    def gives(self, material: Material, phase: int, side: Side) -> bool:
+        """Whether there is a table of a material, and a phase of it can be had with one side to move.
+
+        Large packed tables without pawns are one phase, which takes too long. What promotions lead to in
+        packed tables has to lie in plain ones, and what captures lead to too.
+        """
+        file = self._file(material)
+        if not isinstance(file, PackedFile):
+            return file is not None
+        if not material.pawns and 2 * file.info.size * BYTES_PER_SLOT > SMALL:
+            return False
+        return all(isinstance(self._file(after), TableFile) for after in _needed(file, phase, side))
+
+    def _file(self, material: Material) -> TableFile | PackedFile | None:
+        with self._lock:
+            if material not in self._files:
+                self._files[material] = self._open(material)
+            return self._files[material]
+
+    def _open(self, material: Material) -> TableFile | PackedFile | None:
         for directory in self._directories:
             path = table_path(directory, material.name, Variant.R_MOBILITY)
             if path.exists():
                 with StoredFile(path, material=material) as stored:
-                    if stored.info.packed:
-                        continue
-                return TableFile(path, material=material)
+                    packed = stored.info.packed
+                return (PackedFile if packed else TableFile)(path, material=material)
         return None
 
-    def phase(self, material: Material, phase: int) -> Block:
-        """Return values and depths of a phase, shape (2, phase size) each."""
-        return self._get(material, phase, None)
+    def phase(self, material: Material, phase: int, side: Side) -> Block:
+        """Return values and depths of a phase that the tables give, shape (phase size,) each."""
+        return self._get(material, phase, side, -1)
 
     def en_passant(self, material: Material, row: int) -> Block:
-        """Return values and depths of an en passant configuration, shape (1, phase size) each."""
+        """Return values and depths of an en passant configuration, shape (phase size,) each."""
         phase = int(en_passant_configs(layout_of(material))[row, 0])
-        return self._get(material, phase, row)
+        return self._get(material, phase, None, row)
 
-    def _get(self, material: Material, phase: int, row: int | None) -> Block:
-        key = material, phase, row
+    def _get(self, material: Material, phase: int, side: Side | None, row: int) -> Block:
+        key = material, phase, side, row
         with self._lock:
             if key not in self._kept:
-                self._kept[key] = block = self._read(material, phase, row)
-                self._bytes += block.value.nbytes + block.depth.nbytes
+                self._kept[key] = block = self._read(*key)
+                self._bytes += block.nbytes
                 while self._bytes > _PHASES_KEPT and len(self._kept) > 1:
                     _, block = self._kept.popitem(last=False)
-                    self._bytes -= block.value.nbytes + block.depth.nbytes
+                    self._bytes -= block.nbytes
             self._kept.move_to_end(key)
             return self._kept[key]
 
-    def _read(self, material: Material, phase: int, row: int | None) -> Block:
-        layout, source = layout_of(material), self._files[material]
-        assert source is not None
-        shape = 2 if row is None else 1, layout.phase_size
-        block = Block(np.full(shape, NONE, np.uint8), np.zeros(shape, np.uint16))
-        if row is None:
-            for side in SIDES:
-                source.read_side(phase, side, block.value[side], block.depth[side])
+    def _read(self, material: Material, phase: int, side: Side | None, row: int) -> Block:
+        layout, file = layout_of(material), self._file(material)
+        assert file is not None
+        block = Block(np.full(layout.phase_size, NONE, np.uint8), np.zeros(layout.phase_size, np.uint16))
+        if side is not None:
+            if isinstance(file, PackedFile):
+                self._unpack(file, phase, side, block)
+            else:
+                file.read_side(phase, side, *block)
+        elif isinstance(file, TableFile):
+            file.read_en_passant(row, *block)
         else:
-            source.read_en_passant(row, block.value[0], block.depth[0])
-        for value, depth in zip(*block, strict=True):
-            expand(layout, phase, value, depth)
+            _, value, depth = file.en_passant_arrays()
+            block = Block(value[row], depth[row])
+        expand(layout, phase, *block)
         return block
+
+    def _unpack(self, file: PackedFile, phase: int, side: Side, block: Block) -> None:
+        sources: dict[Material, Source] = {}
+        for material in _needed(file, phase, side):
+            source = self._file(material)
+            assert isinstance(source, TableFile)
+            sources[material] = source
+        PackedSource(file, lambda: sources, _THREADS).read_side(phase, side, *block)
+
+
+def _needed(file: PackedFile, phase: int, side: Side) -> set[Material]:
+    """Return the materials whose tables it takes to decode a phase with one side to move."""
+    material = Material.parse(file.info.material)
+    smaller = {after for after in material.successors() if after.men < material.men}
+    return smaller | promotions(file, phase, side)

@@ -42,9 +42,10 @@ _logger = logging.getLogger(__name__)
 
 
 class PackedSource:
-    """A packed table without pawns as a source: what is asked for is decoded every time.
+    """A packed table as a source: what is asked for is decoded every time.
 
-    :param sources: returns every successor's table.
+    :param sources: returns the tables that this takes, of the table's successors
+        (:func:`tbgen.packed.unpack.unpack_side`).
     :param threads: with which it is decoded, one side to move after the other.
     """
 
@@ -58,12 +59,12 @@ class PackedSource:
         self._sources, self._threads = sources, threads
 
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Copy one side to move of the only phase, canonical slots of positions; see :class:`Source`.
+        """Copy one side to move of a phase, canonical slots of positions; see :class:`Source`.
 
         :raises DamagedTableError: if a block does not decode.
         """
         with self._at_work, _compiling():
-            unpack_side(self.file, self._sources(), side, value, depth, threads=self._threads)
+            unpack_side(self.file, self._sources(), phase, side, value, depth, threads=self._threads)
 
 
 class UnpackedSources(Sources):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tbgen.index.layout import SIDES, Side, layout_of
 from tbgen.index.source import Source
 from tbgen.index.table import Functions, Table
-from tbgen.index.zeroing import phase_groups
+from tbgen.index.zeroing import phase_groups, reached_by_pawn_steps, reached_by_promotion
 from tbgen.material import Material
 from tbgen.packed.file import PackedFile
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG
@@ -80,27 +80,56 @@ def unpack(
 def unpack_side(
     file: PackedFile,
     sources: Mapping[Material, Source],
+    phase: int,
     side: Side,
     value: NDArray[np.uint8],
     depth: NDArray[np.uint16],
     *,
     threads: int = 2,
 ) -> None:
-    """Copy the fresh values and depths of a packed table without pawns with one side to move, those of the
-    canonical slots of positions, to arrays of shape (size,).
+    """Copy the fresh values and depths of one phase of a packed table with one side to move, those of the
+    canonical slots of positions, to arrays of shape (phase size,).
 
-    :param sources: every successor's table.
+    :param sources: the tables that captures lead to, and those of as many men that :func:`promotions` names.
     :raises DamagedTableError: if a block does not decode.
     """
-    with Phases(layout_of(Material.parse(file.info.material)), sources, file.side, threads) as phases:
-        phases.prepare([0])
-        _decode(file, [0], phases.value[file.side], phases.depth[file.side], threads)
-        ply = _explain(file, phases, 0)
+    layout = layout_of(Material.parse(file.info.material))
+    with Phases(layout, sources, file.side, threads) as phases:
         if side == file.side:
-            _unflag(phases, ply)
+            _complete(file, phases, phase, threads)
         else:
-            _derive(file, phases, ply, file.exceptions())
-        value[:], depth[:] = phases.value[side], phases.depth[side]
+            _, ep_value, ep_depth = file.en_passant_arrays()
+            phases.set_en_passant(ep_value, ep_depth)
+            for reached in reached_by_pawn_steps(layout, phase):
+                phases.expand(_complete(file, phases, reached, threads), file.side)
+            if promotions(file, phase, side):
+                phases.prepare([phase])
+            _decode(file, [phase], phases.value[file.side], phases.depth[file.side], threads)
+            _derive(file, phases, _explain(file, phases, phase), file.exceptions())
+        part = slice(phase * layout.phase_size, (phase + 1) * layout.phase_size)
+        value[:], depth[:] = phases.value[side, part], phases.depth[side, part]
+
+
+def promotions(file: PackedFile, phase: int, side: Side) -> set[Material]:
+    """Return the materials with as many men whose tables :func:`unpack_side` takes: those that moves of the
+    derived side lead to."""
+    layout = layout_of(Material.parse(file.info.material))
+    pawns = (
+        layout.placements[phase][layout.white_pawns :]
+        if side
+        else layout.placements[phase][: layout.white_pawns]
+    )
+    if side == file.side or not any(square < 16 if side else square >= 48 for square in pawns):
+        return set()
+    return {material for material, _ in reached_by_promotion(layout, [phase])}
+
+
+def _complete(file: PackedFile, phases: Phases, phase: int, threads: int) -> Ply:
+    """Decode and complete the stored side of a phase, canonical slots only, which takes no promotions."""
+    _decode(file, [phase], phases.value[file.side], phases.depth[file.side], threads)
+    ply = _explain(file, phases, phase)
+    _unflag(phases, ply)
+    return ply
 
 
 def _explain(file: PackedFile, phases: Phases, phase: int) -> Ply:

@@ -2,17 +2,20 @@
 
 from typing import Final
 
-from tbgen.cells.blocks import block_of_table, gathered, phase_of, row_of
+from tbgen.board.history import FRESH
+from tbgen.cells.blocks import block_of_table, gathered, in_tables
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, Game, Interval, Knowledge, side_after
-from tbgen.cells.cell import TYPES, Cell, side_of
+from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.position import Position
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.tables import Tables
-from tbgen.index.layout import Side, layout_of
-from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
+from tbgen.index.layout import Side
+from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.material import MAX_MEN
+from tbgen.probe.tablebase import Tablebase
 from tbgen.score import NONE, Code
+from tbgen.signed import code_of, of_gscore
 from tbgen.solve.kept import KeptCells
 
 _BARE: Final = (Code(254), Code(1))
@@ -24,12 +27,20 @@ class Known:
     """All that is known: see :class:`tbgen.cells.bounds.Knowledge`.
 
     :param tables: tables that may be used.
+    :param tablebase: the same, position by position.
     :param mobile: most men of a cell that are mobile.
     :param kept: cells on disk.
     """
 
-    def __init__(self, tables: Tables, mobile: int, kept: KeptCells | None = None) -> None:
-        self._tables, self._mobile, self._kept = tables, mobile, kept
+    def __init__(
+        self,
+        tables: Tables,
+        tablebase: Tablebase,
+        mobile: int,
+        kept: KeptCells | None = None,
+    ) -> None:
+        self._tables, self._tablebase = tables, tablebase
+        self._mobile, self._kept = mobile, kept
         self._cells: dict[Cell, Bounds] = {}
         self.settled: Knowledge = _Settled(self)
         """What tables and solved cells say, without looking on."""
@@ -53,8 +64,8 @@ class Known:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all bounds."""
-        return sum(bounds.nbytes for bounds in self._cells.values())
+        """Bytes of all bounds, and of phases of tables."""
+        return self._tables.nbytes + sum(bounds.nbytes for bounds in self._cells.values())
 
     def home(self, route: Route) -> Cell:
         """Return the cell whose solution says what a route is worth: with a promoted man mobile if there may
@@ -114,7 +125,7 @@ class Known:
             return Interval.exactly(position.own)
         cell, board = position.cell, position.board
         if self.in_table(cell):
-            return Interval.exactly(self._in_table(position))
+            return Interval.exactly(code_of(of_gscore(self._tablebase.probe(board, FRESH).value)))
         home, symmetry = cell.canonical()
         bounds = self.cell(home)
         if bounds is None:
@@ -128,33 +139,6 @@ class Known:
             found[end] = WORST[end]
         return Interval(*found)
 
-    def _in_table(self, position: Position) -> Code:
-        """Return the code of W from the position's table."""
-        material, swapped = position.cell.material()
-        seen = position.seen_by(MIRROR_RANKS) if swapped else position
-        board, layout = seen.board, layout_of(material)
-        own: list[int] = []
-        left = list(board.piece_map().items())
-        for colour, kind in zip(layout.colours, layout.kinds, strict=True):
-            for square, piece in left:
-                if piece.color != bool(colour) and piece.piece_type == TYPES[kind]:
-                    own.append(square)
-                    left.remove((square, piece))
-                    break
-        if not layout.pawns:
-            phase, slot, mirror = 0, int(layout.slot(own)), 0
-        else:
-            phase, mirror = phase_of(layout, seen.cell, 0)
-            slot = 0
-            for square in own:
-                slot = slot << 6 | IMAGE[mirror][square]
-        code = int(self._tables.phase(material, phase).value[side_of(board), slot])
-        if board.ep_square is not None and board.has_legal_en_passant():
-            row = row_of(layout, phase, IMAGE[mirror][board.ep_square])
-            if row is not None:
-                code = int(self._tables.en_passant(material, row).value[0, slot])
-        return Code(255 - code if swapped else code)
-
     def bound(self, route: Route, end: int) -> Code:
         """Return one end that holds for all positions that a route leads to."""
         return WORST[end] if route.quiet else _bare(route.destination, end)
@@ -164,7 +148,7 @@ class Known:
         cell, side = route.destination, side_after(route)
         if route.quiet:
             return None
-        if self.in_table(cell):
+        if self._gives(route):
             return block_of_table(self._tables, route)
         if route.passed is not None and end != _end_of(side):
             # Whoever may capture en passant has a choice more, and a better score to lose: that is all
@@ -183,9 +167,13 @@ class Known:
     def knows(self, route: Route, end: int) -> bool:
         """Whether tables, solved cells or a bare king say anything of the positions that a route leads to."""
         cell = route.destination
-        if self.in_table(cell) or _bare(cell, end) != WORST[end]:
+        if self._gives(route) or _bare(cell, end) != WORST[end]:
             return True
         return self.cell(self.home(route).canonical()[0]) is not None
+
+    def _gives(self, route: Route) -> bool:
+        """Whether tables say all of the positions that a route leads to."""
+        return self.in_table(route.destination) and in_tables(self._tables, route)
 
 
 class _Settled:

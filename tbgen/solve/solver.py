@@ -141,7 +141,7 @@ def _by_cells(
     collection = Collection(board, with_holds=mobile is not None, in_budget=all_fit)
     began = time.perf_counter()
     with Tables(*tables.directories) as sources:
-        known = Known(sources, MOST_MOBILE, None if verify else kept)
+        known = Known(sources, tables, MOST_MOBILE, None if verify else kept)
         prover = Prover(known) if verify else None
         for squares in sets:
             left = replace(

@@ -4,6 +4,7 @@ import itertools
 import os
 import random
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from tbgen.material import Material
 from tbgen.packed import sources as sources_of_build
 from tbgen.packed.file import PackedFile
 from tbgen.packed.sources import PackedSource, UnpackedSources
-from tbgen.packed.unpack import unpack
+from tbgen.packed.unpack import promotions, unpack
 from tbgen.probe.exits import TableExits
 from tbgen.probe.values import Values
 from tbgen.retro.solver import solve
@@ -58,19 +59,24 @@ def test_unpacked_it_is_the_plain_table(name: str, tables: Path, packed: PackedT
         assert np.array_equal(getattr(table.functions, field), getattr(expected, field)), field
 
 
-@pytest.mark.parametrize("name", ["KNvK", "KBvKN", "KNNvK", "KQvKR"])
+@pytest.mark.parametrize("name", ["KNvK", "KBvKN", "KNNvK", "KQvKR", "KPvK", "KRPvK", "KRvKP", "KPvKP"])
 def test_one_side_as_a_source(name: str, tables: Path, packed: PackedTables) -> None:
-    """Without a plain copy, each side to move has what the plain table has, in all canonical slots."""
+    """Without a plain copy, each side to move of a phase has what the plain table has, in all canonical
+    slots; tables with as many men are taken only where the derived side may promote."""
     path, full = packed(name), plain(tables, name)
-    sources = {sub: source_of(plain(tables, sub.name)) for sub in full.material.successors()}
+    size, phases = full.layout.phase_size, range(len(full.layout.placements))
+    all_sources = {sub: source_of(plain(tables, sub.name)) for sub in full.material.successors()}
+    smaller = {sub: source for sub, source in all_sources.items() if sub.men < full.material.men}
     with PackedFile(path, material=full.material) as file:
-        source = PackedSource(file, lambda: sources, 2)
-        for side in SIDES:
-            value, depth = np.empty(full.layout.size, np.uint8), np.empty(full.layout.size, np.uint16)
-            source.read_side(0, side, value, depth)
-            there = full.value[side] != NONE
-            assert np.array_equal(value[there], full.value[side, there])
-            assert np.array_equal(depth[there], full.depth[side, there])
+        for phase, side in itertools.product({0, *random.Random(name).choices(phases, k=5)}, SIDES):
+            sources = all_sources if promotions(file, phase, side) else smaller
+            source = PackedSource(file, partial(dict, sources), 2)
+            value, depth = np.empty(size, np.uint8), np.empty(size, np.uint16)
+            source.read_side(phase, side, value, depth)
+            part = slice(phase * size, (phase + 1) * size)
+            there = full.value[side, part] != NONE
+            assert np.array_equal(value[there], full.value[side, part][there])
+            assert np.array_equal(depth[there], full.depth[side, part][there])
 
 
 def test_large_tables_without_pawns_are_read_as_they_are(

@@ -73,7 +73,7 @@ def test_one_ply_on(fen: str, own: Path) -> None:
     cell = Cell.of_board(board, mobile_squares(board))
     decided = 0
     with Tables(own) as sources, tbgen.open_tablebase(own) as tables:
-        known = Known(sources, 3)
+        known = Known(sources, tables, 3)
         for route in routes_of(frame_of_cell(cell)):
             end = LOWER if side_after(route) == 0 else UPPER
             if route.quiet or known.in_table(route.destination):

@@ -101,7 +101,7 @@ def test_lines_of_the_games_of_one_cell(fen: str, mobile: str, small: Path) -> N
     squares = chess.SquareSet(chess.parse_square(name) for name in mobile.split())
     root = Position(board, int(squares))
     with Tables(small) as sources, tbgen.open_tablebase(small) as tables:
-        known = Known(sources, 4)
+        known = Known(sources, tables, 4)
         search = Search(known, root, GScore.of_board(board), budget(1), 4, lambda *_: None)
         search.run()
         answer = search.state(root, root.own)

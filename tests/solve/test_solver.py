@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import shutil
 from pathlib import Path
 
 import chess
@@ -15,6 +16,7 @@ from tbgen.solve.budget import Budget
 from tbgen.solve.meter import memory_needed
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import solve
+from tests.support.packed_tables import PackedTables
 from tests.support.random_boards import en_passant_board, random_board
 
 MATERIALS = ("KPvKP", "KPPvK", "KBvKP", "KNvKP", "KRvKP", "KQvKP", "KNPvK", "KBPvK", "KRPvK", "KQPvK")
@@ -169,3 +171,18 @@ def test_more_moves_than_ranks_can_count(small: Path) -> None:
     """Five queens may have more moves than eight bits count: the cell is refused before anything wraps."""
     with pytest.raises(UsageError, match="scores beyond G63"):
         solve("6rk/6pp/8/8/8/QQQQQ3/8/K7 w - - 0 1", tables=small, mobile=[chess.A1, chess.H8])
+
+
+@pytest.mark.parametrize(
+    "fen", ["8/8/8/1p1k4/8/1PK5/6R1/8 w - - 3 60", "8/1r6/8/4k3/4P3/1P2K3/8/8 b - - 0 60"]
+)
+def test_packed_tables_say_as_much(fen: str, own: Path, tables: Path, packed: PackedTables) -> None:
+    """A position of five men, with what captures and pawn moves lead to in tables of four."""
+    for path in tables.glob("K????.r.h5"):
+        shutil.copy(path, own)
+    expected = solve(fen, "G6.0", tables=own, budget=budget(2))
+    for name in ("KRPvK", "KRvKP", "KPvKP", "KPPvK"):
+        shutil.copy(packed(name), own)
+    found = solve(fen, "G6.0", tables=own, budget=budget(2))
+    assert found == expected
+    assert found.lower > GScore.parse("-G0.0") or found.upper < GScore.parse("G0.0")

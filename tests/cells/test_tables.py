@@ -1,0 +1,73 @@
+"""Phases of tables as cells read them: packed ones say what plain ones say."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tbgen.cells.tables
+from tbgen.cells.tables import Tables
+from tbgen.index.layout import SIDES, layout_of
+from tbgen.index.zeroing import en_passant_configs
+from tbgen.material import Material, all_materials
+from tbgen.score import NONE
+from tests.support.packed_tables import PackedTables
+
+
+@pytest.fixture
+def mixed(own: Path, packed: PackedTables) -> Path:
+    """A directory with plain tables of up to three men, and two packed ones of four."""
+    for name in ("KPvKP", "KRPvK"):
+        shutil.copy(packed(name), own)
+    return own
+
+
+@pytest.mark.parametrize("name", ["KPvKP", "KRPvK"])
+def test_packed_phases_are_those_of_plain_tables(name: str, mixed: Path, tables: Path) -> None:
+    """Tables with as many men are taken only where the derived side may promote; here they are missing."""
+    material = Material.parse(name)
+    layout = layout_of(material)
+    kept_back = 0
+    with Tables(mixed) as some, Tables(tables) as plain:
+        assert some.has(material)
+        for phase in (0, 1, len(layout.placements) // 2, len(layout.placements) - 1):
+            for side in SIDES:
+                assert plain.gives(material, phase, side)
+                if not some.gives(material, phase, side):
+                    kept_back += 1
+                    continue
+                found, expected = some.phase(material, phase, side), plain.phase(material, phase, side)
+                there = expected.value != NONE
+                assert there.any()
+                assert np.array_equal(found.value[there], expected.value[there])
+                assert np.array_equal(found.depth[there], expected.depth[there])
+        for row in range(0, len(en_passant_configs(layout)), 5):
+            found, expected = some.en_passant(material, row), plain.en_passant(material, row)
+            assert np.array_equal(found.value, expected.value)
+            assert np.array_equal(found.depth, expected.depth)
+    assert bool(kept_back) == (name == "KPvKP")  # of KRPvK Black's side to move is the derived one
+
+
+def test_large_tables_without_pawns_are_left_alone(
+    own: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(packed("KBvKN"), own)
+    material = Material.parse("KBvKN")
+    with Tables(own) as some:
+        assert all(some.gives(material, 0, side) for side in SIDES)
+        monkeypatch.setattr(tbgen.cells.tables, "SMALL", 0)
+        assert some.has(material)
+        assert not any(some.gives(material, 0, side) for side in SIDES)
+
+
+def test_what_is_kept_has_a_limit(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    material = Material.parse("KRvKR")
+    size = 3 * layout_of(material).size
+    monkeypatch.setattr(tbgen.cells.tables, "_PHASES_KEPT", 3 * size)
+    with Tables(tables) as some:
+        assert some.nbytes == 0
+        for other in [m for m in all_materials(4) if m.men == 4 and not m.pawns][:4]:
+            some.phase(other, 0, SIDES[0])
+            some.phase(other, 0, SIDES[1])
+            assert 0 < some.nbytes <= 3 * size
