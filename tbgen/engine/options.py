@@ -100,6 +100,7 @@ KINDS: Final[dict[str, tuple[Kind, str]]] = {
     "FiftyMoveRule": (Choice(tuple(rule.value for rule in FiftyMoveRule)), FiftyMoveRule.NONE.value),
     "Solve": (Choice(("off", "auto", "on")), "off"),
     "Strength": (Spin(0, _FULL_STRENGTH), str(_FULL_STRENGTH)),
+    "MultiPV": (Spin(1, 256), "1"),
     "Move Overhead": (Spin(0, 10_000), "50"),
     "Ponder": (Check(), "false"),
     "UCI_Chess960": (Check(), "false"),
@@ -166,6 +167,11 @@ class Options:
     def blunders(self) -> float:
         """The chance that a move is made at random."""
         return 1 - int(self._values["Strength"]) / _FULL_STRENGTH
+
+    @property
+    def best(self) -> int:
+        """How many of the best moves are told of."""
+        return int(self._values["MultiPV"])
 
     @property
     def overhead(self) -> float:

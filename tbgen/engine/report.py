@@ -15,38 +15,45 @@ from tbgen.engine.search import Found
 from tbgen.text import plies as plies_text
 
 
-def of_search(game: Game, found: Found, seconds: float, permille: int) -> Iterator[str]:
+def of_search(
+    game: Game, found: Found, seconds: float, permille: int, place: int | None = None
+) -> Iterator[str]:
     """Yield what is told after an iteration.
 
     :param permille: how full the transposition table is.
+    :param place: of the move among the best ones; None if one alone is told of.
     """
     milliseconds = int(1000 * seconds)
-    yield f"info string G-score {_about(found.value)}, accrued {game.accrued}"
+    yield f"info string {_named(place)}G-score {_about(found.value)}, accrued {game.accrued}"
     yield (
-        f"info depth {found.depth} seldepth {max(found.deepest, found.depth)} "
+        f"info depth {found.depth} seldepth {max(found.deepest, found.depth)} {_numbered(place)}"
         f"{_score(found.value, game.live.turn)} nodes {found.nodes} nps {_rate(found.nodes, seconds)} "
         f"hashfull {permille} tbhits {found.hits} time {milliseconds} pv {line_text(game, found.line)}"
     )
 
 
-def of_advice(game: Game, advice: Advice, source: str, seconds: float) -> Iterator[str]:
+def of_advice(
+    game: Game, advice: Advice, source: str, seconds: float, place: int | None = None
+) -> Iterator[str]:
     """Yield what is told of what somebody knows.
 
     :param source: who.
+    :param place: of the move among the best ones; None if one alone is told of.
     """
     white = game.live.turn
     sure = advice.lower if white else advice.upper
-    value = worth(sure) if advice.depth is None else reached(sure, game.accrued, advice.depth)
-    depth, bound = max(advice.depth or 0, 1), " lowerbound" if advice.value is None else ""
+    plies = 0 if advice.value == game.accrued else advice.depth
+    value = worth(sure) if plies is None else reached(sure, game.accrued, plies)
+    depth, bound = max(plies or 0, 1), " lowerbound" if advice.value is None else ""
     if advice.value is None:
         told = f"between {advice.lower} and {advice.upper}"
-    elif advice.depth is None:
+    elif plies is None:
         told = f"{advice.value} at a depth that is not known"
     else:
-        told = f"{advice.value} in {plies_text(advice.depth)}"
-    yield f"info string G-score {told}, from {source}, accrued {game.accrued}"
+        told = f"{advice.value} in {plies_text(plies)}"
+    yield f"info string {_named(place)}G-score {told}, from {source}, accrued {game.accrued}"
     yield (
-        f"info depth {depth} seldepth {depth} {_score(value, white)}{bound} "
+        f"info depth {depth} seldepth {depth} {_numbered(place)}{_score(value, white)}{bound} "
         f"nodes 0 nps 0 tbhits {int(source == 'tables')} time {int(1000 * seconds)} "
         f"pv {line_text(game, advice.line or advice.moves[:1])}"
     )
@@ -59,6 +66,14 @@ def line_text(game: Game, line: Sequence[chess.Move]) -> str:
         told.append(board.uci(move))
         board.push(move)
     return " ".join(told)
+
+
+def _named(place: int | None) -> str:
+    return "" if place is None else f"{place}. "
+
+
+def _numbered(place: int | None) -> str:
+    return "" if place is None else f"multipv {place} "
 
 
 def _score(value: int, white: bool) -> str:

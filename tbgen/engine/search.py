@@ -54,6 +54,8 @@ class Found:
     nodes: int
     hits: int
     """States whose value was known."""
+    place: int = 1
+    """Of the line's first move among all of them, the best one's 1."""
 
 
 class _StoppedError(Exception):
@@ -65,6 +67,7 @@ class Search:
 
     :param moves: legal ones to choose among, at least one.
     :param over: tells by the number of nodes whether to stop.
+    :param lines: how many of the best moves are looked for, each with its line.
     """
 
     def __init__(
@@ -74,7 +77,9 @@ class Search:
         leaves: Leaves,
         memory: Memory,
         over: Callable[[int], bool],
+        lines: int = 1,
     ) -> None:
+        self._places = min(lines, len(moves))
         self._game, self._leaves, self._memory, self._over = game, leaves, memory, over
         self._number = memory.new_search()
         self._first, self._held, self._white = game.length - 1, game.accrued, game.live.turn
@@ -92,29 +97,33 @@ class Search:
 
         :param depth: plies at most, None for as many as there is time for.
         :param enough: tells whether no other iteration should begin.
-        :param tell: called after each iteration, and when it was stopped in one.
+        :param tell: called with each line of an iteration, the best first, and when it was stopped in one.
         """
         start = self._game.length
         for iteration in range(1, min(depth or MOST_PLIES, MOST_PLIES) + 1):
             self._iteration = iteration
             try:
-                self._root()
+                for place in range(1, self._places + 1):
+                    tell(self._root(place))
             except _StoppedError:
                 while self._game.length > start:
                     self._game.pop()
                 self.found = replace(self.found, nodes=self._nodes, hits=self._hits)
                 tell(self.found)
                 break
-            tell(self.found)
             plies = mate_plies(self.found.value)
             if enough() or (plies is not None and plies <= iteration):
                 break
         return self.found
 
-    def _root(self) -> None:
-        """Search all moves of the first state; what is found counts as soon as the first one is through."""
+    def _root(self, place: int) -> Found:
+        """Search all moves of the first state but for the better ones, which have been found.
+
+        What is found of the best one counts as soon as the first move is through.
+        """
         game, alpha, depth = self._game, -_INFINITE, self._iteration
-        for number, move in enumerate(list(self._moves)):
+        best = self.found
+        for number, move in enumerate(self._moves[place - 1 :]):
             game.play(move)
             value = -self._node(depth - 1, -alpha - 1, -alpha, 1) if number else alpha + 1
             if value > alpha:
@@ -123,13 +132,17 @@ class Search:
             if value > alpha:
                 alpha = value
                 self._lines[0] = [move, *self._lines[1]]
-                seen = value if self._white else -value
-                self.found = Found(tuple(self._lines[0]), seen, depth, self._deepest, self._nodes, self._hits)
+                seen, line = value if self._white else -value, tuple(self._lines[0])
+                best = Found(line, seen, depth, self._deepest, self._nodes, self._hits, place)
                 self._moves.remove(move)
-                self._moves.insert(0, move)
-        best = self.found
-        self.found = Found(best.line, best.value, depth, self._deepest, self._nodes, self._hits)
-        self._memory.put(game.state, Entry(self._number, depth, Bound.EXACT, alpha, best.line[0]))
+                self._moves.insert(place - 1, move)
+                if place == 1:
+                    self.found = best
+        best = replace(best, deepest=self._deepest, nodes=self._nodes, hits=self._hits)
+        if place == 1:
+            self.found = best
+            self._memory.put(game.state, Entry(self._number, depth, Bound.EXACT, alpha, best.line[0]))
+        return best
 
     def _node(self, depth: int, alpha: int, beta: int, ply: int) -> int:
         """Return the value of the current state, seen by the side to move, as far as it lies between two."""

@@ -99,6 +99,18 @@ class Tables:
             self._say_once(error)
             return None
 
+    def ranked(self, game: Game, allowed: Sequence[chess.Move]) -> Sequence[Advice]:
+        """Return each of some moves with what it comes to, best first; nothing if tables do not say."""
+        try:
+            moves = self._base.moves(game.live, game.accrued)
+        except TbgenError:
+            return ()
+        return [
+            Advice((move.move,), move.value, move.value, _depth(game, move.value, move.depth), (move.move,))
+            for move in moves
+            if move.move in allowed
+        ]
+
     def line(self, game: Game, first: chess.Move, value: GScore, timer: Timer) -> tuple[chess.Move, ...]:
         """Return best play from a move on up to where the accrued score is the value, as far as depths are
         stored and there is time."""
@@ -136,7 +148,7 @@ class Tables:
                 return Advice(_least_met(game, [move.move for move in kept]), best.value, best.value)
         if chosen is None:
             return None
-        depth = 0 if best.value == accrued else 1 + (chosen.depth or 0)
+        depth = _depth(game, best.value, chosen.depth or 0)
         if not _in_time(game, best.value, depth):
             return None
         return Advice((chosen.move,), best.value, best.value, depth, (chosen.move,))
@@ -187,6 +199,13 @@ class Tables:
         if sentence not in self._said:
             self._said.add(sentence)
             self._say(sentence)
+
+
+def _depth(game: Game, value: GScore, after: int | None) -> int | None:
+    """Return the plies to a value by the depth after a move; None if that is not known."""
+    if value == game.accrued:
+        return 0
+    return None if after is None else 1 + after
 
 
 def _in_time(game: Game, value: GScore, depth: int | None) -> bool:

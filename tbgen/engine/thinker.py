@@ -48,6 +48,7 @@ class Thinker:
     :param say: told the lines of the protocol that go before the move.
     :param solve: when to solve: ``off``, ``auto`` or ``on``.
     :param blunders: the chance that a move is made at random.
+    :param lines: how many of the best moves are told of.
     :param start_solving: starts an attempt to solve a state.
     """
 
@@ -59,11 +60,13 @@ class Thinker:
         *,
         solve: str = "off",
         blunders: float = 0.0,
+        lines: int = 1,
         rng: random.Random | None = None,
         start_solving: Callable[[Game, Sequence[Path], float | None], Solving] = Solving,
     ) -> None:
         self._say, self._tables, self._memory = say, tables, memory
         self._solve, self._blunders, self._rng = solve, blunders, rng or random.Random()
+        self._lines = lines
         self._start_solving = start_solving
 
     def choose(self, game: Game, timer: Timer) -> Chosen | None:
@@ -82,23 +85,33 @@ class Thinker:
             return Chosen(self._rng.choice(allowed))
         advice = None if self._tables is None else self._tables.advice(game, allowed, timer)
         if advice is not None:
-            return self._by_tables(game, advice, timer)
+            return self._by_tables(game, advice, allowed, timer)
         if len(allowed) == 1 and timer.limited:
             return Chosen(allowed[0])
         return self._by_thinking(game, allowed, timer)
 
-    def _by_tables(self, game: Game, advice: Advice, timer: Timer) -> Chosen:
+    def _by_tables(self, game: Game, advice: Advice, allowed: Sequence[chess.Move], timer: Timer) -> Chosen:
         """Return the move that tables give; among several that keep the value, search for progress."""
         first, value = advice.moves[0], advice.lower
         if len(advice.moves) > 1:
-            self._tell(report.of_advice(game, advice, "tables", timer.elapsed))
+            self._tell_of_moves(game, advice, allowed, timer)
             return self._by_search(game, advice.moves, timer)
         line = advice.line
         if self._tables is not None and (timer.share is None or timer.share >= _LINE_SECONDS):
             line = self._tables.line(game, first, value, timer)
         shown = Advice(advice.moves, value, value, advice.depth, line)
-        self._tell(report.of_advice(game, shown, "tables", timer.elapsed))
+        self._tell_of_moves(game, shown, allowed, timer)
         return Chosen(first, line[1] if len(line) > 1 else None)
+
+    def _tell_of_moves(self, game: Game, best: Advice, allowed: Sequence[chess.Move], timer: Timer) -> None:
+        """Tell what tables say of the best moves, as many as are asked for."""
+        told = [best]
+        if self._lines > 1 and self._tables is not None:
+            others = self._tables.ranked(game, allowed)
+            told += [advice for advice in others if advice.moves[0] != best.moves[0]]
+        for place, advice in enumerate(told[: self._lines], 1):
+            number = place if self._lines > 1 else None
+            self._tell(report.of_advice(game, advice, "tables", timer.elapsed, number))
 
     def _by_thinking(self, game: Game, allowed: Sequence[chess.Move], timer: Timer) -> Chosen:
         """Search, and take what is proved meanwhile."""
@@ -141,10 +154,12 @@ class Thinker:
             self._tables or NoTables(),
             self._memory,
             lambda nodes: timer.over(nodes) or (nodes & 63 == 0 and interrupted()),
+            self._lines,
         )
 
         def tell(found: Found) -> None:
-            self._tell(report.of_search(game, found, timer.elapsed, self._memory.permille))
+            place = found.place if self._lines > 1 else None
+            self._tell(report.of_search(game, found, timer.elapsed, self._memory.permille, place))
 
         found = search.run(timer.go.depth, lambda: timer.enough() or interrupted(), tell)
         if sure is not None:

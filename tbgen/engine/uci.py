@@ -126,7 +126,14 @@ class Engine:
             self._say(_NO_MOVE)
             return
         options, tables = self._options, self._open_tables()
-        thinker = Thinker(self._say, tables, self._memory, solve=options.solve, blunders=options.blunders)
+        thinker = Thinker(
+            self._say,
+            tables,
+            self._memory,
+            solve=options.solve,
+            blunders=options.blunders,
+            lines=options.best,
+        )
         timer = Timer(Go.parse(words), game.live.turn, options.overhead)
         thread = threading.Thread(target=self._think, args=(thinker, game, timer), daemon=True)
         self._thinking = thread, timer

@@ -51,6 +51,33 @@ def test_a_move_with_its_lines() -> None:
     assert said[-1].split()[::2] == ["bestmove", "ponder"]
 
 
+def test_the_best_moves_each_with_its_line(tables: Path) -> None:
+    """As many as asked for: those of tables valued as a probe values them, those of a search descending."""
+    pattern = re.compile(r"info depth (\d+) .* multipv (\d) score cp (-?\d+) .* pv (\w+)")
+    with talk(tables) as engine, open_tablebase(tables) as truth:
+        engine.say("setoption name MultiPV value 3")
+        engine.move(f"position fen {KBK}", "go movetime 100")
+        told = [found for line in engine.said if (found := pattern.match(line))]
+        values = [line.split("G-score ")[1].split(", ")[0] for line in engine.said if "G-score" in line]
+        moves = truth.moves(KBK)
+        assert [found[2] for found in told] == ["1", "2", "3"]
+        assert [found[4] for found in told] == [move.uci for move in moves]
+        assert [value.split(" pl")[0] for value in values] == [
+            f"{move.value} in {1 + (move.depth or 0)}" for move in moves
+        ]
+        engine.move("position startpos", "go depth 2")
+        told = [found for line in engine.said if (found := pattern.match(line))]
+        assert [(found[1], found[2]) for found in told] == [(d, n) for d in "12" for n in "123"]
+        for three in (told[:3], told[3:]):
+            scores = [int(found[3]) for found in three]
+            assert scores == sorted(scores, reverse=True)
+            assert len({found[4] for found in three}) == 3
+        assert engine.said[-1].split()[1] == told[3][4]
+        engine.say("setoption name MultiPV value 1")
+        engine.move("position startpos", "go depth 1")
+        assert not any("multipv" in line for line in engine.said)
+
+
 def test_the_accrued_score_comes_from_moves_field_or_option(tables: Path) -> None:
     kings, moves = "8/8/8/2K3k1/8/8/8/8 w - - 5 1", "c5d5 g5h5 d5e5 h5g6"
     with talk(tables) as engine:
