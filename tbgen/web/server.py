@@ -1,6 +1,5 @@
 """Serving the API by uvicorn, in one process or in several that share an address."""
 
-import gc
 import logging
 import os
 import socket
@@ -51,7 +50,7 @@ def serve(settings: Settings, host: str, port: int, workers: int, ready: Callabl
             limit_concurrency=_MOST_CONNECTIONS,
             timeout_graceful_shutdown=_SECONDS_TO_END,
         )
-        _settle()
+        sys.setswitchinterval(_SWITCH_SECONDS)
         ready(address_of(listener))
         if workers > 1:
             Multiprocess(config, sockets=[listener]).run()
@@ -65,16 +64,8 @@ def _make_app_of_worker(settings: Settings) -> object:
     """Return the application in one of several processes."""
     from tbgen.web.app import make_app
 
-    app = make_app(settings)
-    _settle()
-    return app
-
-
-def _settle() -> None:
-    """Have the interpreter serve answers rather than throughput."""
     sys.setswitchinterval(_SWITCH_SECONDS)
-    gc.collect()
-    gc.freeze()  # what is there stays: to look through it again and again takes tens of milliseconds
+    return make_app(settings)
 
 
 def listening(host: str, port: int, options: str = "--host and --port") -> socket.socket:
