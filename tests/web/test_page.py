@@ -32,8 +32,13 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def address(browser: Browser, tables: Path) -> Iterator[str]:
-    with serving(tables, "--limit", "0", "--solve-time", "20s") as (_, host, port):
+def address(browser: Browser, tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    site = tmp_path_factory.mktemp("site")
+    (site / "tables").mkdir()
+    for name in ("index.html", "tables/KBvK.r.html"):
+        (site / name).write_text(f"<!DOCTYPE html><title>{name}</title>")
+    words = ("--limit", "0", "--solve-time", "20s", "--report", str(site))
+    with serving(tables, *words) as (_, host, port):
         yield f"http://{host}:{port}"
 
 
@@ -99,8 +104,12 @@ def test_keys_alone(visit: Visit) -> None:
     page.locator("#typed").fill("Kf4")
     page.keyboard.press("Enter")
     expect(sentence).to_contain_text("in 2 plies")
+    page.locator("#moves button").first.focus()
+    page.keyboard.press("Enter")
+    expect(sentence).to_contain_text("in 1 ply")
+    expect(page.locator("#moves button").first).to_be_focused()
     page.locator("#step").focus()
-    visit.press("ArrowLeft", "ArrowLeft")
+    visit.press("ArrowLeft", "ArrowLeft", "ArrowLeft")
     expect(sentence).to_contain_text("in 4 plies")
     page.locator("#fen").fill(f"{PAWN} -G2.5")
     page.keyboard.press("Enter")
@@ -291,8 +300,9 @@ def test_views_samples_values_and_copies(visit: Visit, address: str) -> None:
     page.get_by_role("link", name="In classical chess").click()
     expect(page.locator("#sentence")).to_have_text("Black wins in 10 plies.")
     expect(page.locator("#accruing")).to_be_hidden()
-    page.locator("[data-uci=a1b2]").click()
+    page.locator("#step").click()
     expect(page.locator("#sentence")).to_have_text("Black wins in 9 plies.")
+    expect(page.locator("#end")).to_be_disabled()
     page.locator("#rules").select_option("r")
     expect(page.locator("#value")).to_have_text("-G0.0")
     assert asked(visit)["line"] == "Kb2"
@@ -322,6 +332,19 @@ def test_views_samples_values_and_copies(visit: Visit, address: str) -> None:
         page.locator(f"#copy-{what}").click()
         expect(page.locator("#said")).to_have_text(re.compile(f"^{what} copied", re.IGNORECASE))
         assert re.match(pattern, page.evaluate("navigator.clipboard.readText()"))
+
+
+def test_from_a_position_to_its_report_and_back(visit: Visit) -> None:
+    page = visit.page
+    expect(page.locator("#reports")).to_be_visible()
+    link = page.locator("#material-report")
+    link.click()
+    expect(page).to_have_title("tables/KBvK.r.html")
+    page.go_back()
+    expect(page.locator("#value")).to_have_text("G1.5")
+    page.get_by_role("link", name="In classical chess").click()
+    expect(page.locator("#material-name")).to_have_text("KRvK in r-mobility")
+    expect(link).to_be_hidden()
 
 
 def test_the_reply_to_a_move_is_shown(visit: Visit) -> None:

@@ -26,6 +26,13 @@ function give(element, attributes) {
     }
 }
 
+/** Give an element other children; who was there by keyboard is led on to the first one that a selector finds. */
+export function refill(element, children, selector = "button") {
+    const focused = element.contains(document.activeElement) && document.activeElement.matches(":focus-visible")
+    element.replaceChildren(...children)
+    if (focused) element.querySelector(selector)?.focus({preventScroll: true})
+}
+
 /** A score, which no line breaks after its minus. */
 export const score = text => h("span", {class: "score"}, text)
 

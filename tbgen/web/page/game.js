@@ -1,6 +1,6 @@
 // The moves made so far.
 
-import {$, h, score} from "./dom.js"
+import {$, h, refill, score} from "./dom.js"
 import {graph} from "./graph.js"
 import {numbered} from "./position.js"
 
@@ -17,7 +17,7 @@ export function showGame(plies, at, whole, onGo) {
     if (plies.length < 2) return
     const labels = numbered(plies[0].fen, plies.slice(1).map(ply => ply.san))
     const steps = labels.map(([label, san], index) => [label && `${label} `, step(san, index + 1, at, onGo), " "])
-    $("played").replaceChildren(step("start", 0, at, onGo), " ", ...steps.flat())
+    refill($("played"), [step("start", 0, at, onGo), " ", ...steps.flat()], "[aria-current]")
     const list = $("played")
     const here = list.querySelector("[aria-current]")
     if (here) list.scrollTop = here.offsetTop - list.offsetTop - list.clientHeight / 2

@@ -3,7 +3,7 @@
 import {Refused, ask, attempt, post} from "./api.js"
 import {Board} from "./board.js"
 import {copy, fenOf, svgOf} from "./copying.js"
-import {$, h, settled} from "./dom.js"
+import {$, h, refill, settled} from "./dom.js"
 import {showExamples} from "./examples.js"
 import {showGame, showOutcome} from "./game.js"
 import {headOf, pgnOf, playersOf} from "./game_text.js"
@@ -14,7 +14,7 @@ import {offerSamples} from "./sampling.js"
 import {Slider} from "./slider.js"
 import {offerSolving, stopSolving} from "./solving.js"
 import {DEFAULT, isView, read, variantOf, written} from "./state.js"
-import {showStats} from "./stats.js"
+import {showReport, showStats} from "./stats.js"
 import {MOST_MEN, showBeyond, showProblem, showVerdict} from "./verdict.js"
 
 const PLAYING_MS = 900
@@ -45,6 +45,12 @@ function go(change, replace = false) {
     const entry = {depth: (history.state?.depth ?? 0) + (replace ? 0 : 1)}
     history[replace ? "replaceState" : "pushState"](entry, "", written(state))
     return showing = show()
+}
+
+/** Show something else, with the board in sight. */
+function fromAbove(call) {
+    call()
+    scrollTo({top: 0})
 }
 
 /** Begin anew with a position. */
@@ -167,8 +173,13 @@ async function refuse(error, mine) {
 // Best play.
 
 async function showLine(mine) {
+    const view = isView(state.rules)
     line = []
-    if (!isView(state.rules)) {
+    if (view) {
+        // Where it is known how far it is to mate, whoever takes the first move each time gets there.
+        const [best] = answer.moves
+        if (answer.depth && best) line = [{uci: best.uci, san: best.san, accrued: null}]
+    } else {
         try {
             const {fen, accrued} = here()
             line = (await ask(`${state.rules}/mainline`, {fen, accrued})).mainline
@@ -183,12 +194,14 @@ async function showLine(mine) {
         }
     }
     if (mine !== turn) return
-    for (const id of ["step", "run", "end"]) $(id).disabled = !line.length
+    for (const id of ["step", "run", "end"]) $(id).disabled = !line.length || (view && id === "end")
     const labels = numbered(here().fen, line.map(ply => ply.san))
     const steps = labels.flatMap(([label, san], index) => [
-        label && `${label} `, h("button", {type: "button", class: "step", title: `accrued ${line[index].accrued}`, onclick: () => advance(index + 1)}, san), " "])
-    const none = isView(state.rules) ? "Lines are those of r-mobility and of whole-game mobility." : "Nothing to do: what has accrued is the value."
-    $("line").replaceChildren(...(line.length ? steps : [h("span", {class: "note"}, none)]))
+        label && `${label} `, h("button", {type: "button", class: "step", title: view ? false : `accrued ${line[index].accrued}`, onclick: () => advance(index + 1)}, san), " "])
+    const nothing = view ? answer.winner === null ? "A draw: there is nothing to reach." : "Who wins is known here, and not how soon: there is no line."
+        : "Nothing to do: what has accrued is the value."
+    const none = h("span", {class: "note"}, answer.moves.length ? nothing : "The game is over.")
+    refill($("line"), line.length ? [...steps, view ? "…" : ""] : [none])
     arrows()
     if (playing && !line.length) stopPlaying()
 }
@@ -298,7 +311,8 @@ function accrue(accrued, done) {
 
 async function showMaterial(mine) {
     const {material} = answer
-    $("material-name").textContent = material
+    $("material-name").textContent = isView(state.rules) ? `${material} in r-mobility` : material
+    if (offers.report !== undefined) showReport($("material-report"), material, variantOf(state.rules))
     if (!$("material").open) return
     // Mates and stalemates have values without a table.
     await attempt($("stats-problem"), async () => {
@@ -342,7 +356,7 @@ on("typing", "submit", async event => {
     $("typed").value = ""
     play(move)
 })
-offerSamples(() => variantOf(state.rules), fen => begin(fen, null, {setup: false}))
+offerSamples(() => variantOf(state.rules), fen => fromAbove(() => begin(fen, null, {setup: false})))
 on("refereeing", "submit", event => {
     event.preventDefault()
     attempt($("pgn-problem"), async () => {
@@ -352,7 +366,7 @@ on("refereeing", "submit", event => {
         const change = {fen: own ? start.fen : withScore(start.fen), accrued: own ? null : start.accrued, line: game.plies.slice(1).map(ply => ply.san), head: headOf($("pgn").value), setup: false}
         known.set(keyOf({...state, ...change}), {plies: game.plies, refereed: game})
         const first = game.plies.findIndex(ply => ply.value)
-        go({...change, at: first < 0 ? game.plies.length - 1 : first})
+        fromAbove(() => go({...change, at: first < 0 ? game.plies.length - 1 : first}))
     })
 })
 on("material", "toggle", () => answer && showMaterial(turn))
@@ -378,10 +392,7 @@ addEventListener("popstate", () => {
     showing = show()
 })
 
-showExamples($("examples"), query => {
-    go({...DEFAULT, ...read(query)})
-    scrollTo({top: 0})
-})
+showExamples($("examples"), query => fromAbove(() => go({...DEFAULT, ...read(query)})))
 $("live").hidden = offers.live === undefined
 $("reports").hidden = offers.report === undefined
 $("material").open = matchMedia("(min-width: 60rem)").matches

@@ -1,6 +1,6 @@
 // The moves, grouped by what they keep, and what becomes of them under the pointer.
 
-import {h, score} from "./dom.js"
+import {h, refill, score} from "./dom.js"
 import {isView} from "./state.js"
 import {plies, pointsText} from "./score.js"
 
@@ -20,7 +20,7 @@ export function showMoves(element, answer, rules, does) {
         h("h3", {}, heading(moves[0], index, rules, beyond), " ", h("small", {}, moves[0].points ? pointsText(moves[0].points) : "")),
         h("ul", {}, moves.map(move => h("li", {}, button(move, rules, does))))))
     const none = h("p", {class: "note"}, "No moves: the game is over.")
-    element.replaceChildren(...(lists.length ? lists : [none]))
+    refill(element, lists.length ? lists : [none])
 }
 
 function heading(move, index, rules, beyond) {

@@ -5,6 +5,12 @@ import {isWhite} from "./score.js"
 
 const SIDES = [["white", "White to move"], ["black", "Black to move"]]
 
+/** Show the way to the report on a table, if there is one. */
+export async function showReport(link, material, variant) {
+    link.href = `report/tables/${material}.${variant}.html`
+    link.hidden = !(await fetch(link.href, {method: "HEAD"}).catch(() => null))?.ok
+}
+
 /** Show what /stats says of a table; the value of the position shown is marked. */
 export function showStats(element, table, value) {
     const {positions, values} = table
@@ -21,7 +27,7 @@ export function showStats(element, table, value) {
                 h("th", {scope: "row"}, score(name)),
                 SIDES.map(([side], index) => {
                     const count = values[side][name] ?? 0
-                    return [h("td", {}, count ? number(count) : ""), h("td", {class: "bar"}, bar(count / (totals[index] || 1)))]
+                    return [h("td", {}, count ? number(count) : ""), h("td", {class: "bar"}, count > 0 && bar(count / totals[index]))]
                 })))))))
 }
 

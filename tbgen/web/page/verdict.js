@@ -11,9 +11,13 @@ export function showVerdict(answer) {
     document.body.classList.remove("refused", "beyond")
     $("value").replaceChildren(score(headline(answer)))
     $("sentence").textContent = sentence(answer)
-    $("facts").replaceChildren(...facts(answer).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]))
+    showFacts(facts(answer))
     $("problem").replaceChildren()
     document.title = `${headline(answer)} ${answer.material} - tbgen explorer`
+}
+
+function showFacts(list) {
+    $("facts").replaceChildren(...list.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))))
 }
 
 function facts(answer) {
@@ -31,7 +35,7 @@ export function showBeyond(found, view) {
     $("sentence").textContent = over ? sentence(found) : view ? "" : `${found.accrued} has accrued so far.`
     if (over) $("problem").replaceChildren()
     const known = view ? [] : [["accrued", found.accrued], ["position", found.position_score]]
-    $("facts").replaceChildren(...known.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]))
+    showFacts(known)
 }
 
 /** Say why there is no answer, and what to do; what has accrued in a game is known all the same. */
@@ -40,7 +44,7 @@ export function showProblem(error, accrued) {
     document.body.classList.add("refused")
     $("value").replaceChildren(accrued ? score(accrued) : "?")
     $("sentence").textContent = accrued ? `${accrued} has accrued so far.` : ""
-    $("facts").replaceChildren()
+    showFacts([])
     const command = error.message.match(/tbgen build .*/)?.[0]
     const text = command ? error.message.slice(0, error.message.indexOf(command)).replace(/; build it with: $/, ".") : error.message
     $("problem").replaceChildren(h("p", {}, `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, "")}.`))
