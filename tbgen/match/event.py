@@ -217,7 +217,8 @@ class Event:
     async def _finish(self, game: Game, file: GamesFile) -> None:
         """Keep a game, and tell what has become of it."""
         if self._is_chosen(game) and game.arbiter is not None:
-            self._verified += await self._judge.verify(game.arbiter, game.outcome)
+            verified = await self._judge.verify(game.arbiter, game.outcome)
+            self._verified += verified  # read after the wait, in which other games may have been added
         async with self._writing:
             writing = asyncio.ensure_future(asyncio.to_thread(file.append, game_text(game, self._tags)))
             try:

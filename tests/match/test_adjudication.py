@@ -122,6 +122,8 @@ def test_tables_stop_a_game_as_soon_as_they_hold_it(
     assert f"{expected} {{adjudication: tablebase}}" in output.out
     assert "2 adjudications played on, as the tables say" in output.err
     assert tagged(pgn, own) == pgn.read_bytes()
+    assert main([*command, "--verify-adjudications", "1", "--rounds", "5", "--concurrency", "4"]) == 0
+    assert "8 adjudications played on, as the tables say" in capsys.readouterr().err
     pgn.unlink()
     more = ("--play-on", "--json", "--maxmoves", "3", "--verify-adjudications", "1")
     assert main([*command, *more]) == 0
