@@ -29,6 +29,8 @@ STATES = {
     "accrued": "?fen=8/8/5k1K/5P2/8/8/8/8_w_-_-_1_60&accrued=-G2.5",
     "setup": "?fen=8/8/8/2K3k1/8/8/8/8_w_-_-_0_1&setup",
     "game": "?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1&line=Kh5_Kf4_Kh6_Kg4&at=2",
+    "opening": "?fen=rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR_w_KQkq_-_0_1&line=e4_e5_Nf3",
+    "castling": "?fen=4k3/8/8/8/8/8/8/4K2R_w_K_-_0_1",
     "missing": "?fen=4k3/8/8/8/8/8/8/KBBN4_w_-_-_0_1",
     "classical": "?fen=8/8/8/8/8/8/8/K2kr3_w_-_-_0_1&rules=classical",
 }
