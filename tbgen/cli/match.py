@@ -127,7 +127,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         stop, "draw", metavar="KEY=VALUE", nargs="+",
         help="movenumber=N movecount=N score=CENTIPAWNS: a game stops, worth what best play makes of it",
     )  # fmt: skip
-    _add(stop, "maxmoves", type=whole_number(1), metavar="N", help="moves after which games are stopped")
+    _add(
+        stop, "maxmoves", type=whole_number(1), metavar="N", help="moves of a game after which it is stopped"
+    )
     stop.add_argument("--play-on", action="store_true", help="do not stop games because tables hold them")
     stop.add_argument(
         "--verify-adjudications", type=_share, metavar="SHARE",

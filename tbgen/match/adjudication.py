@@ -38,7 +38,7 @@ class DrawRule:
     """When a game is stopped as a draw: so many evaluations of both sides in a row are about 0."""
 
     first: int
-    """Full moves before which that does not count."""
+    """Full moves of the game before which that does not count."""
     moves: int
     centipawns: int
 
@@ -64,18 +64,20 @@ class Evaluations:
         """Note what the engine that has just moved thinks."""
         self.found[mover].append(centipawns)
 
-    def ending(self, board: chess.Board) -> Ending | None:
-        """Return how the game ends in a position; None if it goes on.
+    def ending(self, mover: chess.Color, plies: int) -> Ending | None:
+        """Return how the game ends after a move; None if it goes on.
 
-        :param board: after the last move.
+        :param mover: who has made it.
+        :param plies: since the start position, those of the book too; a move number of that does not count,
+            nor does it in Cute Chess.
         """
-        rules, mover = self.rules, not board.turn
+        rules = self.rules
         if rules.resign is not None and self._resigns(rules.resign, mover):
             text = f"{chess.COLOR_NAMES[mover].capitalize()} resigns"
             return Ending(Basis.RESIGNATION, not mover, text)
-        if rules.draw is not None and self._drawn(rules.draw, board):
+        if rules.draw is not None and self._drawn(rules.draw, plies):
             return Ending(None, None, f"{DRAWN}: evaluations near zero")
-        if rules.most_moves is not None and board.ply() >= 2 * rules.most_moves:
+        if rules.most_moves is not None and plies >= 2 * rules.most_moves:
             return Ending(None, None, f"{DRAWN}: maximum length")
         return None
 
@@ -86,8 +88,8 @@ class Evaluations:
         good = self._last(not mover, rule.moves) if rule.both else [rule.centipawns]
         return good is not None and min(good) >= rule.centipawns
 
-    def _drawn(self, rule: DrawRule, board: chess.Board) -> bool:
-        if board.ply() < 2 * rule.first:
+    def _drawn(self, rule: DrawRule, plies: int) -> bool:
+        if plies < 2 * rule.first:
             return False
         both = [self._last(side, rule.moves) for side in (True, False)]
         return all(last is not None and max(map(abs, last)) <= rule.centipawns for last in both)

@@ -141,7 +141,7 @@ async def play_game(
         known = await judge.known(board, arbiter)
         if known is not None:
             return play.over(*known, Basis.ADJUDICATION.value)
-        stop = play.evaluations.ending(board)
+        stop = play.evaluations.ending(not board.turn, len(play.plies))
         if stop is not None:
             outcome, stop = await judge.stopped(arbiter, stop)
             resigned = stop.cause is Basis.RESIGNATION

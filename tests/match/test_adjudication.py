@@ -25,34 +25,26 @@ CAPTURE = "b1a2"
 MOVES = f"{CAPTURE} g6f6 a2b1 f6g6"
 
 
-def boards(*moves: str) -> chess.Board:
-    board = chess.Board()
-    for move in moves:
-        board.push_uci(move)
-    return board
-
-
 def test_who_thinks_badly_resigns() -> None:
     told = Evaluations(StopRules(resign=ResignRule(2, 500)))
-    white_moved, black_moved = boards("e2e4"), boards("e2e4", "e7e5")
     for centipawns, over in ((-600, False), (-499, False), (-500, False), (-900, True)):
         told.add(chess.WHITE, centipawns)
         told.add(chess.BLACK, 0)
-        ending = told.ending(white_moved)
+        ending = told.ending(chess.WHITE, 1)
         assert (ending is not None) is over
-        assert told.ending(black_moved) is None
+        assert told.ending(chess.BLACK, 2) is None
     assert ending == Ending(Basis.RESIGNATION, chess.BLACK, "White resigns")
     told.add(chess.WHITE, None)  # it told nothing
-    assert told.ending(white_moved) is None
+    assert told.ending(chess.WHITE, 1) is None
 
 
 def test_both_must_agree_if_asked() -> None:
     told = Evaluations(StopRules(resign=ResignRule(1, 500, both=True)))
     told.add(chess.WHITE, -700)
     told.add(chess.BLACK, 400)
-    assert told.ending(boards("e2e4")) is None
+    assert told.ending(chess.WHITE, 1) is None
     told.add(chess.BLACK, 500)
-    assert told.ending(boards("e2e4")) is not None
+    assert told.ending(chess.WHITE, 1) is not None
 
 
 def test_draws_need_both_sides_and_their_time() -> None:
@@ -60,9 +52,8 @@ def test_draws_need_both_sides_and_their_time() -> None:
     for centipawns in (10, -10):
         told.add(chess.WHITE, centipawns)
         told.add(chess.BLACK, centipawns)
-    assert told.ending(boards("e2e4", "e7e5", "d2d4")) is None  # not two full moves yet
-    four = boards("e2e4", "e7e5", "d2d4", "d7d5")
-    ending = told.ending(four)
+    assert told.ending(chess.WHITE, 3) is None  # not two full moves yet
+    ending = told.ending(chess.BLACK, 4)
     assert ending is not None
     assert (ending.cause, ending.winner, ending.text) == (
         None,
@@ -70,7 +61,7 @@ def test_draws_need_both_sides_and_their_time() -> None:
         "End by adjudication: evaluations near zero",
     )
     told.add(chess.WHITE, 11)
-    assert told.ending(four) is None
+    assert told.ending(chess.WHITE, 5) is None
 
 
 def test_resignations_and_lengths_in_games(tmp_path: Path) -> None:
@@ -84,7 +75,11 @@ def test_resignations_and_lengths_in_games(tmp_path: Path) -> None:
     assert [game.tags["Result"] for game in resigned] == ["1-0", "0-1"]
     assert [len(game.moves) for game in resigned] == [6, 7]  # each needs three looks, and resigns on its move
     assert all("Termination" not in game.tags for game in resigned)
-    stopped = played(tmp_path / "b.pgn", "--maxmoves", "3")
+    book = tmp_path / "book.epd"
+    book.write_text(
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 3 72\n"
+    )  # whose number does not count
+    stopped = played(tmp_path / "b.pgn", "--maxmoves", "3", "--openings", f"file={book}")
     drawn = played(tmp_path / "c.pgn", "--draw", "movenumber=2", "movecount=2", "score=12")
     for games, length, text in ((stopped, 6, "maximum length"), (drawn, 4, "evaluations near zero")):
         assert [len(game.moves) for game in games] == [length] * 2
