@@ -1,6 +1,7 @@
 """Legal moves of any position: what python-chess says of them, and what tables do as far as they reach."""
 
 import random
+from pathlib import Path
 from typing import Any
 
 import chess
@@ -8,6 +9,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from tbgen.score import GScore
+from tbgen.web.app import make_app
+from tbgen.web.settings import Settings
 from tests.web.test_positions import asked, random_fens
 
 NOTHING: dict[str, None] = dict.fromkeys(("value", "depth", "points", "category"))
@@ -66,6 +69,17 @@ def test_where_only_some_moves_lead_to_tables(api: TestClient) -> None:
     assert worth(first) == worth(after)
     assert all(worth(move) == NOTHING for move in others)
     assert [move["san"] for move in others] == sorted(move["san"] for move in others)
+
+
+def test_a_table_that_is_there_without_those_it_leads_to(tables: Path, tmp_path: Path) -> None:
+    """What it says counts; only the capture is not known."""
+    (tmp_path / "KBvK.r.h5").write_bytes((tables / "KBvK.r.h5").read_bytes())
+    fen = "8/8/8/8/8/8/1Bk5/4K3 b - - 0 1"
+    with TestClient(make_app(Settings((tmp_path,), limit=0))) as client:
+        assert client.get("/r", params={"fen": fen}).json()["code"] == "missing_table"
+        found = asked(client, "/r/moves", fen=fen)
+    assert found["value"] is not None
+    assert [move["san"] for move in found["moves"] if move["value"] is None] == ["Kxb2"]
 
 
 def test_the_end_of_a_game_needs_no_table(api: TestClient) -> None:

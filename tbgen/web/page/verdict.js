@@ -9,6 +9,7 @@ export const MOST_MEN = 5
 
 export function showVerdict(answer) {
     document.body.classList.remove("refused", "beyond")
+    $("value").classList.remove("soft")
     $("value").replaceChildren(score(headline(answer)))
     $("sentence").textContent = sentence(answer)
     showFacts(facts(answer))
@@ -27,15 +28,17 @@ function facts(answer) {
     return [...found, ["accrued", answer.accrued], ["position", answer.position_score], ["depth", depth]]
 }
 
-/** Show what is known of a position all the same that no table says anything about. */
+/** Show what is known of a position all the same where tables do not say all that there is to say. */
 export function showBeyond(found, view) {
+    const known = found.value !== null && !view
     const over = found.checkmate || found.stalemate
     document.body.classList.add("beyond")
-    $("value").replaceChildren(view ? "?" : score(found.accrued))
-    $("sentence").textContent = over ? sentence(found) : view ? "" : `${found.accrued} has accrued so far.`
+    $("value").classList.toggle("soft", !known)
+    $("value").replaceChildren(view ? "?" : score(found.value ?? found.accrued))
+    $("sentence").textContent = known || over ? sentence(found) : view ? "" : `${found.accrued} has accrued so far.`
     if (over) $("problem").replaceChildren()
-    const known = view ? [] : [["accrued", found.accrued], ["position", found.position_score]]
-    showFacts(known)
+    const scores = [["accrued", found.accrued], ["position", found.position_score]]
+    showFacts(view ? [] : known ? [["points", pointsText(found.points)], ...scores] : scores)
 }
 
 /** Say why there is no answer, and what to do; what has accrued in a game is known all the same. */
