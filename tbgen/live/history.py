@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from tbgen.games.pgn.splitter import RawGame, split_games
 from tbgen.games.settings import GameOptions
@@ -63,18 +63,18 @@ class History:
         """Return the games that have not been read yet, up to a size of the file in bytes."""
         if size <= self._size:
             return []  # they have come with those of another message
-        start = self._size
-        data = self.text(slice(start, size))
-        self._size = size
         found = []
-        for raw in split_games(BytesIO(data)):
-            place = slice(start, start + len(raw.data))
-            start = place.stop
-            raw.number = self._games + 1
-            kept = kept_game(raw, self._path.name, self._options)
-            if kept is not None:
-                self._games += 1
-                found.append(FinishedGame(self._games, kept, _reason(raw), _plies(raw), place))
+        start, self._size = self._size, size
+        with suppress(OSError), self._path.open("rb") as file:
+            file.seek(start)
+            for raw in split_games(_Part(file, size - start)):
+                place = slice(start, start + len(raw.data))
+                start = place.stop
+                raw.number = self._games + 1
+                kept = kept_game(raw, self._path.name, self._options)
+                if kept is not None:
+                    self._games += 1
+                    found.append(FinishedGame(self._games, kept, _reason(raw), _plies(raw), place))
         return found
 
     def text(self, place: slice) -> bytes:
@@ -85,6 +85,18 @@ class History:
                 return file.read(place.stop - place.start)
         except OSError:
             return b""
+
+
+class _Part:
+    """So many bytes of a file from where it stands, and then none."""
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        self._file, self._left = file, size
+
+    def read(self, size: int, /) -> bytes:
+        data = self._file.read(min(size, self._left))
+        self._left -= len(data)
+        return data
 
 
 def _reason(raw: RawGame) -> str:
