@@ -251,6 +251,36 @@ def test_a_game_is_restored_with_its_tags_and_its_end(visit: Visit, browser: Bro
     assert again.wrong == []
 
 
+def test_the_address_has_all_of_the_state(browser: Browser, address: str) -> None:
+    """Position, score, moves, ply, rules and side come from it; a long line goes behind its hash."""
+    query = f"?fen={PAWN.replace(' ', '_')}&accrued=-G2.5&line=Kh7_Kf7_f6&at=2&rules=wg&side=black"
+    visit = Visit(browser, address, query)
+    page = visit.page
+    expect(page.locator("#played [aria-current]")).to_have_text("Kf7")
+    expect(page.locator("#fen")).to_have_value("8/5k1K/8/5P2/8/8/8/8 w - - 3 61")
+    expect(page.locator("#rules")).to_have_value("wg")
+    expect(page.locator("#accrued-text")).to_have_text("-G2.5")
+    x, y = visit.square("a8")
+    assert page.evaluate(f"document.elementFromPoint({x}, {y}).dataset.square") == "h1"
+    page.locator("#flip").click()
+    expect(page).to_have_url(re.compile("rules=wg$"))
+    page.go_back()
+    expect(page).to_have_url(f"{address}/{query}")
+    kept = """async () => {
+        const {DEFAULT, read, written} = await import("/page/state.js")
+        const line = Array(1500).fill("Rh8+"), head = '[White "é & #1"]'
+        return [{}, {line, head, at: 3}, {line: ["O-O", "b8=Q"], at: 2, setup: true}].map(given => {
+            const state = {...DEFAULT, ...given}
+            const url = new URL(written(state), location)
+            const same = JSON.stringify(read(url.search, url.hash)) === JSON.stringify(state)
+            return [same, url.search.length < 5000]
+        })
+    }"""
+    assert page.evaluate(kept) == [[True, True]] * 3
+    visit.close()
+    assert visit.wrong == []
+
+
 def test_play_goes_on_beyond_the_tables(visit: Visit) -> None:
     """From the first position of chess, with a table missing, by castling into the tables."""
     page, sentence = visit.page, visit.page.locator("#sentence")
