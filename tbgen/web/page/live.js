@@ -30,7 +30,10 @@ let total = 0
 class Card {
     constructor(game) {
         this.game = game
-        this.over = false
+        /** What is said of the game when it is over. */
+        this.result = null
+        this.closed = this.scheduled = this.drawing = false
+        this.drawn = null
         this.heard = performance.now() - SECOND * game.since
         this.players = {black: player(game.black), white: player(game.white)}
         this.place = h("div", {class: "board"})
@@ -51,19 +54,38 @@ class Card {
         this.game.plies.push(ply)
         Object.assign(this.game, {fen, left})
         this.heard = performance.now()
-        this.show()
+        this.schedule()
     }
 
     finish(reason, found) {
-        this.over = true
+        this.result = found ? ["Result ", score(found.value), `, ${pointsText(found.points)}: ${reason}`] : [reason]
         this.element.classList.add("over")
-        const {game} = this
-        this.now.replaceChildren(...found ? ["Result ", score(found.value), `, ${pointsText(found.points)}: ${reason}`] : [reason])
-        this.link.href = `live/games/${encodeURIComponent(game.key)}`
-        this.tick()
+        this.schedule()
+    }
+
+    /** Show what has changed with the next picture: moves may come faster than these, or nobody may be looking. */
+    schedule() {
+        if (this.scheduled) return
+        this.scheduled = true
+        requestAnimationFrame(() => {
+            this.scheduled = false
+            if (!this.closed) this.show()
+        })
+    }
+
+    /** Draw the last position; those that come while men move are left out. */
+    async draw() {
+        if (this.drawing) return
+        this.drawing = true
+        while (!this.closed && this.drawn !== this.game.fen) {
+            this.drawn = this.game.fen
+            await this.board.setPosition(this.drawn, true)
+        }
+        this.drawing = false
     }
 
     close() {
+        this.closed = true
         this.board.destroy()
         this.element.remove()
     }
@@ -72,17 +94,17 @@ class Card {
         const {game} = this
         const last = game.plies.at(-1)
         const accrued = last?.accrued ?? game.start.accrued
-        this.board.setPosition(game.fen, true)
+        this.draw()
         this.board.removeMarkers(MARKER_TYPE.square)
         for (const square of last ? [last.uci.slice(0, 2), last.uci.slice(2, 4)] : []) this.board.addMarker(MARKER_TYPE.square, square)
         const labels = numbered(game.start.fen, game.plies.map(ply => ply.san))
         const said = labels.map(([label, san]) => label ? `${label} ${san}` : san)
         this.place.querySelector("svg").setAttribute("aria-label", last ? `Board after ${game.plies.length} plies, the last one ${last.san}` : "Board before the first move")
-        this.now.replaceChildren("Accrued ", score(accrued), last?.comment ? ` · ${last.comment}` : "")
+        this.now.replaceChildren(...this.result ?? ["Accrued ", score(accrued), last?.comment ? ` · ${last.comment}` : ""])
         this.moves.textContent = said.join(" ")
         this.moves.scrollTop = this.moves.scrollHeight
         this.graph.replaceChildren(...game.plies.length ? [graph([game.start, ...game.plies], {width: this.graph.clientWidth})] : [])
-        this.link.href = `./?fen=${game.fen.replaceAll(" ", "_")}&accrued=${accrued}&rules=${event?.rules ?? "r"}`
+        this.link.href = this.result ? `live/games/${encodeURIComponent(game.key)}` : `./?fen=${game.fen.replaceAll(" ", "_")}&accrued=${accrued}&rules=${event?.rules ?? "r"}`
         this.tick()
     }
 
@@ -90,7 +112,7 @@ class Card {
     tick() {
         const mover = this.game.fen.split(" ")[1] === "w" ? "white" : "black"
         for (const [side, {element, clock}] of Object.entries(this.players)) {
-            const runs = side === mover && !this.over
+            const runs = side === mover && !this.result
             const left = this.game.left[side]
             if (runs) element.setAttribute("aria-current", "true")
             else element.removeAttribute("aria-current")
@@ -119,7 +141,7 @@ function showEvent() {
         $("event").textContent = "The engines are being tried."
         return
     }
-    const names = event.players.map(each => `${each.name} (${each.control})`)
+    const names = event.players.map(each => each.control === "inf" ? each.name : `${each.name} (${each.control})`)
     const games = event.total === null ? `${narrow(total)} played` : `${total} of ${narrow(event.total)} played`
     const where = [event.name, event.site].filter(Boolean).join(", ")
     $("event").textContent = `${where ? `${where}: ` : ""}${names.join(", ")}; ${event.format}, ${games}.`
@@ -127,7 +149,7 @@ function showEvent() {
 
 function start(game) {
     for (const [key, card] of cards) {
-        if (!card.over || cards.size + unseen.size < event.concurrency) continue
+        if (!card.result || cards.size + unseen.size < event.concurrency) continue
         card.close()
         cards.delete(key)
         break
