@@ -87,9 +87,10 @@ class Broadcast:
         """Tell that the event is over, and end the process."""
         self._tell(Over(how))
         self._gone = True  # who ends now does so in time
-        with contextlib.suppress(queue.Full):
-            self._waiting.put(None, timeout=_SECONDS_TO_END)
-        self._thread.join(_SECONDS_TO_END)
+        if self._thread.is_alive():
+            with contextlib.suppress(queue.Full):
+                self._waiting.put(None, timeout=_SECONDS_TO_END)
+            self._thread.join(_SECONDS_TO_END)
         try:
             self._process.wait(_SECONDS_TO_END)
         except subprocess.TimeoutExpired:
