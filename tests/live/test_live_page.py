@@ -24,7 +24,7 @@ def browser() -> Iterator[Browser]:
 
 def test_an_event_from_its_games_to_its_end(browser: Browser, tmp_path: Path, tables: Path) -> None:
     """Boards, graph, standings and finished games; nothing serious for people with disabilities, nothing
-    wider than the screen; what a finished game leads to; and the end."""
+    wider than the screen; what a finished game leads to; the end, and how it goes on."""
     with shown(tmp_path / "games.pgn", tables=tables) as (running, address):
         watching = Visit(browser, address, "live")  # from the first move on
         awaited(address, lingers)
@@ -60,5 +60,12 @@ def test_an_event_from_its_games_to_its_end(browser: Browser, tmp_path: Path, ta
         expect(page.locator("#status")).to_contain_text("The event was stopped.")
         expect(card.locator(".moves")).to_have_text("1. f3 e5 2. g4")
         assert end(running)[0] == 130
-        watching.close()
-        assert watching.wrong == []
+    port = int(address.rpartition(":")[2])
+    with shown(tmp_path / "games.pgn", "--rounds", "4", tables=tables, port=port) as (running, _):
+        expect(page.locator("#finished tbody tr")).to_have_count(4)  # the page goes on by itself
+        expect(page.get_by_label("Game 3.1.1", exact=True).locator(".moves")).to_have_text("1. f3 e5 2. g4")
+        expect(page.locator("#status")).to_have_text("")
+        running.kill()
+        expect(page.locator("#status")).to_contain_text("The runner has ended without a word.")
+    watching.close()
+    assert watching.wrong == []

@@ -19,9 +19,15 @@ LINGERING = (words("A", "linger", MATE), words("B", "linger", MATE))
 
 
 @contextmanager
-def shown(pgn: Path, *more: str, tables: Path | None = None) -> Iterator[tuple["subprocess.Popen[str]", str]]:
-    """The runner of an event, and the address of the server that shows it."""
-    command = event(pgn, *more, "--rounds", "2", "--live", "127.0.0.1:0", players=LINGERING)
+def shown(
+    pgn: Path, *more: str, tables: Path | None = None, port: int = 0
+) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+    """The runner of an event, and the address of the server that shows it.
+
+    :param port: of the server; 0 for one that is free.
+    """
+    live = f"127.0.0.1:{port}"
+    command = event(pgn, "--rounds", "2", *more, "--live", live, players=LINGERING)
     if tables is not None:
         command[command.index("--dir") + 1] = str(tables)
     with started("tbgen", *command) as running:

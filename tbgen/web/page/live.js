@@ -1,7 +1,7 @@
 // A running event: what the server tells as it happens. Nothing is asked again and again.
 
 import "./style_properties.js"
-import {Refused, attempt, fresh} from "./api.js"
+import {attempt, fresh} from "./api.js"
 import {look} from "./board.js"
 import {Chessboard} from "./cm-chessboard/src/Chessboard.js"
 import {MARKER_TYPE, Markers} from "./cm-chessboard/src/extensions/markers/Markers.js"
@@ -13,6 +13,8 @@ import {pointsText} from "./score.js"
 const MOST_BOARDS = 16
 const MOST_LISTED = 500
 const SECOND = 1000
+/** After which a server is asked again that has refused. */
+const AGAIN = 10 * SECOND
 const OVER = {
     finished: "The event is over. This page stays as it is; its games are in the PGN file.",
     stopped: "The event was stopped. It goes on when the command is given again, and this page with it, if the address is the same.",
@@ -254,28 +256,30 @@ $("older").addEventListener("click", () => attempt($("finished-problem"), async 
 setInterval(() => cards.forEach(card => card.tick()), SECOND)
 
 let over = null
-const stream = new EventSource("live/stream")
-const on = (name, call) => stream.addEventListener(name, message => call(JSON.parse(message.data)))
-on("state", found => {
-    over = found.over
-    showAll(found)
-})
-on("started", start)
-on("moved", move)
-on("finished", finish)
-on("standings", showStandings)
-on("over", ({how}) => {
-    over = how
-    $("status").textContent = OVER[how]
-    if (how === "finished") stream.close()
-})
-stream.addEventListener("error", () => {
-    if (over === null) $("status").textContent = "The server does not answer at present."
-    // The browser tries again by itself, but not where the server has refused.
-    if (stream.readyState === EventSource.CLOSED && over === null) {
-        fresh("live/event").catch(error => {
-            if (!(error instanceof Refused)) throw error
-            $("status").textContent = error.message
-        })
-    }
-})
+
+function connect() {
+    const stream = new EventSource("live/stream")
+    const on = (name, call) => stream.addEventListener(name, message => call(JSON.parse(message.data)))
+    on("state", found => {
+        over = found.over
+        showAll(found)
+    })
+    on("started", start)
+    on("moved", move)
+    on("finished", finish)
+    on("standings", showStandings)
+    on("over", ({how}) => {
+        over = how
+        $("status").textContent = OVER[how]
+        if (how === "finished") stream.close()
+    })
+    stream.addEventListener("error", async () => {
+        if (over === null) $("status").textContent = "The server does not answer at present."
+        // The browser tries again by itself, but not where the server has refused.
+        if (stream.readyState !== EventSource.CLOSED || over === "finished") return
+        setTimeout(connect, AGAIN)
+        if (over === null) await attempt($("status"), () => fresh("live/event"))
+    })
+}
+
+connect()
