@@ -263,6 +263,7 @@ function connect() {
     on("state", found => {
         over = found.over
         showAll(found)
+        if (over === "finished") stream.close()
     })
     on("started", start)
     on("moved", move)
