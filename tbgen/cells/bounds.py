@@ -38,6 +38,7 @@ from tbgen.retro.kernels.targets import ROUTES, Pool, Routes, Targets
 from tbgen.score import MAX_CODED_RANK, NONE, Code, GScore
 
 _Number = TypeVar("_Number", bound=np.generic)
+_Result = TypeVar("_Result")
 
 LOWER, UPPER = range(2)
 """The ends of an interval, from White's view; the games by that number."""
@@ -159,13 +160,16 @@ class Game:
             raise NoCodeError(self.cell_frame.cell)
         self._count()
         workspace, pool = self._workspace, self._pool
+        counters = workspace.phase.slices, workspace.phase.quiet
+        counted = [counter.copy() for counter in counters]  # the sweeps count down
         nobody = np.zeros(0, np.int64)
         records = self._record(), self._record()
         *_, rank = solve_layers(workspace, pool, EnPassant(nobody, nobody), self._starts, records, NOTHING)
         deepest = max(attacker.scratch.deepest[0] for attacker in (workspace.white, workspace.black))
         if rank > MAX_CODED_RANK + 1 or deepest > MAX_DEPTH:
             raise NoCodeError(self.cell_frame.cell)
-        self._counted = False  # the sweeps have counted moves down
+        for counter, before in zip(counters, counted, strict=True):
+            counter[:] = before
         value, depth = self._own()
         value[~self._there()] = NONE
         return self._of_cell(value), self._of_cell(depth)
@@ -261,36 +265,47 @@ class Game:
         return array.reshape(2, -1, 64)[:, :, last].copy()
 
 
-def solve_cell(cell: Cell, knowledge: Knowledge) -> Bounds:
-    """Solve both games of a cell, at once on two threads.
+class Games:
+    """Both games of a cell, each played on a thread of its own.
 
-    :raises NoCodeError: as :meth:`Game.solve` does.
+    :param knowledge: what is known of exits, as it is now; what is found out later does not count.
     """
-    frame = frame_of_cell(cell)
-    routes = list(routes_of(frame))
+
+    def __init__(self, cell: Cell, knowledge: Knowledge) -> None:
+        self.cell = cell
+        frame = frame_of_cell(cell)
+        routes = list(routes_of(frame))
+        self._games = _of_ends(lambda end: Game(frame, routes, knowledge, end))
+
+    def solve(self) -> Bounds:
+        """Return what is known of the cell's positions, fresh.
+
+        :raises NoCodeError: as :meth:`Game.solve` does.
+        """
+        return self._bounds(lambda end: self._games[end].solve())
+
+    def accrued(self, bounds: Bounds, accrued: GScore) -> Bounds:
+        """Return what is known of the positions with an accrued score, from what is known of them fresh.
+
+        ``NONE`` where the accrued score does not matter: the fresh value holds.
+        """
+
+        def layer(end: int) -> tuple[Codes, Plies]:
+            self._games[end].recall(bounds.value[end], bounds.depth[end])
+            return self._games[end].layer(accrued)
+
+        return self._bounds(layer)
+
+    def _bounds(self, of_end: Callable[[int], tuple[Codes, Plies]]) -> Bounds:
+        found = _of_ends(of_end)
+        return Bounds(
+            self.cell, np.stack([value for value, _ in found]), np.stack([depth for _, depth in found])
+        )
+
+
+def _of_ends(of_end: Callable[[int], _Result]) -> list[_Result]:
     with ThreadPoolExecutor(len(ENDS)) as threads:
-        games = list(threads.map(lambda end: Game(frame, routes, knowledge, end).solve(), ENDS))
-    return Bounds(cell, np.stack([value for value, _ in games]), np.stack([depth for _, depth in games]))
-
-
-def solve_accrued(bounds: Bounds, knowledge: Knowledge, accrued: GScore) -> Bounds:
-    """Return what is known of a cell's positions with an accrued score, from what is known of them fresh.
-
-    ``NONE`` where the accrued score does not matter: the fresh value holds.
-    """
-    frame = frame_of_cell(bounds.cell)
-    routes = list(routes_of(frame))
-
-    def layer(end: int) -> tuple[Codes, Plies]:
-        game = Game(frame, routes, knowledge, end)
-        game.recall(bounds.value[end], bounds.depth[end])
-        return game.layer(accrued)
-
-    with ThreadPoolExecutor(len(ENDS)) as threads:
-        layers = list(threads.map(layer, ENDS))
-    return Bounds(
-        bounds.cell, np.stack([value for value, _ in layers]), np.stack([depth for _, depth in layers])
-    )
+        return list(threads.map(of_end, ENDS))
 
 
 def _pool_of(frame: CellFrame, routes: Iterable[Route], knowledge: Knowledge, end: int) -> Pool:

@@ -1,6 +1,7 @@
 """Tables as the solver of cells reads them: phase by phase."""
 
 from collections import OrderedDict
+from contextlib import ExitStack
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
@@ -20,7 +21,7 @@ from tbgen.retro.expansion import expand
 from tbgen.score import NONE
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
-from tbgen.store.sources import SMALL
+from tbgen.store.sources import SMALL, Sources
 from tbgen.store.stored_file import StoredFile
 from tbgen.variant import Variant
 
@@ -42,6 +43,9 @@ class Tables:
     def __init__(self, *directories: Path) -> None:
         self._directories = directories
         self._files: dict[Material, TableFile | PackedFile | None] = {}
+        self._below: dict[Path, Sources] = {}
+        """What packed tables rest on, by directory."""
+        self._opened = ExitStack()
         self._kept: OrderedDict[tuple[Material, int, Side | None, int], Block] = OrderedDict()
         self._bytes = 0
         self._lock = RLock()
@@ -52,10 +56,9 @@ class Tables:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for file in self._files.values():
-            if file is not None:
-                file.close()
+        self._opened.close()
         self._files.clear()
+        self._below.clear()
 
     @property
     def nbytes(self) -> int:
@@ -94,7 +97,9 @@ class Tables:
             if path.exists():
                 with StoredFile(path, material=material) as stored:
                     packed = stored.info.packed
-                return (PackedFile if packed else TableFile)(path, material=material)
+                file = (PackedFile if packed else TableFile)(path, material=material)
+                self._opened.callback(file.close)
+                return file
         return None
 
     def phase(self, material: Material, phase: int, side: Side) -> Block:
@@ -136,12 +141,17 @@ class Tables:
         return block
 
     def _unpack(self, file: PackedFile, phase: int, side: Side, block: Block) -> None:
-        sources: dict[Material, Source] = {}
-        for material in _needed(file, phase, side):
-            source = self._file(material)
-            assert isinstance(source, TableFile)
-            sources[material] = source
+        sources = {material: self._source(material) for material in _needed(file, phase, side)}
         PackedSource(file, lambda: sources, _THREADS).read_side(phase, side, *block)
+
+    def _source(self, material: Material) -> Source:
+        """Return a plain table that packed ones rest on; small ones stay in memory."""
+        file = self._file(material)
+        assert isinstance(file, TableFile)
+        directory = file.path.parent
+        if directory not in self._below:
+            self._below[directory] = self._opened.enter_context(Sources(directory, Variant.R_MOBILITY))
+        return self._below[directory].get(material)
 
 
 def _needed(file: PackedFile, phase: int, side: Side) -> set[Material]:

@@ -7,7 +7,7 @@ import chess
 import numpy as np
 
 from tbgen.accelerate import compiling
-from tbgen.cells.bounds import WORST, Block, solve_accrued, solve_cell
+from tbgen.cells.bounds import WORST, Block, Games
 from tbgen.cells.cell import Cell
 from tbgen.cells.kernels.gather import gather, overlay
 from tbgen.cells.routes import Route
@@ -36,7 +36,8 @@ def compile_kernels() -> None:
     with compiling(FAMILY, "that solve cells", "about two minutes", _logger.warning) as needed:
         if needed:
             cell = Cell.of_board(chess.Board("7k/8/8/p7/P7/8/8/K7 w - - 0 1"), [chess.A1, chess.H8])
-            solve_accrued(solve_cell(cell, Nothing()), Nothing(), GScore("G2.0"))
+            games = Games(cell, Nothing())
+            games.accrued(games.solve(), GScore("G2.0"))
             block = Block(np.zeros(1, np.uint8), np.zeros(1, np.uint16))
             gather(*block, np.zeros(1, np.int64), np.zeros(1, np.int64), 0, False, *block)
             overlay(*block, *block)

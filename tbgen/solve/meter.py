@@ -41,10 +41,14 @@ class Meter:
         :raises OutOfBudgetError: if it takes more than is left.
         """
         seconds = (size + self.reserved) * self.seconds_per_slot
-        if self.left < seconds or kept + memory_needed(max(size, self.reserved)) > self._memory:
+        if self.left < seconds or not self.fits(size, kept):
             raise OutOfBudgetError
         if self.reserved and self._cells == 1:
             raise OutOfBudgetError
+
+    def fits(self, size: int, kept: int) -> bool:
+        """Whether there is memory for a cell of ``size`` slots beside ``kept`` bytes in use."""
+        return kept + memory_needed(max(size, self.reserved)) <= self._memory
 
     def prolong(self, seconds: float) -> None:
         """Take note of time that does not count."""

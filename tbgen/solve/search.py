@@ -21,10 +21,9 @@ from tbgen.cells.bounds import (
     UPPER,
     WORST,
     Bounds,
+    Games,
     Interval,
     NoCodeError,
-    solve_accrued,
-    solve_cell,
 )
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import frame_of_cell
@@ -35,7 +34,7 @@ from tbgen.score import NONE, Code, GScore
 from tbgen.signed import code_of, of_gscore
 from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import Known
-from tbgen.solve.meter import Meter, OutOfBudgetError
+from tbgen.solve.meter import Meter, OutOfBudgetError, memory_needed
 
 if TYPE_CHECKING:  # who proves nothing does without
     from tbgen.solve.proof import Prover
@@ -106,6 +105,8 @@ class Search:
         self._known, self._budget, self._mobile, self._progress = known, Meter(budget), mobile, progress
         self.solved = 0
         self._layers: dict[tuple[Cell, Code], Bounds] = {}
+        self._games: Games | None = None
+        """Those of the asked position's cell, as they were solved last, for layers; memory permitting."""
         _, self._symmetry = root.cell.canonical()
         self._root = root.seen_by(self._symmetry)
         swapped = bool(self._symmetry & MIRROR_RANKS)
@@ -130,6 +131,10 @@ class Search:
         except OutOfBudgetError:
             return False
         return True
+
+    def release(self) -> None:
+        """Give memory back that only saves time when more is asked."""
+        self._games = None
 
     def answer(self, step: Step | None = None) -> Answer:
         """Return what is known of the state, or of that after a move of it, as the root was given."""
@@ -163,17 +168,29 @@ class Search:
         self._solve_granted(cell)
 
     def _ask(self, cell: Cell) -> None:
-        self._budget.ask(cell.size, self._known.nbytes + sum(each.nbytes for each in self._layers.values()))
+        kept = self._known.nbytes + sum(each.nbytes for each in self._layers.values())
+        if self._games is not None:
+            games = memory_needed(self._games.cell.size)
+            if self._budget.fits(cell.size, kept + games):
+                kept += games
+            else:
+                self._games = None
+        self._budget.ask(cell.size, kept)
 
     def _solve_granted(self, cell: Cell) -> None:
         began = time.perf_counter()
         before = self._known.cell(cell)
-        bounds = solve_cell(cell, self._known)
+        if cell == self._root.cell:
+            self._games = None
+        games = Games(cell, self._known)
+        bounds = games.solve()
         self._budget.learn(cell.size, time.perf_counter() - began)
         self._prove(lambda prover: prover.cell(bounds))
         if before is not None:
             bounds = narrower(before, bounds)
         self._known.add(bounds)
+        if cell == self._root.cell:
+            self._games = games
         for key in [key for key in self._layers if key[0] == cell]:
             del self._layers[key]
         self.solved += 1
@@ -250,8 +267,10 @@ class Search:
     def _layer(self, fresh: Bounds, accrued: Code) -> Bounds:
         key = fresh.cell, accrued
         if key not in self._layers:
-            score = GScore.from_code(accrued)
-            self._layers[key] = layer = solve_accrued(fresh, self._known, score)
+            score, games = GScore.from_code(accrued), self._games
+            if games is None or games.cell != fresh.cell:
+                games = Games(fresh.cell, self._known)
+            self._layers[key] = layer = games.accrued(fresh, score)
             self._prove(lambda prover: prover.layer(fresh, layer, score))
         return self._layers[key]
 

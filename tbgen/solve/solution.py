@@ -114,6 +114,7 @@ class Collection:
             for move, answer in search.steps():
                 known = self._moves.get(move)
                 self._moves[move] = answer if known is None else _both(known, answer)
+        search.release()
 
     def solution(self, own: GScore, accrued: GScore) -> Solution:
         """Return all that is proved."""

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tbgen.cells.blocks import gathered
-from tbgen.cells.bounds import Block, Bounds, solve_accrued, solve_cell
+from tbgen.cells.bounds import Block, Bounds, Games
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.position import Position
@@ -53,8 +53,9 @@ def found_in(bounds: Bounds, position: Position, end: int) -> tuple[int, int]:
 def test_against_the_slow_solver(seed: int) -> None:
     for board, mobile in cells(seed, 2):
         cell = Cell.of_board(board, mobile)
-        bounds = solve_cell(cell, MadeUp())
-        layers = {code: solve_accrued(bounds, MadeUp(), GScore.from_code(code)) for code in (5, 250, 9, 246)}
+        games = Games(cell, MadeUp())
+        bounds = games.solve()
+        layers = {code: games.accrued(bounds, GScore.from_code(code)) for code in (5, 250, 9, 246)}
         reference = slowly(board, mobile)
         still = chess.SquareSet(cell.still)
         for other in reference.boards():

@@ -4,13 +4,11 @@ import json
 import re
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tbgen.cells.bounds import Bounds, solve_cell
+from tbgen.cells.bounds import Bounds, Games
 from tbgen.score import NONE, GScore
-from tbgen.solve import search
 from tests.support.commands import answer, failure
 
 LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"
@@ -64,12 +62,14 @@ def test_the_line_of_an_exact_value(capsys: pytest.CaptureFixture[str], tables: 
 def test_a_proof_that_fails(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def wrong(*arguments: Any) -> Bounds:
-        bounds = solve_cell(*arguments)
+    right = Games.solve
+
+    def wrong(games: Games) -> Bounds:
+        bounds = right(games)
         bounds.depth[bounds.value != NONE] += 1
         return bounds
 
-    monkeypatch.setattr(search, "solve_cell", wrong)
+    monkeypatch.setattr(Games, "solve", wrong)
     words = (*BLOCKED, "--verify", "--dir", str(tmp_path))
     assert " - - 0 1: the lower bound is not proved, " in failure(capsys, 1, *words)
 

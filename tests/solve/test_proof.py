@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from tbgen.cells.blocks import gathered
-from tbgen.cells.bounds import Block, Bounds, solve_accrued, solve_cell
+from tbgen.cells.bounds import Block, Bounds, Games
 from tbgen.cells.routes import Route
 from tbgen.material import Material
 from tbgen.score import NONE
-from tbgen.solve import knowledge, proof, search
+from tbgen.solve import knowledge, proof
 from tbgen.solve.budget import Budget
 from tbgen.solve.proof import Proof, WrongExitError
 from tbgen.solve.solver import solve
@@ -87,7 +87,7 @@ def once(solver: Callable[..., Bounds], number: int) -> Callable[..., Bounds]:
 
 @pytest.mark.parametrize("number", [0, 5, 11])
 def test_one_wrong_value_is_found(number: int, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "solve_cell", once(solve_cell, number))
+    monkeypatch.setattr(Games, "solve", once(Games.solve, number))
     with pytest.raises(WrongBoundError, match="the lower bound is not proved"):
         solve(LOCKED, "G4.5", tables=small, budget=budget(12), verify=True)
     assert solve(LOCKED, "G4.5", tables=small, budget=budget(12)).cells == 12
@@ -96,7 +96,7 @@ def test_one_wrong_value_is_found(number: int, small: Path, monkeypatch: pytest.
 def test_a_wrong_layer_is_found(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kings = [chess.A1, chess.A7]
     assert solve(FINE, "-G2.5", tables=small, mobile=kings, budget=budget(2), verify=True).cells
-    monkeypatch.setattr(search, "solve_accrued", once(solve_accrued, 0))
+    monkeypatch.setattr(Games, "accrued", once(Games.accrued, 0))
     with pytest.raises(WrongBoundError, match=r"with -?G2\.5 accrued"):
         solve(FINE, "-G2.5", tables=small, mobile=kings, budget=budget(2), verify=True)
 

@@ -7,7 +7,7 @@ import chess
 import numpy as np
 import pytest
 
-from tbgen.cells.bounds import ENDS, Block, Bounds, solve_accrued, solve_cell
+from tbgen.cells.bounds import ENDS, Block, Bounds, Games
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import Route, routes_of
@@ -30,11 +30,13 @@ def small(seed: int) -> Cell:
 @pytest.mark.parametrize("seed", range(8))
 def test_solved_cells_are_proved(seed: int) -> None:
     cell = small(seed)
-    bounds, proof = solve_cell(cell, MadeUp()), CellProof(cell)
+    bounds, proof = Games(cell, MadeUp()).solve(), CellProof(cell)
     states = proof.fresh(bounds, MadeUp())
     assert states > 2 * np.count_nonzero(proof.rank >= 2) - np.count_nonzero(proof.rank == NO_RANK)
     for accrued in map(GScore, ("G2.0", "-G3.5", "G4.5", "-G8.0")):
-        assert proof.accrued(bounds, solve_accrued(bounds, MadeUp(), accrued), accrued, MadeUp()) <= states
+        assert (
+            proof.accrued(bounds, Games(cell, MadeUp()).accrued(bounds, accrued), accrued, MadeUp()) <= states
+        )
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -85,7 +87,7 @@ def changed(bounds: Bounds, rng: random.Random) -> Bounds:
 @pytest.mark.parametrize("seed", range(8))
 def test_every_wrong_entry_is_found(seed: int) -> None:
     cell, rng = small(seed), random.Random(seed)
-    bounds, proof = solve_cell(cell, MadeUp()), CellProof(cell)
+    bounds, proof = Games(cell, MadeUp()).solve(), CellProof(cell)
     for _ in range(12):
         wrong = changed(bounds, rng)
         if np.array_equal(wrong.depth, bounds.depth) and np.array_equal(wrong.value, bounds.value):
@@ -116,9 +118,9 @@ def says_more(wrong: Bounds, right: Bounds, accrued: GScore) -> bool:
 @pytest.mark.parametrize("seed", range(8))
 def test_every_entry_of_a_layer_that_says_too_much_is_found(seed: int) -> None:
     cell, rng = small(seed), random.Random(seed)
-    bounds, proof = solve_cell(cell, MadeUp()), CellProof(cell)
+    bounds, proof = Games(cell, MadeUp()).solve(), CellProof(cell)
     accrued = GScore(rng.randrange(2, 8), rng.random() < 0.5)
-    layer = solve_accrued(bounds, MadeUp(), accrued)
+    layer = Games(cell, MadeUp()).accrued(bounds, accrued)
     found = 0
     for _ in range(30):
         wrong = changed(layer, rng)
@@ -146,10 +148,10 @@ def test_exits_that_were_taken_for_better_than_they_are_are_found() -> None:
     found = 0
     for seed in range(6):
         cell = small(seed)
-        bounds = solve_cell(cell, MadeUp())
+        bounds = Games(cell, MadeUp()).solve()
         for way in list(ways_out(cell))[:8]:
             taken = OneBetter(way.route.destination)
-            other = solve_cell(cell, taken)
+            other = Games(cell, taken).solve()
             CellProof(cell).fresh(other, taken)
             if not np.array_equal(other.value, bounds.value):
                 found += 1
@@ -160,7 +162,7 @@ def test_exits_that_were_taken_for_better_than_they_are_are_found() -> None:
 
 def test_a_share_of_the_positions() -> None:
     cell = small(1)
-    bounds = solve_cell(cell, MadeUp())
+    bounds = Games(cell, MadeUp()).solve()
     every, some = CellProof(cell).fresh(bounds, MadeUp()), CellProof(cell, share=16).fresh(bounds, MadeUp())
     assert every / 32 < some < every / 8
 
@@ -176,7 +178,7 @@ class Unknown:
 
 
 def test_bounds_without_values() -> None:
-    bounds = solve_cell(LOCKED, Unknown())
+    bounds = Games(LOCKED, Unknown()).solve()
     assert CellProof(LOCKED).fresh(bounds, Unknown()) > 10_000
     better = bounds.value.copy()
     better[0][better[0] == 255] = 254
