@@ -11,7 +11,7 @@ import numpy as np
 
 from tbgen.cells.bounds import Block
 from tbgen.index.layout import Side, layout_of
-from tbgen.index.source import BYTES_PER_SLOT, Source
+from tbgen.index.source import Source
 from tbgen.index.zeroing import en_passant_configs
 from tbgen.material import Material
 from tbgen.packed.file import PackedFile
@@ -21,7 +21,7 @@ from tbgen.retro.expansion import expand
 from tbgen.score import NONE
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
-from tbgen.store.sources import SMALL, Sources
+from tbgen.store.sources import Sources
 from tbgen.store.stored_file import StoredFile
 from tbgen.variant import Variant
 
@@ -72,17 +72,18 @@ class Tables:
         """
         return self._file(material) is not None
 
+    def is_packed(self, material: Material) -> bool:
+        """Whether the table of a material is there and packed, so that it is decoded phase by phase."""
+        return isinstance(self._file(material), PackedFile)
+
     def gives(self, material: Material, phase: int, side: Side) -> bool:
         """Whether there is a table of a material, and a phase of it can be had with one side to move.
 
-        Large packed tables without pawns are one phase, which takes too long. What promotions lead to in
-        packed tables has to lie in plain ones, and what captures lead to too.
+        What captures in a packed table lead to has to lie in plain ones, and what promotions lead to too.
         """
         file = self._file(material)
         if not isinstance(file, PackedFile):
             return file is not None
-        if not material.pawns and 2 * file.info.size * BYTES_PER_SLOT > SMALL:
-            return False
         return all(isinstance(self._file(after), TableFile) for after in _needed(file, phase, side))
 
     def _file(self, material: Material) -> TableFile | PackedFile | None:

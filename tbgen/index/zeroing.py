@@ -208,6 +208,7 @@ def sides_after_promotion(layout: Layout) -> dict[Material, set[Side]]:
     return found
 
 
+@functools.cache
 def most_promoted_slots(layout: Layout) -> int:
     """Return how many slots the blocks that promotions reach take beyond the table's own, at most."""
     own = 2 * layout.size

@@ -1,5 +1,6 @@
 """Filling the pool: which blocks of the sub-tables a group of phases needs, and getting them."""
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Final, Protocol, TypeVar
@@ -35,6 +36,7 @@ class Map(Protocol):
         """Call a function on all items; what it returns comes in their order."""
 
 
+@functools.cache
 def _placement_rows(layout: Layout) -> NDArray[np.int32]:
     rows = np.full(64**layout.pawns, -1, np.int32)
     for symmetry in (MIRROR_FILES, 0):

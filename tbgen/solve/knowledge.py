@@ -10,7 +10,7 @@ from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.position import Position
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.tables import Tables
-from tbgen.index.layout import Side
+from tbgen.index.layout import Side, layout_of
 from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.material import MAX_MEN
 from tbgen.probe.tablebase import Tablebase
@@ -21,6 +21,10 @@ from tbgen.solve.kept import KeptCells
 _BARE: Final = (Code(254), Code(1))
 """What is known where one side has a bare king: it cannot mate, so that the other gets -G0.5 at least, or
 G0.5 at most."""
+
+
+WORTH_DECODING: Final = 64**3
+"""Slots from which on a phase of a packed table is decoded."""
 
 
 class Known:
@@ -76,8 +80,16 @@ class Known:
         return cell
 
     def in_table(self, cell: Cell) -> bool:
-        """Whether there is a table of a cell's positions."""
-        return cell.men <= MAX_MEN and self._tables.has(cell.material()[0])
+        """Whether a table says what a cell's positions are worth.
+
+        A packed one does if they make a whole phase, and a large one: others take less time as cells.
+        """
+        if cell.men > MAX_MEN:
+            return False
+        material, _ = cell.material()
+        if self._tables.is_packed(material):
+            return cell.size >= max(layout_of(material).phase_size, WORTH_DECODING)
+        return self._tables.has(material)
 
     def block(self, route: Route, end: int) -> Block | None:
         """Return one end of what is known about the positions that a route leads to, if anything."""

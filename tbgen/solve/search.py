@@ -46,7 +46,9 @@ _STATES: Final = 150
 _SMALL: Final = 64**3
 """Slots up to which the cells below a cell are solved before it, one after the other..."""
 _SLOTS_BELOW: Final = 2 << 20
-"""...until they have so many slots together, or as many as the cell itself."""
+"""...until they have so many slots together, or as many as the cell itself..."""
+_TINY: Final = 64**3 // 4
+"""...where smaller ones count for so many."""
 _AT_ONCE: Final = 6
 """Cells that are solved before the cell above them is solved again, where they are much smaller."""
 _MUCH_SMALLER: Final = 64
@@ -204,28 +206,43 @@ class Search:
         self._budget.reserved = cell.size
         with contextlib.suppress(OutOfBudgetError):
             self._solve_below(cell, max(_SLOTS_BELOW, cell.size))
+            self._solve_replies(cell, max(_SLOTS_BELOW, cell.size))
         self._budget.reserved = 0
         self._solve_granted(cell)
 
     def _solve_below(self, cell: Cell, slots: int) -> int:
         """Solve cells that a cell rests on, and first those that they rest on, until they have so many slots
         together; return how many slots are left."""
-        routes = routes_of(frame_of_cell(cell))
-        homes = {self._known.home(route).canonical()[0] for route in routes if not route.quiet}
-        for home in sorted(homes, key=lambda home: (home.size, home)):
+        for home in self._unknown_homes(cell):
             if home.size > min(_SMALL, cell.size) or slots <= 0:
                 break
-            if (
-                home not in self._given_up
-                and self._known.cell(home) is None
-                and not self._known.in_table(home)
-            ):
-                slots = self._solve_below(home, slots - home.size)
+            if self._known.cell(home) is None:
+                slots = self._solve_below(home, slots - max(home.size, _TINY))
                 try:
                     self._solve(home)
                 except NoCodeError:
                     self._given_up.add(home)
         return slots
+
+    def _solve_replies(self, cell: Cell, slots: int) -> None:
+        """Solve small cells that ways out of a large cell's large ways out lead to, until they have so many
+        slots together: what a man is worth that captures and is captured in turn needs no more."""
+        large = [home for home in self._unknown_homes(cell) if _SMALL < home.size <= cell.size]
+        for home in large:
+            self._solve_below(home, slots // len(large))
+
+    def _unknown_homes(self, cell: Cell) -> list[Cell]:
+        """Return the cells that a cell rests on and that might be solved, small ones first."""
+        routes = routes_of(frame_of_cell(cell))
+        homes = {self._known.home(route).canonical()[0] for route in routes if not route.quiet}
+        return sorted(
+            (
+                home
+                for home in homes - self._given_up
+                if self._known.cell(home) is None and not self._known.in_table(home)
+            ),
+            key=lambda home: (home.size, home),
+        )
 
     def _state(self, position: Position, accrued: Code | None) -> Answer:
         """What is known of a state of a solved cell, in the orientation of that cell."""

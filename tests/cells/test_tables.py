@@ -49,18 +49,6 @@ def test_packed_phases_are_those_of_plain_tables(name: str, mixed: Path, tables:
     assert bool(kept_back) == (name == "KPvKP")  # of KRPvK Black's side to move is the derived one
 
 
-def test_large_tables_without_pawns_are_left_alone(
-    own: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copy(packed("KBvKN"), own)
-    material = Material.parse("KBvKN")
-    with Tables(own) as some:
-        assert all(some.gives(material, 0, side) for side in SIDES)
-        monkeypatch.setattr(tbgen.cells.tables, "SMALL", 0)
-        assert some.has(material)
-        assert not any(some.gives(material, 0, side) for side in SIDES)
-
-
 def test_what_is_kept_has_a_limit(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     material = Material.parse("KRvKR")
     size = 3 * layout_of(material).size

@@ -12,6 +12,7 @@ import tbgen
 from tbgen.errors import UsageError
 from tbgen.material import Material
 from tbgen.score import GScore
+from tbgen.solve import knowledge
 from tbgen.solve.budget import Budget
 from tbgen.solve.meter import memory_needed
 from tbgen.solve.solution import Solution
@@ -176,8 +177,11 @@ def test_more_moves_than_ranks_can_count(small: Path) -> None:
 @pytest.mark.parametrize(
     "fen", ["8/8/8/1p1k4/8/1PK5/6R1/8 w - - 3 60", "8/1r6/8/4k3/4P3/1P2K3/8/8 b - - 0 60"]
 )
-def test_packed_tables_say_as_much(fen: str, own: Path, tables: Path, packed: PackedTables) -> None:
+def test_packed_tables_say_as_much(
+    fen: str, own: Path, tables: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A position of five men, with what captures and pawn moves lead to in tables of four."""
+    monkeypatch.setattr(knowledge, "WORTH_DECODING", 0)
     for path in tables.glob("K????.r.h5"):
         shutil.copy(path, own)
     expected = solve(fen, "G6.0", tables=own, budget=budget(2))
