@@ -19,7 +19,8 @@ from tbgen.engine.game import Game
 from tbgen.errors import TbgenError
 from tbgen.score import GScore
 
-COMMAND: Final = (sys.executable, "-m", "tbgen", "solve")
+COMMAND: Final = (sys.executable, "-P", "-m", "tbgen", "solve")
+"""``-P``: nothing is imported from the directory that the command is given in."""
 MEMORY: Final = "4G"
 _LEAST_SECONDS: Final = 1
 

@@ -63,9 +63,10 @@ class Broadcast:
         with listening(host, port, "--live HOST:PORT") as listener:
             self.address = f"{address_of(listener)}/live"
             """Of the page."""
-            # In a session of its own, so that Ctrl-C does not end it before it has told of the end.
+            # In a session of its own, so that Ctrl-C does not end it before it has told of the end; nothing
+            # is imported from the directory that the command is given in.
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tbgen.live", str(listener.fileno()), *tables],
+                [sys.executable, "-P", "-m", "tbgen.live", str(listener.fileno()), *tables],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[listener.fileno()],

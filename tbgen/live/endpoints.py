@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from io import BytesIO
 from time import perf_counter
 from typing import Any, Final
-from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from tbgen.games.pgn.reader import read_games
 from tbgen.live.audience import Audience
+from tbgen.live.explorer_link import explorer_link
 from tbgen.live.history import FinishedGame, History
 from tbgen.live.messages import Ended, Message
 from tbgen.live.show import Change, Show
@@ -39,8 +37,10 @@ class Live:
     def __init__(self, limiter: Limiter) -> None:
         self._show = Show()
         self._limiter = limiter
-        self.audience = Audience(lambda: event("state", self._show.document()))
+        self.audience = Audience(self._everything)
         self._history: History | None = None
+        self._seconds = 0.0
+        """What it has taken to tell all there is, the last time."""
 
     def endpoints(self) -> Mapping[str, Endpoint]:
         """Return the endpoints by their paths."""
@@ -65,11 +65,18 @@ class Live:
 
     def end(self) -> None:
         """Tell that the runner is gone, unless he has said that the event is over, and let all go."""
-        self._tell(self._show.end(Ended.GONE))
+        if not self._show.over:
+            self._tell(self._show.end(Ended.GONE))
         self.audience.close()
 
     def _tell(self, change: Change | None) -> None:
         self.audience.tell(None if change is None else event(*change))
+
+    def _everything(self) -> str:
+        began = perf_counter()
+        text = event("state", self._show.document())
+        self._seconds = perf_counter() - began
+        return text
 
     async def _answer_event(self, request: Request) -> Response:
         with _Charged(self._limiter, request):
@@ -88,7 +95,7 @@ class Live:
 
         async def end() -> None:
             leave()
-            self._limiter.charge(client, 0.0)
+            self._limiter.charge(client, self._seconds)
 
         return EventStream(events, end)
 
@@ -116,8 +123,8 @@ class Live:
             if name.endswith(_PGN):
                 headers = {"Cache-Control": NOT_KEPT}
                 return Response(text.strip() + b"\n", headers=headers, media_type=_PGN_TYPE)
-            query = await asyncio.to_thread(_query_of, text, self._show.rules)
-            return RedirectResponse(f"../../?{query}", 303, {"Cache-Control": NOT_KEPT})
+            link = await asyncio.to_thread(explorer_link, text, self._show.rules)
+            return RedirectResponse(f"../../{link}", 303, {"Cache-Control": NOT_KEPT})
 
 
 class _Charged:
@@ -136,19 +143,3 @@ class _Charged:
 
 def _client(request: Request) -> str:
     return name_of_client(request.client and request.client.host)
-
-
-def _query_of(text: bytes, rules: str) -> str:
-    """Return the query by which the explorer shows a game; see its ``state.js``."""
-    game = next(read_games(BytesIO(text)))
-    board = game.start.board.copy(stack=False)
-    words = [f"fen={board.fen().replace(' ', '_')}", f"rules={rules}"]
-    if game.start.accrued is not None:
-        words.append(f"accrued={game.start.accrued}")
-    sans = []
-    for move in game.moves:
-        sans.append(board.san(move).rstrip("+#"))
-        board.push(move)
-    if sans:
-        words.append(f"line={quote('_'.join(sans))}")
-    return "&".join(words)

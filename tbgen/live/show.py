@@ -112,8 +112,13 @@ class Show:
 
     def end(self, how: Ended) -> Change:
         """Note that no more will come."""
-        self._ended = self._ended or how
-        return "over", {"how": self._ended.value}
+        self._ended = how
+        return "over", {"how": how.value}
+
+    @property
+    def over(self) -> bool:
+        """Whether no more will come."""
+        return self._ended is not None
 
     def document(self) -> dict[str, Any]:
         """Return all that there is now, but for the older of the finished games."""

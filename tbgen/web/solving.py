@@ -21,7 +21,8 @@ from tbgen.web.errors import Refusal
 from tbgen.web.events import SILENT_SECONDS, EventStream, event
 from tbgen.web.lookups import Question
 
-COMMAND: Final = (sys.executable, "-m", "tbgen", "solve")
+COMMAND: Final = (sys.executable, "-P", "-m", "tbgen", "solve")
+"""``-P``: nothing is imported from the directory that the command is given in."""
 
 _BAD_INPUT: Final = 2
 """The exit code that says so."""

@@ -5,6 +5,7 @@ import http.client
 import os
 import signal
 import socket
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,13 @@ import chess
 import pytest
 
 from tbgen.board.fen import parse_fen
+from tbgen.engine.solving import COMMAND as SOLVING_BY_ENGINE
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.live import Broadcast
 from tbgen.live.audience import Audience
 from tbgen.match.openings import Opening
 from tbgen.match.schedule import Fixture, Key
+from tbgen.web.solving import COMMAND as SOLVING_BY_SERVER
 from tests.match.engines import MATE
 from tests.support.commands import failure
 from tests.support.matches import event, games_of, gone, played
@@ -111,6 +114,9 @@ def test_a_finished_game_opens_in_the_explorer(address: str, pgn: Path) -> None:
         board.push_san(san)
     assert board.move_stack == games_of(pgn)[0].moves
     connection.close()
+    head = parse_qs(urlsplit(place).fragment)["game"][0].split("\n")
+    assert {'[White "A"]', '[RMobilityResult "-G0.0"]'} <= set(head)
+    assert head[-1].endswith(", Black mates}")
     assert document(address, "r?fen=8/8/8/4KBk1/8/8/8/8_b")["value"] == "G1.5"
 
 
@@ -159,6 +165,7 @@ def test_who_looks_on_is_told_of_every_move_and_of_the_end(tmp_path: Path) -> No
     finished += [data["key"] for name, data in rest if name == "finished"]
     assert finished == ["1.1.1", "1.1.2"]
     assert rest[-1] == ("over", {"how": "stopped"})
+    assert [name for name, _ in rest].count("over") == 1
     with pytest.raises(OSError, match="refused"):
         document(address)
     assert len(games_of(pgn)) == 2
@@ -194,6 +201,19 @@ def test_an_event_goes_on_without_its_page(tmp_path: Path, capsys: pytest.Captur
 
 
 FIXTURE = Fixture(Key(1, 1, 1), 1, "A", "B", Opening(parse_fen(chess.STARTING_FEN)))
+
+
+@pytest.mark.parametrize("module", ["chess", "queue"])
+def test_nothing_is_imported_from_where_the_command_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    (tmp_path / f"{module}.py").write_text("raise SystemExit(9)")
+    monkeypatch.chdir(tmp_path)
+    with Broadcast("0", None, pytest.fail) as broadcast:
+        pass
+    assert broadcast._process.returncode == 0
+    for command in (SOLVING_BY_ENGINE, SOLVING_BY_SERVER):
+        assert subprocess.run([*command, "--help"], stdout=subprocess.DEVNULL).returncode == 0
 
 
 def test_a_process_that_reads_no_more_is_given_up() -> None:

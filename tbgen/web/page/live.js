@@ -249,7 +249,7 @@ function showAll(found) {
 
 $("older").addEventListener("click", () => attempt($("finished-problem"), async () => {
     const {games} = await fresh("live/games", {before: listed.at(-1).number})
-    listed = [...listed, ...games]
+    listed = [...listed, ...games.filter(game => game.number < listed.at(-1).number)]
     showFinished()
 }))
 
