@@ -181,10 +181,11 @@ class Game:
         words, exits = workspace.frame.words, workspace.exits
         legal_words(workspace.frame, workspace.phase.legal, 0, words)
         side_exits(workspace.frame, self._pool, exits, workspace.phase, side, False, 0, words)
-        there = exits.nearest != NO_EXIT
-        value, depth = np.where(there, exits.value, NONE), np.where(there, exits.nearest + 1, 0)
-        both = self._of_cell(value.reshape(2, -1)), self._of_cell(depth.reshape(2, -1))
-        return Block(both[0][side].astype(np.uint8), both[1][side].astype(np.uint16))
+        part = slice(side * 64 * words, (side + 1) * 64 * words)
+        value, depth = exits.value[part].copy(), exits.nearest[part] + np.uint16(1)
+        nothing = exits.nearest[part] == NO_EXIT
+        value[nothing], depth[nothing] = NONE, 0
+        return Block(self._of_cell(value[np.newaxis])[0], self._of_cell(depth[np.newaxis])[0])
 
     def ranks(self) -> NDArray[np.uint8]:
         """Return the ranks of all positions, shape (2, slots of the cell); 255 where there is none."""
@@ -262,7 +263,7 @@ class Game:
         last = self.cell_frame.squares[-1]
         if last < 0:
             return array.copy()
-        return array.reshape(2, -1, 64)[:, :, last].copy()
+        return array.reshape(len(array), -1, 64)[:, :, last].copy()
 
 
 class Games:

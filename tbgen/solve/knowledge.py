@@ -1,12 +1,15 @@
 """What is known about the positions that moves out of a cell lead to: tables, and cells solved before."""
 
-from typing import Final
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from threading import Lock
+from typing import Final, TypeAlias
 
 from tbgen.board.history import FRESH
 from tbgen.cells.blocks import block_of_table, gathered, in_tables
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, Game, Interval, Knowledge, side_after
 from tbgen.cells.cell import Cell, side_of
-from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.frames import CellFrame, frame_of_cell
 from tbgen.cells.position import Position
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.tables import Tables
@@ -21,8 +24,8 @@ from tbgen.solve.kept import KeptCells
 _BARE: Final = (Code(254), Code(1))
 """What is known where one side has a bare king: it cannot mate, so that the other gets -G0.5 at least, or
 G0.5 at most."""
-
-
+_PLIES_KEPT: Final = 1 << 30
+"""Bytes of blocks that a ply further on has decided and that are kept."""
 WORTH_DECODING: Final = 64**3
 """Slots from which on a phase of a packed table is decoded."""
 
@@ -46,6 +49,9 @@ class Known:
         self._tables, self._tablebase = tables, tablebase
         self._mobile, self._kept = mobile, kept
         self._cells: dict[Cell, Bounds] = {}
+        self._added = Counter[Cell]()
+        """How often bounds of a cell were added."""
+        self._plies = _Plies()
         self.settled: Knowledge = _Settled(self)
         """What tables and solved cells say, without looking on."""
 
@@ -55,6 +61,7 @@ class Known:
         :raises TbgenError: if they cannot be written to disk.
         """
         self._cells[bounds.cell] = bounds
+        self._added[bounds.cell] += 1
         if self._kept is not None:
             self._kept.put(bounds)
 
@@ -68,8 +75,9 @@ class Known:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all bounds, and of phases of tables."""
-        return self._tables.nbytes + sum(bounds.nbytes for bounds in self._cells.values())
+        """Bytes of all bounds, of phases of tables, and of what is kept of plies further on."""
+        cells = sum(bounds.nbytes for bounds in self._cells.values())
+        return cells + self._tables.nbytes + self._plies.nbytes
 
     def home(self, route: Route) -> Cell:
         """Return the cell whose solution says what a route is worth: with a promoted man mobile if there may
@@ -109,6 +117,17 @@ class Known:
         ]
         if not routes:
             return None
+        homes = (self.home(after).canonical()[0] for after in routes)
+        rests_on = tuple((after.number, self._added[home]) for after, home in zip(routes, homes, strict=True))
+        block = self._plies.get((cell, side), rests_on)
+        if block is None:
+            block = self._best_exits(frame, routes, end)
+            self._plies.put((cell, side), rests_on, block)
+        return block
+
+    def _best_exits(self, frame: CellFrame, routes: Sequence[Route], end: int) -> Block:
+        """Return what the best of some ways out of a cell, all of one side, is worth to that side."""
+        cell, side = frame.cell, routes[0].side
         block = Game(frame, routes, self.settled, end).best_exits(side)
         bound = _bare(cell, end)
         worse = block.value < bound if end == UPPER else block.value > bound
@@ -186,6 +205,38 @@ class Known:
     def _gives(self, route: Route) -> bool:
         """Whether tables say all of the positions that a route leads to."""
         return self.in_table(route.destination) and in_tables(self._tables, route)
+
+
+_Ways: TypeAlias = tuple[tuple[int, int], ...]
+"""Ways out of a cell: the numbers of the routes, and how often bounds of where they lead were added."""
+
+
+class _Plies:
+    """Blocks that a ply further on has decided, those used last; safe for threads."""
+
+    def __init__(self) -> None:
+        self._blocks = OrderedDict[tuple[Cell, Side], tuple[_Ways, Block]]()
+        self._lock = Lock()
+        self.nbytes = 0
+
+    def get(self, key: tuple[Cell, Side], rests_on: _Ways) -> Block | None:
+        """Return the block of a cell and the side to move, if it rests on the same as when it was put."""
+        with self._lock:
+            before, block = self._blocks.get(key, ((), None))
+            if block is None or before != rests_on:
+                return None
+            self._blocks.move_to_end(key)
+            return block
+
+    def put(self, key: tuple[Cell, Side], rests_on: _Ways, block: Block) -> None:
+        """Keep a block, in place of others."""
+        with self._lock:
+            if key in self._blocks:
+                self.nbytes -= self._blocks.pop(key)[1].nbytes
+            self._blocks[key] = rests_on, block
+            self.nbytes += block.nbytes
+            while self.nbytes > _PLIES_KEPT:
+                self.nbytes -= self._blocks.popitem(last=False)[1][1].nbytes
 
 
 class _Settled:
