@@ -21,6 +21,9 @@ _SECONDS_TO_END: Final = 10
 _SWITCH_SECONDS: Final = 0.001
 """How soon a thread that computes lets others have a turn, such as the one that answers."""
 
+_MS_TO_TAKE: Final = 30_000
+"""For which a client may take nothing of what is sent; then the system ends the connection."""
+
 
 def serve(settings: Settings, host: str, port: int, workers: int, ready: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM; requests that are under way are answered then.
@@ -84,6 +87,9 @@ def listening(host: str, port: int, options: str = "--host and --port") -> socke
     listener = socket.socket(family, kind, protocol)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if sys.platform == "linux":
+            # Accepted sockets inherit it. Without it, who takes nothing of an answer keeps it and his connection.
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _MS_TO_TAKE)
         listener.bind(address)
         listener.listen(_WAITING)
     except OSError as error:

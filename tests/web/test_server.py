@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import socket
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -173,3 +174,10 @@ def test_answers_do_not_wait_for_acknowledgements() -> None:
         assert address_of(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
     with listening("::1", 0) as listener:
         assert address_of(listener) == f"http://[::1]:{listener.getsockname()[1]}"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such option")
+def test_who_takes_nothing_does_not_keep_his_connection() -> None:
+    with listening("127.0.0.1", 0) as listener:
+        with socket.create_connection(listener.getsockname()), listener.accept()[0] as accepted:
+            assert 0 < accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) < 60_000
