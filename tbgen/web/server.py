@@ -20,7 +20,6 @@ _SECONDS_TO_END: Final = 10
 """How long requests may go on after the server was told to end."""
 _SWITCH_SECONDS: Final = 0.001
 """How soon a thread that computes lets others have a turn, such as the one that answers."""
-
 _MS_TO_TAKE: Final = 30_000
 """For which a client may take nothing of what is sent; then the system ends the connection."""
 
@@ -88,7 +87,7 @@ def listening(host: str, port: int, options: str = "--host and --port") -> socke
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if sys.platform == "linux":
-            # Accepted sockets inherit it. Without it, who takes nothing of an answer keeps it and his connection.
+            # Accepted sockets inherit it; without it, who takes nothing of an answer keeps his connection.
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _MS_TO_TAKE)
         listener.bind(address)
         listener.listen(_WAITING)

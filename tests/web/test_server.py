@@ -178,6 +178,9 @@ def test_answers_do_not_wait_for_acknowledgements() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such option")
 def test_who_takes_nothing_does_not_keep_his_connection() -> None:
-    with listening("127.0.0.1", 0) as listener:
-        with socket.create_connection(listener.getsockname()), listener.accept()[0] as accepted:
-            assert 0 < accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) < 60_000
+    with (
+        listening("127.0.0.1", 0) as listener,
+        socket.create_connection(listener.getsockname()),
+        listener.accept()[0] as accepted,
+    ):
+        assert 0 < accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) < 60_000
