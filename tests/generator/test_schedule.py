@@ -20,7 +20,8 @@ def paper(seconds: dict[str, float], memory: dict[str, int]) -> Schedule:
 
     def needs(material: Material, threads: int) -> Estimate:
         own = memory.get(material.name, 10)
-        return Estimate(material, seconds.get(material.name, 1.0) / threads, BASE + own, BASE, 0, 0, threads)
+        taken = seconds.get(material.name, 1.0) / threads
+        return Estimate(material, taken, BASE + own, BASE, kept=0, disk=0, copy=0, threads=threads)
 
     return Schedule(all_materials(3), needs)
 
