@@ -35,26 +35,32 @@ class Go:
     infinite: bool = False
     numbers: dict[str, int] = field(default_factory=dict)
     """By the words of the protocol."""
+    wrong: tuple[str, ...] = ()
+    """Words that a whole number should follow, and none does."""
 
     @classmethod
     def parse(cls, words: Sequence[str]) -> "Go":
         """Read the words after ``go``; those that mean nothing are passed over.
 
         >>> Go.parse("depth 3 searchmoves e2e4 d2d4".split())
-        Go(moves=('e2e4', 'd2d4'), ponder=False, infinite=False, numbers={'depth': 3})
+        Go(moves=('e2e4', 'd2d4'), ponder=False, infinite=False, numbers={'depth': 3}, wrong=())
         """
         moves: list[str] = []
         numbers: dict[str, int] = {}
+        wrong: list[str] = []
         at_moves = False
         for place, word in enumerate(words):
             if word in _WORDS:
                 at_moves = word == "searchmoves"
                 following = words[place + 1] if place + 1 < len(words) else ""
-                if word in _NUMBERS and _WHOLE.fullmatch(following):
-                    numbers[word] = int(following)
+                if word in _NUMBERS:
+                    if _WHOLE.fullmatch(following):
+                        numbers[word] = int(following)
+                    else:
+                        wrong.append(word)
             elif at_moves:
                 moves.append(word)
-        return cls(tuple(moves), "ponder" in words, "infinite" in words, numbers)
+        return cls(tuple(moves), "ponder" in words, "infinite" in words, numbers, tuple(wrong))
 
     @property
     def depth(self) -> int | None:

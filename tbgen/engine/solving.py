@@ -6,7 +6,6 @@ it: it is ended when the move is due, and a move is never late for it.
 
 import json
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,9 +17,8 @@ from tbgen.engine.advice import Advice
 from tbgen.engine.game import Game
 from tbgen.errors import TbgenError
 from tbgen.score import GScore
+from tbgen.solve.command import COMMAND
 
-COMMAND: Final = (sys.executable, "-P", "-m", "tbgen", "solve")
-"""``-P``: nothing is imported from the directory that the command is given in."""
 MEMORY: Final = "4G"
 _LEAST_SECONDS: Final = 1
 

@@ -134,7 +134,10 @@ class Engine:
             blunders=options.blunders,
             lines=options.best,
         )
-        timer = Timer(Go.parse(words), game.live.turn, options.overhead)
+        go = Go.parse(words)
+        for word in go.wrong:
+            self._note(f"go {word} wants a whole number after it, and is passed over")
+        timer = Timer(go, game.live.turn, options.overhead)
         thread = threading.Thread(target=self._think, args=(thinker, game, timer), daemon=True)
         self._thinking = thread, timer
         thread.start()

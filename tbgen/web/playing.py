@@ -4,7 +4,7 @@ Tables hold positions of a few men. Who follows a game, or tries what a move wou
 ones, and goes there; nothing about such a position is wrong.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import chess
@@ -14,6 +14,7 @@ from tbgen.games.referee import Arbiter
 from tbgen.games.settings import FiftyMoveRule
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase
+from tbgen.signed import merit, of_gscore
 from tbgen.web.documents import Known, Reached, legal_document
 from tbgen.web.lookups import Question, question_of, said
 
@@ -29,7 +30,8 @@ def legal_moves(tables: Tablebase, fen: str, accrued: str | None) -> dict[str, A
     reached = [Reached(None, "", False, board.copy(stack=False), arbiter.position_score, arbiter.accrued)]
     reached += _reached_from(arbiter, board)
     results = said(tables, [Question(each.board, each.accrued) for each in reached])
-    return legal_document(tables.rules, list(map(_known, reached, results)))
+    here, *after = map(_known, reached, results)
+    return legal_document(tables.rules, [_by_moves(here, after), *after])
 
 
 def _reached_from(arbiter: Arbiter, board: chess.Board) -> Iterator[Reached]:
@@ -42,6 +44,26 @@ def _reached_from(arbiter: Arbiter, board: chess.Board) -> Iterator[Reached]:
         mark = "#" if score.rank == 0 else "" if score.rank % 2 else "+"
         yield Reached(move, name + mark, zeroing, arbiter.board, score, arbiter.accrued)
         arbiter.pop()
+
+
+def _by_moves(here: Known, after: Sequence[Known]) -> Known:
+    """Return what is known of a position from its moves too: the best of them, if all are known.
+
+    The mover hurries to what is better for him than what has accrued, and puts off what is worse.
+    """
+    values = [known.value for known in after if known.value is not None]
+    if here.value is not None or not after or len(values) < len(after):
+        return here
+    turn, accrued = here.reached.board.turn, here.reached.accrued
+    best = max(values, key=lambda value: merit(of_gscore(value), turn))
+    if best == accrued:
+        return Known(here.reached, best, 0)
+    depths = [known.depth for known in after if known.value == best]
+    plies = [depth for depth in depths if depth is not None]
+    if len(plies) < len(depths):
+        return Known(here.reached, best, None)
+    hurries = merit(of_gscore(best), turn) > merit(of_gscore(accrued), turn)
+    return Known(here.reached, best, 1 + (min(plies) if hurries else max(plies)))
 
 
 def _known(reached: Reached, result: object) -> Known:

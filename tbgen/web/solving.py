@@ -8,7 +8,6 @@ answers, gives its memory back, and is ended as soon as nobody waits for it. The
 import asyncio
 import json
 import os
-import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
@@ -17,12 +16,10 @@ from time import monotonic
 from typing import Any, Final
 
 from tbgen.solve.budget import Budget
+from tbgen.solve.command import COMMAND
 from tbgen.web.errors import Refusal
 from tbgen.web.events import SILENT_SECONDS, EventStream, event
 from tbgen.web.lookups import Question
-
-COMMAND: Final = (sys.executable, "-P", "-m", "tbgen", "solve")
-"""``-P``: nothing is imported from the directory that the command is given in."""
 
 _BAD_INPUT: Final = 2
 """The exit code that says so."""

@@ -40,6 +40,7 @@ def test_no_move_takes_all_that_is_left(left: int, more: str) -> None:
 def test_words() -> None:
     go = Go.parse(["fish", "searchmoves", "e2e4", "d2d4", "ponder", "depth", "x", "nodes", "7", "movetime"])
     assert (go.moves, go.ponder, go.infinite, go.numbers) == (("e2e4", "d2d4"), True, False, {"nodes": 7})
+    assert go.wrong == ("depth", "movetime")
     assert Go.parse(["mate", "3"]).depth == 6
     assert Go.parse(["mate", "3", "depth", "2"]).depth == 2
     assert Go.parse(["depth", "-4"]).depth == 1

@@ -133,6 +133,12 @@ def test_no_move_where_there_is_none(pieces: str) -> None:
         assert engine.move(f"position fen {pieces} - - 0 1", "go movetime 100") == "(none)"
 
 
+def test_a_limit_that_is_no_number_is_named() -> None:
+    with talk() as engine:
+        engine.move("position startpos", "go depth 1 movetime soon")
+        assert engine.said[0] == "info string go movetime wants a whole number after it, and is passed over"
+
+
 def test_unknown_words_are_passed_over() -> None:
     with talk() as engine:
         for line in ("", "   ", "fish", "xyzzy 1 2 3", "debug on", "register later", "go_on", "\x00\udcff"):

@@ -17,13 +17,12 @@ import chess
 import pytest
 
 from tbgen.board.fen import parse_fen
-from tbgen.engine.solving import COMMAND as SOLVING_BY_ENGINE
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.live import Broadcast
 from tbgen.live.audience import Audience
 from tbgen.match.openings import Opening
 from tbgen.match.schedule import Fixture, Key
-from tbgen.web.solving import COMMAND as SOLVING_BY_SERVER
+from tbgen.solve.command import COMMAND
 from tests.match.engines import MATE
 from tests.support.commands import failure
 from tests.support.matches import event, games_of, gone, played
@@ -212,8 +211,7 @@ def test_nothing_is_imported_from_where_the_command_is_given(
     with Broadcast("0", None, pytest.fail) as broadcast:
         pass
     assert broadcast._process.returncode == 0
-    for command in (SOLVING_BY_ENGINE, SOLVING_BY_SERVER):
-        assert subprocess.run([*command, "--help"], stdout=subprocess.DEVNULL).returncode == 0
+    assert subprocess.run([*COMMAND, "--help"], stdout=subprocess.DEVNULL).returncode == 0
 
 
 def test_a_process_that_reads_no_more_is_given_up() -> None:

@@ -1,6 +1,7 @@
 """Legal moves of any position: what python-chess says of them, and what tables do as far as they reach."""
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,10 @@ import chess
 import pytest
 from starlette.testclient import TestClient
 
+from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
 from tbgen.web.app import make_app
+from tbgen.web.lookups import Question, said
 from tbgen.web.settings import Settings
 from tests.web.test_positions import asked, random_fens
 
@@ -59,6 +62,22 @@ def test_within_tables_they_have_the_values_of_tables(api: TestClient) -> None:
         assert values == sorted(values, reverse=chess.Board(found["fen"]).turn)
 
 
+@pytest.mark.parametrize("rules", ["r", "wg"])
+def test_what_all_moves_say(rules: str, api: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the position's own table says nothing, its moves do: the same, value and depth."""
+    expected = {}
+    for number, fen in enumerate(random_fens("moves", 40)):
+        accrued = f"{'-' * (number % 2)}G{2 + number % 9}.{5 * (number % 2)}"
+        expected[fen, accrued] = asked(api, f"/{rules}/moves", fen=fen, accrued=accrued)
+
+    def but_the_first(tables: Tablebase, questions: Sequence[Question]) -> list[object]:
+        return [None, *list(said(tables, questions))[1:]]
+
+    monkeypatch.setattr("tbgen.web.playing.said", but_the_first)
+    for (fen, accrued), known in expected.items():
+        assert asked(api, f"/{rules}/moves", fen=fen, accrued=accrued) == known
+
+
 def test_where_only_some_moves_lead_to_tables(api: TestClient) -> None:
     """Five men, of which there is no table: a capture leads to four, and its value comes first."""
     found = asked(api, "/r/moves", fen="8/8/2nk4/8/2pP4/2K5/8/8 w - - 0 41", accrued="G9.0")
@@ -98,7 +117,9 @@ def test_castling(api: TestClient) -> None:
     assert (response.status_code, response.json()["code"]) == (404, "castling_rights")
     batch = api.post("/r/batch", json={"fens": [fen]}).json()["positions"]
     assert batch == [{"fen": fen, **response.json()}]
-    moves = asked(api, "/r/moves", fen=fen)["moves"]
+    found = asked(api, "/r/moves", fen=fen)
+    moves = found["moves"]
+    assert found["value"] == moves[0]["value"]
     castles = next(move for move in moves if move["san"] == "O-O")
     assert (castles["uci"], castles["fen"]) == ("e1g1", "4k3/8/8/8/8/8/8/5RK1 b - - 1 1")
     assert castles["value"] == asked(api, "/r", fen=castles["fen"], accrued=castles["accrued"])["value"]
