@@ -91,14 +91,9 @@ def copies(todo: Collection[Material], variant: Variant, form: Form = Form.AUTO)
     """
     return {
         material: estimate(material, variant, form=form).copy
-        for material in {after for before in todo for after in promoted(before)}
+        for material in {after for before in todo for after in before.successors() if after.men == before.men}
         if form.packs(material) and (material.pawns or material in todo)
     }
-
-
-def promoted(material: Material) -> set[Material]:
-    """Return the materials that promotions lead to, those that capture nothing."""
-    return {after for after in material.successors() if after.men == material.men}
 
 
 def _size(layout: Layout, bytes_per_slot: float) -> int:

@@ -5,7 +5,6 @@ standard input, and when that ends, so does the process.
 """
 
 import asyncio
-import logging
 import os
 import socket
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Final
 
-from uvicorn import Config, Server
+from uvicorn import Server
 
 from tbgen.live.endpoints import Live
 from tbgen.live.history import FinishedGame, History
@@ -24,6 +23,7 @@ from tbgen.live.ranking import Ranking
 from tbgen.match.reporter import Beginning
 from tbgen.web.app import make_app
 from tbgen.web.limits import Limiter
+from tbgen.web.server import config_of
 from tbgen.web.settings import Settings
 
 _NICE: Final = 10
@@ -48,17 +48,7 @@ def main(words: Sequence[str]) -> None:
 async def _serve(listener: socket.socket, directories: tuple[Path, ...]) -> None:
     live = Live(Limiter(_LIMIT, _BURST))
     settings = Settings(directories, limit=_LIMIT, burst=_BURST, quick_threads=1, slow_threads=1, eager=False)
-    config = Config(
-        make_app(settings, live.endpoints()),
-        ws="none",
-        log_config=None,
-        log_level=logging.WARNING,
-        access_log=False,
-        server_header=False,
-        limit_concurrency=_MOST_CONNECTIONS,
-        timeout_graceful_shutdown=_SECONDS_TO_END,
-    )
-    server = Server(config)
+    server = Server(config_of(make_app(settings, live.endpoints()), _MOST_CONNECTIONS, _SECONDS_TO_END))
     loop = asyncio.get_running_loop()
 
     def end() -> None:

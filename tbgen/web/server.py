@@ -7,10 +7,13 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tbgen.errors import TbgenError, UsageError, needs_extra, quote
 from tbgen.web.settings import Settings
+
+if TYPE_CHECKING:
+    from uvicorn import Config
 
 _WAITING: Final = 1024
 """Connections that may wait to be accepted."""
@@ -35,22 +38,17 @@ def serve(settings: Settings, host: str, port: int, workers: int, ready: Callabl
     :raises TbgenError: if the server cannot begin.
     """
     with needs_extra("tbgen serve", "web"):
-        from uvicorn import Config, Server
+        from uvicorn import Server
         from uvicorn.supervisors import Multiprocess
 
         from tbgen.web.app import make_app
     with listening(host, port) as listener:
-        config = Config(
+        config = config_of(
             partial(_make_app_of_worker, settings) if workers > 1 else make_app(settings),
+            _MOST_CONNECTIONS,
+            _SECONDS_TO_END,
             factory=workers > 1,
             workers=workers,
-            ws="none",
-            log_config=None,
-            log_level=logging.WARNING,
-            access_log=False,
-            server_header=False,
-            limit_concurrency=_MOST_CONNECTIONS,
-            timeout_graceful_shutdown=_SECONDS_TO_END,
         )
         sys.setswitchinterval(_SWITCH_SECONDS)
         ready(address_of(listener))
@@ -60,6 +58,27 @@ def serve(settings: Settings, host: str, port: int, workers: int, ready: Callabl
             # uvicorn ends in good order first, and then has the signal do what it does elsewhere.
             with suppress(KeyboardInterrupt):
                 Server(config).run([listener])
+
+
+def config_of(app: Callable[..., Any], most_connections: int, seconds_to_end: int, **others: Any) -> "Config":
+    """Return how uvicorn serves an application, or what ``others`` say is one.
+
+    :param most_connections: at once, per process.
+    :param seconds_to_end: how long requests may go on after the server was told to end.
+    """
+    from uvicorn import Config
+
+    return Config(
+        app,
+        ws="none",
+        log_config=None,
+        log_level=logging.WARNING,
+        access_log=False,
+        server_header=False,
+        limit_concurrency=most_connections,
+        timeout_graceful_shutdown=seconds_to_end,
+        **others,
+    )
 
 
 def _make_app_of_worker(settings: Settings) -> object:
