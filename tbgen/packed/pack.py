@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from tbgen.index.layout import SIDES, Layout, Side
 from tbgen.packed.exceptions import slots_in
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG
+from tbgen.packed.kernels.derive import Ply
 from tbgen.packed.kernels.one_ply import (
-    Ply,
     clear_flags,
     find_exceptions,
     find_needed,
@@ -86,9 +86,10 @@ class NeedFinder:
             if len(like) or mirrored or not layout.pawns:
                 do(expand_words, frame, like, mirrored, pool.value[own], pool.depth[own])
 
-        # The layers have taken the room of the exits.
-        do(side_exits, frame, pool, ply.exits, ply.phase, side, True)
-        do(side_exits, frame, pool, ply.exits, ply.phase, derived, False)
+        if resets := ply.phase.score_resets:  # then the layers have taken the room of the exits
+            do(side_exits, frame, pool, ply.exits, ply.phase, derived, False)
+        if resets or layout.pawns:
+            do(side_exits, frame, pool, ply.exits, ply.phase, side, True)
         do(find_ranks, ply.phase, ply.rank)
         do(mark_captures, ply, side)
         needed = np.zeros(size, np.uint8)

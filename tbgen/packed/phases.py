@@ -13,7 +13,8 @@ from tbgen.index.layout import SIDES, Layout, Side
 from tbgen.index.source import Source
 from tbgen.index.zeroing import en_passant_configs
 from tbgen.material import Material
-from tbgen.packed.kernels.one_ply import Ply, count_phase, find_ranks
+from tbgen.packed.kernels.derive import Ply
+from tbgen.packed.kernels.one_ply import count_phase, find_ranks
 from tbgen.retro.kernels.canonical import canonical_words, expand_words
 from tbgen.retro.kernels.exits import room_for_exits
 from tbgen.retro.kernels.frame import legal_words
@@ -86,7 +87,6 @@ class Phases:
         self._phase.slices[:] = 0
         self.run(legal_words, frame, self._phase.legal)
         self.run(count_phase, frame, pool, self._exits, self._phase, self._like, self._mirrored)
-        self._rank[:] = 0
         self.run(find_ranks, self._phase, self._rank)
         if self.layout.pawns:
             self.run(side_exits, frame, pool, self._exits, self._phase, int(self.side), True)

@@ -13,8 +13,9 @@ from tbgen.index.zeroing import phase_groups, reached_by_pawn_steps, reached_by_
 from tbgen.material import Material
 from tbgen.packed.file import PackedFile
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG
+from tbgen.packed.kernels.derive import Ply
 from tbgen.packed.kernels.encode import decode_blocks, decode_function_blocks
-from tbgen.packed.kernels.one_ply import Ply, derive_all, explain, ready_children
+from tbgen.packed.kernels.one_ply import derive_all, explain, ready_children
 from tbgen.packed.parts import Part, parts_of
 from tbgen.packed.phases import Phases
 from tbgen.score import NONE

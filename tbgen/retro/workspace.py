@@ -5,7 +5,8 @@ import numpy as np
 from tbgen.index.layout import Layout
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.index.zeroing import PROMOTED
-from tbgen.retro.kernels.bits import ALL, Ints, Words
+from tbgen.retro.cache_lines import zeros
+from tbgen.retro.kernels.bits import ALL, Codes, Ints, Words
 from tbgen.retro.kernels.exits import Exits, room_for_exits
 from tbgen.retro.kernels.frame import Frame, Phase
 from tbgen.retro.kernels.front import Scratch
@@ -60,9 +61,10 @@ def mirrors_itself(layout: Layout, phase: int) -> bool:
     )
 
 
-def make_sets(words: int, waiting: Words, changed: Words) -> Sets:
+def make_sets(words: int, left: Codes, changed: Words) -> Sets:
     """Return empty sets for one attacker."""
-    return Sets(np.zeros(words, np.uint64), waiting, np.zeros(words, np.uint64), changed)
+    wanted, ready, caught = zeros((3, words), np.uint64)
+    return Sets(wanted, left, ready, caught, changed)
 
 
 def make_scratch(words: int, parts: int) -> Scratch:
@@ -72,7 +74,7 @@ def make_scratch(words: int, parts: int) -> Scratch:
     part_of = np.array([(square + square // 8) % parts for square in range(64)], np.int64)
     squares = np.bincount(part_of, minlength=parts)
     return Scratch(
-        np.zeros((2, words), np.uint64),
+        zeros((2, words), np.uint64),
         np.zeros((2, marks), np.uint64),
         np.zeros((parts, 2, marks // 64 + 1), np.uint64),
         np.empty((2, 2 * words), np.int32),
@@ -100,33 +102,33 @@ def make_scratch(words: int, parts: int) -> Scratch:
 def make_phase(words: int, score_resets: bool) -> Phase:
     """Return room for one phase."""
     return Phase(
-        np.zeros((2, words), np.uint64),
-        np.zeros((2, words), np.uint64),
-        np.zeros((2, words), np.uint64),
-        np.zeros((2, words, SLICES), np.uint64),
-        np.zeros(words, np.uint64),
-        np.zeros((2, words, 8), np.uint64),
+        zeros((2, words), np.uint64),
+        zeros((2, words), np.uint64),
+        zeros((2, words), np.uint64),
+        zeros((2, words, SLICES), np.uint64),
+        zeros(words, np.uint64),
+        zeros((2, 64 * words), np.uint8),
         score_resets,
     )
 
 
-def make_attacker(side: int, words: int, waiting: Words, score_resets: bool, parts: int) -> Attacker:
+def make_attacker(side: int, words: int, left: Codes, score_resets: bool, parts: int) -> Attacker:
     """Return room for the attacker ``side``, 0 White or 1 Black, whose sweeps are shared out among
     ``parts``."""
     layered = words if score_resets else 0
-    changed = np.zeros((2, words), np.uint64)
+    changed = zeros((2, words), np.uint64)
     return Attacker(
         side,
-        make_sets(words, waiting, changed),
-        make_sets(layered, np.zeros((layered, 8), np.uint64), changed),
+        make_sets(words, left, changed),
+        make_sets(layered, zeros(64 * layered, np.uint8), changed),
         make_scratch(words, parts),
         Results(
-            np.zeros(128 * layered, np.uint8),
-            np.zeros(128 * layered, np.uint16),
+            zeros(128 * layered, np.uint8),
+            zeros(128 * layered, np.uint16),
             np.array([0, 64 * words], np.int64),
         ),
-        np.zeros((2, layered), np.uint64),
-        np.zeros((2, layered), np.uint64),
+        zeros((2, layered), np.uint64),
+        zeros((2, layered), np.uint64),
         np.zeros(1, np.int64),
     )
 

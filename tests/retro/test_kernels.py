@@ -65,9 +65,6 @@ def rank_of_slot(slices: Words, slot: int) -> int:
     return rank_at(slices[slot >> 6], slot & 63)
 
 
-def count_of_slot(counts: np.ndarray, slot: int) -> int:
-    """The number that the first seven slices (uint64 (words, 8)) hold for a slot."""
-    return sum((int(counts[slot >> 6, number]) >> (slot & 63) & 1) << number for number in range(7))
 
 
 @jit
@@ -234,7 +231,7 @@ def test_legality_ranks_and_exits(name: str, tables: Path, tablebase: Tablebase)
             rank = 2 * len(moves) + (not board.is_check())
             assert rank_of_slot(workspace.phase.slices[side], slot) == rank, board.fen()
             quiet = sum(not board.is_zeroing(move) for move in moves)
-            assert count_of_slot(workspace.phase.quiet[side], slot) == quiet, board.fen()
+            assert workspace.phase.quiet[side, slot] == quiet, board.fen()
             reached = []
             for move in moves:
                 if board.is_zeroing(move):

@@ -1,47 +1,38 @@
-"""One ply: what a position's moves say about its fresh value and depth, for whole phases.
-
-The rule stands in ``tbgen.packed.kernels.rule``.
-"""
-
-from typing import NamedTuple
+"""One ply: what the moves of whole phases say about fresh values and depths, and what has to be stored."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, int64, jit, kernel
+from tbgen.accelerate import inlined, int64, jit
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG
-from tbgen.packed.kernels.rule import conclude, merit, own_score, rank_of_code, weigh
-from tbgen.retro.geometry import BIT, IMAGES, INVERSES
-from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Plies, Word, Words, image, lowest, reach
+from tbgen.packed.kernels.derive import Derived, Ply, derive, make_derived
+from tbgen.packed.kernels.rule import merit, own_score, rank_of_code
+from tbgen.retro.geometry import (
+    BIT,
+    IMAGES,
+    INVERSES,
+)
+from tbgen.retro.kernels.bits import (
+    ALL,
+    ONE,
+    ZERO,
+    Codes,
+    Ints,
+    Word,
+    Words,
+    image,
+    lowest,
+    reach,
+)
 from tbgen.retro.kernels.canonical import canonical_slot, canonical_words
 from tbgen.retro.kernels.exits import NO_EXIT, Exits
 from tbgen.retro.kernels.frame import Frame, Phase, decode
-from tbgen.retro.kernels.mobility import rank_at
-from tbgen.retro.kernels.moves import MAX_ORIGINS, Onward, onward
+from tbgen.retro.kernels.lanes import add, move, put, same
+from tbgen.retro.kernels.mobility import SLICES
+from tbgen.retro.kernels.moves import Onward, onward
 from tbgen.retro.kernels.resets import rank_and_exits
 from tbgen.retro.kernels.targets import Pool
 from tbgen.score import NONE
-
-
-class Ply(NamedTuple):
-    """One phase, with what is known of its positions."""
-
-    frame: Frame
-    phase: Phase
-    exits: Exits
-    """The best zeroing moves of either side."""
-    value: Codes
-    """uint8: W, those of the phase from ``start`` on; in all slots of the side that is known."""
-    depth: Plies
-    """uint16: D, likewise, with CAPTURE_FLAG where nobody may rest on it."""
-    start: Ints
-    """int64 (2,): where the phase begins in ``value`` and ``depth``, by side to move."""
-    rank: NDArray[np.uint8]
-    """uint8 (2, phase size): ranks of all legal positions; those of the known side may have been lowered."""
-    known: Words
-    """uint64 (words,): positions of the known side that may be rested on."""
-    news: Words
-    """uint64 (words,): those of them that have become known last."""
 
 
 @jit
@@ -56,14 +47,14 @@ def count_phase(
 
 @jit
 def find_ranks(phase: Phase, rank: NDArray[np.uint8], start: int, stop: int) -> None:
-    """Write the ranks of the positions of the words ``start`` to ``stop`` - 1 to uint8 (2, phase size)."""
+    """Write the ranks of the positions of the words ``start`` to ``stop`` - 1 to uint8 (2, phase size); 0
+    where there is none."""
     for side in range(2):
+        of_side = rank[side]
         for word in range(start, stop):
-            bits = phase.legal[side, word]
-            while bits:
-                bit = lowest(bits)
-                bits &= bits - ONE
-                rank[side, word * 64 + bit] = rank_at(phase.slices[side, word], bit)
+            put(of_side, word * 64, ALL, 0)
+            for number in range(SLICES):
+                add(of_side, word * 64, phase.slices[side, word, number], 1 << number)
 
 
 @inlined
@@ -99,106 +90,11 @@ def ready_children(ply: Ply, side: int, start: int, stop: int) -> None:
         ply.known[word] = known
 
 
-class Derived(NamedTuple):
-    """Room for one word whose positions are derived."""
-
-    onward: Onward
-    best: Ints
-    """int64 (64, 3): what ``weigh`` has come to."""
-    uncounted: Words
-    """uint64 (1,): positions of which a move did not count."""
-    value: Codes
-    """uint8 (64,)."""
-    depth: Plies
-    """uint16 (64,)."""
-
-
-@jit
-def make_derived() -> Derived:
-    """Return room for one word."""
-    return Derived(
-        Onward(
-            np.zeros(MAX_ORIGINS, np.int64),
-            np.zeros(MAX_ORIGINS, np.int64),
-            np.zeros(MAX_ORIGINS, np.uint64),
-            np.zeros(8, np.int64),
-        ),
-        np.zeros((64, 3), np.int64),
-        np.zeros(1, np.uint64),
-        np.zeros(64, np.uint8),
-        np.zeros(64, np.uint16),
-    )
-
-
-@inlined
-def _weigh_move(ply: Ply, side: int, slot: int, child: int, room: Derived) -> None:
-    """Take a quiet move to a position that is known into what is known of its origin."""
-    bit, other = slot & 63, 1 - side
-    if ply.rank[other, child] >= ply.rank[side, slot]:
-        room.uncounted[0] |= BIT[bit]
-        return
-    best, at = room.best, ply.start[other] + child
-    value = merit(side, int64(ply.value[at]))
-    if value >= best[bit, 0]:  # most moves are not among the best
-        found = best[bit, 0], best[bit, 1], best[bit, 2]
-        best[bit, 0], best[bit, 1], best[bit, 2] = weigh(found, value, int64(ply.depth[at]))
-
-
-@kernel
-def derive(ply: Ply, side: int, word: int, bits: Word, room: Derived) -> None:
-    """Derive the legal positions ``bits`` of a word by the rule: to ``room.value`` and ``room.depth``."""
-    frame, best = ply.frame, room.best
-    room.uncounted[0] = ZERO
-    left = bits
-    while left:
-        bit = lowest(left)
-        left &= left - ONE
-        node = (side * frame.words + word) * 64 + bit
-        best[bit, 0] = -1
-        if ply.exits.nearest[node] != NO_EXIT:
-            best[bit, 0] = merit(side, int64(ply.exits.value[node]))
-            best[bit, 1], best[bit, 2] = ply.exits.nearest[node], ply.exits.farthest[node]
-    count = onward(frame, word, side, room.onward)
-    for number in range(count):
-        target, symmetry = room.onward.word[number], room.onward.symmetry[number]
-        left = bits & room.onward.free[number] & image(ply.known[target], INVERSES[symmetry])
-        while left:
-            bit = lowest(left)
-            left &= left - ONE
-            _weigh_move(ply, side, word << 6 | bit, target << 6 | IMAGES[symmetry, bit], room)
-    if frame.colours[frame.scalars] == side:
-        empty = ~decode(frame, word, room.onward.squares)
-        left = bits
-        while left:
-            bit = lowest(left)
-            left &= left - ONE
-            targets = ply.known[word] & reach(frame.kinds[frame.scalars], BIT[bit], empty)
-            while targets:
-                _weigh_move(ply, side, word << 6 | bit, word << 6 | lowest(targets), room)
-                targets &= targets - ONE
-    left = bits
-    while left:
-        bit = lowest(left)
-        left &= left - ONE
-        rank = int64(ply.rank[side, word << 6 | bit])
-        own = own_score(side, rank)
-        value, depth = own, 0
-        if rank >= 2:
-            found = best[bit, 0], best[bit, 1], best[bit, 2]
-            value, depth = conclude(side, own, found, room.uncounted[0] & BIT[bit] != ZERO)
-        room.value[bit], room.depth[bit] = value, depth
-
-
 @inlined
 def _wrong(ply: Ply, side: int, word: int, bits: Word, room: Derived) -> Word:
     """Those of the positions just derived that are worth something else."""
-    at, wrong = ply.start[side] + word * 64, ZERO
-    while bits:
-        bit = lowest(bits)
-        bits &= bits - ONE
-        if room.value[bit] != ply.value[at + bit] or room.depth[bit] != ply.depth[at + bit]:
-            wrong |= BIT[bit]
-    return wrong
+    at = ply.start[side] + word * 64
+    return bits & ~(same(room.value, 0, ply.value, at) & same(room.depth, 0, ply.depth, at))
 
 
 @jit
@@ -316,11 +212,9 @@ def derive_all(ply: Ply, side: int, start: int, stop: int) -> None:
         bits = ply.phase.legal[side, word] & ply.phase.canonical[word]
         if bits:
             derive(ply, side, word, bits, room)
-        while bits:
-            bit = lowest(bits)
-            bits &= bits - ONE
-            at = ply.start[side] + word * 64 + bit
-            ply.value[at], ply.depth[at] = room.value[bit], room.depth[bit]
+            at = ply.start[side] + word * 64
+            move(ply.value, at, room.value, 0, bits)
+            move(ply.depth, at, room.depth, 0, bits)
 
 
 @jit

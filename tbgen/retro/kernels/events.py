@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from tbgen.accelerate import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Words, lowest, popcount
+from tbgen.retro.kernels.bits import ONE, Codes, Ints, Plies, Words, lowest, popcount
 from tbgen.retro.kernels.exits import NO_EXIT, NOWHERE, Exits
+from tbgen.retro.kernels.lanes import equal
 from tbgen.retro.kernels.numbering import Numbering, number_of, numbering, with_room
 
 TIME_BITS = 16
@@ -155,11 +156,7 @@ def events_of(attacking: int, mask: Words, goals: tuple[Goals, Goals], high: int
 @kernel
 def _mark_exits(exits: Exits, mask: Words) -> None:
     for word in range(mask.size):
-        bits = ZERO
-        for bit in range(64):
-            if exits.nearest[word * 64 + bit] != NO_EXIT:
-                bits |= BIT[bit]
-        mask[word] = bits
+        mask[word] = ~equal(exits.nearest, word * 64, NO_EXIT)
 
 
 @jit

@@ -25,7 +25,7 @@ from tbgen.retro.geometry import (
     RAY_NUMBER,
     TRIANGLE_SQUARE,
 )
-from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Ints, Word, Words, lowest, reach
+from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Word, Words, lowest, reach
 
 FROZEN = 2
 """Stands for the colour of a man that does not move within the phase."""
@@ -71,8 +71,8 @@ class Phase(NamedTuple):
     """uint64 (2, words, SLICES): ranks, see ``tbgen.retro.kernels.mobility``."""
     canonical: Words
     """uint64 (words,): canonical slots."""
-    quiet: Words
-    """uint64 (2, words, 8): bit-sliced numbers of quiet moves; the attackers count them down."""
+    quiet: Codes
+    """uint8 (2, 64 * words): numbers of quiet moves; the attackers count them down."""
     score_resets: bool
     """Whether captures and pawn moves reset the accrued score: else there are no layers to solve, and no
     inner sweeps."""

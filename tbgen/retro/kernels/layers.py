@@ -17,13 +17,13 @@ Whole-game mobility takes the same steps without the inner sweeps (section 9 of 
 from typing import NamedTuple
 
 from tbgen.accelerate import inlined, int64, jit, kernel
-from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, Words, lowest
+from tbgen.retro.kernels.bits import ALL, ZERO, Ints, Word, Words
 from tbgen.retro.kernels.events import Agenda, Events, Goals, events_of, next_agenda
 from tbgen.retro.kernels.frame import Frame, Phase
 from tbgen.retro.kernels.front import Scratch
+from tbgen.retro.kernels.lanes import move, put
 from tbgen.retro.kernels.mobility import of_rank
-from tbgen.retro.kernels.sweep import READY, Results, Sets, Sweep
+from tbgen.retro.kernels.sweep import Results, Sets, Sweep
 from tbgen.score import NONE
 
 FIRST_LAYER = 2
@@ -66,8 +66,7 @@ def begin(attacker: Attacker, phase: Phase, leaving: Words) -> None:
     defending = 1 - attacker.side
     for word in range(len(phase.canonical)):
         attacker.outer_sets.wanted[word] = phase.legal[attacker.side, word]
-        ready = phase.legal[defending, word] & ~leaving[defending, word]
-        attacker.outer_sets.waiting[word, READY] = ready
+        attacker.outer_sets.ready[word] = phase.legal[defending, word] & ~leaving[defending, word]
 
 
 @jit
@@ -105,7 +104,7 @@ def retire(phase: Phase, white: Attacker, black: Attacker, start: int, stop: int
 def _keep(phase: Phase, mover: Sets, other: Sets, side: int, word: int, alive: Word) -> None:
     phase.alive[side, word] = alive
     mover.wanted[word] &= alive
-    other.waiting[word, READY] &= alive
+    other.ready[word] &= alive
 
 
 @inlined
@@ -123,11 +122,10 @@ def begin_inner(attacker: Attacker, phase: Phase) -> None:
     alive, words = phase.alive[1 - attacker.side], len(phase.canonical)
     _copy(sets.wanted, before.wanted, 0, words)
     for word in range(words):
+        sets.ready[word] = ZERO
         if alive[word]:
-            for number in range(READY + 1):
-                sets.waiting[word, number] = before.waiting[word, number]
-        else:
-            sets.waiting[word, READY] = ZERO
+            sets.ready[word] = before.ready[word]
+            move(sets.left, word * 64, before.left, word * 64, ALL)
     sets.caught[:] = ZERO
     sets.changed[:] = ZERO
 
@@ -160,18 +158,14 @@ def settle(attacker: Attacker, rank: int, phase: Phase, fresh: Results, start: i
         if bits == ZERO:
             continue
         phase.alive[side, word] &= ~bits
-        stays = attacker.inner_sets.wanted[word] if layered else ~ZERO
-        while bits:
-            bit = lowest(bits)
-            bits &= bits - ONE
-            slot = word * 64 + bit
-            node = side * words * 64 + slot
-            if stays & BIT[bit]:
-                value[first + slot] = own
-                depth[first + slot] = 0
-            else:
-                value[first + slot] = results.value[node]
-                depth[first + slot] = results.depth[node]
+        stays = bits & attacker.inner_sets.wanted[word] if layered else bits
+        slot = first + word * 64
+        put(value, slot, stays, own)
+        put(depth, slot, stays, 0)
+        if bits != stays:
+            node = (side * words + word) * 64
+            move(value, slot, results.value, node, bits & ~stays)
+            move(depth, slot, results.depth, node, bits & ~stays)
 
 
 @kernel

@@ -22,7 +22,7 @@ from tbgen.retro.geometry import (
     PAWN_LEAP,
     RAY,
 )
-from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, Words, lowest, reach
+from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Ints, Word, Words, lowest, reach
 from tbgen.retro.kernels.exits import (
     NO_EXIT,
     NOTHING,
@@ -33,6 +33,7 @@ from tbgen.retro.kernels.exits import (
     settle_moves,
 )
 from tbgen.retro.kernels.frame import FROZEN, Frame, Phase, decode, king_safe, safe
+from tbgen.retro.kernels.lanes import add, put
 from tbgen.retro.kernels.mobility import FOUR_MOVES, ONE_MOVE, SLICES, add_moves, count_quiet
 from tbgen.retro.kernels.targets import CAPTURED_PAWN, VARIABLE, Men, Pool
 
@@ -305,8 +306,9 @@ def _rank_words(
                 continue
             counter[0] = own & legal[1 - side, word]
             count_quiet(frame, word, side, own, legal[1 - side], occupied, squares, counter)
-            for number in range(SLICES - 1):
-                phase.quiet[side, word, number] = counter[ONE_MOVE + number]
+            put(phase.quiet[side], word * 64, ALL, 0)
+            for number in range(ONE_MOVE, SLICES):
+                add(phase.quiet[side], word * 64, counter[number], 1 << (number - ONE_MOVE))
             _leaving_moves(frame, pool, exits, Turn(side, first, own, occupied, squares, men, counter, False))
 
 

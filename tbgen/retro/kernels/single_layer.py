@@ -2,12 +2,13 @@
 
 from tbgen.accelerate import int64, jit, kernel
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Plies, Words, lowest
+from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Plies, Words, lowest
 from tbgen.retro.kernels.events import Agenda, exit_events, with_exit
+from tbgen.retro.kernels.lanes import move, put
 from tbgen.retro.kernels.layers import Attacker, begin, settled_events
 from tbgen.retro.kernels.mobility import rank_at
 from tbgen.retro.kernels.phase import Workspace
-from tbgen.retro.kernels.sweep import READY, Results, Sweep, run_sweep
+from tbgen.retro.kernels.sweep import Results, Sweep, run_sweep
 
 
 @kernel
@@ -45,9 +46,8 @@ def _begin(workspace: Workspace, attacker: Attacker, leaving: Words) -> None:
     sets.caught[:] = ZERO
     for word in range(workspace.frame.words):
         sets.wanted[word] = outer_sets.wanted[word] & phase.alive[attacker.side, word]
-        for number in range(READY):
-            sets.waiting[word, number] = outer_sets.waiting[word, number]
-        sets.waiting[word, READY] = outer_sets.waiting[word, READY] & phase.alive[1 - attacker.side, word]
+        sets.ready[word] = outer_sets.ready[word] & phase.alive[1 - attacker.side, word]
+        move(sets.left, word * 64, outer_sets.left, word * 64, ALL)
 
 
 @jit
@@ -83,12 +83,9 @@ def _take(workspace: Workspace, attacking: int, value: Codes, depth: Plies) -> N
         for word in range(words):
             bits = phase.alive[side, word] & phase.canonical[word]
             bits &= ~sets.wanted[word] if side == attacking else sets.caught[word]
-            while bits:
-                bit = lowest(bits)
-                bits &= bits - ONE
-                slot = word * 64 + bit
-                value[side, slot] = results.value[side * words * 64 + slot]
-                depth[side, slot] = results.depth[side * words * 64 + slot]
+            node = (side * words + word) * 64
+            move(value[side], word * 64, results.value, node, bits)
+            move(depth[side], word * 64, results.depth, node, bits)
 
 
 @kernel
@@ -98,11 +95,8 @@ def _fill(workspace: Workspace, code: int, value: Codes, depth: Plies) -> None:
     for side in range(2):
         for word in range(workspace.frame.words):
             bits = phase.alive[side, word] & phase.canonical[word]
-            while bits:
-                slot = word * 64 + lowest(bits)
-                bits &= bits - ONE
-                value[side, slot] = code
-                depth[side, slot] = 0
+            put(value[side], word * 64, bits, code)
+            put(depth[side], word * 64, bits, 0)
 
 
 @jit

@@ -19,7 +19,7 @@ import numpy as np
 
 from tbgen.accelerate import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Word, Words, lowest, prefetch
+from tbgen.retro.kernels.bits import ZERO, Codes, Ints, Plies, Word, Words, lowest, prefetch
 from tbgen.retro.kernels.events import NEVER, TIME_BITS, TIME_MASK, Agenda, Events, level_at
 from tbgen.retro.kernels.frame import Frame
 from tbgen.retro.kernels.front import (
@@ -34,10 +34,8 @@ from tbgen.retro.kernels.front import (
     part_of,
     share_out,
 )
+from tbgen.retro.kernels.lanes import count_down, put
 from tbgen.retro.kernels.moves import origins
-
-READY = 7
-"""Slice of ``Sets.waiting`` after those of the counters."""
 
 MAX_DEPTH = 65000
 """Greatest depth in plies that the solver can tell from NO_EXIT and keep in 16 bits, with room to spare."""
@@ -54,10 +52,12 @@ class Sets(NamedTuple):
 
     wanted: Words
     """uint64 (words,), attacker to move: positions that may still be assigned in this layer."""
-    waiting: Words
-    """uint64 (words, 8), defender to move, one cache line per word: the bit-sliced numbers of quiet moves to
-    positions that are not assigned, and (``READY``) the positions that may still be assigned in this layer
-    and have no exit that the sweep has not reached."""
+    left: Codes
+    """uint8 (64 * words,), defender to move: the numbers of quiet moves to positions that are not assigned,
+    one cache line per word. They mean nothing at positions that cannot be ready any more."""
+    ready: Words
+    """uint64 (words,), defender to move: positions that may still be assigned in this layer and have no exit
+    that the sweep has not reached."""
     caught: Words
     """uint64 (words,), defender to move: positions assigned in this sweep."""
     changed: Words
@@ -101,23 +101,6 @@ class Stand(NamedTuple):
     """Number of the next level of settled positions."""
     last: int
     """Last key that was assigned to a position, 0 if none."""
-
-
-@inlined
-def _record(results: Results, first: int, bits: Word, code: int, ply: int) -> Word:
-    """Write one value and depth to all positions in ``bits`` of the word that starts at ``first``; return
-    those that had another value or depth before."""
-    value, depth = results.value, results.depth
-    changed = ZERO
-    while bits:
-        bit = lowest(bits)
-        bits &= bits - ONE
-        at = first + bit
-        if value[at] != code or depth[at] != ply:
-            value[at] = code
-            depth[at] = ply
-            changed |= BIT[bit]
-    return changed
 
 
 @inlined
@@ -165,28 +148,12 @@ def _reach_back(sweep: Sweep, part: int, other: int) -> None:
             find_candidates(scratch, part, ATTACKERS, words[entry], masks[entry])
 
 
-@inlined
-def _count_down(waiting: Words, word: int, bits: Word) -> Word:
-    """Take one move from every position in ``bits``; return those that are ready and have none left.
-
-    Positions that are not ready may have had none left before: their counters mean nothing.
-    """
-    borrow, left = bits, ZERO
-    for number in range(READY):
-        old = waiting[word, number]
-        new = old ^ borrow
-        waiting[word, number] = new
-        borrow &= ~old
-        left |= new
-    return bits & ~left & waiting[word, READY]
-
-
 @kernel
 def _take_moves(sweep: Sweep, part: int, other: int) -> None:
     """Count down the part's moves to what another part, or itself, has assigned last; find the ready
     positions without a move left."""
-    scratch, found = sweep.scratch, origins_of(sweep.scratch, part)
-    waiting, live, words, masks = sweep.sets.waiting, scratch.live[part, DEFENDERS], found.word, found.bits
+    scratch, found, sets = sweep.scratch, origins_of(sweep.scratch, part), sweep.sets
+    live, words, masks = scratch.live[part, DEFENDERS], found.word, found.bits
     number = scratch.begin[other]
     stop = number + scratch.front[other, ATTACKERS]
     while number < stop:
@@ -198,22 +165,15 @@ def _take_moves(sweep: Sweep, part: int, other: int) -> None:
                 sweep.frame, word, bits, 1 - sweep.attacking, True, other != part, live, found, entries
             )
             for entry in range(before, entries):
-                prefetch(waiting, words[entry] * (READY + 1))
+                prefetch(sets.left, words[entry] * 64)
             number += 1
         for entry in range(entries):
             word = words[entry]
-            lost = _count_down(waiting, word, masks[entry])
+            lost = count_down(sets.left, word * 64, masks[entry])
             if lost:
-                find_candidates(scratch, part, DEFENDERS, word, lost)
-
-
-@inlined
-def _is_out(waiting: Words, word: int, bit: Word) -> bool:
-    """Whether the position has no move left."""
-    left = ZERO
-    for number in range(READY):
-        left |= waiting[word, number]
-    return left & bit == ZERO
+                lost &= sets.ready[word]
+                if lost:
+                    find_candidates(scratch, part, DEFENDERS, word, lost)
 
 
 @kernel
@@ -227,7 +187,7 @@ def _take_exits(sweep: Sweep, part: int, number: int) -> None:
         if side == sweep.attacking:
             prefetch(sets.wanted, word)
         else:
-            prefetch(sets.waiting, word * (READY + 1))
+            prefetch(sets.left, word * 64)
         side, word, bit = _place_of(exits, event, words)
         if part_of(sweep.frame, sweep.scratch, word) != part:
             continue
@@ -235,8 +195,8 @@ def _take_exits(sweep: Sweep, part: int, number: int) -> None:
             if sets.wanted[word] & bit:
                 find_candidates(sweep.scratch, part, ATTACKERS, word, bit)
         elif alive[word] & bit:
-            sets.waiting[word, READY] |= bit
-            if _is_out(sets.waiting, word, bit):
+            sets.ready[word] |= bit
+            if sets.left[word * 64 + lowest(bit)] == 0:
                 find_candidates(sweep.scratch, part, DEFENDERS, word, bit)
 
 
@@ -275,10 +235,11 @@ def _record_front(sweep: Sweep, row: int, start: int, stop: int, level: int) -> 
         if row == ATTACKERS:
             sets.wanted[word] &= ~bits
         else:
-            sets.waiting[word, READY] &= ~bits
+            sets.ready[word] &= ~bits
             sets.caught[word] |= bits
         first = results.starts[side] + word * 64
-        sets.changed[side, word] |= _record(results, first, bits, code, level & TIME_MASK)
+        sets.changed[side, word] |= put(results.value, first, bits, code)
+        sets.changed[side, word] |= put(results.depth, first, bits, level & TIME_MASK)
 
 
 @kernel

@@ -19,6 +19,7 @@ from tbgen.retro.kernels.events import NEVER, TIME_BITS, TIME_MASK, level_of
 from tbgen.retro.kernels.exits import NO_EXIT
 from tbgen.retro.kernels.frame import Frame, Phase
 from tbgen.retro.kernels.front import ATTACKERS, DEFENDERS, mark_live, origins_of
+from tbgen.retro.kernels.lanes import equal
 from tbgen.retro.kernels.layers import FIRST_LAYER, Attacker, assigned
 from tbgen.retro.kernels.moves import origins, quiet_targets
 from tbgen.retro.kernels.resets import find_exit
@@ -300,10 +301,7 @@ def _drop_accrued(layer: Layer) -> None:
             if bits == ZERO or phase.alive[side, word] == ZERO:
                 continue
             first = (side * words + word) * 64
-            now = ZERO
-            for bit in range(64):
-                if attacker.results.value[first + bit] == code:
-                    now |= BIT[bit]
+            now = equal(attacker.results.value, first, code)
             attacker.inner_sets.changed[side, word] |= now & bits
             if side == attacker.side:
                 attacker.inner_sets.wanted[word] |= now & bits

@@ -1,0 +1,244 @@
+"""Deriving the fresh values and depths of one side to move from those of the other, a word at a time.
+
+The rule stands in ``tbgen.packed.kernels.rule``; here it is followed for 64 positions at once.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.accelerate import inlined, int64, jit, kernel
+from tbgen.packed.kernels.rule import merit
+from tbgen.retro.geometry import (
+    BIT,
+    FIRST_RAY,
+    IMAGES,
+    INVERSES,
+    KING,
+    KNIGHT,
+    KNIGHT_LANDING,
+    KNIGHT_SHIFT,
+    LAST_RAY,
+    RAY_LANDING,
+    RAY_SHIFT,
+)
+from tbgen.retro.kernels.bits import (
+    ALL,
+    ONE,
+    ZERO,
+    Codes,
+    Ints,
+    Plies,
+    Word,
+    Words,
+    image,
+    lowest,
+    shifted,
+)
+from tbgen.retro.kernels.exits import NO_EXIT, Exits
+from tbgen.retro.kernels.frame import Frame, Phase, decode
+from tbgen.retro.kernels.lanes import add, equal, flip, less, move, put, weigh_all
+from tbgen.retro.kernels.moves import MAX_ORIGINS, Onward, onward
+
+TURNED = np.array([255, 0], np.uint8)
+"""What turns the codes of values into merits for the mover, White or Black, bit by bit."""
+
+
+class Ply(NamedTuple):
+    """One phase, with what is known of its positions."""
+
+    frame: Frame
+    phase: Phase
+    exits: Exits
+    """The best zeroing moves of either side."""
+    value: Codes
+    """uint8: W, those of the phase from ``start`` on; in all slots of the side that is known."""
+    depth: Plies
+    """uint16: D, likewise, with CAPTURE_FLAG where nobody may rest on it."""
+    start: Ints
+    """int64 (2,): where the phase begins in ``value`` and ``depth``, by side to move."""
+    rank: NDArray[np.uint8]
+    """uint8 (2, phase size): ranks of all legal positions; those of the known side may have been lowered."""
+    known: Words
+    """uint64 (words,): positions of the known side that may be rested on."""
+    news: Words
+    """uint64 (words,): those of them that have become known last."""
+
+
+class Around(NamedTuple):
+    """The word's own positions with the other side to move, 64 elements before and after them: what the bit
+    man moves to, as many lanes away as squares."""
+
+    value: Codes
+    """uint8 (192,)."""
+    depth: Plies
+    """uint16 (192,)."""
+    rank: Codes
+    """uint8 (192,)."""
+
+
+class Derived(NamedTuple):
+    """Room for one word whose positions are derived."""
+
+    onward: Onward
+    best: Codes
+    """uint8 (64,): the best merit of the moves so far, 0 without any."""
+    nearest: Plies
+    """uint16 (64,): the smallest depth of the best moves, ``NO_EXIT`` without any."""
+    farthest: Plies
+    """uint16 (64,): the greatest depth of the best moves, 0 without any."""
+    uncounted: Words
+    """uint64 (1,): positions of which a move did not count."""
+    value: Codes
+    """uint8 (64,)."""
+    depth: Plies
+    """uint16 (64,)."""
+    around: Around
+
+
+@jit
+def make_derived() -> Derived:
+    """Return room for one word."""
+    return Derived(
+        Onward(
+            np.zeros(MAX_ORIGINS, np.int64),
+            np.zeros(MAX_ORIGINS, np.int64),
+            np.zeros(MAX_ORIGINS, np.uint64),
+            np.zeros(8, np.int64),
+        ),
+        np.zeros(64, np.uint8),
+        np.zeros(64, np.uint16),
+        np.zeros(64, np.uint16),
+        np.zeros(1, np.uint64),
+        np.zeros(64, np.uint8),
+        np.zeros(64, np.uint16),
+        Around(np.zeros(192, np.uint8), np.zeros(192, np.uint16), np.zeros(192, np.uint8)),
+    )
+
+
+@inlined
+def _weigh_one(ply: Ply, side: int, slot: int, child: int, room: Derived) -> None:
+    """Take the quiet move of one position to one that is known into what is known of its origin."""
+    bit, other = slot & 63, 1 - side
+    if ply.rank[other, child] >= ply.rank[side, slot]:
+        room.uncounted[0] |= BIT[bit]
+        return
+    at = ply.start[other] + child
+    value, depth = merit(side, int64(ply.value[at])), ply.depth[at]
+    if value > room.best[bit]:
+        room.best[bit], room.nearest[bit], room.farthest[bit] = value, depth, depth
+    elif value == room.best[bit]:
+        room.nearest[bit], room.farthest[bit] = min(room.nearest[bit], depth), max(room.farthest[bit], depth)
+
+
+@inlined
+def _weigh_exits(ply: Ply, side: int, word: int, bits: Word, room: Derived) -> None:
+    """Begin with the best zeroing moves of the positions ``bits``."""
+    node, turned = (side * ply.frame.words + word) * 64, TURNED[side]
+    put(room.best, 0, ALL, 0)
+    put(room.nearest, 0, ALL, NO_EXIT)
+    put(room.farthest, 0, ALL, 0)
+    bits &= ~equal(ply.exits.nearest, node, NO_EXIT)
+    if bits:
+        move(room.best, 0, ply.exits.value, node, bits)
+        flip(room.best, 0, bits if turned else ZERO)
+        move(room.nearest, 0, ply.exits.nearest, node, bits)
+        move(room.farthest, 0, ply.exits.farthest, node, bits)
+
+
+@inlined
+def _weigh_scalars(ply: Ply, side: int, word: int, bits: Word, room: Derived) -> None:
+    """Weigh the quiet moves of the mover's scalars from the positions ``bits``."""
+    other, turned, own = 1 - side, TURNED[side], ply.rank[side]
+    start, ranks = ply.start[other], ply.rank[other]
+    for number in range(onward(ply.frame, word, side, room.onward)):
+        target, symmetry = room.onward.word[number], room.onward.symmetry[number]
+        left = bits & room.onward.free[number] & image(ply.known[target], INVERSES[symmetry])
+        if symmetry == 0:
+            child = target << 6
+            counted = left & less(ranks, child, own, word << 6)
+            room.uncounted[0] |= left & ~counted
+            if counted:
+                weigh_all(
+                    room.best,
+                    room.nearest,
+                    room.farthest,
+                    counted,
+                    ply.value,
+                    ply.depth,
+                    start + child,
+                    turned,
+                )
+            continue
+        while left:
+            bit = lowest(left)
+            left &= left - ONE
+            _weigh_one(ply, side, word << 6 | bit, target << 6 | IMAGES[symmetry, bit], room)
+
+
+@inlined
+def _weigh_step(ply: Ply, side: int, word: int, bits: Word, distance: int, room: Derived) -> None:
+    """Weigh the move of the bit man over a distance in squares from the positions ``bits``."""
+    around, child = room.around, 64 + distance
+    counted = bits & less(around.rank, child, ply.rank[side], word << 6)
+    room.uncounted[0] |= bits & ~counted
+    if counted:
+        weigh_all(
+            room.best,
+            room.nearest,
+            room.farthest,
+            counted,
+            around.value,
+            around.depth,
+            child,
+            TURNED[side],
+        )
+
+
+@inlined
+def _weigh_bit_man(ply: Ply, side: int, word: int, bits: Word, room: Derived) -> None:
+    """Weigh the quiet moves of the bit man from the positions ``bits``."""
+    frame, around, known = ply.frame, room.around, ply.known[word]
+    kind, first = frame.kinds[frame.scalars], word << 6
+    move(around.value, 64, ply.value, ply.start[1 - side] + first, ALL)
+    move(around.depth, 64, ply.depth, ply.start[1 - side] + first, ALL)
+    move(around.rank, 64, ply.rank[1 - side], first, ALL)
+    if kind == KNIGHT:
+        for number in range(8):
+            origins = shifted(known, KNIGHT_SHIFT[number]) & KNIGHT_LANDING[number] & bits
+            if origins:
+                _weigh_step(ply, side, word, origins, -KNIGHT_SHIFT[number], room)
+        return
+    empty = ~decode(frame, word, room.onward.squares)
+    for ray in range(FIRST_RAY[kind], LAST_RAY[kind] if kind != KING else 8):
+        origins, distance = known, int64(0)
+        for _ in range(7 if kind != KING else 1):
+            origins = shifted(origins, RAY_SHIFT[ray]) & RAY_LANDING[ray] & empty
+            if origins == ZERO:
+                break
+            distance -= RAY_SHIFT[ray]
+            if origins & bits:
+                _weigh_step(ply, side, word, origins & bits, distance, room)
+
+
+@kernel
+def derive(ply: Ply, side: int, word: int, bits: Word, room: Derived) -> None:
+    """Derive the legal positions ``bits`` of a word by the rule: to ``room.value`` and ``room.depth``."""
+    frame, first, ranks = ply.frame, word << 6, ply.rank[side]
+    room.uncounted[0] = ZERO
+    _weigh_exits(ply, side, word, bits, room)
+    _weigh_scalars(ply, side, word, bits, room)
+    if frame.colours[frame.scalars] == side:
+        _weigh_bit_man(ply, side, word, bits, room)
+    # As ``conclude`` does for one position; the merit of its own score is its rank.
+    better = less(ranks, first, room.best, 0)
+    worse = less(room.best, 0, ranks, first) & ~room.uncounted[0]
+    worse &= ~(equal(ranks, first, 0) | equal(ranks, first, 1))
+    move(room.value, 0, ranks, first, ALL)
+    move(room.value, 0, room.best, 0, better | worse)
+    flip(room.value, 0, ALL if TURNED[side] else ZERO)
+    put(room.depth, 0, ALL, 0)
+    move(room.depth, 0, room.nearest, 0, better)
+    move(room.depth, 0, room.farthest, 0, worse)
+    add(room.depth, 0, better | worse, 1)
