@@ -65,8 +65,6 @@ def rank_of_slot(slices: Words, slot: int) -> int:
     return rank_at(slices[slot >> 6], slot & 63)
 
 
-
-
 @jit
 def count_origins(frame: Frame, target: Words, mover: int, each_move: bool, allowed: Words) -> Ints:
     """How often each slot is listed as an origin of the set."""

@@ -130,8 +130,9 @@ def safe(
 ) -> Word:
     """Squares of the bit man for which ``square`` is not attacked by colour ``by``.
 
-    ``occupied`` are the squares of scalars and pawns, ``pawns`` those of ``by``'s pawns; scalar ``captured``
-    is off the board (-1: none), and so is the bit man if not ``bit_there``.
+    ``occupied`` are the squares of scalars and pawns, ``pawns`` those of ``by``'s pawns; man ``captured`` is
+    off the board (-1: none; the bit man: one that attacks nothing now stands in its place), and the bit man's
+    place is empty if not ``bit_there``.
     """
     if PAWN_ATTACKS[1 - by, square] & pawns:
         return ZERO
@@ -150,7 +151,7 @@ def safe(
                 if result == ZERO:
                     return ZERO
     bit_man = frame.scalars
-    if bit_there and frame.colours[bit_man] == by:
+    if bit_there and captured != bit_man and frame.colours[bit_man] == by:
         result &= ~reach(frame.kinds[bit_man], BIT[square], ~occupied)
     return result
 

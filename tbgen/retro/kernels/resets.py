@@ -72,26 +72,41 @@ def _captures_on(
 
 
 @kernel
-def _capture_bit_man(frame: Frame, pool: Pool, exits: Exits, turn: Turn, square: int, man: int) -> None:
-    """Capture by scalar ``man`` of the bit man on the empty ``square``."""
-    side, squares, men = turn.side, turn.squares, turn.men
-    bit_man = frame.scalars
-    if frame.colours[bit_man] == side or bit_man < 2 or turn.legal & BIT[square] == ZERO:
+def _captures_of_bit_man(frame: Frame, pool: Pool, exits: Exits, turn: Turn, man: int) -> None:
+    """Capture by scalar ``man`` of the bit man, wherever it stands."""
+    side, squares, men, bit_man = turn.side, turn.squares, turn.men, frame.scalars
+    if frame.colours[bit_man] == side or bit_man < 2:
         return
-    origin = squares[man]
-    squares[man] = square
-    left = (turn.occupied & ~BIT[origin]) | BIT[square]
-    quiet = king_safe(frame, squares, side, left, men.pawns[1 - side], NOWHERE, False) & BIT[square]
-    squares[man] = origin
-    if quiet:
-        add_moves(turn.slices, ONE_MOVE, BIT[square])
-        men.squares[man] = square
-        settle_moves(pool, exits, turn, BIT[square], man, bit_man + 1, NOTHING, NOWHERE)
-        men.squares[man] = origin
+    origin, enemy_pawns = squares[man], men.pawns[1 - side]
+    mask = turn.legal & reach(frame.kinds[man], BIT[origin], ~turn.occupied)
+    left = turn.occupied & ~BIT[origin]
+    if man == side:
+        targets, mask = mask, ZERO
+        while targets:
+            bit = targets & (~targets + ONE)
+            targets &= targets - ONE
+            squares[man] = lowest(bit)
+            mask |= bit & king_safe(frame, squares, side, left | bit, enemy_pawns, NOWHERE, False)
+        squares[man] = origin
+    elif mask:
+        mask &= king_safe(frame, squares, side, left, enemy_pawns, bit_man, True)
+    if mask == ZERO:
+        return
+    add_moves(turn.slices, ONE_MOVE, mask)
+    if frame.movers[man] == FROZEN:  # each square is a way out of its own
+        while mask:
+            men.squares[man] = lowest(mask)
+            settle_moves(pool, exits, turn, BIT[lowest(mask)], man, bit_man + 1, NOTHING, NOWHERE)
+            mask &= mask - ONE
+    else:
+        men.squares[man] = VARIABLE
+        settle_moves(pool, exits, turn, mask, man, bit_man + 1, NOTHING, NOWHERE)
+    men.squares[man] = origin
 
 
 @kernel
 def _captures_by_scalar(frame: Frame, pool: Pool, exits: Exits, turn: Turn, man: int) -> None:
+    """Capture by scalar ``man`` of other scalars and pawns."""
     square, kind = turn.squares[man], frame.kinds[man]
     if kind in (KING, KNIGHT):
         leaps = KING_LEAP if kind == KING else KNIGHT_LEAP
@@ -99,8 +114,6 @@ def _captures_by_scalar(frame: Frame, pool: Pool, exits: Exits, turn: Turn, man:
             target = leaps[square, number]
             if turn.occupied & BIT[target]:
                 _captures_on(frame, pool, exits, turn, target, man, turn.legal)
-            else:
-                _capture_bit_man(frame, pool, exits, turn, target, man)
         return
     for ray in range(FIRST_RAY[kind], LAST_RAY[kind]):
         free = turn.legal
@@ -109,7 +122,6 @@ def _captures_by_scalar(frame: Frame, pool: Pool, exits: Exits, turn: Turn, man:
             if turn.occupied & BIT[target]:
                 _captures_on(frame, pool, exits, turn, target, man, free)
                 break
-            _capture_bit_man(frame, pool, exits, turn, target, man)
             free &= ~BIT[target]
 
 
@@ -272,6 +284,7 @@ def _leaving_moves(frame: Frame, pool: Pool, exits: Exits, turn: Turn) -> None:
     for man in range(frame.scalars):
         if frame.colours[man] == turn.side:
             _captures_by_scalar(frame, pool, exits, turn, man)
+            _captures_of_bit_man(frame, pool, exits, turn, man)
     if frame.colours[frame.scalars] == turn.side:
         _captures_by_bit_man(frame, pool, exits, turn)
     own_pawns = frame.pawns[turn.side]
