@@ -110,7 +110,7 @@ def count_quiet(
             coord = TRIANGLE_OF[square]
             for number in range(1, KING_FORWARD[coord, 0, 0] + 1):
                 symmetry = KING_FORWARD[coord, number, 1]
-                target = king_word(frame, squares, KING_FORWARD[coord, number, 0], symmetry)
+                target = king_word(frame, word, squares, KING_FORWARD[coord, number, 0], symmetry)
                 add_moves(slices, ONE_MOVE, legal & image(reached[target], INVERSES[symmetry]))
         elif kind == KING:
             for number in range(1, KING_LEAP[square, 0] + 1):

@@ -40,10 +40,13 @@ class Origins(NamedTuple):
 
 
 @inlined
-def king_word(frame: Frame, squares: Ints, coord: int, symmetry: int) -> int:
-    """Number of the word with White's king at triangle coordinate ``coord``, the other scalars carried
-    along."""
-    word = coord << frame.shifts[0]
+def king_word(frame: Frame, word: int, squares: Ints, coord: int, symmetry: int) -> int:
+    """Number of the word with White's king at triangle coordinate ``coord``, the other scalars of ``word``,
+    which stand on ``squares``, carried along by the symmetry."""
+    shift = frame.shifts[0]
+    if symmetry == 0:
+        return (word & ((1 << shift) - 1)) | coord << shift
+    word = coord << shift
     for man in range(1, frame.scalars):
         word |= IMAGES[symmetry, squares[man]] << frame.shifts[man]
     return word
@@ -91,7 +94,7 @@ def origins(
                 symmetry = KING_BACKWARD[coord, number, 1]
                 if crossing and symmetry == 0:
                     continue
-                source = king_word(frame, squares, KING_BACKWARD[coord, number, 0], symmetry)
+                source = king_word(frame, word, squares, KING_BACKWARD[coord, number, 0], symmetry)
                 if live[source >> 6] & BIT[source & 63]:
                     count = _offer(found, source, image(bits, symmetry), live, count)
         elif kind == KING:
@@ -149,7 +152,7 @@ def quiet_targets(frame: Frame, word: int, bit: int, mover: int, out: Ints, squa
             coord = TRIANGLE_OF[square]
             for number in range(1, KING_FORWARD[coord, 0, 0] + 1):
                 symmetry = KING_FORWARD[coord, number, 1]
-                target = king_word(frame, squares, KING_FORWARD[coord, number, 0], symmetry)
+                target = king_word(frame, word, squares, KING_FORWARD[coord, number, 0], symmetry)
                 out[count] = target << 6 | IMAGES[symmetry, bit]
                 count += 1
         elif kind in (KING, KNIGHT):
@@ -203,7 +206,7 @@ def onward(frame: Frame, word: int, mover: int, found: Onward) -> int:
             coord = TRIANGLE_OF[square]
             for number in range(1, KING_FORWARD[coord, 0, 0] + 1):
                 symmetry = KING_FORWARD[coord, number, 1]
-                found.word[count] = king_word(frame, squares, KING_FORWARD[coord, number, 0], symmetry)
+                found.word[count] = king_word(frame, word, squares, KING_FORWARD[coord, number, 0], symmetry)
                 found.symmetry[count], found.free[count] = symmetry, ALL
                 count += 1
         elif kind in (KING, KNIGHT):
