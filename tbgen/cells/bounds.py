@@ -160,7 +160,7 @@ class Game:
             raise NoCodeError(self.cell_frame.cell)
         self._count()
         workspace, pool = self._workspace, self._pool
-        counters = workspace.phase.slices, workspace.phase.quiet
+        counters: list[NDArray[np.unsignedinteger]] = [workspace.phase.slices, workspace.phase.quiet]
         counted = [counter.copy() for counter in counters]  # the sweeps count down
         nobody = np.zeros(0, np.int64)
         records = self._record(), self._record()

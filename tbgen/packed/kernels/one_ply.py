@@ -94,7 +94,8 @@ def ready_children(ply: Ply, side: int, start: int, stop: int) -> None:
 def _wrong(ply: Ply, side: int, word: int, bits: Word, room: Derived) -> Word:
     """Those of the positions just derived that are worth something else."""
     at = ply.start[side] + word * 64
-    return bits & ~(same(room.value, 0, ply.value, at) & same(room.depth, 0, ply.depth, at))
+    wrong: Word = bits & ~(same(room.value, 0, ply.value, at) & same(room.depth, 0, ply.depth, at))
+    return wrong
 
 
 @jit

@@ -4,7 +4,7 @@ What is known of each position, a byte or two, lies in an array from ``first`` o
 bits. A word chooses positions, as everywhere; the others keep what they have.
 """
 
-from typing import Any
+from typing import Any, cast
 
 from llvmlite import ir
 from numba import types
@@ -13,6 +13,11 @@ from tbgen.accelerate import intrinsic
 
 _LANES = 64
 _WORD, _BYTE, _PLACE = ir.IntType(64), ir.IntType(8), ir.IntType(32)
+
+
+def _plain(kind: Any) -> Any:
+    """The type of a number that may be a constant."""
+    return cast(Any, types).unliteral(kind)
 
 
 def _repeated(builder: Any, value: Any, lanes: int = _LANES) -> Any:
@@ -41,7 +46,7 @@ def _place(context: Any, builder: Any, array_type: Any, array: Any, first: Any) 
 
 
 def _element(context: Any, builder: Any, array_type: Any, value: Any, value_type: Any) -> Any:
-    return context.cast(builder, value, types.unliteral(value_type), array_type.dtype)
+    return context.cast(builder, value, _plain(value_type), array_type.dtype)
 
 
 @intrinsic
@@ -73,7 +78,7 @@ def add(typing_context: Any, array: Any, first: Any, bits: Any, amount: Any) -> 
         builder.store(builder.add(builder.load(pointer, align=1), more), pointer, align=1)
         return context.get_dummy_value()
 
-    return types.void(array, types.int64, types.uint64, types.unliteral(amount)), codegen
+    return types.void(array, types.int64, types.uint64, _plain(amount)), codegen
 
 
 @intrinsic
@@ -88,7 +93,7 @@ def put(typing_context: Any, array: Any, first: Any, bits: Any, value: Any) -> A
         changed = builder.icmp_unsigned("!=", before, values)
         return builder.and_(builder.bitcast(changed, _WORD), args[2])
 
-    return types.uint64(array, types.int64, types.uint64, types.unliteral(value)), codegen
+    return types.uint64(array, types.int64, types.uint64, _plain(value)), codegen
 
 
 @intrinsic
@@ -116,7 +121,7 @@ def equal(typing_context: Any, array: Any, first: Any, value: Any) -> Any:
         same = builder.icmp_unsigned("==", builder.load(pointer, align=1), values)
         return builder.bitcast(same, _WORD)
 
-    return types.uint64(array, types.int64, types.unliteral(value)), codegen
+    return types.uint64(array, types.int64, _plain(value)), codegen
 
 
 def _comparison(sign: str) -> Any:
@@ -195,5 +200,5 @@ def weigh_all(
             builder.store(builder.select(builder.or_(better, beyond), depths, before), place, align=1)
         return context.get_dummy_value()
 
-    given = best, nearest, farthest, types.uint64, value, depth, types.int64, types.unliteral(turned)
+    given = best, nearest, farthest, types.uint64, value, depth, types.int64, _plain(turned)
     return types.void(*given), codegen

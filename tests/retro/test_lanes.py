@@ -1,0 +1,150 @@
+"""The operations on 64 positions at once, against numpy."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tbgen.accelerate import jit
+from tbgen.retro.cache_lines import LINE, zeros
+from tbgen.retro.kernels import lanes
+from tbgen.retro.kernels.bits import Codes, Plies, Word
+
+SIZE = 256
+Elements = NDArray[np.uint8] | NDArray[np.uint16]
+
+
+@jit
+def count_down(counts: Codes, first: int, bits: Word) -> Word:
+    return lanes.count_down(counts, first, bits)
+
+
+@jit
+def add(array: Elements, first: int, bits: Word, amount: int) -> None:
+    lanes.add(array, first, bits, amount)
+
+
+@jit
+def put(array: Elements, first: int, bits: Word, value: int) -> Word:
+    return lanes.put(array, first, bits, value)
+
+
+@jit
+def move(target: Elements, to: int, source: Elements, first: int, bits: Word) -> None:
+    lanes.move(target, to, source, first, bits)
+
+
+@jit
+def flip(array: Elements, first: int, bits: Word) -> None:
+    lanes.flip(array, first, bits)
+
+
+@jit
+def compare(array: Elements, first: int, other: Elements, begin: int, value: int) -> tuple[Word, Word, Word]:
+    equal = lanes.equal(array, first, value)
+    return equal, lanes.less(array, first, other, begin), lanes.same(array, first, other, begin)
+
+
+@jit
+def weigh_all(
+    best: Codes,
+    depths: tuple[Plies, Plies],
+    bits: Word,
+    value: Codes,
+    depth: Plies,
+    first: int,
+    turned: int,
+) -> None:
+    lanes.weigh_all(best, depths[0], depths[1], bits, value, depth, first, np.uint8(turned))
+
+
+def word_of(chosen: NDArray[np.bool_]) -> int:
+    return int(np.packbits(chosen, bitorder="little").view(np.uint64)[0])
+
+
+class Draw:
+    """What one trial works on."""
+
+    def __init__(self, kind: type[np.uint8] | type[np.uint16], seed: int) -> None:
+        random = np.random.default_rng(seed)
+        self.array, self.other = random.integers(0, 4, (2, SIZE)).astype(kind)
+        self.first, self.begin = (int(number) for number in random.integers(0, SIZE - 63, 2))
+        self.chosen = random.random(64) < random.random()
+        self.bits = np.uint64(word_of(self.chosen))
+        self.here, self.there = slice(self.first, self.first + 64), slice(self.begin, self.begin + 64)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16])
+@pytest.mark.parametrize("seed", range(50))
+def test_as_numpy_does(kind: type[np.uint8] | type[np.uint16], seed: int) -> None:
+    draw = Draw(kind, seed)
+    here, there, chosen, first, bits = draw.here, draw.there, draw.chosen, draw.first, draw.bits
+
+    array, wanted = draw.array.copy(), draw.array.copy()
+    wanted[here][chosen] += kind(7)
+    add(array, first, bits, 7)
+    assert (array == wanted).all()
+
+    array, wanted = draw.array.copy(), draw.array.copy()
+    wanted[here][chosen] = 2
+    assert int(put(array, first, bits, 2)) == word_of(chosen & (draw.array[here] != 2))
+    assert (array == wanted).all()
+
+    array, wanted = draw.array.copy(), draw.array.copy()
+    wanted[here][chosen] = draw.other[there][chosen]
+    move(array, first, draw.other, draw.begin, bits)
+    assert (array == wanted).all()
+
+    array, wanted = draw.array.copy(), draw.array.copy()
+    wanted[here][chosen] = ~wanted[here][chosen]
+    flip(array, first, bits)
+    assert (array == wanted).all()
+
+    equal, less, same = compare(draw.array, first, draw.other, draw.begin, 3)
+    assert int(equal) == word_of(draw.array[here] == 3)
+    assert int(less) == word_of(draw.array[here] < draw.other[there])
+    assert int(same) == word_of(draw.array[here] == draw.other[there])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_counts(seed: int) -> None:
+    """Counts begin anew below zero, and say so of what was chosen alone."""
+    draw = Draw(np.uint8, seed)
+    wanted = draw.array.copy()
+    wanted[draw.here][draw.chosen] -= np.uint8(1)
+    out = count_down(draw.array, draw.first, draw.bits)
+    assert (draw.array == wanted).all()
+    assert int(out) == word_of(draw.chosen & (wanted[draw.here] == 0))
+
+
+@pytest.mark.parametrize("turned", [0, 255])
+@pytest.mark.parametrize("seed", range(20))
+def test_the_best_move(seed: int, turned: int) -> None:
+    random = np.random.default_rng(seed)
+    best, nearest, farthest = np.zeros(64, np.uint8), np.full(64, 65535, np.uint16), np.zeros(64, np.uint16)
+    moves: list[list[tuple[int, int]]] = [[] for _ in range(64)]
+    for _ in range(6):
+        value = random.integers(100, 104, SIZE).astype(np.uint8)
+        depth = random.integers(0, 900, SIZE).astype(np.uint16)
+        chosen, first = random.random(64) < 0.7, int(random.integers(0, SIZE - 63))
+        weigh_all(best, (nearest, farthest), np.uint64(word_of(chosen)), value, depth, first, turned)
+        for lane in np.flatnonzero(chosen).tolist():
+            moves[lane].append((int(value[first + lane]) ^ turned, int(depth[first + lane])))
+    for lane, known in enumerate(moves):
+        if known:
+            top = max(value for value, _ in known)
+            plies = [depth for value, depth in known if value == top]
+            assert (best[lane], nearest[lane], farthest[lane]) == (top, min(plies), max(plies))
+        else:
+            assert (best[lane], nearest[lane], farthest[lane]) == (0, 65535, 0)
+
+
+@pytest.mark.parametrize("shape", [1, 1000, (3, 40), (2, 100, 8)])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint64])
+def test_arrays_begin_with_a_cache_line(shape: int | tuple[int, ...], dtype: type[np.generic]) -> None:
+    array = zeros(shape, dtype)
+    assert array.ctypes.data % LINE == 0
+    assert (array.shape, array.dtype) == (np.zeros(shape, dtype).shape, dtype)
+    assert array.flags.c_contiguous
+    assert not array.any()
+    array.fill(1)
+    assert (array == 1).all()
