@@ -6,7 +6,8 @@ In whole-game mobility the fresh states are all.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -183,22 +184,41 @@ class Proof:
             return self._prove_layer(ranges, Accrued(_FIRST_RANK, MIDDLE))
         lengths = [len(originals) for _, originals in images]
         top, states = self._top_rank(base, stop), 0
-        layer = self.layers(first) if self.layers is not None and self._made else None
-        for rank in range(_FIRST_RANK, top + 2):
-            # Beyond the greatest rank of a value no state keeps an inherited score, and all keys are alike.
-            for level in (WHITE_WORTH - rank, rank) if rank <= top else (MIDDLE,):
-                accrued = Accrued(rank, level)
-                if layer is None:
-                    self._enter(ranges, accrued)
-                else:
-                    claims = self._claims(accrued, layer)
-                    self.enter_claims(ranges, accrued, claims)
-                    self._compare_layer(ranges, accrued, claims)
-                copies = zip(images, lengths, strict=True)
-                lengths = self.threads.each(copy_images, ((self.game, rank, *pair, n) for pair, n in copies))
-                states += self._prove_layer(ranges, accrued)
-            self.progress("states", (first + (last - first) * (rank - 1) / top) / len(self.layout.placements))
+        # Beyond the greatest rank of a value no state keeps an inherited score, and all keys are alike.
+        layers = [
+            Accrued(rank, level)
+            for rank in range(_FIRST_RANK, top + 1)
+            for level in (WHITE_WORTH - rank, rank)
+        ]
+        layers.append(Accrued(top + 1, MIDDLE))
+        for accrued, claims in self._claimed(first, layers):
+            if claims is None:
+                self._enter(ranges, accrued)
+            else:
+                self.enter_claims(ranges, accrued, claims)
+                self._compare_layer(ranges, accrued, claims)
+            copies = zip(images, lengths, strict=True)
+            lengths = self.threads.each(
+                copy_images, ((self.game, accrued.rank, *pair, n) for pair, n in copies)
+            )
+            states += self._prove_layer(ranges, accrued)
+            done = (last - first) * (accrued.rank - 1) / top
+            self.progress("states", (first + done) / len(self.layout.placements))
         return states
+
+    def _claimed(self, phase: int, layers: list[Accrued]) -> Iterator[tuple[Accrued, Claims | None]]:
+        """Yield layers of a phase with what is said of them if they are made on the way: one is made while
+        the one before is proved."""
+        if self.layers is None or not self._made:
+            yield from ((accrued, None) for accrued in layers)
+            return
+        made = self.layers(phase)
+        ahead = self.threads.ahead(partial(self._claims, layers[0], made))
+        for accrued, following in zip(layers, [*layers[1:], None], strict=True):
+            claims = ahead.result()
+            if following is not None:
+                ahead = self.threads.ahead(partial(self._claims, following, made))
+            yield accrued, claims
 
     def _begin(self, part: Range) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Set the first keys of a range; return its slots that are not canonical, and the canonical ones."""

@@ -1,7 +1,7 @@
 """The threads of a proof: they run kernels on ranges of slots and gather what is wrong."""
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -56,6 +56,10 @@ class ProofThreads:
         if wrong and sum(map(len, self._rows)) < _MOST_ROWS:
             self._rows.append(rows)
         self.wrong += wrong
+
+    def ahead(self, work: Callable[[], Result]) -> Future[Result]:
+        """Begin work whose result is asked for later, while the other threads go on."""
+        return self._pool.submit(work)
 
     def each(self, kernel: Callable[..., Result], tasks: Iterable[Task]) -> list[Result]:
         """Run a kernel on all tasks and return its results."""
