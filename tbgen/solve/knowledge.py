@@ -1,7 +1,7 @@
 """What is known about the positions that moves out of a cell lead to: tables, and cells solved before."""
 
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Final, TypeAlias
 
@@ -52,6 +52,8 @@ class Known:
         self._added = Counter[Cell]()
         """How often bounds of a cell were added."""
         self._plies = _Plies()
+        self.before_block: Callable[[], None] = nothing
+        """Called before it is found out where moves out of a cell lead; what it raises ends that."""
         self.settled: Knowledge = _Settled(self)
         """What tables and solved cells say, without looking on."""
 
@@ -101,6 +103,7 @@ class Known:
 
     def block(self, route: Route, end: int) -> Block | None:
         """Return one end of what is known about the positions that a route leads to, if anything."""
+        self.before_block()
         block = self.stored(route, end)
         if block is None and not route.quiet and end == _end_of(side_after(route)):
             return self._by_ply(route, end)
@@ -244,6 +247,10 @@ class _Settled:
 
     def __init__(self, known: Known) -> None:
         self.block, self.bound = known.stored, known.bound
+
+
+def nothing() -> None:
+    """What is called where there is nothing to do."""
 
 
 def _bare(cell: Cell, end: int) -> Code:

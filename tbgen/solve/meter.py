@@ -26,7 +26,9 @@ class Meter:
         self._memory = budget.memory
         self._end = time.perf_counter() + budget.seconds
         self._cells = budget.cells
-        self.seconds_per_slot = _SECONDS_PER_SLOT
+        self._seconds_per_slot = _SECONDS_PER_SLOT
+        self._sweeping_per_slot = 0.0
+        """Seconds of these that are left when all is known about where the cell's moves lead."""
         self.reserved = 0
         """Slots of a cell that is to be solved in any case."""
 
@@ -40,10 +42,19 @@ class Meter:
 
         :raises OutOfBudgetError: if it takes more than is left.
         """
-        seconds = (size + self.reserved) * self.seconds_per_slot
+        seconds = (size + self.reserved) * self._seconds_per_slot
         if self.left < seconds or not self.fits(size, kept):
             raise OutOfBudgetError
         if self.reserved and self._cells == 1:
+            raise OutOfBudgetError
+
+    def ask_again(self, size: int) -> None:
+        """Ask whether there still is time for a cell, while it is found out where its moves lead: how long
+        that takes is hard to foresee.
+
+        :raises OutOfBudgetError: if it takes more than is left.
+        """
+        if self.left < size * self._sweeping_per_slot + self.reserved * self._seconds_per_slot:
             raise OutOfBudgetError
 
     def fits(self, size: int, kept: int) -> bool:
@@ -54,12 +65,13 @@ class Meter:
         """Take note of time that does not count."""
         self._end += seconds
 
-    def learn(self, size: int, seconds: float) -> None:
-        """Take note of a solved cell, and of how long it has taken."""
+    def learn(self, size: int, seconds: float, sweeping: float) -> None:
+        """Take note of a solved cell, of how long it has taken, and of how much of that after it was known
+        where its moves lead."""
         if self._cells is not None:
             self._cells -= 1
         if size >= _TELLING:
-            self.seconds_per_slot = seconds / size
+            self._seconds_per_slot, self._sweeping_per_slot = seconds / size, sweeping / size
 
 
 def memory_needed(size: int) -> int:

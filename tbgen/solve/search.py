@@ -9,8 +9,9 @@ Bounds are proved from bounds that were proved before, never in a circle, and so
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import chess
 import numpy as np
@@ -32,8 +33,9 @@ from tbgen.cells.routes import routes_of
 from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
 from tbgen.score import NONE, Code, GScore
 from tbgen.signed import code_of, of_gscore
+from tbgen.solve.answer import Answer
 from tbgen.solve.budget import Budget
-from tbgen.solve.knowledge import Known
+from tbgen.solve.knowledge import Known, nothing
 from tbgen.solve.meter import Meter, OutOfBudgetError, memory_needed
 
 if TYPE_CHECKING:  # who proves nothing does without
@@ -52,27 +54,6 @@ _TINY: Final = 64**3 // 4
 _AT_ONCE: Final = 6
 """Cells that are solved before the cell above them is solved again, where they are much smaller."""
 _MUCH_SMALLER: Final = 64
-
-
-class Answer(NamedTuple):
-    """What is known of a state."""
-
-    value: Interval
-    depths: tuple[int, int] | None = None
-    """Plies, by both ends, where a cell says them."""
-
-    @property
-    def depth(self) -> int | None:
-        """Plies, where they are known."""
-        if not self.value.exact or self.depths is None or self.depths[LOWER] != self.depths[UPPER]:
-            return None
-        return self.depths[LOWER]
-
-    @property
-    def swapped(self) -> Self:
-        """The same with the colours swapped."""
-        value = Interval(*(Code(255 - code) for code in reversed(self.value)))
-        return type(self)(value, self.depths and (self.depths[UPPER], self.depths[LOWER]))
 
 
 class WayOut(NamedTuple):
@@ -184,9 +165,11 @@ class Search:
         before = self._known.cell(cell)
         if cell == self._root.cell:
             self._games = None
-        games = Games(cell, self._known)
+        games = self._games_of(cell)
+        ready = time.perf_counter()
         bounds = games.solve()
-        self._budget.learn(cell.size, time.perf_counter() - began)
+        now = time.perf_counter()
+        self._budget.learn(cell.size, now - began, now - ready)
         self._prove(lambda prover: prover.cell(bounds))
         if before is not None:
             bounds = narrower(before, bounds)
@@ -196,6 +179,22 @@ class Search:
         for key in [key for key in self._layers if key[0] == cell]:
             del self._layers[key]
         self.solved += 1
+
+    def _games_of(self, cell: Cell) -> Games:
+        """Return the games of a cell that is to be solved.
+
+        :raises OutOfBudgetError: if that takes too long; the asked position's cell is solved once in any
+            case, as without it there is no answer.
+        """
+        first = cell == self._root.cell and self._known.cell(cell) is None
+        if not first:
+            self._known.before_block = partial(self._budget.ask_again, cell.size)
+        try:
+            games = Games(cell, self._known)
+            self._known.before_block()
+        finally:
+            self._known.before_block = nothing
+        return games
 
     def _complete(self, cell: Cell) -> None:
         """Solve a cell for the first time, after small ones that it rests on, as far as they are worth it.

@@ -7,10 +7,11 @@ import chess
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Interval
 from tbgen.cells.position import Position
 from tbgen.score import Code, GScore
+from tbgen.solve.answer import Answer
 from tbgen.solve.hold import Hold, holds
 from tbgen.solve.line import Found, Line
 from tbgen.solve.proof import Proof
-from tbgen.solve.search import Answer, Search
+from tbgen.solve.search import Search
 
 
 @dataclass(frozen=True, slots=True)

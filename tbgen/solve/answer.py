@@ -1,0 +1,27 @@
+"""What is known of a state while a position is solved."""
+
+from typing import NamedTuple, Self
+
+from tbgen.cells.bounds import LOWER, UPPER, Interval
+from tbgen.score import Code
+
+
+class Answer(NamedTuple):
+    """What is known of a state."""
+
+    value: Interval
+    depths: tuple[int, int] | None = None
+    """Plies, by both ends, where a cell says them."""
+
+    @property
+    def depth(self) -> int | None:
+        """Plies, where they are known."""
+        if not self.value.exact or self.depths is None or self.depths[LOWER] != self.depths[UPPER]:
+            return None
+        return self.depths[LOWER]
+
+    @property
+    def swapped(self) -> Self:
+        """The same with the colours swapped."""
+        value = Interval(*(Code(255 - code) for code in reversed(self.value)))
+        return type(self)(value, self.depths and (self.depths[UPPER], self.depths[LOWER]))
