@@ -88,7 +88,7 @@ class NeedFinder:
 
         if resets := ply.phase.score_resets:  # then the layers have taken the room of the exits
             do(side_exits, frame, pool, ply.exits, ply.phase, derived, False)
-        if resets or layout.pawns:
+        if resets or layout.pawns:  # else all zeroing moves are captures
             do(side_exits, frame, pool, ply.exits, ply.phase, side, True)
         do(find_ranks, ply.phase, ply.rank)
         do(mark_captures, ply, side)

@@ -52,8 +52,6 @@ class Known:
         self._added = Counter[Cell]()
         """How often bounds of a cell were added."""
         self._plies = _Plies()
-        self.before_block: Callable[[], None] = nothing
-        """Called before it is found out where moves out of a cell lead; what it raises ends that."""
         self.settled: Knowledge = _Settled(self)
         """What tables and solved cells say, without looking on."""
 
@@ -103,7 +101,6 @@ class Known:
 
     def block(self, route: Route, end: int) -> Block | None:
         """Return one end of what is known about the positions that a route leads to, if anything."""
-        self.before_block()
         block = self.stored(route, end)
         if block is None and not route.quiet and end == _end_of(side_after(route)):
             return self._by_ply(route, end)
@@ -249,8 +246,20 @@ class _Settled:
         self.block, self.bound = known.stored, known.bound
 
 
-def nothing() -> None:
-    """What is called where there is nothing to do."""
+class InTime:
+    """What is known, as long as there is time to find it out: see :class:`tbgen.cells.bounds.Knowledge`."""
+
+    def __init__(self, known: Known, ask: Callable[[], None]) -> None:
+        self._known, self._ask = known, ask
+        self.bound = known.bound
+
+    def block(self, route: Route, end: int) -> Block | None:
+        """Return what is known, and ask before whether there is time to look.
+
+        :raises OutOfBudgetError: if there is none.
+        """
+        self._ask()
+        return self._known.block(route, end)
 
 
 def _bare(cell: Cell, end: int) -> Code:

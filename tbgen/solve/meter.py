@@ -28,7 +28,7 @@ class Meter:
         self._cells = budget.cells
         self._seconds_per_slot = _SECONDS_PER_SLOT
         self._sweeping_per_slot = 0.0
-        """Seconds of these that are left when all is known about where the cell's moves lead."""
+        """The part of it that the sweeps take: what comes after it is known where moves lead."""
         self.reserved = 0
         """Slots of a cell that is to be solved in any case."""
 

@@ -35,7 +35,7 @@ from tbgen.score import NONE, Code, GScore
 from tbgen.signed import code_of, of_gscore
 from tbgen.solve.answer import Answer
 from tbgen.solve.budget import Budget
-from tbgen.solve.knowledge import Known, nothing
+from tbgen.solve.knowledge import InTime, Known
 from tbgen.solve.meter import Meter, OutOfBudgetError, memory_needed
 
 if TYPE_CHECKING:  # who proves nothing does without
@@ -163,8 +163,6 @@ class Search:
     def _solve_granted(self, cell: Cell) -> None:
         began = time.perf_counter()
         before = self._known.cell(cell)
-        if cell == self._root.cell:
-            self._games = None
         games = self._games_of(cell)
         ready = time.perf_counter()
         bounds = games.solve()
@@ -183,18 +181,12 @@ class Search:
     def _games_of(self, cell: Cell) -> Games:
         """Return the games of a cell that is to be solved.
 
-        :raises OutOfBudgetError: if that takes too long; the asked position's cell is solved once in any
-            case, as without it there is no answer.
+        :raises OutOfBudgetError: if that takes too long; not at first for the asked position's cell, without
+            which there is no answer.
         """
-        first = cell == self._root.cell and self._known.cell(cell) is None
-        if not first:
-            self._known.before_block = partial(self._budget.ask_again, cell.size)
-        try:
-            games = Games(cell, self._known)
-            self._known.before_block()
-        finally:
-            self._known.before_block = nothing
-        return games
+        if cell == self._root.cell and self._known.cell(cell) is None:
+            return Games(cell, self._known)
+        return Games(cell, InTime(self._known, partial(self._budget.ask_again, cell.size)))
 
     def _complete(self, cell: Cell) -> None:
         """Solve a cell for the first time, after small ones that it rests on, as far as they are worth it.

@@ -30,7 +30,8 @@ from tbgen.verify.report import VerifyResult, describe
 from tbgen.verify.threads import ProofThreads
 
 SolveLayer = Callable[[GScore], tuple[NDArray[np.uint8], NDArray[np.uint16]]]
-"""Codes and depths of one accrued score in one phase, shape (2, phase size) each."""
+"""Codes and depths of one accrued score in one phase, shape (2, phase size) each: new arrays each time. It is
+called by other threads, by one at a time."""
 
 LayersOfPhase = Callable[[int], SolveLayer]
 """Makes what makes the layers of a phase."""

@@ -67,8 +67,8 @@ class Ply(NamedTuple):
 
 
 class Around(NamedTuple):
-    """The word's own positions with the other side to move, 64 elements before and after them: what the bit
-    man moves to, as many lanes away as squares."""
+    """Copies of what is known of the word with the other side to move, 64 unused elements before and after:
+    what the bit man moves to is as many lanes away as squares."""
 
     value: Codes
     """uint8 (192,)."""
@@ -119,7 +119,8 @@ def make_derived() -> Derived:
 
 @inlined
 def _weigh_one(ply: Ply, side: int, slot: int, child: int, room: Derived) -> None:
-    """Take the quiet move of one position to one that is known into what is known of its origin."""
+    """Take the quiet move of one position to one that is known into what is known of its origin, as ``weigh``
+    does."""
     bit, other = slot & 63, 1 - side
     if ply.rank[other, child] >= ply.rank[side, slot]:
         room.uncounted[0] |= BIT[bit]
@@ -231,7 +232,9 @@ def derive(ply: Ply, side: int, word: int, bits: Word, room: Derived) -> None:
     _weigh_scalars(ply, side, word, bits, room)
     if frame.colours[frame.scalars] == side:
         _weigh_bit_man(ply, side, word, bits, room)
-    # As ``conclude`` does for one position; the merit of its own score is its rank.
+    # As ``conclude`` does for one position; the merit of its own score is its rank. Where nothing is known of
+    # any move, merit 0 and depth 1 come out, which no position has: mates are suffered in even numbers of
+    # plies.
     better = less(ranks, first, room.best, 0)
     worse = less(room.best, 0, ranks, first) & ~room.uncounted[0]
     worse &= ~(equal(ranks, first, 0) | equal(ranks, first, 1))

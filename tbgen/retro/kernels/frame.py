@@ -131,7 +131,7 @@ def safe(
     """Squares of the bit man for which ``square`` is not attacked by colour ``by``.
 
     ``occupied`` are the squares of scalars and pawns, ``pawns`` those of ``by``'s pawns; man ``captured`` is
-    off the board (-1: none; the bit man: one that attacks nothing now stands in its place), and the bit man's
+    off the board (-1: none; the bit man: a man that attacks nothing stands in its place), and the bit man's
     place is empty if not ``bit_there``.
     """
     if PAWN_ATTACKS[1 - by, square] & pawns:

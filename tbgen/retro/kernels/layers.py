@@ -82,7 +82,7 @@ def outer_sweep(
     """The sweep that assigns what the attacker can force to its own scores of rank - 1, from that key on; see
     the module's head. Values and depths go to ``fresh``."""
     sets, alive = attacker.outer_sets, phase.alive[1 - attacker.side]
-    return Sweep(frame, attacker.side, agenda, rank, sets, alive, attacker.scratch, fresh)
+    return Sweep(frame, attacker.side, agenda, rank, sets, alive, attacker.scratch, fresh, True)
 
 
 @kernel
@@ -135,7 +135,8 @@ def inner_sweep(frame: Frame, attacker: Attacker, rank: int, phase: Phase, agend
     """The sweep that solves the layer of the opponent's accrued score of this rank, from that key on; see the
     module's head."""
     sets, alive = attacker.inner_sets, phase.alive[1 - attacker.side]
-    return Sweep(frame, attacker.side, agenda, 255 - rank, sets, alive, attacker.scratch, attacker.results)
+    results = attacker.results
+    return Sweep(frame, attacker.side, agenda, 255 - rank, sets, alive, attacker.scratch, results, False)
 
 
 @kernel

@@ -68,6 +68,7 @@ def _sweep(workspace: Workspace, attacking: int, high: int, fresh: Results) -> N
             alive,
             attacker.scratch,
             attacker.results,
+            False,
         ),
         int64(0),
     )

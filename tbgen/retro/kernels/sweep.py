@@ -19,7 +19,7 @@ import numpy as np
 
 from tbgen.accelerate import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ZERO, Codes, Ints, Plies, Word, Words, lowest, prefetch
+from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Word, Words, lowest, prefetch
 from tbgen.retro.kernels.events import NEVER, TIME_BITS, TIME_MASK, Agenda, Events, level_at
 from tbgen.retro.kernels.frame import Frame
 from tbgen.retro.kernels.front import (
@@ -88,6 +88,8 @@ class Sweep(NamedTuple):
     scratch: Scratch
     results: Results
     """Where values and depths go; ``sets.changed`` tells where they differ from what was there."""
+    shared: bool
+    """Whether the opponent's sweep writes to the same results at the same time; then nothing is told."""
 
 
 class Stand(NamedTuple):
@@ -223,6 +225,17 @@ def _take_settled(sweep: Sweep, part: int, number: int) -> int:
 
 
 @inlined
+def _write_apart(results: Results, first: int, bits: Word, code: int, ply: int) -> None:
+    """Write one value and depth to all positions in ``bits`` of the word that starts at ``first``, and touch
+    no other: somebody else may be writing to these."""
+    while bits:
+        at = first + lowest(bits)
+        bits &= bits - ONE
+        results.value[at] = code
+        results.depth[at] = ply
+
+
+@inlined
 def _record_front(sweep: Sweep, row: int, start: int, stop: int, level: int) -> None:
     """Write value and depth of a level to the positions on the front from ``start`` to ``stop`` - 1."""
     scratch, sets, results = sweep.scratch, sweep.sets, sweep.results
@@ -238,8 +251,11 @@ def _record_front(sweep: Sweep, row: int, start: int, stop: int, level: int) -> 
             sets.ready[word] &= ~bits
             sets.caught[word] |= bits
         first = results.starts[side] + word * 64
-        sets.changed[side, word] |= put(results.value, first, bits, code)
-        sets.changed[side, word] |= put(results.depth, first, bits, level & TIME_MASK)
+        if sweep.shared:
+            _write_apart(results, first, bits, code, level & TIME_MASK)
+        else:
+            sets.changed[side, word] |= put(results.value, first, bits, code)
+            sets.changed[side, word] |= put(results.depth, first, bits, level & TIME_MASK)
 
 
 @kernel

@@ -97,8 +97,8 @@ class Men(NamedTuple):
     """The position after a move, of all places of the bit man at once."""
 
     squares: Ints
-    """int64 (32,): squares of the men, at most one of them ``VARIABLE``; the last is that of a promoted
-    man."""
+    """int64 (32,): squares of the men, ``VARIABLE`` of at most one of those left; the last is that of a
+    promoted man."""
     pawns: Words
     """uint64 (2,): squares of White's and Black's pawns."""
     scratch: Ints
