@@ -2,7 +2,8 @@
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import chess
@@ -20,7 +21,9 @@ from tbgen.cli.options import (
 )
 from tbgen.cli.probe import positions_of
 from tbgen.cli.progress import ProgressLine
-from tbgen.errors import UsageError, quote
+from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.files import write_file
+from tbgen.html.pictures import picture
 from tbgen.score import GScore
 from tbgen.scoring import Scoring
 from tbgen.solve.budget import Budget
@@ -74,6 +77,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--verify", action="store_true", help="prove forward what is found, in time that does not count"
     )
     parser.add_argument("--line", action="store_true", help="add the play that shows what is proved")
+    parser.add_argument(
+        "--svg",
+        type=Path,
+        metavar="DIR",
+        help="with --mobile and one mobile man of each side: write pictures of the hold to DIR",
+    )
     add_rules(parser)
     add_scoring(parser)
     add_json(parser, "one JSON document")
@@ -91,6 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("only r-mobility is solved beyond the tables: leave --rules out")
     if arguments.stream and not arguments.json:
         raise UsageError("--stream is a way to print JSON: give --json too")
+    if arguments.svg is not None and arguments.mobile is None:
+        raise UsageError("--svg shows how one man holds another: choose one of each side with --mobile")
     texts = positions_of(arguments.fen)
     if len(texts) > 1:
         raise UsageError("give one position at a time")
@@ -118,6 +129,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
     finally:
         line.clear()
+    if arguments.svg is not None:
+        _write_pictures(arguments.svg, fen.board, solution.holds)
     if arguments.json:
         document = _document(texts[0], solution, scoring)
         print(json.dumps(document, indent=None if arguments.stream else 2))
@@ -267,11 +280,40 @@ def _hold_document(hold: Hold) -> dict[str, Any]:
             chess.square_name(square): [chess.square_name(stands) for stands in stood]
             for square, stood in hold.squares.items()
         },
+        "distances": {chess.square_name(square): depth for square, depth in hold.distances.items()},
     }
 
 
-def _hold_text(board: chess.Board, hold: Hold) -> Iterator[str]:
-    """Yield a board that says for the changer's squares where the blocker stands."""
+def _write_pictures(directory: Path, board: chess.Board, holds: tuple[Hold, ...]) -> None:
+    """Write a picture of each hold, White's to ``hold-white.svg``.
+
+    :raises TbgenError: if there is none, or it cannot be written.
+    """
+    if not holds:
+        raise TbgenError("there is nothing to show: neither man was proved to hold the other")
+    remedy = "choose another directory with --svg"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TbgenError(f"cannot make the directory {directory}: {error.strerror}; {remedy}") from error
+    for hold in holds:
+        path = directory / f"hold-{chess.COLOR_NAMES[hold.holder]}.svg"
+        write_file(path, _picture(board, hold).encode(), remedy=remedy)
+
+
+def _picture(board: chess.Board, hold: Hold) -> str:
+    """Draw what :func:`_hold_text` says, with the distances below."""
+    others = chess.BaseBoard(board.board_fen())
+    for square in (hold.blocker, hold.changer):
+        others.remove_piece_at(square)
+    words = {square: [_stands(stood)] for square, stood in hold.squares.items()}
+    for square, depth in hold.distances.items():
+        words[square].append(plies(depth))
+    return picture(others, words, hold.squares, " ".join(_captions(board, hold)))
+
+
+def _captions(board: chess.Board, hold: Hold) -> Iterator[str]:
+    """Say who holds whom, and what the squares of the board show."""
     blocker, changer = (
         f"{chess.COLOR_NAMES[board.color_at(square) is True].capitalize()}'s "
         f"{chess.piece_name(board.piece_type_at(square) or chess.KING)}"
@@ -279,22 +321,36 @@ def _hold_text(board: chess.Board, hold: Hold) -> Iterator[str]:
     )
     yield f"{blocker} holds {changer} to {hold.value}."
     yield f"Where the blocker stands, by the square of {changer}, who is to move:"
+
+
+def _stands(stood: tuple[chess.Square, ...]) -> str:
+    more = f"+{len(stood) - 1}" if len(stood) > 1 else ""
+    return f"{chess.square_name(stood[0])}{more}"
+
+
+def _hold_text(board: chess.Board, hold: Hold) -> Iterator[str]:
+    """Yield a board that says for the changer's squares where the blocker stands, and one that says how far
+    it is to what the holder gets."""
     others = {
         square: piece.symbol()
         for square, piece in board.piece_map().items()
         if square not in (hold.blocker, hold.changer)
     }
-    for rank in reversed(range(8)):
-        cells = []
-        for file in range(8):
-            square = chess.square(file, rank)
-            stood = hold.squares.get(square, ())
-            more = f"+{len(stood) - 1}" if len(stood) > 1 else ""
-            cells.append(f"{chess.square_name(stood[0])}{more}" if stood else others.get(square, "."))
-        yield f"{rank + 1}  {' '.join(f'{cell:5}' for cell in cells)}".rstrip()
-    yield f"   {' '.join(f'{file:5}' for file in chess.FILE_NAMES)}".rstrip()
+    yield from _captions(board, hold)
+    yield from _board_text(others | {square: _stands(stood) for square, stood in hold.squares.items()})
     if any(len(stood) > 1 for stood in hold.squares.values()):
         yield "+n: there, or on n other squares"
+    if any(hold.distances.values()):
+        yield f"Plies until it is {hold.value}:"
+        yield from _board_text(others | {square: str(depth) for square, depth in hold.distances.items()})
+
+
+def _board_text(cells: Mapping[chess.Square, str]) -> Iterator[str]:
+    """Yield a board with something on some squares."""
+    for rank in reversed(range(8)):
+        row = (cells.get(chess.square(file, rank), ".") for file in range(8))
+        yield f"{rank + 1}  {' '.join(f'{cell:5}' for cell in row)}".rstrip()
+    yield f"   {' '.join(f'{file:5}' for file in chess.FILE_NAMES)}".rstrip()
 
 
 def _in_words(solution: Solution) -> str:

@@ -29,6 +29,9 @@ class Hold:
     squares: dict[chess.Square, tuple[chess.Square, ...]]
     """By the changer's square, with the changer to move: where the blocker stands, the nearest first; all
     that can come about while the blocker holds."""
+    distances: dict[chess.Square, int]
+    """By the changer's square, with the changer to move and the blocker on the nearest of his squares: plies
+    until the holder has what he gets, where that is known."""
 
 
 def holds(search: Search, root: Position, accrued: Code) -> tuple[Hold, ...]:
@@ -46,11 +49,14 @@ def holds(search: Search, root: Position, accrued: Code) -> tuple[Hold, ...]:
 def _hold(search: Search, root: Position, accrued: Code, end: int, bound: Code) -> Hold:
     holder = chess.WHITE if end == LOWER else chess.BLACK
     squares: dict[chess.Square, dict[chess.Square, None]] = {}
+    distances: dict[chess.Square, int] = {}
     waiting, seen = deque([(root, accrued)]), {_key(root, accrued)}
     while waiting:
         here, score = waiting.popleft()
         blocker, changer = _men(here, holder)
         if here.board.turn != holder:
+            if changer not in squares and (depths := search.state(here, score).depths) is not None:
+                distances[changer] = depths[end]
             squares.setdefault(changer, {})[blocker] = None
         for step in here.moves(0):
             if not step.inside:
@@ -67,6 +73,7 @@ def _hold(search: Search, root: Position, accrued: Code, end: int, bound: Code) 
         GScore.from_code(bound),
         *_men(root, holder),
         {square: tuple(own) for square, own in sorted(squares.items())},
+        distances,
     )
 
 

@@ -4,6 +4,7 @@ import json
 import re
 from itertools import pairwise
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -11,6 +12,7 @@ from tbgen.cells.bounds import Bounds, Games
 from tbgen.score import NONE, GScore
 from tests.support.commands import answer, failure
 
+SVG = "{http://www.w3.org/2000/svg}"
 LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"
 
 
@@ -32,6 +34,42 @@ def test_an_interval(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
 
 
 BLOCKED = "solve", "4k3/8/p1p1p1p1/P1P1P1P1/8/8/8/RN2K2B w - - 0 1", "--mobile", "e1,e8", "--time", "5s"
+
+
+def test_pictures_of_a_hold(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Every square of the changer has words: where the blocker stands, and how far it is."""
+    folder = tmp_path / "pictures"
+    words = (*BLOCKED, "--svg", str(folder), "--dir", str(tmp_path))
+    document = json.loads(answer(capsys, *words, "--json"))
+    assert document["holds"]
+    assert {path.name for path in folder.iterdir()} == {
+        f"hold-{hold['holder']}.svg" for hold in document["holds"]
+    }
+    for hold in document["holds"]:
+        assert hold["distances"].keys() <= hold["squares"].keys()
+        drawn = ElementTree.parse(folder / f"hold-{hold['holder']}.svg").getroot()
+        written = [element.text or "" for element in drawn.iter(f"{SVG}text")]
+        stands = [text for text in written if not text.endswith(("ply", "plies"))]
+        assert sorted(text.partition("+")[0] for text in stands) == sorted(
+            stood[0] for stood in hold["squares"].values()
+        )
+        assert len(written) == len(hold["squares"]) + len(hold["distances"])
+        title = drawn.find(f"{SVG}title")
+        assert title is not None
+        assert f"holds {'Black' if hold['holder'] == 'white' else 'White'}'s king to {hold['value']}." in str(
+            title.text
+        )
+    text = answer(capsys, *words)
+    farthest = max(depth for hold in document["holds"] for depth in hold["distances"].values())
+    assert ("Plies until it is" in text) == (farthest > 0)
+
+
+def test_no_pictures(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    said = failure(capsys, 2, *BLOCKED[:2], "--svg", str(tmp_path))
+    assert "choose one of each side with --mobile" in said
+    (tmp_path / "file").write_text("")
+    said = failure(capsys, 1, *BLOCKED, "--svg", str(tmp_path / "file" / "folder"), "--dir", str(tmp_path))
+    assert "choose another directory with --svg" in said
 
 
 def test_the_lines_of_an_interval_and_a_proof(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
