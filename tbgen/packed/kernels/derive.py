@@ -66,16 +66,12 @@ class Ply(NamedTuple):
     """uint64 (words,): those of them that have become known last."""
 
 
-class Around(NamedTuple):
-    """Copies of what is known of the word with the other side to move, 64 unused elements before and after:
-    what the bit man moves to is as many lanes away as squares."""
+class Replies(NamedTuple):
+    """What is known of positions with the other side to move."""
 
     value: Codes
-    """uint8 (192,)."""
     depth: Plies
-    """uint16 (192,)."""
     rank: Codes
-    """uint8 (192,)."""
 
 
 class Derived(NamedTuple):
@@ -94,7 +90,9 @@ class Derived(NamedTuple):
     """uint8 (64,)."""
     depth: Plies
     """uint16 (64,)."""
-    around: Around
+    around: Replies
+    """Copies of the word with the other side to move, 64 unused elements before and after it: what the bit
+    man moves to is as many lanes away as squares."""
 
 
 @jit
@@ -113,7 +111,7 @@ def make_derived() -> Derived:
         np.zeros(1, np.uint64),
         np.zeros(64, np.uint8),
         np.zeros(64, np.uint16),
-        Around(np.zeros(192, np.uint8), np.zeros(192, np.uint16), np.zeros(192, np.uint8)),
+        Replies(np.zeros(192, np.uint8), np.zeros(192, np.uint16), np.zeros(192, np.uint8)),
     )
 
 
@@ -149,28 +147,32 @@ def _weigh_exits(ply: Ply, side: int, word: int, bits: Word, room: Derived) -> N
 
 
 @inlined
+def _weigh_lanes(
+    own: Codes, word: int, bits: Word, known: Replies, child: int, first: int, turned: int, room: Derived
+) -> None:
+    """Take a quiet move of the positions ``bits`` to positions that are known into what is known of them.
+
+    ``own`` has the ranks of the positions. What they move to has its ranks in ``known`` from ``child`` on,
+    and its values and depths from ``first`` on.
+    """
+    counted = bits & less(known.rank, child, own, word << 6)
+    room.uncounted[0] |= bits & ~counted
+    if counted:
+        best, nearest, farthest = room.best, room.nearest, room.farthest
+        weigh_all(best, nearest, farthest, counted, known.value, known.depth, first, turned)
+
+
+@inlined
 def _weigh_scalars(ply: Ply, side: int, word: int, bits: Word, room: Derived) -> None:
     """Weigh the quiet moves of the mover's scalars from the positions ``bits``."""
-    other, turned, own = 1 - side, TURNED[side], ply.rank[side]
-    start, ranks = ply.start[other], ply.rank[other]
+    other, own, start = 1 - side, ply.rank[side], ply.start[1 - side]
+    known = Replies(ply.value, ply.depth, ply.rank[other])
     for number in range(onward(ply.frame, word, side, room.onward)):
         target, symmetry = room.onward.word[number], room.onward.symmetry[number]
         left = bits & room.onward.free[number] & image(ply.known[target], INVERSES[symmetry])
         if symmetry == 0:
             child = target << 6
-            counted = left & less(ranks, child, own, word << 6)
-            room.uncounted[0] |= left & ~counted
-            if counted:
-                weigh_all(
-                    room.best,
-                    room.nearest,
-                    room.farthest,
-                    counted,
-                    ply.value,
-                    ply.depth,
-                    start + child,
-                    turned,
-                )
+            _weigh_lanes(own, word, left, known, child, start + child, TURNED[side], room)
             continue
         while left:
             bit = lowest(left)
@@ -181,20 +183,8 @@ def _weigh_scalars(ply: Ply, side: int, word: int, bits: Word, room: Derived) ->
 @inlined
 def _weigh_step(ply: Ply, side: int, word: int, bits: Word, distance: int, room: Derived) -> None:
     """Weigh the move of the bit man over a distance in squares from the positions ``bits``."""
-    around, child = room.around, 64 + distance
-    counted = bits & less(around.rank, child, ply.rank[side], word << 6)
-    room.uncounted[0] |= bits & ~counted
-    if counted:
-        weigh_all(
-            room.best,
-            room.nearest,
-            room.farthest,
-            counted,
-            around.value,
-            around.depth,
-            child,
-            TURNED[side],
-        )
+    child = 64 + distance
+    _weigh_lanes(ply.rank[side], word, bits, room.around, child, child, TURNED[side], room)
 
 
 @inlined

@@ -7,23 +7,8 @@ from tbgen.accelerate import inlined, int64, jit
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG
 from tbgen.packed.kernels.derive import Derived, Ply, derive, make_derived
 from tbgen.packed.kernels.rule import merit, own_score, rank_of_code
-from tbgen.retro.geometry import (
-    BIT,
-    IMAGES,
-    INVERSES,
-)
-from tbgen.retro.kernels.bits import (
-    ALL,
-    ONE,
-    ZERO,
-    Codes,
-    Ints,
-    Word,
-    Words,
-    image,
-    lowest,
-    reach,
-)
+from tbgen.retro.geometry import BIT, IMAGES, INVERSES
+from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Word, Words, image, lowest, reach
 from tbgen.retro.kernels.canonical import canonical_slot, canonical_words
 from tbgen.retro.kernels.exits import NO_EXIT, Exits
 from tbgen.retro.kernels.frame import Frame, Phase, decode
