@@ -78,6 +78,12 @@ class Interval(NamedTuple):
         """Whether the ends meet."""
         return self.lower == self.upper
 
+    def within(self, other: Self | None) -> Self:
+        """Return what this and another interval, if there is one, say together."""
+        if other is None:
+            return self
+        return type(self)(min(self.lower, other.lower), max(self.upper, other.upper))
+
 
 _COUNTED: Final = 126
 """Moves that ranks of eight bits can count."""

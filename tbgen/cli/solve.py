@@ -3,6 +3,7 @@
 import argparse
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from tbgen.solve.kept import KeptCells
 from tbgen.solve.proof import SHARE, Proof
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import Mobile, solve
+from tbgen.solve.syzygy import Syzygy
 from tbgen.text import counted, parse_duration, parse_size, plies
 from tbgen.variant import Variant
 
@@ -74,6 +76,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memory", default="8G", metavar="SIZE", help="memory to use (default: 8G)")
     add_cells(parser, "--cells")
     parser.add_argument(
+        "--syzygy",
+        type=Path,
+        metavar="DIR",
+        help="Syzygy files (.rtbw) to use where there are no tables: who can force mate bounds the value",
+    )
+    parser.add_argument(
         "--verify", action="store_true", help="prove forward what is found, in time that does not count"
     )
     parser.add_argument("--line", action="store_true", help="add the play that shows what is proved")
@@ -111,7 +119,9 @@ def run(arguments: argparse.Namespace) -> int:
         accrued = GScore.parse(arguments.accrued)
     scoring, line = scoring_of(arguments), ProgressLine()
     directory_of(arguments)
-    try:
+    with ExitStack() as opened:
+        opened.callback(line.clear)
+        syzygy = None if arguments.syzygy is None else opened.enter_context(Syzygy(arguments.syzygy))
         solution = solve(
             fen.board,
             accrued,
@@ -119,6 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
             budget=Budget(parse_duration(arguments.time), parse_size(arguments.memory)),
             mobile=_mobile(arguments.mobile),
             kept=None if arguments.cells is None else KeptCells(arguments.cells),
+            syzygy=syzygy,
             verify=arguments.verify,
             line=arguments.line,
             progress=_streamed
@@ -127,8 +138,6 @@ def run(arguments: argparse.Namespace) -> int:
                 f"between {lower} and {upper}, {counted(cells, 'cell')} solved"
             ),
         )
-    finally:
-        line.clear()
     if arguments.svg is not None:
         _write_pictures(arguments.svg, fen.board, solution.holds)
     if arguments.json:
@@ -250,16 +259,18 @@ def _text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[str]:
 
 def _line_text(board: chess.Board, solution: Solution) -> Iterator[str]:
     """Yield the lines."""
+    lines = []
     if solution.line is not None:
-        yield ""
-        yield from line_text(board, solution.line)
-    if solution.lines is not None:
+        lines = [("best play", solution.lower, solution.line)]
+    elif solution.lines is not None:
         ends = ("lower", solution.lower), ("upper", solution.upper)
-        for (name, score), line in zip(ends, solution.lines, strict=True):
-            yield ""
-            yield from line_text(board, line, f"line that shows the {name} end, {score}")
-            if (line[-1].accrued if line else solution.accrued) != score:
-                yield "       nothing more is known of what follows"
+        names = (f"line that shows the {name} end, {score}" for name, score in ends)
+        lines = list(zip(names, (solution.lower, solution.upper), solution.lines, strict=True))
+    for name, score, line in lines:
+        yield ""
+        yield from line_text(board, line, name)
+        if (line[-1].accrued if line else solution.accrued) != score:
+            yield "       nothing more is known of what follows"
 
 
 def _proof_text(proof: Proof) -> str:

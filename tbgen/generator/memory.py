@@ -5,8 +5,8 @@ time as the work done in them (0.1 to 1 s per GiB, and several on virtual machin
 on demand), so a process that does nothing else than build takes its memory from one region of large pages:
 the command and the workers of a cluster ask for that, and ``build`` does not.
 
-Whoever touches such memory first waits for it, page by page. So threads that do nothing else take most of what a
-table needs from the system while it begins.
+Whoever touches such memory first waits for it, page by page. So threads that do nothing else take most of
+what a table needs from the system while it begins.
 
 What a table has left behind is in pieces, and the next one may fit into none of them. So whatever is free is
 given back to the system before a table that might else take more than it may; where ``--memory`` allows for

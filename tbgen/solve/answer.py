@@ -20,6 +20,11 @@ class Answer(NamedTuple):
             return None
         return self.depths[LOWER]
 
+    def within(self, other: Interval | None) -> Self:
+        """The same with what is known from elsewhere too, which says nothing of depths."""
+        value = self.value.within(other)
+        return type(self)(value, self.depths if value == self.value else None)
+
     @property
     def swapped(self) -> Self:
         """The same with the colours swapped."""

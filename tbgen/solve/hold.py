@@ -40,9 +40,13 @@ def holds(search: Search, root: Position, accrued: Code) -> tuple[Hold, ...]:
     of_white = root.mobile & root.board.occupied_co[chess.WHITE]
     if root.over or of_white.bit_count() != 1 or root.mobile.bit_count() != 2:
         return ()
-    found = search.answer().value
+    found = search.state(root, accrued)
+    if found.depths is None:
+        return ()  # who wins was known before anything was solved
     return tuple(
-        _hold(search, root, accrued, end, found[end]) for end in (LOWER, UPPER) if found[end] != WORST[end]
+        _hold(search, root, accrued, end, found.value[end])
+        for end in (LOWER, UPPER)
+        if found.value[end] != WORST[end]
     )
 
 

@@ -20,6 +20,7 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.score import NONE, Code
 from tbgen.signed import code_of, of_gscore
 from tbgen.solve.kept import KeptCells
+from tbgen.solve.syzygy import Syzygy, both
 
 _BARE: Final = (Code(254), Code(1))
 """What is known where one side has a bare king: it cannot mate, so that the other gets -G0.5 at least, or
@@ -37,6 +38,7 @@ class Known:
     :param tablebase: the same, position by position.
     :param mobile: most men of a cell that are mobile.
     :param kept: cells on disk.
+    :param syzygy: Syzygy files.
     """
 
     def __init__(
@@ -45,8 +47,9 @@ class Known:
         tablebase: Tablebase,
         mobile: int,
         kept: KeptCells | None = None,
+        syzygy: Syzygy | None = None,
     ) -> None:
-        self._tables, self._tablebase = tables, tablebase
+        self._tables, self._tablebase, self._syzygy = tables, tablebase, syzygy
         self._mobile, self._kept = mobile, kept
         self._cells: dict[Cell, Bounds] = {}
         self._added = Counter[Cell]()
@@ -137,6 +140,14 @@ class Known:
 
     def worth(self, position: Position) -> Interval:
         """Return what is known of a position, fresh: the accrued score being its own."""
+        return self._by_ply_or_less(position).within(self.sure(position))
+
+    def sure(self, position: Position) -> Interval | None:
+        """Return what is known of a position with any accrued score, if anything: who can force mate."""
+        return None if self._syzygy is None or position.over else self._syzygy.worth(position.board)
+
+    def _by_ply_or_less(self, position: Position) -> Interval:
+        """Return what tables and solved cells say of a position, or else a ply further on."""
         certain = self._worth(position)
         if certain is not None:
             return certain
@@ -176,11 +187,17 @@ class Known:
 
     def stored(self, route: Route, end: int) -> Block | None:
         """Return what tables or solved cells say of the positions that a route leads to, if anything."""
-        cell, side = route.destination, side_after(route)
         if route.quiet:
             return None
         if self._gives(route):
             return block_of_table(self._tables, route)
+        solved = self._solved(route, end)
+        sure = None if self._syzygy is None else self._syzygy.block(route, end)
+        return solved if sure is None else sure if solved is None else both(solved, sure, end)
+
+    def _solved(self, route: Route, end: int) -> Block | None:
+        """Return what solved cells say of the positions that a route leads to, if anything."""
+        cell, side = route.destination, side_after(route)
         if route.passed is not None and end != _end_of(side):
             # Whoever may capture en passant has a choice more, and a better score to lose: that is all
             # that is known of him.
@@ -199,6 +216,8 @@ class Known:
         """Whether tables, solved cells or a bare king say anything of the positions that a route leads to."""
         cell = route.destination
         if self._gives(route) or _bare(cell, end) != WORST[end]:
+            return True
+        if self._syzygy is not None and self._syzygy.knows(cell):
             return True
         return self.cell(self.home(route).canonical()[0]) is not None
 

@@ -100,6 +100,8 @@ class Search:
 
     def run(self) -> bool:
         """Narrow the bounds until they meet or nothing is left to try; return whether the budget lasted."""
+        if self.answer().value.exact:
+            return True
         try:
             cell = self._root.cell
             if self._known.cell(cell) is None:
@@ -123,9 +125,10 @@ class Search:
         """Return what is known of the state, or of that after a move of it, as the root was given."""
         accrued = self._accrued
         if step is None:
-            found = self._state(self._root, accrued)
+            here, found = self._root, self._state(self._root, accrued)
         else:
-            found = self._after(step, self._root, accrued)
+            here, found = step.after, self._after(step, self._root, accrued)
+        found = found.within(self._known.sure(here))
         return found.swapped if self._symmetry & MIRROR_RANKS else found
 
     def state(self, position: Position, accrued: Code) -> Answer:

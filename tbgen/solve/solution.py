@@ -54,8 +54,9 @@ class Solution:
     proof: Proof | None = None
     """What has been proved forward; None if that was not asked for."""
     line: Line | None = None
-    """Best play of both sides up to where the accrued score is the value; None if it was not asked for, if
-    only an interval is known, or if it takes depths that tables do not store."""
+    """Best play of both sides up to where the accrued score is the value, or where Syzygy files alone go on;
+    None if it was not asked for, if only an interval is known, or if it takes depths that tables do not
+    store."""
     lines: tuple[Line, Line] | None = None
     """Play that shows the ends of an interval, lower end first: White as he proves the lower end, or Black
     the upper one, against the replies that concede least; up to where the accrued score is that end, or
@@ -145,7 +146,7 @@ def scores(interval: Interval) -> tuple[GScore, GScore]:
 
 def _both(one: Answer, other: Answer) -> Answer:
     """Return what two proofs say together; the depth is that of the one that is exact."""
-    value = Interval(min(one.value.lower, other.value.lower), max(one.value.upper, other.value.upper))
+    value = one.value.within(other.value)
     exact = [answer for answer in (one, other) if answer.depth is not None]
     return Answer(value, exact[0].depths if exact else None)
 

@@ -33,6 +33,7 @@ from tbgen.solve.proof import Proof, Prover
 from tbgen.solve.search import Search
 from tbgen.solve.sets import sets_worth_trying
 from tbgen.solve.solution import Collection, Solution, SolvedMove, scores
+from tbgen.solve.syzygy import Syzygy
 from tbgen.text import counted, size_text
 from tbgen.variant import Variant
 
@@ -51,6 +52,7 @@ def solve(
     budget: Budget | None = None,
     mobile: Mobile = None,
     kept: KeptCells | None = None,
+    syzygy: Syzygy | None = None,
     verify: bool = False,
     line: bool = False,
     progress: Progress = lambda *_: None,
@@ -67,6 +69,7 @@ def solve(
         the other, the small ones first; None for all kings and pieces if these are no more than four, else
         ``"auto"``.
     :param kept: cells of earlier positions, and where those solved now are kept; not used with ``verify``.
+    :param syzygy: Syzygy files that may be used where no table says more; they are not proved.
     :param verify: whether to prove forward all that is found in cells, in time that does not count; tables
         are proved by ``tbgen verify``.
     :param line: whether to add the play that shows what is proved.
@@ -87,6 +90,7 @@ def solve(
                 budget=budget,
                 mobile=mobile,
                 kept=kept,
+                syzygy=syzygy,
                 verify=verify,
                 line=line,
                 progress=progress,
@@ -98,7 +102,7 @@ def solve(
                 with contextlib.suppress(MissingLayerError):
                     solution = replace(solution, line=tuple(tables.line(board, told)))
             return replace(solution, proof=Proof()) if verify else solution
-    return _by_cells(tables, board, told, budget or Budget(), mobile, kept, progress, verify, line)
+    return _by_cells(tables, board, told, budget or Budget(), mobile, kept, syzygy, progress, verify, line)
 
 
 def _in_tables(tables: Tablebase, board: chess.Board, told: GScore | Fresh | None) -> Solution:
@@ -122,6 +126,7 @@ def _by_cells(
     budget: Budget,
     mobile: Mobile,
     kept: KeptCells | None,
+    syzygy: Syzygy | None,
     progress: Progress,
     verify: bool,
     line: bool,
@@ -141,7 +146,7 @@ def _by_cells(
     collection = Collection(board, with_holds=mobile is not None, in_budget=all_fit)
     began = time.perf_counter()
     with Tables(*tables.directories) as sources:
-        known = Known(sources, tables, MOST_MOBILE, None if verify else kept)
+        known = Known(sources, tables, MOST_MOBILE, None if verify else kept, syzygy)
         prover = Prover(known) if verify else None
         for squares in sets:
             left = replace(

@@ -145,3 +145,20 @@ def test_a_stream_of_json(tables: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_a_stream_of_text_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
     assert "give --json too" in failure(capsys, 2, "solve", LOCKED, "--stream")
+
+
+SYZYGY = Path(__file__).parent.parent / "data" / "syzygy"
+
+
+def test_syzygy_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = "solve", "4k3/3p4/8/4P3/8/8/8/4K3 b - - 0 1", "--time", "20s", "--line", "--dir", str(tmp_path)
+    text = answer(capsys, *words, "--syzygy", str(SYZYGY))
+    assert "value           -G0.0  (Black holds it)" in text
+    assert "depth           not known" in text
+    assert text.endswith("nothing more is known of what follows\n")
+
+
+def test_no_syzygy_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert failure(capsys, 2, "solve", LOCKED, "--syzygy", str(tmp_path / "none")).endswith(
+        "none is no directory: give the one that Syzygy files (.rtbw) lie in\n"
+    )

@@ -92,7 +92,8 @@ print(json.dumps([*found, memory.held()]))
 
 
 @pytest.mark.skipif(
-    tuple(map(int, platform.release().split(".")[:2])) < (5, 14), reason="older systems cannot take pages ahead"
+    tuple(map(int, platform.release().split(".")[:2])) < (5, 14),
+    reason="older systems cannot take pages ahead",
 )
 def test_most_is_taken_before_it_is_touched() -> None:
     with started("-c", AHEAD) as running:

@@ -1,0 +1,143 @@
+"""What Syzygy tables say: who can force mate. That decides or bounds what r-mobility gives.
+
+A forced mate is G0.0 for whoever forces it, however long it takes: there is no 50-move rule, so a *cursed*
+win counts. Where nobody can force mate, neither side gets better than G0.5, a stalemate of the other.
+"""
+
+import struct
+from os import PathLike
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+import chess.syzygy
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.cells.bounds import LOWER, WORST, Block, Interval, side_after
+from tbgen.cells.cell import Cell
+from tbgen.cells.routes import Route
+from tbgen.errors import DamagedTableError, TbgenError, UsageError
+from tbgen.index.layout import Side
+from tbgen.score import NONE, Code
+from tbgen.verify.ways import board_of_slot
+
+_SLOTS: Final = 64**2
+"""Slots of a cell all of whose positions are asked for: python-chess takes some 70 microseconds for each."""
+_FAR: Final = 60_000
+"""Plies that a forced mate does not take: the tables do not say how many it does."""
+
+
+class _Verdict(NamedTuple):
+    """Ends of an interval, and the depths in plies that go with them."""
+
+    value: Interval
+    depth: tuple[int, int]
+
+
+_NOBODY, _WHITE, _BLACK, _UNKNOWN, _NOTHING = range(5)
+_VERDICTS: Final = (
+    # A depth lies between those of both ends: whoever is held to a score may have it at once, and whoever
+    # forces it may take longer than the tables say.
+    _Verdict(Interval(Code(254), Code(1)), (0, 0)),
+    _Verdict(Interval.exactly(Code(0)), (_FAR, 0)),
+    _Verdict(Interval.exactly(Code(255)), (0, _FAR)),
+    _Verdict(Interval(*WORST), (0, 0)),
+    _Verdict(Interval.exactly(NONE), (0, 0)),
+)
+"""What is known where nobody can force mate, White can, Black can, the files do not say, or nothing is."""
+
+
+class Syzygy:
+    """Syzygy files of win, draw and loss (WDL). A context, which closes them; safe for threads.
+
+    :raises UsageError: if there are none in the directory.
+    :raises TbgenError: if it cannot be read.
+    """
+
+    def __init__(self, directory: str | PathLike[str]) -> None:
+        self._directory = Path(directory)
+        if not self._directory.is_dir():
+            raise UsageError(f"{directory} is no directory: give the one that Syzygy files (.rtbw) lie in")
+        try:
+            self._files = chess.syzygy.open_tablebase(str(directory), load_dtz=False)
+        except OSError as error:
+            raise TbgenError(f"cannot read the directory {directory}: {error.strerror}") from error
+        if not self._files.wdl:
+            raise UsageError(f"{directory} has no Syzygy files (.rtbw): give the directory that they lie in")
+        self._found: dict[tuple[Cell, Side, int | None], NDArray[np.uint8]] = {}
+        self._lock = Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._files.close()
+
+    def worth(self, board: chess.Board) -> Interval | None:
+        """Return what is known of a position with any accrued score, if the files have it.
+
+        :raises DamagedTableError: if a file cannot be used.
+        """
+        verdict = self._verdict(board)
+        return None if verdict == _UNKNOWN else _VERDICTS[verdict].value
+
+    def knows(self, cell: Cell) -> bool:
+        """Whether the files say what all positions of a cell are worth, as far as there are any: of small
+        cells alone."""
+        if cell.size > _SLOTS:
+            return False
+        white, black = cell.sides()
+        return chess.syzygy.normalize_tablename(f"{white}v{black}") in self._files.wdl
+
+    def block(self, route: Route, end: int) -> Block | None:
+        """Return one end of what is known about the positions that a route leads to; of small cells alone.
+
+        :raises DamagedTableError: if a file cannot be used.
+        """
+        if route.quiet or not self.knows(route.destination):
+            return None
+        key = route.destination, side_after(route), route.passed
+        with self._lock:
+            if key not in self._found:
+                self._found[key] = self._verdicts(*key)
+            verdicts = self._found[key]
+        value = np.array([verdict.value[end] for verdict in _VERDICTS], np.uint8)
+        depth = np.array([verdict.depth[end] for verdict in _VERDICTS], np.uint16)
+        return Block(value[verdicts], depth[verdicts])
+
+    def _verdicts(self, cell: Cell, side: Side, passed: int | None) -> NDArray[np.uint8]:
+        """Who can force mate, for all slots of a cell."""
+        found = np.full(cell.size, _NOTHING, np.uint8)
+        for slot in range(cell.size):
+            board = board_of_slot(cell, side, slot)
+            if board is not None and not board.was_into_check():
+                board.ep_square = passed
+                found[slot] = self._verdict(board)
+        return found
+
+    def _verdict(self, board: chess.Board) -> int:
+        """Who can force mate: a place in ``_VERDICTS``."""
+        try:
+            wdl = self._files.get_wdl(board)
+        except (OSError, ValueError, IndexError, struct.error) as error:
+            raise DamagedTableError(
+                f"a Syzygy file in {self._directory} is damaged or cannot be read: compare the files with "
+                "their published checksums"
+            ) from error
+        if wdl is None:
+            return _UNKNOWN
+        if wdl == 0:
+            return _NOBODY
+        return _WHITE if (wdl > 0) == board.turn else _BLACK
+
+
+def both(one: Block, other: Block, end: int) -> Block:
+    """Return the better of what two sources say about the same positions at one end; of the first where they
+    say the same."""
+    better = other.value < one.value if end == LOWER else other.value > one.value
+    better &= (one.value != NONE) & (other.value != NONE)
+    return Block(np.where(better, other.value, one.value), np.where(better, other.depth, one.depth))
