@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Compare what ``tbgen solve`` proves of positions that tables hold with what the tables say.
+
+    scripts/check_solve.py --dir data
+    scripts/check_solve.py --dir data --positions 20 --time 20s --results solved.jsonl KRPvKR KPPvKP
+    scripts/check_solve.py --dir data --positions 50 --mobile 2 --verify KRPvK KPvKP
+
+Random positions, half of them with an accrued score, are solved with no tables but those of fewer men. The
+interval of the position, and that of each of its moves, must contain the value of the table, and what is
+exact must have its depth. Prints a line per table: of how many positions the value was found, and of how many
+others something. Exit code 0 if nothing contradicts the tables, 1 if something does, 3 if a table is missing.
+"""
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import chess
+
+from tbgen import TbgenError, open_tablebase
+from tbgen.cells.cell import mobile_squares
+from tbgen.errors import MissingTableError
+from tbgen.material import Material
+from tbgen.probe.tablebase import Tablebase
+from tbgen.score import GScore
+from tbgen.solve.budget import Budget
+from tbgen.solve.solution import Solution
+from tbgen.solve.solver import solve
+from tbgen.store.format import tables_in
+from tbgen.text import parse_duration, parse_size
+from tbgen.variant import Variant
+
+MEN = (4, 5)
+"""Men of tables that smaller ones, and cells, may say something of."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """How to solve."""
+
+    positions: int
+    budget: Budget
+    mobile: int | None
+    """How many men are mobile, chosen at random; None leaves the choice to the solver."""
+    verify: bool
+
+
+def random_board(material: Material, rng: random.Random) -> chess.Board:
+    """Return a legal position of the material or with the colours swapped, in which play goes on."""
+    men = [chess.Piece.from_symbol(man) for man in material.white]
+    men += [chess.Piece.from_symbol(man.lower()) for man in material.black]
+    while True:
+        board = chess.Board(None)
+        for square, man in zip(rng.sample(chess.SQUARES, len(men)), men, strict=True):
+            board.set_piece_at(square, man)
+        board.turn = rng.random() < 0.5
+        if board.is_valid() and any(board.legal_moves):
+            return board if rng.random() < 0.5 else board.mirror()
+
+
+def states(material: Material, count: int) -> Iterator[tuple[chess.Board, GScore | None, random.Random]]:
+    """Yield random positions with accrued scores, None for that of the position itself, and a source of
+    chance for each."""
+    for number in range(count):
+        rng = random.Random(f"{material} {number}")
+        board = random_board(material, rng)
+        rank = GScore.of_board(board).rank
+        accrued = GScore(rng.randrange(2, rank + 3), rng.random() < 0.5) if rng.random() < 0.5 else None
+        if accrued is not None:
+            board.halfmove_clock = 1  # a score may have accrued
+        yield board, accrued, rng
+
+
+def contradictions(
+    tables: Tablebase, board: chess.Board, accrued: GScore | None, found: Solution
+) -> list[str]:
+    """Return what a solution says that the tables deny: ``value`` for the position, and moves."""
+    told = tables.probe(board, accrued)
+    denied = []
+    if not found.lower <= told.value <= found.upper:
+        denied.append("value")
+    if found.depth is not None and told.depth is not None and found.depth != told.depth:
+        denied.append("depth")
+    known = {move.uci: move for move in tables.moves(board, accrued)}
+    for move in found.moves:
+        after = known.pop(move.uci)
+        right = move.lower <= after.value <= move.upper
+        if move.depth is not None and after.depth is not None:
+            right &= move.depth == after.depth
+        if not right:
+            denied.append(move.san)
+    return [*denied, *known]
+
+
+def solve_one(
+    tables: Tablebase,
+    smaller: Path,
+    board: chess.Board,
+    accrued: GScore | None,
+    rng: random.Random,
+    task: Task,
+) -> dict[str, object]:
+    """Solve a position without its table, and return what came out as a row."""
+    mobile = None
+    if task.mobile is not None:
+        squares = list(mobile_squares(board))
+        mobile = rng.sample(squares, min(task.mobile, len(squares)))
+    found = solve(board, accrued, tables=smaller, budget=task.budget, mobile=mobile, verify=task.verify)
+    return {
+        "fen": board.fen(),
+        "accrued": None if accrued is None else str(accrued),
+        "mobile": None if mobile is None else [chess.square_name(square) for square in mobile],
+        "lower": str(found.lower),
+        "upper": str(found.upper),
+        "exact": found.value is not None,
+        "narrowed": found.value is None and (found.lower.rank, found.upper.rank) != (0, 0),
+        "states_proved": 0 if found.proof is None else found.proof.states,
+        "wrong": contradictions(tables, board, accrued, found),
+    }
+
+
+def check(tables: Tablebase, directory: Path, material: Material, task: Task, results: Path | None) -> bool:
+    """Solve random positions of one table, print a line, and tell whether nothing contradicts the table."""
+    key = {"material": str(material), "mobile_men": task.mobile, "verify": task.verify}
+    text = results.read_text() if results is not None and results.exists() else ""
+    rows = [json.loads(line) for line in text.splitlines()]
+    rows = [row for row in rows if {name: row[name] for name in key} == key][: task.positions]
+    with tempfile.TemporaryDirectory() as folder:
+        smaller = Path(folder)
+        for path in directory.glob("*.r.h5"):
+            if Material.parse(path.name.split(".")[0]).men < material.men:
+                (smaller / path.name).symlink_to(path.resolve())
+        for number, (board, accrued, rng) in enumerate(states(material, task.positions)):
+            if number < len(rows):
+                continue
+            rows.append(key | solve_one(tables, smaller, board, accrued, rng, task))
+            if results is not None:
+                with results.open("a") as file:
+                    file.write(f"{json.dumps(rows[-1])}\n")
+    wrong = [row for row in rows if row["wrong"]]
+    exact, narrowed, proved = (
+        sum(int(row[name]) for row in rows) for name in ("exact", "narrowed", "states_proved")
+    )
+    agrees = "agrees" if not wrong else f"CONTRADICTS {len(wrong)}, first {wrong[0]['fen']}"
+    more = f", {proved:,} states proved" if task.verify else ""
+    print(
+        f"{material!s:6} {agrees}: {len(rows)} positions, {exact} exact, {narrowed} narrowed{more}",
+        flush=True,
+    )
+    return not wrong
+
+
+def run(directory: Path, names: list[str], task: Task, results: Path | None) -> int:
+    """Compare the tables asked for, or all of four and five men that are there, and return the exit code.
+
+    :raises MissingTableError: if there are none, or one that is asked for is missing.
+    """
+    there = tables_in(directory, Variant.R_MOBILITY)
+    wanted = [Material.parse(name) for name in names] or [each for each in there if each.men in MEN]
+    for material in wanted:
+        if material not in there:
+            raise MissingTableError(material.name, directory)
+    if not wanted:
+        raise MissingTableError("KPvKP", directory)
+    with open_tablebase(directory) as tables:
+        agree = [check(tables, directory, material, task, results) for material in wanted]
+    return 0 if all(agree) else 1
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("materials", nargs="*", metavar="MATERIAL", help="default: all of 4 and 5 men in DIR")
+    parser.add_argument("--dir", type=Path, required=True, help="folder of the tables")
+    parser.add_argument("--positions", type=int, default=10, metavar="N", help="of each table (10)")
+    parser.add_argument("--time", default="10s", help="for each position (10s)")
+    parser.add_argument("--memory", default="8G", help="to solve in (8G)")
+    parser.add_argument("--mobile", type=int, metavar="N", help="let so many men be mobile, chosen at random")
+    parser.add_argument("--verify", action="store_true", help="prove forward what is found in cells")
+    parser.add_argument("--results", type=Path, metavar="FILE", help="keep rows of JSON, and go on from them")
+    arguments = parser.parse_args()
+    try:
+        budget = Budget(parse_duration(arguments.time), parse_size(arguments.memory))
+        task = Task(arguments.positions, budget, arguments.mobile, arguments.verify)
+        return run(arguments.dir, arguments.materials, task, arguments.results)
+    except TbgenError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
