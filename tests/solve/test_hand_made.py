@@ -1,0 +1,85 @@
+"""Positions in which a plan fails for one reason: what is proved must not overlook it."""
+
+from pathlib import Path
+
+import chess
+import pytest
+
+import tbgen
+from tbgen.score import GScore
+from tbgen.solve.budget import Budget
+from tbgen.solve.solution import Solution
+
+pytestmark = pytest.mark.usefixtures("compiled")
+PERPETUAL = "5rk1/5p1p/7Q/8/8/8/r4PPP/6K1 w - - 0 1"
+"""White's queen checks on g5 and f6 for ever (docs/solve.md)."""
+
+
+def proved(fen: str, mobile: str, tables: Path, cells: int) -> Solution:
+    squares = [chess.parse_square(name) for name in mobile.split()]
+    return tbgen.solve(
+        fen, tables=tables, mobile=squares, budget=Budget(seconds=3600.0, memory=4 << 30, cells=cells)
+    )
+
+
+def test_a_perpetual_check_holds(tmp_path: Path) -> None:
+    assert str(proved(PERPETUAL, "h6 g8", tmp_path, 8).lower) == "G1.0"
+
+
+@pytest.mark.parametrize(
+    "fen",
+    [
+        "5rk1/5p1p/7Q/r7/8/8/5PPP/6K1 w - - 0 1",
+        "5rk1/5p1p/7Q/8/8/2b5/5PPP/6K1 w - - 0 1",
+    ],
+)
+def test_it_breaks_where_the_checker_can_be_captured(fen: str, tmp_path: Path) -> None:
+    """By a rook on the fifth rank, or a bishop on the long diagonal, both of which stand still otherwise."""
+    found = proved(fen, "h6 g8", tmp_path, 8)
+    assert found.lower < GScore.parse("G1.0")
+    assert not found.holds
+
+
+@pytest.mark.parametrize(
+    ("fen", "with_it", "without"),
+    [
+        ("8/kp1K4/8/P7/8/8/8/8 b - - 0 1", "G5.5", "-G0.0"),
+        ("4k3/7p/3K4/6P1/8/8/8/8 b - - 0 1", "G5.5", "-G3.5"),
+        ("6k1/7p/8/6P1/3K4/8/8/8 b - - 0 1", "G6.5", "-G3.5"),
+    ],
+)
+def test_en_passant_opens_the_way(fen: str, with_it: str, without: str, tables: Path, small: Path) -> None:
+    """Black would step past White's pawn and be much better off, if it could not be captured in passing."""
+    board = chess.Board(fen)
+    (step,) = (move for move in board.legal_moves if abs(move.from_square - move.to_square) == 16)
+    board.push(step)
+    assert board.has_legal_en_passant()
+    board.ep_square = None
+    with tbgen.open_tablebase(tables) as known:
+        assert str(known.probe(board, tbgen.FRESH).value) == without
+        told = {move.uci: move.value for move in known.moves(fen)}
+        assert str(known.probe(fen).value) == with_it
+    found = tbgen.solve(fen, tables=small, budget=Budget(seconds=3600.0, memory=4 << 30, cells=40))
+    assert found.lower <= GScore.parse(with_it) == found.upper
+    assert all(move.lower <= told[move.uci] <= move.upper for move in found.moves)
+
+
+@pytest.mark.parametrize(
+    ("fen", "mobile"),
+    [
+        ("k7/P1K5/8/8/8/8/8/7b b - - 0 1", "a8 c7"),
+        ("k7/P1K5/8/8/8/8/8/6n1 b - - 0 1", "a8 c7"),
+        ("k7/P7/1K6/8/8/8/8/7b b - - 0 1", "a8 b6"),
+    ],
+)
+def test_who_can_move_frozen_men_only_is_not_stalemated(
+    fen: str, mobile: str, tables: Path, small: Path
+) -> None:
+    with tbgen.open_tablebase(tables) as known:
+        value = known.probe(fen).value
+        told = {move.uci: move.value for move in known.moves(fen)}
+    assert value.rank > 1
+    found = proved(fen, mobile, small, 20)
+    assert found.lower <= value <= found.upper
+    assert {move.uci for move in found.moves} == told.keys()
+    assert all(move.lower <= told[move.uci] <= move.upper for move in found.moves)
