@@ -6,9 +6,10 @@
     scripts/check_solve.py --dir data --positions 50 --mobile 2 --verify KRPvK KPvKP
 
 Random positions, half of them with an accrued score, are solved with no tables but those of fewer men. The
-interval of the position, and that of each of its moves, must contain the value of the table, and what is
-exact must have its depth. Prints a line per table: of how many positions the value was found, and of how many
-others something. Exit code 0 if nothing contradicts the tables, 1 if something does, 3 if a table is missing.
+interval of the position, and that of each of its moves, must contain the value of the table, and a depth, if
+one is said, must be its depth. Prints a line per table: of how many positions the value was found, and of how
+many others something. Exit code 0 if nothing contradicts the tables, 1 if something does, 3 if a table is
+missing.
 """
 
 import argparse
@@ -128,7 +129,7 @@ def check(tables: Tablebase, directory: Path, material: Material, task: Task, re
     """Solve random positions of one table, print a line, and tell whether nothing contradicts the table."""
     key = {"material": str(material), "mobile_men": task.mobile, "verify": task.verify}
     text = results.read_text() if results is not None and results.exists() else ""
-    rows = [json.loads(line) for line in text.splitlines()]
+    rows = [json.loads(line) for line in text.splitlines() if line.endswith("}")]
     rows = [row for row in rows if {name: row[name] for name in key} == key][: task.positions]
     with tempfile.TemporaryDirectory() as folder:
         smaller = Path(folder)

@@ -106,25 +106,43 @@ def take_ahead(need: Estimate) -> None:
 
     Where memory is not kept from table to table, or the system cannot do it, nothing happens.
     """
-    library, size, page = _library(), int(need.memory * _AHEAD), os.sysconf("SC_PAGE_SIZE")
-    if library is None or not _is_kept or need.memory <= _LARGE:
+    library, page = _library(), os.sysconf("SC_PAGE_SIZE")
+    if library is None or not hasattr(library, "mallinfo2") or not _is_kept or need.memory <= _LARGE:
+        return
+    library.mallinfo2.restype = _MallInfo
+    info = library.mallinfo2()
+    # What earlier tables have left between others is used first.
+    size = int((need.memory - need.shared) * _AHEAD) - (info.fordblks - info.keepcost)
+    if size <= 0:
         return
     try:
         first = np.empty(size, np.uint8).ctypes.data  # where an array of this size would lie
     except MemoryError:
         return
-    steps, lock = iter(range(first // page * page + page, first + size, _STEP)), threading.Lock()
+    stop, lock = (first + size) // page * page, threading.Lock()
+    steps = iter(range(first // page * page + page, stop, _STEP))
 
     def take() -> None:
         while True:
             with lock:
-                at = next(steps, None)
-            # It fails where memory has been given back meanwhile, and on older systems.
-            if at is None or library.madvise(ctypes.c_void_p(at), ctypes.c_size_t(_STEP), _POPULATE_WRITE):
+                at = next(steps, stop)
+            # Older systems cannot do it.
+            if at == stop or library.madvise(at, min(_STEP, stop - at), _POPULATE_WRITE):
                 return
 
+    library.madvise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
     for _ in range(need.threads):
         threading.Thread(target=take, daemon=True).start()
+
+
+class _MallInfo(ctypes.Structure):
+    """What mallinfo2(3) returns."""
+
+    _fields_ = [
+        *((f"_{number}", ctypes.c_size_t) for number in range(8)),
+        ("fordblks", ctypes.c_size_t),  # bytes that are free
+        ("keepcost", ctypes.c_size_t),  # those of them at the end
+    ]
 
 
 def available() -> int:

@@ -38,15 +38,11 @@ def holds(search: Search, root: Position, accrued: Code) -> tuple[Hold, ...]:
     """Return what a search has proved of a cell in which one man of each side is mobile, White's hold first;
     nothing if others are."""
     of_white = root.mobile & root.board.occupied_co[chess.WHITE]
-    if root.over or of_white.bit_count() != 1 or root.mobile.bit_count() != 2:
+    if root.over or of_white.bit_count() != 1 or root.mobile.bit_count() != 2 or not search.has_cell:
         return ()
-    found = search.state(root, accrued)
-    if found.depths is None:
-        return ()  # who wins was known before anything was solved
+    found = search.state(root, accrued).value
     return tuple(
-        _hold(search, root, accrued, end, found.value[end])
-        for end in (LOWER, UPPER)
-        if found.value[end] != WORST[end]
+        _hold(search, root, accrued, end, found[end]) for end in (LOWER, UPPER) if found[end] != WORST[end]
     )
 
 

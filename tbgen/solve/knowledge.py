@@ -56,7 +56,7 @@ class Known:
         """How often bounds of a cell were added."""
         self._plies = _Plies()
         self.settled: Knowledge = _Settled(self)
-        """What tables and solved cells say, without looking on."""
+        """What tables, solved cells and Syzygy files say, without looking on."""
 
     def add(self, bounds: Bounds) -> None:
         """Keep the bounds of a canonical cell.
@@ -78,9 +78,11 @@ class Known:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all bounds, of phases of tables, and of what is kept of plies further on."""
+        """Bytes of all bounds, of phases of tables, and of what is kept of plies further on and of Syzygy
+        files."""
         cells = sum(bounds.nbytes for bounds in self._cells.values())
-        return cells + self._tables.nbytes + self._plies.nbytes
+        sure = 0 if self._syzygy is None else self._syzygy.nbytes
+        return cells + self._tables.nbytes + self._plies.nbytes + sure
 
     def home(self, route: Route) -> Cell:
         """Return the cell whose solution says what a route is worth: with a promoted man mobile if there may
@@ -105,9 +107,12 @@ class Known:
     def block(self, route: Route, end: int) -> Block | None:
         """Return one end of what is known about the positions that a route leads to, if anything."""
         block = self.stored(route, end)
-        if block is None and not route.quiet and end == _end_of(side_after(route)):
-            return self._by_ply(route, end)
-        return block
+        if route.quiet or end != _end_of(side_after(route)) or self._gives(route) or self._is_solved(route):
+            return block
+        return both(block, self._by_ply(route, end), end)
+
+    def _is_solved(self, route: Route) -> bool:
+        return self.cell(self.home(route).canonical()[0]) is not None
 
     def _by_ply(self, route: Route, end: int) -> Block | None:
         """Return what is known because whoever is to move may go on by a capture or pawn move."""
@@ -139,8 +144,11 @@ class Known:
         return block
 
     def worth(self, position: Position) -> Interval:
-        """Return what is known of a position, fresh: the accrued score being its own."""
-        return self._by_ply_or_less(position).within(self.sure(position))
+        """Return what is known of a position, fresh: the accrued score being its own. Blocks say the same."""
+        found = self._by_ply_or_less(position)
+        if found.exact or self._syzygy is None or not self._syzygy.gives(position.cell):
+            return found
+        return found.within(self.sure(position))
 
     def sure(self, position: Position) -> Interval | None:
         """Return what is known of a position with any accrued score, if anything: who can force mate."""
@@ -186,14 +194,16 @@ class Known:
         return WORST[end] if route.quiet else _bare(route.destination, end)
 
     def stored(self, route: Route, end: int) -> Block | None:
-        """Return what tables or solved cells say of the positions that a route leads to, if anything."""
+        """Return what tables, solved cells or Syzygy files say of the positions that a route leads to, if
+        anything."""
         if route.quiet:
             return None
         if self._gives(route):
             return block_of_table(self._tables, route)
-        solved = self._solved(route, end)
-        sure = None if self._syzygy is None else self._syzygy.block(route, end)
-        return solved if sure is None else sure if solved is None else both(solved, sure, end)
+        sure = None
+        if self._syzygy is not None and self._syzygy.gives(route.destination):
+            sure = self._syzygy.block(route, end, self.bound(route, end))
+        return both(self._solved(route, end), sure, end)
 
     def _solved(self, route: Route, end: int) -> Block | None:
         """Return what solved cells say of the positions that a route leads to, if anything."""
@@ -213,13 +223,13 @@ class Known:
         return gathered(cell.apart_from(self.home(route)), men, symmetry, block)
 
     def knows(self, route: Route, end: int) -> bool:
-        """Whether tables, solved cells or a bare king say anything of the positions that a route leads to."""
+        """Whether anything is known, without looking on, of the positions that a route leads to."""
         cell = route.destination
         if self._gives(route) or _bare(cell, end) != WORST[end]:
             return True
-        if self._syzygy is not None and self._syzygy.knows(cell):
+        if self._syzygy is not None and self._syzygy.gives(cell):
             return True
-        return self.cell(self.home(route).canonical()[0]) is not None
+        return self._is_solved(route)
 
     def _gives(self, route: Route) -> bool:
         """Whether tables say all of the positions that a route leads to."""
@@ -259,7 +269,7 @@ class _Plies:
 
 
 class _Settled:
-    """What tables and solved cells say, without looking on: see :class:`tbgen.cells.bounds.Knowledge`."""
+    """What is known without looking on: see :class:`tbgen.cells.bounds.Knowledge`."""
 
     def __init__(self, known: Known) -> None:
         self.block, self.bound = known.stored, known.bound

@@ -8,7 +8,7 @@ that it concedes the least.
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import chess
 
@@ -23,6 +23,10 @@ from tbgen.solve.search import Search, carried
 
 Line = tuple[LinePly, ...]
 """Moves up to where the accrued score is what the line shows, or where nothing more is known."""
+
+
+_NOT_SAID: Final = 1 << 20
+"""Plies to what only Syzygy files know: more than any depth."""
 
 
 class Found(NamedTuple):
@@ -79,7 +83,8 @@ class Lines:
             board = here[white].board
             end = white if board.turn else black
             state = board.epd(), accrued
-            if state in seen or self._goal(here[white], accrued, white).value == accrued:
+            goal = self._goal(here[white], accrued, white)
+            if state in seen or goal.value == accrued or goal.depth == _NOT_SAID:
                 break
             seen.add(state)
             if self._known.in_table(here[end].cell):
@@ -128,6 +133,9 @@ class Lines:
             best = _best(list(self._choices(position, accrued, end)), accrued, position.board.turn).goal
             return _Goal(best.value, 0 if best.value == accrued else best.depth + 1)
         value, depths = self._found[end].search.state(position, accrued)
+        together = value.within(self._known.sure(position))
+        if together[end] != value[end]:
+            return _Goal(together[end], _NOT_SAID)
         return _Goal(value[end], depths[end] if depths else 0)
 
 

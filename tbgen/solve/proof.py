@@ -10,6 +10,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import Final
 
+import numpy as np
+
 from tbgen.cells.bounds import LOWER, WORST, Block, Bounds, Interval, side_after
 from tbgen.cells.cell import KING, Cell
 from tbgen.cells.position import Position
@@ -117,12 +119,10 @@ class _Exits:
         """Return what is known."""
         key = route.side, route.destination, route.promoted, route.quiet, route.passed, end
         if key not in self._found:
-            block = self._copies.block(route, end)
-            if block is None:
-                block = self._known.block(route, end)
-                if block is not None:
-                    share = _share(route.destination)
-                    self._proved.append(prove_by_ply(route, end, block, self._copies, share))
+            settled, block = self._copies.block(route, end), self._known.block(route, end)
+            if block is not None and (settled is None or not _same(settled, block)):
+                by_ply, share = _beyond(settled, block, self.bound(route, end)), _share(route.destination)
+                self._proved.append(prove_by_ply(route, end, by_ply, self._copies, share))
             self._found[key] = block
         return self._found[key]
 
@@ -167,6 +167,18 @@ class _Copies:
         known = self._known.worth(position)
         if said < known.lower if end == LOWER else said > known.upper:
             raise WrongExitError(position, said, known)
+
+
+def _same(one: Block, other: Block) -> bool:
+    return np.array_equal(one.value, other.value) and np.array_equal(one.depth, other.depth)
+
+
+def _beyond(settled: Block | None, block: Block, bound: Code) -> Block:
+    """Return what of a block is not settled; of the rest, what is known of all positions."""
+    if settled is None:
+        return block
+    same = (settled.value == block.value) & (settled.depth == block.depth)
+    return Block(np.where(same, bound, block.value).astype(np.uint8), block.depth)
 
 
 def _share(cell: Cell) -> int:

@@ -100,7 +100,8 @@ class Search:
 
     def run(self) -> bool:
         """Narrow the bounds until they meet or nothing is left to try; return whether the budget lasted."""
-        if self.answer().value.exact:
+        sure = self._known.sure(self._root)
+        if sure is not None and sure.exact:
             return True
         try:
             cell = self._root.cell
@@ -116,6 +117,11 @@ class Search:
         except OutOfBudgetError:
             return False
         return True
+
+    @property
+    def has_cell(self) -> bool:
+        """Whether the cell of the asked position is solved."""
+        return self._known.cell(self._root.cell) is not None
 
     def release(self) -> None:
         """Give memory back that only saves time when more is asked."""
@@ -248,7 +254,8 @@ class Search:
         cell, side, slot = position.cell, side_of(position.board), position.slot
         fresh = self._known.cell(cell)
         if fresh is None:
-            return Answer(self._known.worth(position))
+            with_own = accrued is None or accrued == own
+            return Answer(self._known.worth(position) if with_own else Interval(*WORST))
         bounds = fresh
         if accrued is not None and accrued != own and _rank(accrued) <= _rank(own):
             layer = self._layer(fresh, accrued)

@@ -25,6 +25,9 @@ from tbgen.verify.ways import board_of_slot
 
 _SLOTS: Final = 64**2
 """Slots of a cell all of whose positions are asked for: python-chess takes some 70 microseconds for each."""
+_DAMAGED: Final = (OSError, ValueError, IndexError, AssertionError, RecursionError, struct.error)
+"""What python-chess may raise of damaged files, which it does not check."""
+_POSSIBLE: Final = range(-2, 3)
 _FAR: Final = 60_000
 """Plies that a forced mate does not take: the tables do not say how many it does."""
 
@@ -85,27 +88,32 @@ class Syzygy:
         verdict = self._verdict(board)
         return None if verdict == _UNKNOWN else _VERDICTS[verdict].value
 
-    def knows(self, cell: Cell) -> bool:
-        """Whether the files say what all positions of a cell are worth, as far as there are any: of small
-        cells alone."""
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is kept in memory."""
+        return sum(verdicts.nbytes for verdicts in self._found.values())
+
+    def gives(self, cell: Cell) -> bool:
+        """Whether there is a file for a cell, and the cell is small enough for a block."""
         if cell.size > _SLOTS:
             return False
         white, black = cell.sides()
         return chess.syzygy.normalize_tablename(f"{white}v{black}") in self._files.wdl
 
-    def block(self, route: Route, end: int) -> Block | None:
-        """Return one end of what is known about the positions that a route leads to; of small cells alone.
+    def block(self, route: Route, end: int, bound: Code) -> Block:
+        """Return one end of what is known about the positions that a route leads to, of a cell that the files
+        give.
 
+        :param bound: what holds for all of them: where files are missing that captures lead to.
         :raises DamagedTableError: if a file cannot be used.
         """
-        if route.quiet or not self.knows(route.destination):
-            return None
         key = route.destination, side_after(route), route.passed
         with self._lock:
             if key not in self._found:
                 self._found[key] = self._verdicts(*key)
             verdicts = self._found[key]
         value = np.array([verdict.value[end] for verdict in _VERDICTS], np.uint8)
+        value[_UNKNOWN] = bound
         depth = np.array([verdict.depth[end] for verdict in _VERDICTS], np.uint16)
         return Block(value[verdicts], depth[verdicts])
 
@@ -123,21 +131,28 @@ class Syzygy:
         """Who can force mate: a place in ``_VERDICTS``."""
         try:
             wdl = self._files.get_wdl(board)
-        except (OSError, ValueError, IndexError, struct.error) as error:
-            raise DamagedTableError(
-                f"a Syzygy file in {self._directory} is damaged or cannot be read: compare the files with "
-                "their published checksums"
-            ) from error
+        except _DAMAGED as error:
+            raise self._damaged() from error
         if wdl is None:
             return _UNKNOWN
+        if wdl not in _POSSIBLE:
+            raise self._damaged()
         if wdl == 0:
             return _NOBODY
         return _WHITE if (wdl > 0) == board.turn else _BLACK
 
+    def _damaged(self) -> DamagedTableError:
+        return DamagedTableError(
+            f"a Syzygy file in {self._directory} is damaged or cannot be read: compare the files with their "
+            "published checksums"
+        )
 
-def both(one: Block, other: Block, end: int) -> Block:
-    """Return the better of what two sources say about the same positions at one end; of the first where they
-    say the same."""
+
+def both(one: Block | None, other: Block | None, end: int) -> Block | None:
+    """Return the better of what two sources, if they say anything, say about the same positions at one end;
+    of the first where they say the same."""
+    if one is None or other is None:
+        return other if one is None else one
     better = other.value < one.value if end == LOWER else other.value > one.value
-    better &= (one.value != NONE) & (other.value != NONE)
+    better = (better & (other.value != NONE)) | (one.value == NONE)
     return Block(np.where(better, other.value, one.value), np.where(better, other.depth, one.depth))

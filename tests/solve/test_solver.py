@@ -113,6 +113,28 @@ def test_a_position_of_a_table_is_answered_from_it(tables: Path) -> None:
     assert (str(found.value), found.depth, found.cells) == ("G1.5", 35, 0)
 
 
+@pytest.mark.parametrize(
+    ("fen", "accrued"),
+    [("8/8/8/3kP3/8/1Kp5/8/8 w - - 1 1", "-G1.0"), ("8/Kp6/2k5/2P5/8/8/8/8 b - - 1 1", "-G1.0")],
+)
+def test_a_table_without_its_sub_tables(fen: str, accrued: str, tables: Path, tmp_path: Path) -> None:
+    """It says what the position is worth fresh, and this is another state of it."""
+    shutil.copy(tables / "KPvKP.r.h5", tmp_path)
+    with tbgen.open_tablebase(tables) as full:
+        fresh, value = (full.probe(fen, score).value for score in (tbgen.FRESH, accrued))
+    assert fresh != value
+    for cells in (0, 3):
+        found = solve(fen, accrued, tables=tmp_path, budget=budget(cells))
+        assert found.lower <= value <= found.upper
+
+
+def test_a_capture_that_wins_leaves_moves_and_line_to_be_found(small: Path) -> None:
+    found = solve("8/8/8/1k6/7p/8/8/K6Q w - - 0 1", tables=small, line=True)
+    assert str(found.value) == "G0.0"
+    assert found.line
+    assert sum(move.lower == move.upper for move in found.moves) > 10
+
+
 def test_frozen_men(small: Path) -> None:
     """A wall of frozen men: only the kings are mobile, and what frozen men might do is left open."""
     board = chess.Board("4k3/8/p1p1p1p1/P1P1P1P1/8/8/8/RN2K2B w - - 0 1")

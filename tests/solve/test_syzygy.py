@@ -2,24 +2,28 @@
 
 import random
 import shutil
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
 import chess
-import numpy as np
 import pytest
 
 import tbgen
-from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST
+from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, side_after
 from tbgen.cells.cell import Cell, mobile_squares
 from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.position import Position
 from tbgen.cells.routes import routes_of
+from tbgen.cells.tables import Tables
 from tbgen.errors import DamagedTableError, TbgenError, UsageError
 from tbgen.material import Material
-from tbgen.score import NONE
+from tbgen.score import NONE, Code
 from tbgen.solve.budget import Budget
+from tbgen.solve.knowledge import Known
 from tbgen.solve.solver import solve
 from tbgen.solve.syzygy import Syzygy
+from tbgen.verify.ways import board_of_slot
 from tests.support.random_boards import en_passant_board, random_board
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -94,22 +98,62 @@ def test_proof_goes_on_from_them(tmp_path: Path, syzygy: Syzygy) -> None:
 def test_blocks_say_what_positions_do(syzygy: Syzygy, monkeypatch: pytest.MonkeyPatch) -> None:
     board = chess.Board("8/2k5/8/8/8/8/2p5/1R3K2 w - - 0 1")
     frame = frame_of_cell(Cell.of_board(board, mobile_squares(board)))
-    routes = [route for route in routes_of(frame) if not route.quiet and syzygy.knows(route.destination)]
+    routes = [route for route in routes_of(frame) if not route.quiet and syzygy.gives(route.destination)]
     assert routes
+    decided = 0
     for route in routes:
-        lower, upper = (syzygy.block(route, end) for end in (LOWER, UPPER))
-        assert lower is not None
-        assert upper is not None
-        there = lower.value != NONE
-        assert np.array_equal(there, upper.value != NONE)
-        assert (lower.value >= upper.value)[there].all()
+        lower, upper = (syzygy.block(route, end, WORST[end]) for end in (LOWER, UPPER))
+        for slot in range(0, route.destination.size, 7):
+            after = board_of_slot(route.destination, side_after(route), slot)
+            if after is None or after.was_into_check():
+                assert lower.value[slot] == upper.value[slot] == NONE
+                continue
+            said = syzygy.worth(after)
+            assert said is not None
+            assert [*said] == [lower.value[slot], upper.value[slot]]
+            decided += said.exact
+            # Depths lie between those of both ends, whoever forces mate.
+            assert (lower.depth[slot] > upper.depth[slot]) == (said.lower == 0)
+            assert (lower.depth[slot] < upper.depth[slot]) == (said.upper == 255)
+    assert decided > 100
     # Where a file is missing there are positions all the same.
     monkeypatch.setattr(syzygy, "_found", {})
     monkeypatch.setattr(syzygy._files, "get_wdl", lambda board: None)
-    for end in ENDS:
-        block = syzygy.block(routes[0], end)
-        assert block is not None
-        assert set(block.value.tolist()) == {int(WORST[end]), int(NONE)}
+    for end, bound in ((LOWER, 254), (UPPER, 1)):
+        block = syzygy.block(routes[0], end, Code(bound))
+        assert set(block.value.tolist()) == {bound, int(NONE)}
+
+
+def test_positions_are_asked_for_with_their_en_passant_right(
+    syzygy: Syzygy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = chess.Board("4k3/8/8/8/3p4/8/2P5/4K3 w - - 0 1")
+    frame = frame_of_cell(Cell.of_board(board, mobile_squares(board)))
+    (route,) = (route for route in routes_of(frame) if route.passed is not None)
+    asked: list[chess.Square | None] = []
+    monkeypatch.setattr(syzygy._files, "get_wdl", lambda board: asked.append(board.ep_square))
+    syzygy.block(route, LOWER, WORST[LOWER])
+    assert set(asked) == {chess.C3}
+
+
+def test_what_is_known_of_single_positions_is_known_of_all(tmp_path: Path, syzygy: Syzygy) -> None:
+    """Else a search would take for decided what its games do not know."""
+    with Tables(tmp_path) as sources, tbgen.open_tablebase(tmp_path) as tables:
+        known = Known(sources, tables, 3, syzygy=syzygy)
+        for fen in ("8/8/8/8/3k4/2P5/8/1K6 b - - 0 1", "8/2k5/8/8/8/8/2p5/1R3K2 w - - 0 1"):
+            board = chess.Board(fen)
+            for route in routes_of(frame_of_cell(Cell.of_board(board, mobile_squares(board)))):
+                if route.quiet:
+                    continue
+                blocks = [known.block(route, end) for end in ENDS]
+                for slot in range(0, route.destination.size, 97):
+                    after = board_of_slot(route.destination, side_after(route), slot)
+                    if after is None or not after.is_valid() or after.is_game_over():
+                        continue
+                    worth = known.worth(Position(after, int(after.occupied & ~route.destination.still)))
+                    for end, block in zip(ENDS, blocks, strict=True):
+                        said = known.bound(route, end) if block is None else int(block.value[slot])
+                        assert said == worth[end], after.fen()
 
 
 def test_no_files(tmp_path: Path) -> None:
@@ -119,14 +163,37 @@ def test_no_files(tmp_path: Path) -> None:
         Syzygy(tmp_path)
 
 
-@pytest.mark.parametrize("length", [0, 3, 5, 60, 150])
-def test_a_damaged_file(length: int, tmp_path: Path) -> None:
-    """python-chess notices what it notices; whatever it is, there is one sentence."""
+@pytest.mark.parametrize("length", [0, 3, 60, 80, 144, 150])
+def test_a_truncated_file(length: int, tmp_path: Path) -> None:
     shutil.copytree(FILES, tmp_path / "files")
     path = tmp_path / "files" / "KRvK.rtbw"
     path.write_bytes(path.read_bytes()[:length])
     with Syzygy(tmp_path / "files") as damaged, pytest.raises(DamagedTableError, match="published checksums"):
-        damaged.worth(chess.Board("8/8/8/3k4/8/8/8/KR6 b - - 0 1"))
+        ask_for_all(damaged)
+
+
+def ask_for_all(syzygy: Syzygy) -> None:
+    """Ask for a rook against a king on all squares that he may stand on."""
+    for square in chess.SquareSet(chess.BB_ALL & ~chess.BB_RANK_1 & ~chess.BB_FILE_A & ~chess.BB_FILE_B):
+        board = chess.Board("8/8/8/8/8/8/8/KR6 b - - 0 1")
+        board.set_piece_at(square, chess.Piece(chess.KING, chess.BLACK))
+        syzygy.worth(board)
+
+
+@pytest.mark.parametrize(
+    "said", [AssertionError(), RecursionError(), IndexError(), struct.error(), OSError(), 3, -4]
+)
+def test_what_damage_does_to_python_chess(
+    said: Exception | int, syzygy: Syzygy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(_: chess.Board) -> int:
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+    monkeypatch.setattr(syzygy._files, "get_wdl", damaged)
+    with pytest.raises(DamagedTableError, match="published checksums"):
+        syzygy.worth(chess.Board("8/8/8/3k4/8/8/8/KR6 b - - 0 1"))
 
 
 def test_a_directory_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
