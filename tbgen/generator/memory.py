@@ -5,9 +5,6 @@ time as the work done in them (0.1 to 1 s per GiB, and several on virtual machin
 on demand), so a process that does nothing else than build takes its memory from one region of large pages:
 the command and the workers of a cluster ask for that, and ``build`` does not.
 
-Whoever touches such memory first waits for it, page by page. So threads that do nothing else take most of
-what a table needs from the system while it begins.
-
 What a table has left behind is in pieces, and the next one may fit into none of them. So whatever is free is
 given back to the system before a table that might else take more than it may; where ``--memory`` allows for
 both, it stays.
@@ -17,7 +14,6 @@ import contextlib
 import ctypes
 import os
 import resource
-import threading
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -38,15 +34,6 @@ _MMAP_MAX: Final = -4
 """Options of mallopt(3)."""
 
 _NEVER: Final = -1
-
-_POPULATE_WRITE: Final = 23
-"""Advice of madvise(2), since Linux 5.14: take the pages as if they were written to, and change nothing."""
-
-_AHEAD: Final = 0.85
-"""Share of a table's memory taken ahead: what it is foreseen to need may be too much by the rest."""
-
-_STEP: Final = 64 << 20
-"""Bytes that a thread takes at once."""
 
 
 def keep_memory_for(materials: Iterable[Material], variant: Variant, threads: int) -> None:
@@ -98,51 +85,6 @@ def has_room(need: Estimate, at_work: Sequence[Estimate], foreseen: int, cap: in
     if taken() > (min(foreseen, allowed) if cap is None else cap):
         give_back()
     return taken() <= allowed
-
-
-def take_ahead(need: Estimate) -> None:
-    """Begin to take memory for a large table from the system, on as many threads as the table has, and return
-    at once. What the process holds already costs next to nothing.
-
-    Where memory is not kept from table to table, or the system cannot do it, nothing happens.
-    """
-    library, page = _library(), os.sysconf("SC_PAGE_SIZE")
-    if library is None or not hasattr(library, "mallinfo2") or not _is_kept or need.memory <= _LARGE:
-        return
-    library.mallinfo2.restype = _MallInfo
-    info = library.mallinfo2()
-    # What earlier tables have left between others is used first.
-    size = int((need.memory - need.shared) * _AHEAD) - (info.fordblks - info.keepcost)
-    if size <= 0:
-        return
-    try:
-        first = np.empty(size, np.uint8).ctypes.data  # where an array of this size would lie
-    except MemoryError:
-        return
-    stop, lock = (first + size) // page * page, threading.Lock()
-    steps = iter(range(first // page * page + page, stop, _STEP))
-
-    def take() -> None:
-        while True:
-            with lock:
-                at = next(steps, stop)
-            # Older systems cannot do it.
-            if at == stop or library.madvise(at, min(_STEP, stop - at), _POPULATE_WRITE):
-                return
-
-    library.madvise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
-    for _ in range(need.threads):
-        threading.Thread(target=take, daemon=True).start()
-
-
-class _MallInfo(ctypes.Structure):
-    """What mallinfo2(3) returns."""
-
-    _fields_ = [
-        *((f"_{number}", ctypes.c_size_t) for number in range(8)),
-        ("fordblks", ctypes.c_size_t),  # bytes that are free
-        ("keepcost", ctypes.c_size_t),  # those of them at the end
-    ]
 
 
 def available() -> int:

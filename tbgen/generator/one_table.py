@@ -10,7 +10,7 @@ from tbgen import __version__
 from tbgen.generator.accrued_storage import AccruedStorage
 from tbgen.generator.estimate import estimate
 from tbgen.generator.form import Form
-from tbgen.generator.memory import make_room, process_peak, take_ahead
+from tbgen.generator.memory import make_room, process_peak
 from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm
 from tbgen.material import Material
@@ -74,9 +74,7 @@ def build_table(
     :raises TbgenError: if there is too little memory, or something cannot be read or written.
     """
     compile_kernels(reporter, packed=form.packs(material))
-    need = estimate(material, variant, threads, storage, form)
-    make_room([need])
-    take_ahead(need)
+    make_room([estimate(material, variant, threads, storage, form)])
     with sources_of(directory, variant, threads) as sources:
         return solve_and_write(
             material, directory, sources, reporter.progress, variant, threads, storage, form

@@ -13,7 +13,7 @@ from tbgen.generator.course import Course
 from tbgen.generator.estimate import Estimate, check_disk, copies, estimate
 from tbgen.generator.form import Form
 from tbgen.generator.lock import build_lock
-from tbgen.generator.memory import available, has_room, make_room, take_ahead
+from tbgen.generator.memory import available, has_room, make_room
 from tbgen.generator.one_table import Built, Reporter, compile_kernels, solve_and_write, sources_of
 from tbgen.generator.schedule import Limits, Schedule
 from tbgen.material import Material, closure
@@ -181,7 +181,6 @@ class _Run:
             except TbgenError as error:
                 self._fail(need.material, error)
                 return
-            take_ahead(need)
             course.begin(need)
             progress = partial(self._progress, need.material)
             future = self._pool.submit(self._task, need.material, threads=need.threads, progress=progress)

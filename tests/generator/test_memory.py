@@ -1,7 +1,6 @@
 """The peak of a process that builds: what was estimated, whatever it has built before."""
 
 import json
-import platform
 import sys
 from pathlib import Path
 
@@ -70,35 +69,3 @@ def test_the_estimate_bounds_the_peak(before: str, variant: str, tmp_path: Path)
 def test_what_is_not_given_back_would_break_the_bound(tmp_path: Path) -> None:
     ((_, peak, need),) = peaks(tmp_path, "keeping", "r", "KvK")
     assert peak > need
-
-
-AHEAD = """
-import dataclasses, json, sys, time
-from tbgen.generator import estimate, memory
-from tbgen.material import Material
-from tbgen.variant import Variant
-
-need = dataclasses.replace(estimate(Material.parse("KBvKN"), Variant.R_MOBILITY, 2), memory=5 << 29)
-memory.take_ahead(need)
-time.sleep(0.5)
-found = [memory.held()]
-memory.keep_memory()
-memory.take_ahead(need)
-until = time.monotonic() + 120
-while memory.held() < 1 << 31 and time.monotonic() < until:
-    time.sleep(0.05)
-print(json.dumps([*found, memory.held()]))
-"""
-
-
-@pytest.mark.skipif(
-    tuple(map(int, platform.release().split(".")[:2])) < (5, 14),
-    reason="older systems cannot take pages ahead",
-)
-def test_most_is_taken_before_it_is_touched() -> None:
-    with started("-c", AHEAD) as running:
-        output, error = running.communicate(timeout=300)
-    assert running.returncode == 0, error
-    untouched, taken = json.loads(output)
-    assert untouched < 1 << 30  # nothing is taken ahead in a process that keeps no memory
-    assert 1 << 31 < taken < 5 << 29
