@@ -131,7 +131,7 @@ class Lines:
             return _Goal(found.value.code, found.depth or 0)
         if position.board.has_legal_en_passant():
             best = _best(list(self._choices(position, accrued, end)), accrued, position.board.turn).goal
-            return _Goal(best.value, 0 if best.value == accrued else best.depth + 1)
+            return _Goal(best.value, 0 if best.value == accrued else min(best.depth + 1, _NOT_SAID))
         value, depths = self._found[end].search.state(position, accrued)
         together = value.within(self._known.sure(position))
         if together[end] != value[end]:
