@@ -32,7 +32,7 @@ from tbgen.score import GScore
 from tbgen.solve.budget import Budget
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import solve
-from tbgen.store.format import tables_in
+from tbgen.store.format import table_path, tables_in
 from tbgen.text import parse_duration, parse_size
 from tbgen.variant import Variant
 
@@ -133,8 +133,9 @@ def check(tables: Tablebase, directory: Path, material: Material, task: Task, re
     rows = [row for row in rows if {name: row[name] for name in key} == key][: task.positions]
     with tempfile.TemporaryDirectory() as folder:
         smaller = Path(folder)
-        for path in directory.glob("*.r.h5"):
-            if Material.parse(path.name.split(".")[0]).men < material.men:
+        for other in tables_in(directory, Variant.R_MOBILITY):
+            if other.men < material.men:
+                path = table_path(directory, other.name, Variant.R_MOBILITY)
                 (smaller / path.name).symlink_to(path.resolve())
         for number, (board, accrued, rng) in enumerate(states(material, task.positions)):
             if number < len(rows):
