@@ -185,8 +185,9 @@ class Game:
         and its depth with the move itself; ``NONE`` where there is none."""
         workspace = self._workspace
         words, exits = workspace.frame.words, workspace.exits
-        legal_words(workspace.frame, workspace.phase.legal, 0, words)
-        side_exits(workspace.frame, self._pool, exits, workspace.phase, side, False, 0, words)
+        legal = workspace.phase.legal
+        legal_words(workspace.frame, legal, 0, words)
+        side_exits(workspace.frame, self._pool, exits, workspace.phase, side, False, legal[side], 0, words)
         part = slice(side * 64 * words, (side + 1) * 64 * words)
         value, depth = exits.value[part].copy(), exits.nearest[part] + np.uint16(1)
         nothing = exits.nearest[part] == NO_EXIT

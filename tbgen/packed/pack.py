@@ -87,9 +87,9 @@ class NeedFinder:
                 do(expand_words, frame, like, mirrored, pool.value[own], pool.depth[own])
 
         if resets := ply.phase.score_resets:  # then the layers have taken the room of the exits
-            do(side_exits, frame, pool, ply.exits, ply.phase, derived, False)
+            do(side_exits, frame, pool, ply.exits, ply.phase, derived, False, ply.phase.canonical)
         if resets or layout.pawns:  # else all zeroing moves are captures
-            do(side_exits, frame, pool, ply.exits, ply.phase, side, True)
+            do(side_exits, frame, pool, ply.exits, ply.phase, side, True, ply.phase.canonical)
         do(find_ranks, ply.phase, ply.rank)
         do(mark_captures, ply, side)
         needed = np.zeros(size, np.uint8)

@@ -89,7 +89,8 @@ class Phases:
         self.run(count_phase, frame, pool, self._exits, self._phase, self._like, self._mirrored)
         self.run(find_ranks, self._phase, self._rank)
         if self.layout.pawns:
-            self.run(side_exits, frame, pool, self._exits, self._phase, int(self.side), True)
+            among = self._phase.canonical
+            self.run(side_exits, frame, pool, self._exits, self._phase, int(self.side), True, among)
         start = np.array([at, self.layout.size + at])
         return Ply(frame, self._phase, self._exits, pool.value, pool.depth, start, self._rank, *self._known)
 

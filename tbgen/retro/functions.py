@@ -8,6 +8,7 @@ import numpy as np
 
 from tbgen.index.layout import Layout, Side
 from tbgen.index.table import Functions
+from tbgen.retro.cache_lines import zeros
 from tbgen.retro.kernels.bits import Codes, Words
 from tbgen.retro.kernels.frame import Phase
 from tbgen.retro.kernels.functions import NO_STEP, Names, Paths, functions_of, number_endings, rename
@@ -24,13 +25,13 @@ class FunctionBook:
     def __init__(self, layout: Layout, side: Side) -> None:
         self.side = side
         self._phase_size = layout.phase_size
-        self._number: Names = np.empty(layout.size, np.uint32)
+        self._number: Names = zeros(layout.size, np.uint32)
         self._known = numbering(_FEW, NO_STEP)
         self._lock = threading.Lock()
 
     def of_phase(self, phase: int) -> Names:
-        """Return the numbers of a phase's slots, shape (phase size,): first those of the paths of White's
-        accrued scores, and in the end those of functions."""
+        """Return the numbers of a phase's slots, shape (phase size,): zeros first, then those of the paths of
+        White's accrued scores, and in the end those of functions."""
         return self._number[phase * self._phase_size : (phase + 1) * self._phase_size]
 
     def add(

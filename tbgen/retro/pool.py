@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import product
+from itertools import pairwise, product
 from typing import Final, Protocol, TypeVar
 
 import numpy as np
@@ -24,6 +24,9 @@ from tbgen.material import Material
 from tbgen.retro.expansion import expand
 from tbgen.retro.kernels.targets import Pool, Routes, Targets
 from tbgen.score import NONE
+
+_PART: Final = 1 << 22
+"""Slots that one thread empties at a time."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -166,11 +169,17 @@ class PoolLoader:
                 self.pool.targets.begin[self._number[block]] = -1
         self._load(places_of_promoted(self._layout, phases, self._room_at), run)
 
-    def clear(self, phase: int) -> None:
-        """Empty the table's own slots of a phase."""
+    def clear(self, phase: int, run: Map = map) -> None:
+        """Empty the table's own slots of a phase; ``run`` as for ``prepare``."""
         size = self._layout.phase_size
-        for begin in (phase * size, self._layout.size + phase * size):
-            self._clear(begin, begin + size)
+        edges = [*range(0, size, _PART), size]
+        parts = [
+            (begin + first, begin + last)
+            for begin in (phase * size, self._layout.size + phase * size)
+            for first, last in pairwise(edges)
+        ]
+        for _ in run(lambda part: self._clear(*part), parts):
+            pass
 
     def _clear(self, begin: int, end: int) -> None:
         self.pool.value[begin:end] = NONE

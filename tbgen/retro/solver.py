@@ -17,6 +17,7 @@ from tbgen.index.source import Source
 from tbgen.index.table import AccruedForm, Table
 from tbgen.index.zeroing import en_passant_configs, is_wide, phase_groups
 from tbgen.material import Material
+from tbgen.retro.cache_lines import zeros
 from tbgen.retro.functions import FunctionBook
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.layers import FIRST_LAYER, next_events
@@ -185,9 +186,9 @@ class _Solver:
             with self._lock:
                 self.stages.layers = max(self.stages.layers, 2 * (rank - FIRST_LAYER))
 
-    def _begin(self, phase: int, workspace: Workspace) -> tuple[NDArray[np.int64], bool]:
+    def _begin(self, phase: int, workspace: Workspace, run: Map = map) -> tuple[NDArray[np.int64], bool]:
         place_pawns(workspace.frame, self.layout, phase)
-        self.loader.clear(phase)
+        self.loader.clear(phase, run)
         at = phase * self.layout.phase_size
         return np.array([at, self.layout.size + at]), mirrors_itself(self.layout, phase)
 
@@ -219,7 +220,7 @@ class _Solver:
         The same steps as ``solve_layers``, which does them for small phases in one compiled call.
         """
         workspace = idle.get()
-        starts, mirrored = self._begin(phase, workspace)
+        starts, mirrored = self._begin(phase, workspace, self.threads.map)
         pool, both, go = self.pool, SIDES, self.threads.submit
         clock = time.perf_counter()
         edges = np.linspace(0, workspace.frame.words, 4 * self.width + 1).astype(int).tolist()
@@ -267,7 +268,7 @@ class _Solver:
         by_black, by_white, side = none, none, 0
         if self.functions is not None:
             side = int(self.functions.side)
-            by_black, by_white = np.empty(size, np.uint32), self.functions.of_phase(phase)
+            by_black, by_white = zeros(size, np.uint32), self.functions.of_phase(phase)
         return empty_record(self.keep, size, by_black, side), empty_record(self.keep, size, by_white, side)
 
     def _look(self, phase: int, workspace: Workspace, parts: int, run: Map) -> None:

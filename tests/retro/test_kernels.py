@@ -7,6 +7,7 @@ from pathlib import Path
 import chess
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tbgen.accelerate import int64, jit
 from tbgen.index.layout import SIDES, Layout, layout_of
@@ -21,9 +22,9 @@ from tbgen.retro.kernels.bits import ONE, Ints, Words, image, lowest, reach
 from tbgen.retro.kernels.canonical import canonical_words
 from tbgen.retro.kernels.events import Agenda, Events, Goals, events_of, merged, next_agenda, no_events
 from tbgen.retro.kernels.exits import NO_EXIT
-from tbgen.retro.kernels.frame import Frame, legal_words
+from tbgen.retro.kernels.frame import Frame, is_image, legal_words
 from tbgen.retro.kernels.mobility import rank_at
-from tbgen.retro.kernels.moves import MAX_ORIGINS, Origins, origins
+from tbgen.retro.kernels.moves import ALL_MOVES, MAX_ORIGINS, Origins, all_origins, origins, solved_slot
 from tbgen.retro.kernels.phase import Workspace, count_moves
 from tbgen.retro.kernels.runs import Log, weave
 from tbgen.retro.kernels.sweep import Results
@@ -66,8 +67,21 @@ def rank_of_slot(slices: Words, slot: int) -> int:
 
 
 @jit
-def count_origins(frame: Frame, target: Words, mover: int, each_move: bool, allowed: Words) -> Ints:
-    """How often each slot is listed as an origin of the set."""
+def image_words(frame: Frame) -> NDArray[np.bool_]:
+    return np.array([is_image(frame, word) for word in range(frame.words)])
+
+
+@jit
+def solved_slots(frame: Frame, slots: Ints) -> Ints:
+    squares = np.empty(8, np.int64)
+    return np.array([solved_slot(frame, slot, squares) for slot in slots])
+
+
+@jit
+def count_origins(
+    frame: Frame, target: Words, mover: int, each_move: bool, allowed: Words, images: bool
+) -> Ints:
+    """How often each slot is listed as an origin of the set, or of the set and its images."""
     out = Origins(np.empty(MAX_ORIGINS, np.int64), np.empty(MAX_ORIGINS, np.uint64), np.empty(8, np.int64))
     live = np.zeros(frame.words // 64 + 1, np.uint64)  # words with an allowed position
     for word in range(frame.words):
@@ -76,7 +90,8 @@ def count_origins(frame: Frame, target: Words, mover: int, each_move: bool, allo
     found = np.zeros(64 * frame.words, np.int64)
     for word in range(frame.words):
         if target[word]:
-            count = origins(frame, word, target[word], mover, each_move, False, live, out, int64(0))
+            given = frame, word, target[word], mover, each_move, ALL_MOVES, live, out, int64(0)
+            count = all_origins(*given) if images else origins(*given)
             for number in range(count):
                 bits = out.bits[number] & allowed[out.word[number]]
                 while bits:
@@ -253,10 +268,12 @@ def check_exit(
     assert found == (value.code, min(depths), max(depths)), board.fen()
 
 
+@pytest.mark.parametrize("images", [False, True])
 @pytest.mark.parametrize("mover", [0, 1])
 @pytest.mark.parametrize("name", ["KvK", "KNvK", "KQvKR", "KNNvK", "KRPvK", "KNvKP", "KPvKP"])
-def test_origins(name: str, mover: int) -> None:
-    """A position has as many entries as it has quiet moves into the set, if each move is asked for."""
+def test_origins(name: str, mover: int, images: bool) -> None:
+    """A position has as many entries as it has quiet moves into the set, if each move is asked for; with
+    ``images``, the set and the positions are without what is not solved."""
     layout = layout_of(Material.parse(name))
     rng = np.random.default_rng(mover)
     phase = int(rng.integers(len(layout.placements)))
@@ -268,8 +285,12 @@ def test_origins(name: str, mover: int) -> None:
     member = chosen[canonical_slots(layout, *squares_of(layout, slots))]
     target = packed(member) & workspace.phase.legal[1 - mover]
     allowed = packed(rng.random(layout.phase_size) < 0.7) & workspace.phase.legal[mover]
-    moves = count_origins(workspace.frame, target, mover, True, allowed)
-    some = count_origins(workspace.frame, target, mover, False, allowed)
+    if images:
+        left_out = image_words(workspace.frame)
+        assert left_out.any() == (not layout.pawns and layout.free > 2)
+        target[left_out], allowed[left_out] = 0, 0
+    moves = count_origins(workspace.frame, target, mover, True, allowed, images)
+    some = count_origins(workspace.frame, target, mover, False, allowed, images)
     assert np.array_equal(some > 0, moves > 0)
     checked = 0
     for slot in rng.integers(layout.phase_size, size=1500).tolist():
@@ -284,6 +305,20 @@ def test_origins(name: str, mover: int) -> None:
                     expected += bool(chosen[layout.slot(free, pawns)])
         assert moves[slot] == expected, board and board.fen()
     assert checked > 100
+
+
+@pytest.mark.parametrize("name", ["KvK", "KNvK", "KQvKR", "KNNvK", "KRPvK"])
+def test_images_are_solved_as_what_they_are_images_of(name: str) -> None:
+    layout = layout_of(Material.parse(name))
+    frame = phase_of(layout, 0).frame
+    slots = np.arange(layout.phase_size)
+    canonical = canonical_slots(layout, *squares_of(layout, slots))
+    left_out = image_words(frame)
+    assert not (canonical == slots)[np.repeat(left_out, 64)].any()
+    solved = solved_slots(frame, slots)
+    assert not left_out[solved >> 6].any()
+    assert np.array_equal(canonical[solved], canonical)
+    assert np.array_equal(solved[~np.repeat(left_out, 64)], slots[~np.repeat(left_out, 64)])
 
 
 def packed(member: np.ndarray) -> np.ndarray:

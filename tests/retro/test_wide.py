@@ -18,7 +18,7 @@ from tbgen.retro import solver, wide
 from tbgen.retro.kernels import sweep as sweep_kernels
 from tbgen.retro.kernels.bits import ALL, ZERO, Ints, Words
 from tbgen.retro.kernels.frame import Frame, legal_words
-from tbgen.retro.kernels.moves import MAX_ORIGINS, Origins, origins
+from tbgen.retro.kernels.moves import ALL_MOVES, CROSSING, MAX_ORIGINS, Origins, origins
 from tbgen.retro.kernels.phase import Workspace
 from tbgen.retro.kernels.runs import Runs
 from tbgen.retro.kernels.sweep import Sweep
@@ -30,12 +30,12 @@ from tests.support.made_up_tables import as_sources, made_up
 
 
 @jit
-def count_origins(frame: Frame, word: int, mover: int, crossing: bool) -> Ints:
+def count_origins(frame: Frame, word: int, mover: int, which: int) -> Ints:
     """How often each word is listed as an origin of a word."""
     room = Origins(np.empty(MAX_ORIGINS, np.int64), np.empty(MAX_ORIGINS, np.uint64), np.empty(8, np.int64))
     live = np.full(frame.words // 64 + 1, ALL)
     found = np.zeros(frame.words, np.int64)
-    for number in range(origins(frame, word, ALL, mover, True, crossing, live, room, int64(0))):
+    for number in range(origins(frame, word, ALL, mover, True, which, live, room, int64(0))):
         found[room.word[number]] += room.bits[number] != ZERO
     return found
 
@@ -52,8 +52,8 @@ def test_moves_between_parts_are_the_crossing_ones(name: str) -> None:
     crossed = 0
     for word in rng.choice(np.flatnonzero(legal.any(axis=0)), 200):
         for mover in (0, 1):
-            every = count_origins(frame, int(word), mover, False)
-            crossing = count_origins(frame, int(word), mover, True)
+            every = count_origins(frame, int(word), mover, ALL_MOVES)
+            crossing = count_origins(frame, int(word), mover, CROSSING)
             elsewhere = king != king[word]
             assert (crossing <= every).all()
             assert np.array_equal(crossing[elsewhere], every[elsewhere])

@@ -17,7 +17,9 @@ from tbgen.packed.kernels.rans import (
     write_steps,
 )
 from tbgen.packed.kernels.rows import MAX_FREE, Rows, first_slot, place_row, row_hints, row_mask
-from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Words, lowest
+from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Plies, Words, lowest
+from tbgen.retro.kernels.lanes import equal, put
+from tbgen.score import NONE
 
 BLOCK_ROWS = 16
 BLOCK_SLOTS = 64 * BLOCK_ROWS
@@ -201,19 +203,24 @@ def read_slots(
         find_mask(rows, row, at, scratch, block)
         mask = block.masks[at]
         first = first_slot(rows, row, scratch.squares)
-        for square in range(64):
+        if shift == 0:
+            agree &= mask == ~equal(value, first, NONE)
+        else:
+            for square in range(64):
+                agree &= (mask >> np.uint64(square) & ONE != ZERO) == (
+                    value[first + (square << shift)] != NONE
+                )
+        put(block.symbol, at * 64, ALL, NOWHERE)
+        while mask:
+            square = lowest(mask)
+            mask &= mask - ONE
             slot, place = first + (square << shift), at * 64 + square
-            there = mask >> np.uint64(square) & ONE != ZERO
-            agree &= there == (value[slot] != 127)
-            if not there:
-                block.symbol[place] = NOWHERE
-            elif depth[slot] & CAPTURE_FLAG:
-                block.symbol[place] = CAPTURE
-            elif depth[slot] == 0:
-                block.symbol[place] = SELF
-            else:
-                block.symbol[place] = symbols.of_code[value[slot]]
-                block.half[place] = depth[slot] >> 1
+            symbol, half = SELF, depth[slot] >> 1
+            if depth[slot] & CAPTURE_FLAG:
+                symbol, half = CAPTURE, 0
+            elif depth[slot]:
+                symbol = symbols.of_code[value[slot]]
+            block.symbol[place], block.half[place] = symbol, half
     return agree
 
 

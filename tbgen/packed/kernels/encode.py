@@ -11,7 +11,6 @@ from tbgen.packed.kernels.blocks import (
     BLOCK_SLOTS,
     CAPTURE,
     CAPTURE_FLAG,
-    FIRST_VALUE,
     SELF,
     Stream,
     Symbols,
@@ -27,7 +26,8 @@ from tbgen.packed.kernels.blocks import (
 from tbgen.packed.kernels.decode import decode_functions, decode_values, find_masks
 from tbgen.packed.kernels.rans import Model, checksum
 from tbgen.packed.kernels.rows import Rows, first_slot, place_row
-from tbgen.retro.kernels.bits import ONE, Codes, Ints, Plies, lowest
+from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Plies, lowest, prefetch
+from tbgen.retro.kernels.lanes import same
 
 
 class Content(NamedTuple):
@@ -39,6 +39,22 @@ class Content(NamedTuple):
     """uint16 (size,): plies, with CAPTURE_FLAG where the value need not be stored."""
     function: NDArray[np.uint32]
     """uint32 (size,): functions, or empty if there are none."""
+
+
+@inlined
+def _ask_for(rows: Rows, content: Content, number: int, squares: Ints) -> None:
+    """Ask the memory for the slots of a block ahead of its use, where those of a row are neighbours."""
+    if rows.row_shift:
+        return
+    for row in range(number * BLOCK_ROWS, (number + 1) * BLOCK_ROWS):
+        place_row(rows, row, squares)
+        first = first_slot(rows, row, squares)
+        prefetch(content.value, first)
+        for line in range(first, first + 64, 32):
+            prefetch(content.depth, line)
+        if len(content.function):
+            for line in range(first, first + 64, 16):
+                prefetch(content.function, line)
 
 
 @jit
@@ -62,6 +78,7 @@ def count_blocks(
     return whether the arrays have positions just where the rows have them."""
     block, scratch, agree = make_block(), make_scratch(), True
     for number in range(part[0], part[1]):
+        _ask_for(rows, content, min(number + 1, part[1] - 1), scratch.squares)
         agree &= read_slots(rows, symbols, number, content.value, content.depth, scratch, block)
         count_values(block, counts[0], counts[1], scratch)
         if len(content.function):
@@ -94,6 +111,7 @@ def encode_blocks(
     """
     block, scratch, end, end_functions = make_block(), make_scratch(), 0, 0
     for number in range(part[0], part[1]):
+        _ask_for(rows, content, min(number + 1, part[1] - 1), scratch.squares)
         read_slots(rows, symbols, number, content.value, content.depth, scratch, block)
         begin = end
         end = write_values(block, models[0], models[1], scratch, out[0], end)
@@ -119,6 +137,7 @@ def compare_blocks(
     wanted, found, scratch = make_block(), make_block(), make_scratch()
     last, good = BLOCK_SLOTS - 1, True
     for number in range(part[0], part[1]):
+        _ask_for(rows, content, min(number + 1, part[1] - 1), scratch.squares)
         read_slots(rows, symbols, number, content.value, content.depth, scratch, wanted)
         find_masks(rows, number, scratch, found)
         good &= decode_values(streams[0], number, models[0], models[1], last, scratch, found)
@@ -128,16 +147,12 @@ def compare_blocks(
                 streams[1], number, models[2], symbols.escape_bytes, last, scratch, found
             )
         for at in range(BLOCK_ROWS):
-            good &= wanted.masks[at] == found.masks[at]
-            mask = wanted.masks[at]
-            while mask:
-                place = at * 64 + lowest(mask)
-                mask &= mask - ONE
-                good &= wanted.symbol[place] == found.symbol[place]
-                if wanted.symbol[place] >= FIRST_VALUE:
-                    good &= wanted.half[place] == found.half[place]
-                if len(content.function):
-                    good &= wanted.function[place] == found.function[place]
+            mask, first = wanted.masks[at], at * 64
+            good &= mask == found.masks[at]
+            good &= same(wanted.symbol, first, found.symbol, first) == ALL
+            good &= mask & ~same(wanted.half, first, found.half, first) == ZERO
+            if len(content.function):
+                good &= mask & ~same(wanted.function, first, found.function, first) == ZERO
     return good
 
 

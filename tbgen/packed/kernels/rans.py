@@ -23,6 +23,11 @@ STATE_BYTES = 3
 WIDE = 16
 """Shares that are searched at once."""
 
+RECIPROCAL_BITS = 36
+RECIPROCAL = np.array([0, *(-(-(1 << RECIPROCAL_BITS) // share) for share in range(1, TOTAL + 1))], np.int64)
+"""int64 (TOTAL + 1,): a state, which has 24 bits, times this and without the last 36 bits is the state
+divided by the share, rounded down: what is added to 2**36 / share is too little to reach the next number."""
+
 Frequencies = NDArray[np.uint16]
 
 
@@ -113,11 +118,15 @@ def write_steps(steps: Steps, count: int, out: Codes, at: int) -> int:
     end = at
     for number in range(count - 1, -1, -1):
         size = steps.size[number]
-        while state >= size * ((LOW >> TOTAL_BITS) << 8):
-            out[end] = state & 255
-            end += 1
-            state >>= 8
-        state = ((state // size) << TOTAL_BITS) + state % size + steps.start[number]
+        most = size * ((LOW >> TOTAL_BITS) << 8)
+        # No more than two bytes have to go; what is written beyond them is written again.
+        out[end] = state & 255
+        out[end + 1] = state >> 8 & 255
+        gone = int64(state >= most) + int64(state >> 8 >= most)
+        end += gone
+        state >>= 8 * gone
+        times = (state * RECIPROCAL[size]) >> RECIPROCAL_BITS
+        state += times * (TOTAL - size) + steps.start[number]
     for _ in range(STATE_BYTES):
         out[end] = state & 255
         end += 1

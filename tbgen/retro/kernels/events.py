@@ -154,16 +154,16 @@ def events_of(attacking: int, mask: Words, goals: tuple[Goals, Goals], high: int
 
 
 @kernel
-def _mark_exits(exits: Exits, mask: Words) -> None:
+def _mark_exits(exits: Exits, among: Words, mask: Words) -> None:
     for word in range(mask.size):
-        mask[word] = ~equal(exits.nearest, word * 64, NO_EXIT)
+        mask[word] = among[word] & ~equal(exits.nearest, word * 64, NO_EXIT)
 
 
 @jit
-def with_exit(exits: Exits, words: int) -> Words:
-    """Return which positions have an exit, uint64 (2, words)."""
-    mask = np.empty((2, words), np.uint64)
-    _mark_exits(exits, mask.reshape(-1))
+def with_exit(exits: Exits, among: Words) -> Words:
+    """Return which of some positions have an exit; both uint64 (2, words)."""
+    mask = np.empty_like(among)
+    _mark_exits(exits, among.reshape(-1), mask.reshape(-1))
     return mask
 
 

@@ -12,10 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tbgen.accelerate import inlined, jit, kernel
+from tbgen.index.symmetry import TRANSPOSE
 from tbgen.retro.geometry import (
     BETWEEN,
     BIT,
     FIRST_RAY,
+    IMAGES,
     KING,
     KING_ATTACKS,
     KNIGHT,
@@ -64,7 +66,7 @@ class Phase(NamedTuple):
 
     legal: Words
     alive: Words
-    """Positions still in the layers."""
+    """Positions still in the layers; none of words that are images (``is_image``)."""
     settled: Words
     """Positions that have left them last, with a fresh value of their own layer."""
     slices: Words
@@ -94,6 +96,30 @@ def decode(frame: Frame, word: int, squares: Ints) -> Word:
             return ZERO
         occupied |= bit
     return occupied
+
+
+@inlined
+def _diagonal(frame: Frame, word: int) -> tuple[bool, int, int]:
+    """Whether White's king stands on the diagonal of its triangle, and Black's square with its image."""
+    if not frame.pawnless or frame.scalars < 2 or TRIANGLE_SQUARE[word >> frame.shifts[0]] % 9:
+        return False, 0, 0
+    square = (word >> frame.shifts[1]) & 63
+    return True, square, IMAGES[TRANSPOSE, square]
+
+
+@inlined
+def is_image(frame: Frame, word: int) -> bool:
+    """Whether no position of a word is canonical, for White's king stands on the diagonal and Black's above
+    it: its positions are images of others, and are not solved."""
+    on_diagonal, square, image = _diagonal(frame, word)
+    return on_diagonal and image < square
+
+
+@inlined
+def has_image(frame: Frame, word: int) -> bool:
+    """Whether another word has the images of this one's positions, which are not solved."""
+    on_diagonal, square, image = _diagonal(frame, word)
+    return on_diagonal and image > square
 
 
 @inlined

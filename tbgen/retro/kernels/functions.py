@@ -46,8 +46,8 @@ class Paths(NamedTuple):
 
 @jit
 def no_paths(of_slot: Names, side: int) -> Paths:
-    """Return paths of one side to move without changes; ``of_slot`` uint32 (phase size,) is to hold them."""
-    of_slot[:] = 0
+    """Return paths of one side to move without changes; ``of_slot``, zeros uint32 (phase size,), is to hold
+    them."""
     return Paths(of_slot, side, numbering(_FEW, NO_STEP))
 
 

@@ -65,8 +65,8 @@ def begin(attacker: Attacker, phase: Phase, leaving: Words) -> None:
     attacker.logged[:] = ZERO
     defending = 1 - attacker.side
     for word in range(len(phase.canonical)):
-        attacker.outer_sets.wanted[word] = phase.legal[attacker.side, word]
-        attacker.outer_sets.ready[word] = phase.legal[defending, word] & ~leaving[defending, word]
+        attacker.outer_sets.wanted[word] = phase.alive[attacker.side, word]
+        attacker.outer_sets.ready[word] = phase.alive[defending, word] & ~leaving[defending, word]
 
 
 @jit

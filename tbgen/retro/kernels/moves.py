@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from tbgen.accelerate import inlined
+from tbgen.index.symmetry import TRANSPOSE
 from tbgen.retro.geometry import (
     BIT,
     FIRST_RAY,
@@ -22,10 +23,15 @@ from tbgen.retro.geometry import (
     TRIANGLE_OF,
 )
 from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Ints, Word, Words, image, lowest, reach, shifted
-from tbgen.retro.kernels.frame import Frame, decode
+from tbgen.retro.kernels.frame import Frame, decode, has_image, is_image
 
-MAX_ORIGINS = 192
-"""Most entries of ``origins``: 16 for White's king and 56 for each other man, at most."""
+ALL_MOVES, CROSSING, OF_KINGS = range(3)
+"""Which moves are undone: all; those by which Black's king may come to stand elsewhere, which are his own,
+and those of White's that turn the board; those of the kings."""
+
+MAX_ORIGINS = 208
+"""Most entries of ``origins``, those of images too: twice 16 for White's king and 56 for each other man, at
+most."""
 
 
 class Origins(NamedTuple):
@@ -69,7 +75,7 @@ def origins(
     bits: Word,
     mover: int,
     each_move: bool,
-    crossing: bool,
+    which: int,
     live: Words,
     found: Origins,
     count: int,
@@ -78,13 +84,12 @@ def origins(
     return the number of entries.
 
     They are written to ``found`` from place ``count`` on, at most ``MAX_ORIGINS``; with ``each_move`` a
-    position stands in as many entries as it has moves into ``bits``, else in one or more. With ``crossing``
-    only moves by which Black's king may come to stand elsewhere are undone: his own, and those of White's
-    that turn the board. Words without their bit in ``live`` (uint64 (words / 64)) are left out.
+    position stands in as many entries as it has moves into ``bits``, else in one or more. ``which`` says what
+    moves are undone. Words without their bit in ``live`` (uint64 (words / 64)) are left out.
     """
     squares = found.squares
     occupied = decode(frame, word, squares)
-    for man in range(2 if crossing else frame.scalars):
+    for man in range(frame.scalars if which == ALL_MOVES else 2):
         if frame.movers[man] != mover:
             continue
         square, kind, shift = squares[man], frame.kinds[man], frame.shifts[man]
@@ -92,13 +97,13 @@ def origins(
             coord = TRIANGLE_OF[square]
             for number in range(1, KING_BACKWARD[coord, 0, 0] + 1):
                 symmetry = KING_BACKWARD[coord, number, 1]
-                if crossing and symmetry == 0:
+                if which == CROSSING and symmetry == 0:
                     continue
                 source = king_word(frame, word, squares, KING_BACKWARD[coord, number, 0], symmetry)
                 if live[source >> 6] & BIT[source & 63]:
                     count = _offer(found, source, image(bits, symmetry), live, count)
         elif kind == KING:
-            if crossing and man == 0:
+            if which == CROSSING and man == 0:
                 continue
             for number in range(1, KING_LEAP[square, 0] + 1):
                 source = word + ((KING_LEAP[square, number] - square) << shift)
@@ -118,7 +123,7 @@ def origins(
                     source = word + ((origin - square) << shift)
                     count = _offer(found, source, free, live, count)
     kind = frame.kinds[frame.scalars]
-    if not crossing and frame.movers[frame.scalars] == mover and live[word >> 6] & BIT[word & 63]:
+    if which == ALL_MOVES and frame.movers[frame.scalars] == mover and live[word >> 6] & BIT[word & 63]:
         if not each_move:
             count = _offer(found, word, reach(kind, bits, ~occupied), live, count)
         elif kind == KNIGHT:
@@ -134,6 +139,46 @@ def origins(
                         break
                     count = _offer(found, word, through, live, count)
     return count
+
+
+@inlined
+def all_origins(
+    frame: Frame,
+    word: int,
+    bits: Word,
+    mover: int,
+    each_move: bool,
+    which: int,
+    live: Words,
+    found: Origins,
+    count: int,
+) -> int:
+    """``origins`` of positions and of their images, which are not solved themselves but moved to.
+
+    Only kings move to images from words that are none.
+    """
+    for _ in range(2 if has_image(frame, word) else 1):
+        count = origins(frame, word, bits, mover, each_move, which, live, found, count)
+        if has_image(frame, word):
+            word = _image_word(frame, word, found.squares)
+            bits, which = image(bits, TRANSPOSE), OF_KINGS
+    return count
+
+
+@inlined
+def _image_word(frame: Frame, word: int, squares: Ints) -> int:
+    """The word with the images of a word's positions, whose scalars stand on ``squares``."""
+    return king_word(frame, word, squares, word >> frame.shifts[0], TRANSPOSE)
+
+
+@inlined
+def solved_slot(frame: Frame, slot: int, squares: Ints) -> int:
+    """The slot of a position or, if that is in a word of images, of what it is an image of; ``squares`` is
+    scratch, int64 (scalars,)."""
+    if not is_image(frame, slot >> 6):
+        return slot
+    decode(frame, slot >> 6, squares)
+    return _image_word(frame, slot >> 6, squares) << 6 | IMAGES[TRANSPOSE, slot & 63]
 
 
 @inlined

@@ -3,12 +3,12 @@
 from typing import NamedTuple
 
 from tbgen.accelerate import int64, jit
-from tbgen.retro.kernels.bits import Ints
+from tbgen.retro.kernels.bits import ZERO, Ints
 from tbgen.retro.kernels.canonical import canonical_words
 from tbgen.retro.kernels.en_passant import prepare, resolve, room_for_right, side_with_right
 from tbgen.retro.kernels.events import Agenda, exit_events, no_events, with_exit
 from tbgen.retro.kernels.exits import Exits
-from tbgen.retro.kernels.frame import Frame, Phase
+from tbgen.retro.kernels.frame import Frame, Phase, is_image
 from tbgen.retro.kernels.functions import Names, Paths, follow_changes, no_paths
 from tbgen.retro.kernels.layers import (
     FIRST_LAYER,
@@ -71,14 +71,16 @@ def count_moves(workspace: Workspace, pool: Pool, mirrored: bool, start: int, st
     frame, phase = workspace.frame, workspace.phase
     rank_and_exits(frame, pool, workspace.exits, phase, start, stop)
     canonical_words(frame, workspace.like, mirrored, phase.canonical, start, stop)
-    phase.alive[:, start:stop] = phase.legal[:, start:stop]
+    for side in range(2):
+        for word in range(start, stop):
+            phase.alive[side, word] = ZERO if is_image(frame, word) else phase.legal[side, word]
 
 
 @jit
 def first_events(workspace: Workspace, attacking: int) -> Agenda:
     """Set up the attacker ``attacking`` (0 White, 1 Black) and return its events."""
     attacker = workspace.white if attacking == 0 else workspace.black
-    leaving = with_exit(workspace.exits, workspace.frame.words)
+    leaving = with_exit(workspace.exits, workspace.phase.alive)
     begin(attacker, workspace.phase, leaving)
     events = exit_events(attacking, leaving, workspace.exits, int64(255))
     return Agenda(events, no_events(), 2 * workspace.frame.words * 64)
@@ -95,8 +97,8 @@ def run_outer(workspace: Workspace, fresh: Results, attacking: int, rank: int, a
 
 @jit
 def empty_record(keep: int, phase_size: int, of_slot: Names, side: int) -> Record:
-    """Return a record without entries; ``of_slot`` uint32 (phase size,) is to hold paths of one side to move,
-    if any."""
+    """Return a record without entries; ``of_slot``, zeros uint32 (phase size,), is to hold paths of one side
+    to move, if any."""
     # Memory that is never written to is never taken from the system.
     return Record(empty_log(phase_size if keep == RUNS else int64(1)), no_paths(of_slot, side))
 

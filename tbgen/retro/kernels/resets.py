@@ -370,15 +370,16 @@ def side_exits(
     phase: Phase,
     side: int,
     captures_only: bool,
+    among: Words,
     start: int,
     stop: int,
 ) -> None:
-    """Keep the best zeroing moves, or the best captures, of the positions of the words ``start`` to ``stop``
-    - 1 with ``side`` to move in ``exits``, whatever was there."""
+    """Keep the best zeroing moves, or the best captures, of the positions of ``among`` uint64 (words,) with
+    ``side`` to move in ``exits``, whatever was there; words ``start`` to ``stop`` - 1."""
     squares, counter = np.empty(frame.scalars, np.int64), np.empty(SLICES, np.uint64)
     men = Men(np.zeros(PROMOTED + 1, np.int64), frame.pawns.copy(), np.empty(6, np.int64))
     for word in range(start, stop):
-        own, first = phase.legal[side, word], (side * frame.words + word) * 64
+        own, first = phase.legal[side, word] & among[word], (side * frame.words + word) * 64
         exits.nearest[first : first + 64] = NO_EXIT
         if own == ZERO:
             continue

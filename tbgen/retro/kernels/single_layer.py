@@ -4,6 +4,7 @@ from tbgen.accelerate import int64, jit, kernel
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Plies, Words, lowest
 from tbgen.retro.kernels.events import Agenda, exit_events, with_exit
+from tbgen.retro.kernels.frame import is_image
 from tbgen.retro.kernels.lanes import move, put
 from tbgen.retro.kernels.layers import Attacker, begin, settled_events
 from tbgen.retro.kernels.mobility import rank_at
@@ -14,11 +15,12 @@ from tbgen.retro.kernels.sweep import Results, Sweep, run_sweep
 @kernel
 def _revive(workspace: Workspace, rank: int, fresh: Results, decided: bool) -> None:
     """Set which positions are alive in the layers of a rank: those whose own score has this rank or a larger
-    one and, if ``decided``, whose fresh value has too."""
+    one and, if ``decided``, whose fresh value has too. All others are settled."""
     phase = workspace.phase
     for side in range(2):
         for word in range(workspace.frame.words):
-            bits, alive = phase.legal[side, word], ZERO
+            legal = ZERO if is_image(workspace.frame, word) else phase.legal[side, word]
+            bits, alive = legal, ZERO
             while bits:
                 bit = lowest(bits)
                 bits &= bits - ONE
@@ -28,14 +30,15 @@ def _revive(workspace: Workspace, rank: int, fresh: Results, decided: bool) -> N
                 if not decided or min(code, 255 - code) >= rank:
                     alive |= BIT[bit]
             phase.alive[side, word] = alive
+            phase.settled[side, word] = legal & ~alive
 
 
 @jit
 def _layer_events(workspace: Workspace, attacking: int, leaving: Words, high: int, fresh: Results) -> Agenda:
     """The events of the layer: exits of positions alive, fresh values of all others, keys below ``high``."""
     phase = workspace.phase
-    exits = exit_events(attacking, leaving & phase.alive, workspace.exits, high)
-    return Agenda(exits, settled_events(attacking, phase.legal & ~phase.alive, fresh, high), int64(0))
+    exits = exit_events(attacking, leaving, workspace.exits, high)
+    return Agenda(exits, settled_events(attacking, phase.settled, fresh, high), int64(0))
 
 
 @kernel
@@ -54,7 +57,7 @@ def _begin(workspace: Workspace, attacker: Attacker, leaving: Words) -> None:
 def _sweep(workspace: Workspace, attacking: int, high: int, fresh: Results) -> None:
     """Assign what an attacker can force among the positions alive, keys below ``high``."""
     attacker = workspace.white if attacking == 0 else workspace.black
-    leaving = with_exit(workspace.exits, workspace.frame.words)
+    leaving = with_exit(workspace.exits, workspace.phase.alive)
     _begin(workspace, attacker, leaving)
     agenda = _layer_events(workspace, attacking, leaving, high, fresh)
     alive = workspace.phase.alive[1 - attacking]

@@ -35,7 +35,7 @@ from tbgen.retro.kernels.front import (
     share_out,
 )
 from tbgen.retro.kernels.lanes import count_down, put
-from tbgen.retro.kernels.moves import origins
+from tbgen.retro.kernels.moves import ALL_MOVES, CROSSING, all_origins
 
 MAX_DEPTH = 65000
 """Greatest depth in plies that the solver can tell from NO_EXIT and keep in 16 bits, with room to spare."""
@@ -126,15 +126,16 @@ def _reach_back(sweep: Sweep, part: int, other: int) -> None:
     """Find the part's wanted positions with a move to what another part, or itself, has caught last."""
     scratch, found = sweep.scratch, origins_of(sweep.scratch, part)
     wanted, live, words, masks = sweep.sets.wanted, scratch.live[part, ATTACKERS], found.word, found.bits
+    which = ALL_MOVES if other == part else CROSSING
     number = scratch.begin[other]
     stop = number + scratch.front[other, DEFENDERS]
     while number < stop:
         entries = int64(0)
         while number < stop and entries < BATCH:
             before = entries
-            word, bits = scratch.front_word[DEFENDERS, number], scratch.front_bits[DEFENDERS, number]
-            entries = origins(
-                sweep.frame, word, bits, sweep.attacking, False, other != part, live, found, entries
+            word, bits = int64(scratch.front_word[DEFENDERS, number]), scratch.front_bits[DEFENDERS, number]
+            entries = all_origins(
+                sweep.frame, word, bits, sweep.attacking, False, which, live, found, entries
             )
             for entry in range(before, entries):
                 prefetch(wanted, words[entry])
@@ -156,15 +157,16 @@ def _take_moves(sweep: Sweep, part: int, other: int) -> None:
     positions without a move left."""
     scratch, found, sets = sweep.scratch, origins_of(sweep.scratch, part), sweep.sets
     live, words, masks = scratch.live[part, DEFENDERS], found.word, found.bits
+    which = ALL_MOVES if other == part else CROSSING
     number = scratch.begin[other]
     stop = number + scratch.front[other, ATTACKERS]
     while number < stop:
         entries = int64(0)
         while number < stop and entries < BATCH:
             before = entries
-            word, bits = scratch.front_word[ATTACKERS, number], scratch.front_bits[ATTACKERS, number]
-            entries = origins(
-                sweep.frame, word, bits, 1 - sweep.attacking, True, other != part, live, found, entries
+            word, bits = int64(scratch.front_word[ATTACKERS, number]), scratch.front_bits[ATTACKERS, number]
+            entries = all_origins(
+                sweep.frame, word, bits, 1 - sweep.attacking, True, which, live, found, entries
             )
             for entry in range(before, entries):
                 prefetch(sets.left, words[entry] * 64)

@@ -21,7 +21,7 @@ from tbgen.retro.kernels.frame import Frame, Phase
 from tbgen.retro.kernels.front import ATTACKERS, DEFENDERS, mark_live, origins_of
 from tbgen.retro.kernels.lanes import equal
 from tbgen.retro.kernels.layers import FIRST_LAYER, Attacker, assigned
-from tbgen.retro.kernels.moves import origins, quiet_targets
+from tbgen.retro.kernels.moves import ALL_MOVES, all_origins, quiet_targets, solved_slot
 from tbgen.retro.kernels.resets import find_exit
 from tbgen.retro.kernels.sweep import Results
 from tbgen.retro.kernels.targets import Pool
@@ -109,7 +109,8 @@ def _by_moves(layer: Layer, node: int) -> int:
     best = NEVER if side == attacking else int64(-1)
     count = quiet_targets(frame, slot >> 6, slot & 63, side, targets, room.squares)
     for number in range(count):
-        word, bit = targets[number] >> 6, targets[number] & 63
+        target = solved_slot(frame, targets[number], room.squares)
+        word, bit = target >> 6, target & 63
         if layer.phase.legal[other, word] & BIT[bit] == ZERO:
             continue
         level = _plus_one(_level_now(layer, other, word, bit))
@@ -171,7 +172,8 @@ def _tell(layer: Layer, node: int, old: int, new: int, heap: Ints, count: int) -
     mover = 1 - side
     slot = node - side * words * 64
     live = scratch.live[0, ATTACKERS if mover == attacking else DEFENDERS]
-    entries = origins(frame, slot >> 6, BIT[slot & 63], mover, False, False, live, found, int64(0))
+    bit = BIT[slot & 63]
+    entries = all_origins(frame, slot >> 6, bit, mover, False, ALL_MOVES, live, found, int64(0))
     for entry in range(entries):
         word = found.word[entry]
         bits = found.bits[entry] & layer.phase.alive[mover, word]
