@@ -18,7 +18,6 @@ from tbgen.cli.options import (
 from tbgen.errors import UsageError, needs_extra
 from tbgen.generator import AccruedStorage, Built, Estimate, build, check_memory, missing
 from tbgen.generator.form import Form
-from tbgen.generator.memory import keep_memory_for
 from tbgen.generator.runner import limits_of, schedule_of
 from tbgen.generator.schedule import Outlook
 from tbgen.material import MAX_MEN, Material, all_materials
@@ -120,7 +119,6 @@ def run(arguments: argparse.Namespace) -> int:
     journal = Journal(directory, quiet=arguments.json)
     try:
         if arguments.scheduler is None:
-            keep_memory_for(missing(materials, directory, variant, force=forced), variant, threads)
             built = build(
                 materials,
                 directory,

@@ -9,6 +9,7 @@ may give memory that was used before, and clear it.)
 """
 
 import mmap
+from contextlib import suppress
 from math import prod
 from typing import Any, Final
 
@@ -41,6 +42,6 @@ def _own_memory(size: int) -> mmap.mmap:
         memory = mmap.mmap(-1, size, access=mmap.ACCESS_COPY)
     except OSError as error:
         raise MemoryError(f"no {size} bytes of memory: {error}") from error
-    if hasattr(mmap, "MADV_HUGEPAGE"):
+    with suppress(AttributeError, OSError):  # not every system has large pages
         memory.madvise(mmap.MADV_HUGEPAGE)
     return memory

@@ -34,7 +34,6 @@ class Peaks:
 
 directory, before, variant, *names = sys.argv[1:]
 variant = Variant(variant)
-memory.keep_memory()
 if before == "keeping":
     memory.give_back = lambda: None
 if before != "fresh":

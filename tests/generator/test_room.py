@@ -14,7 +14,6 @@ from tbgen.errors import TbgenError
 from tbgen.generator import AccruedStorage, Built, build, estimate, memory
 from tbgen.generator.form import Form
 from tbgen.generator.lock import LOCK_NAME
-from tbgen.generator.one_table import build_table
 from tbgen.material import Material, all_materials
 from tbgen.store.format import table_path
 from tbgen.variant import Variant
@@ -71,23 +70,6 @@ def test_a_cap_on_memory(
         build([KBVK], tmp_path, Diary(), variant=Variant.R_MOBILITY, threads=1, memory=need - 1)
     built = build([KBVK], tmp_path, Diary(), variant=Variant.R_MOBILITY, threads=1, memory=need)
     assert [table.info.material for table in built] == ["KvK", "KBvK"]
-
-
-def test_only_the_command_keeps_memory(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other programs that build have their own mind on memory, and small tables are not worth it."""
-    calls = []
-    monkeypatch.setattr(memory, "keep_memory", lambda: calls.append("kept"))
-    words = ["build", "KBvK", "--force", "--json", "--dir", str(own)]
-    assert main(words) == 0
-    monkeypatch.setattr(memory, "_LARGE", 1 << 20)
-    build([KBVK], own, Diary(), variant=Variant.R_MOBILITY, force=True)
-    build_table(KBVK, own, Diary(), Variant.R_MOBILITY, 1)
-    assert calls == []
-    assert main([*words, "--estimate"]) == 0
-    assert main(["build", "KBvK", "--dir", str(own)]) == 0
-    assert calls == []
-    assert main(words) == 0
-    assert calls == ["kept"]
 
 
 def test_what_the_process_holds_already_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

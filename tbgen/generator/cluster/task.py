@@ -14,7 +14,6 @@ from tbgen.errors import MissingTableError, TbgenError
 from tbgen.files import temporary_path
 from tbgen.generator.accrued_storage import AccruedStorage
 from tbgen.generator.form import Form
-from tbgen.generator.memory import keep_memory_for
 from tbgen.generator.one_table import Built, build_table
 from tbgen.material import Material
 from tbgen.store.format import table_path
@@ -82,7 +81,6 @@ def make_table(
         for sub_table in sorted(material.successors()):
             _await(directory_here, sub_table, variant)
         share = threads or _threads(get_worker())
-        keep_memory_for([material], variant, share)
         return build_table(
             material, directory_here, relay, variant, share, AccruedStorage(storage), Form(form)
         )

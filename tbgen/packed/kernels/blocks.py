@@ -215,7 +215,7 @@ def read_slots(
             square = lowest(mask)
             mask &= mask - ONE
             slot, place = first + (square << shift), at * 64 + square
-            symbol, half = SELF, depth[slot] >> 1
+            symbol, half = SELF, int64(depth[slot]) >> 1
             if depth[slot] & CAPTURE_FLAG:
                 symbol, half = CAPTURE, 0
             elif depth[slot]:

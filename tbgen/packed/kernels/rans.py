@@ -113,7 +113,8 @@ def refill(state: int, data: Codes, at: int, end: int) -> tuple[int, int]:
 
 @inlined
 def write_steps(steps: Steps, count: int, out: Codes, at: int) -> int:
-    """Encode ``count`` steps to ``out`` from ``at`` on; return the end of what was written."""
+    """Encode ``count`` steps, whose shares are not 0, to ``out`` from ``at`` on; return the end of what was
+    written, beyond which one byte more may have been touched."""
     state = LOW
     end = at
     for number in range(count - 1, -1, -1):

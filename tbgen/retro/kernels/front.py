@@ -2,7 +2,8 @@
 
 A part has the words with Black's king on some of the squares. Whatever a ply writes about a word, the part of
 the word writes, so parts never meet, and what comes out does not depend on how many there are. Only moves of
-Black's king, and those of White's that turn the board, lead from one part to another: they are *crossing*.
+Black's king, those of White's that turn the board, and the kings' moves to images (``is_image``) lead from one
+part to another: they are *crossing*.
 """
 
 from typing import NamedTuple

@@ -109,7 +109,8 @@ def _keep(phase: Phase, mover: Sets, other: Sets, side: int, word: int, alive: W
 
 @inlined
 def assigned(attacker: Attacker, phase: Phase, side: int, word: int) -> Word:
-    """Positions that the inner sweep has assigned, some that have left the layers among them."""
+    """Positions that the inner sweep has assigned; some that have left the layers, or were never in them, are
+    among them."""
     if side == attacker.side:
         return phase.legal[side, word] & ~attacker.inner_sets.wanted[word]
     return attacker.inner_sets.caught[word]

@@ -26,8 +26,8 @@ from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Ints, Word, Words, image, l
 from tbgen.retro.kernels.frame import Frame, decode, has_image, is_image
 
 ALL_MOVES, CROSSING, OF_KINGS = range(3)
-"""Which moves are undone: all; those by which Black's king may come to stand elsewhere, which are his own,
-and those of White's that turn the board; those of the kings."""
+"""Which moves are undone: all; those by which Black's king may come to stand elsewhere in the slot, which are
+his own, and those of White's that turn the board; those of the kings."""
 
 MAX_ORIGINS = 208
 """Most entries of ``origins``, those of images too: twice 16 for White's king and 56 for each other man, at
@@ -155,7 +155,7 @@ def all_origins(
 ) -> int:
     """``origins`` of positions and of their images, which are not solved themselves but moved to.
 
-    Only kings move to images from words that are none.
+    Only kings move to images from words that are none; whatever ``which`` says, all such moves are undone.
     """
     for _ in range(2 if has_image(frame, word) else 1):
         count = origins(frame, word, bits, mover, each_move, which, live, found, count)

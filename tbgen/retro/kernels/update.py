@@ -172,8 +172,7 @@ def _tell(layer: Layer, node: int, old: int, new: int, heap: Ints, count: int) -
     mover = 1 - side
     slot = node - side * words * 64
     live = scratch.live[0, ATTACKERS if mover == attacking else DEFENDERS]
-    bit = BIT[slot & 63]
-    entries = all_origins(frame, slot >> 6, bit, mover, False, ALL_MOVES, live, found, int64(0))
+    entries = all_origins(frame, slot >> 6, BIT[slot & 63], mover, False, ALL_MOVES, live, found, int64(0))
     for entry in range(entries):
         word = found.word[entry]
         bits = found.bits[entry] & layer.phase.alive[mover, word]

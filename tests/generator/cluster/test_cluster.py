@@ -16,11 +16,10 @@ import h5py
 import pytest
 from distributed import LocalCluster
 
-from tbgen import __version__
 from tbgen.cli.main import main
 from tbgen.errors import DamagedTableError, TbgenError
-from tbgen.generator import build, estimate, memory
-from tbgen.generator.cluster import client, task
+from tbgen.generator import build, estimate
+from tbgen.generator.cluster import client
 from tbgen.generator.cluster.client import build_on_cluster
 from tbgen.generator.cluster.workers import Worker
 from tbgen.generator.lock import LOCK_NAME
@@ -199,29 +198,6 @@ def test_the_command(
     assert packed["accrued"]
     assert packed["positions"] == table["positions"]
     assert not (tmp_path / ".unpacked").exists()
-
-
-def test_workers_keep_memory_for_large_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    done = []
-    relay = SimpleNamespace(place="here", send=lambda *_, **__: None)
-    monkeypatch.setattr(task, "_Relay", lambda *_: relay)
-    monkeypatch.setattr(task, "build_table", lambda material, *_: done.append(material.name))
-    monkeypatch.setattr(memory, "keep_memory", lambda: done.append("kept"))
-    for name in ("KvK", "KBvK", "KQvK", "KQQvK", "KQQQvK"):
-        table_path(tmp_path, name, Variant.R_MOBILITY).touch()
-    for name in ("KBvK", "KQQQvK"):
-        task.make_table(
-            name,
-            str(tmp_path),
-            version=__version__,
-            probe=str(table_path(tmp_path, "KvK", Variant.R_MOBILITY)),
-            topic="",
-            threads=1,
-            storage="auto",
-            form="auto",
-            variant=Variant.R_MOBILITY,
-        )
-    assert done == ["KBvK", "kept", "KQQQvK"]
 
 
 # Who gets which table
