@@ -1,9 +1,9 @@
 """The candidates and the front of a sweep, shared out among *parts*, so that threads can work side by side.
 
 A part has the words with Black's king on some of the squares. Whatever a ply writes about a word, the part of
-the word writes, so parts never meet, and what comes out does not depend on how many there are. From one part
-to another lead only moves of Black's king, those of White's that turn the board, and the kings' moves to images
-(``is_image``).
+the word writes, so parts never meet, and what comes out does not depend on how many there are. Only moves of
+Black's king, those of White's that turn the board, and the kings' moves to images (``is_image``) lead from
+one part to another.
 """
 
 from typing import NamedTuple
