@@ -18,12 +18,12 @@ from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.retro.expansion import expand
 from tbgen.retro.geometry import BISHOP, BIT, KING, KNIGHT, QUEEN, ROOK
-from tbgen.retro.kernels.bits import ONE, Ints, Words, image, lowest, reach
+from tbgen.retro.kernels.bits import ONE, Ints, Word, Words, image, lowest, reach
 from tbgen.retro.kernels.canonical import canonical_words
 from tbgen.retro.kernels.events import Agenda, Events, Goals, events_of, merged, next_agenda, no_events
 from tbgen.retro.kernels.exits import NO_EXIT
 from tbgen.retro.kernels.frame import Frame, is_image, legal_words
-from tbgen.retro.kernels.mobility import rank_at
+from tbgen.retro.kernels.mobility import of_rank_at_least, rank_at
 from tbgen.retro.kernels.moves import ALL_MOVES, MAX_ORIGINS, Origins, all_origins, origins, solved_slot
 from tbgen.retro.kernels.phase import Workspace, count_moves
 from tbgen.retro.kernels.runs import Log, weave
@@ -67,6 +67,11 @@ def rank_of_slot(slices: Words, slot: int) -> int:
 
 
 @jit
+def at_least(slices: Words, rank: int) -> Word:
+    return of_rank_at_least(slices, rank)
+
+
+@jit
 def image_words(frame: Frame) -> NDArray[np.bool_]:
     return np.array([is_image(frame, word) for word in range(frame.words)])
 
@@ -98,6 +103,17 @@ def count_origins(
                     found[64 * out.word[number] + lowest(bits)] += 1
                     bits &= bits - ONE
     return found
+
+
+# Ranks
+
+
+def test_ranks_of_a_word_are_compared_at_once() -> None:
+    slices = np.random.default_rng(1).integers(0, 1 << 64, 8, np.uint64)
+    ranks = [rank_of_slot(slices[np.newaxis], slot) for slot in range(64)]
+    for rank in range(256):
+        expected = sum(1 << slot for slot in range(64) if ranks[slot] >= rank)
+        assert int(at_least(slices, rank)) == expected
 
 
 # Words

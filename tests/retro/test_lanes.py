@@ -45,6 +45,11 @@ def compare(array: Elements, first: int, other: Elements, begin: int, value: int
 
 
 @jit
+def within(array: Elements, first: int, least: int, most: int) -> Word:
+    return lanes.within(array, first, least, most)
+
+
+@jit
 def weigh_all(
     best: Codes,
     depths: tuple[Plies, Plies],
@@ -103,6 +108,9 @@ def test_as_numpy_does(kind: type[np.uint8] | type[np.uint16], seed: int) -> Non
     assert int(equal) == word_of(draw.array[here] == 3)
     assert int(less) == word_of(draw.array[here] < draw.other[there])
     assert int(same) == word_of(draw.array[here] == draw.other[there])
+    for least, most in ((0, 255), (2, 3), (3, 3), (4, 3), (1, 254)):
+        wanted = (draw.array[here] >= least) & (draw.array[here] <= most)
+        assert int(within(draw.array, draw.first, least, most)) == word_of(wanted)
 
 
 @pytest.mark.parametrize("seed", range(20))

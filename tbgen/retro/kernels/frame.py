@@ -69,7 +69,7 @@ class Phase(NamedTuple):
     """Positions still in the layers; none of words that are images (``is_image``)."""
     settled: Words
     """Positions that have left them last, with a fresh value of their own layer; where one layer is solved
-    alone, all that are not in it."""
+    alone, those beside it."""
     slices: Words
     """uint64 (2, words, SLICES): ranks, see ``tbgen.retro.kernels.mobility``."""
     canonical: Words

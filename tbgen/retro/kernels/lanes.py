@@ -90,6 +90,24 @@ def equal(typing_context: Any, array: Any, first: Any, value: Any) -> Any:
 
 
 @intrinsic
+def within(typing_context: Any, array: Any, first: Any, least: Any, most: Any) -> Any:
+    """Return where the elements, which have no signs, are at least one value and at most another."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        elements = builder.load(vectors.place(context, builder, array, args[0], args[1]), align=1)
+        ends = (
+            vectors.repeated(builder, vectors.element(context, builder, array, value, kind))
+            for value, kind in ((args[2], least), (args[3], most))
+        )
+        above, below = (
+            builder.icmp_unsigned(sign, elements, end) for sign, end in zip((">=", "<="), ends, strict=True)
+        )
+        return builder.bitcast(builder.and_(above, below), vectors.WORD)
+
+    return types.uint64(array, types.int64, vectors.plain(least), vectors.plain(most)), codegen
+
+
+@intrinsic
 def less(typing_context: Any, array: Any, first: Any, other: Any, begin: Any) -> Any:
     """Return where the elements of ``array``, from ``first`` on, are less than those of ``other``, from
     ``begin`` on."""

@@ -64,6 +64,19 @@ def of_rank(slices: Words, rank: int) -> Word:
 
 
 @inlined
+def of_rank_at_least(slices: Words, rank: int) -> Word:
+    """The positions of the word that have a given rank or a greater one (positions of no set included)."""
+    greater, same = ZERO, ~ZERO
+    for number in range(SLICES - 1, -1, -1):
+        if rank >> number & 1:
+            same &= slices[number]
+        else:
+            greater |= same & slices[number]
+            same &= ~slices[number]
+    return greater | same
+
+
+@inlined
 def _count_bit_man(kind: int, legal: Word, targets: Word, empty: Word, slices: Words) -> None:
     """Moves of the bit man from the squares in ``legal`` to those in ``targets``: both are stepped apart."""
     if kind == KNIGHT:

@@ -160,13 +160,13 @@ def all_origins(
     for _ in range(2 if has_image(frame, word) else 1):
         count = origins(frame, word, bits, mover, each_move, which, live, found, count)
         if has_image(frame, word):
-            word = _image_word(frame, word, found.squares)
+            word = image_word(frame, word, found.squares)
             bits, which = image(bits, TRANSPOSE), OF_KINGS
     return count
 
 
 @inlined
-def _image_word(frame: Frame, word: int, squares: Ints) -> int:
+def image_word(frame: Frame, word: int, squares: Ints) -> int:
     """The word with the images of a word's positions, whose scalars stand on ``squares``."""
     return king_word(frame, word, squares, word >> frame.shifts[0], TRANSPOSE)
 
@@ -178,7 +178,7 @@ def solved_slot(frame: Frame, slot: int, squares: Ints) -> int:
     if not is_image(frame, slot >> 6):
         return slot
     decode(frame, slot >> 6, squares)
-    return _image_word(frame, slot >> 6, squares) << 6 | IMAGES[TRANSPOSE, slot & 63]
+    return image_word(frame, slot >> 6, squares) << 6 | IMAGES[TRANSPOSE, slot & 63]
 
 
 @inlined

@@ -1,13 +1,16 @@
 """One layer alone: sweeps with the events that belong to the layer."""
 
+import numpy as np
+
 from tbgen.accelerate import int64, jit, kernel
-from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Plies, Words, lowest
+from tbgen.index.symmetry import TRANSPOSE
+from tbgen.retro.kernels.bits import ALL, ZERO, Codes, Plies, Words, image, reach
 from tbgen.retro.kernels.events import Agenda, exit_events, with_exit
-from tbgen.retro.kernels.frame import is_image
-from tbgen.retro.kernels.lanes import move, put
+from tbgen.retro.kernels.frame import decode, is_image
+from tbgen.retro.kernels.lanes import move, put, within
 from tbgen.retro.kernels.layers import Attacker, begin, settled_events
-from tbgen.retro.kernels.mobility import rank_at
+from tbgen.retro.kernels.mobility import of_rank_at_least
+from tbgen.retro.kernels.moves import MAX_ORIGINS, Onward, image_word, onward
 from tbgen.retro.kernels.phase import Workspace
 from tbgen.retro.kernels.sweep import Results, Sweep, run_sweep
 
@@ -15,27 +18,61 @@ from tbgen.retro.kernels.sweep import Results, Sweep, run_sweep
 @kernel
 def _revive(workspace: Workspace, rank: int, fresh: Results, decided: bool) -> None:
     """Set which positions are alive in the layers of a rank: those whose own score has this rank or a larger
-    one and, if ``decided``, whose fresh value has too. All others are settled."""
+    one and, if ``decided``, whose fresh value has too."""
     phase = workspace.phase
     for side in range(2):
         for word in range(workspace.frame.words):
-            legal = ZERO if is_image(workspace.frame, word) else phase.legal[side, word]
-            bits, alive = legal, ZERO
-            while bits:
-                bit = lowest(bits)
-                bits &= bits - ONE
-                if rank_at(phase.slices[side, word], bit) < rank:
-                    continue
-                code = int64(fresh.value[fresh.starts[side] + word * 64 + bit])
-                if not decided or min(code, 255 - code) >= rank:
-                    alive |= BIT[bit]
+            alive = ZERO if is_image(workspace.frame, word) else phase.legal[side, word]
+            if alive:
+                alive &= of_rank_at_least(phase.slices[side, word], rank)
+                if decided:
+                    alive &= within(fresh.value, fresh.starts[side] + word * 64, rank, 255 - rank)
             phase.alive[side, word] = alive
-            phase.settled[side, word] = legal & ~alive
+
+
+@kernel
+def _find_settled(workspace: Workspace, room: Onward) -> None:
+    """Set which positions are settled: those that are not alive and that positions alive can move to; no
+    others matter in the layer."""
+    frame, phase = workspace.frame, workspace.phase
+    phase.settled[:] = ZERO
+    for side in range(2):
+        reached = phase.settled[1 - side]
+        for word in range(frame.words):
+            alive = phase.alive[side, word]
+            if alive == ZERO:
+                continue
+            for number in range(onward(frame, word, side, room)):
+                target, bits = room.word[number], image(alive & room.free[number], room.symmetry[number])
+                if is_image(frame, target):
+                    decode(frame, target, room.squares)
+                    target, bits = image_word(frame, target, room.squares), image(bits, TRANSPOSE)
+                reached[target] |= bits
+            if frame.movers[frame.scalars] == side:
+                empty = ~decode(frame, word, room.squares)
+                reached[word] |= reach(frame.kinds[frame.scalars], alive, empty)
+    for side in range(2):
+        for word in range(frame.words):
+            phase.settled[side, word] &= phase.legal[side, word] & ~phase.alive[side, word]
+
+
+@jit
+def _enter(workspace: Workspace, rank: int, fresh: Results, decided: bool) -> None:
+    """Set which positions are alive in the layers of a rank, and which are settled."""
+    room = Onward(
+        np.empty(MAX_ORIGINS, np.int64),
+        np.empty(MAX_ORIGINS, np.int64),
+        np.empty(MAX_ORIGINS, np.uint64),
+        np.empty(8, np.int64),
+    )
+    _revive(workspace, rank, fresh, decided)
+    _find_settled(workspace, room)
 
 
 @jit
 def _layer_events(workspace: Workspace, attacking: int, leaving: Words, high: int, fresh: Results) -> Agenda:
-    """The events of the layer: exits of positions alive, fresh values of all others, keys below ``high``."""
+    """The events of the layer: exits of positions alive, fresh values of those settled, keys below
+    ``high``."""
     phase = workspace.phase
     exits = exit_events(attacking, leaving, workspace.exits, high)
     return Agenda(exits, settled_events(attacking, phase.settled, fresh, high), int64(0))
@@ -113,7 +150,7 @@ def solve_layer(
     ``fresh`` holds the fresh values; ``value`` and ``depth`` (2, phase size) receive codes and plies at the
     canonical slots of the positions alive in the layer.
     """
-    _revive(workspace, rank, fresh, True)
+    _enter(workspace, rank, fresh, True)
     high = 255 - rank
     _sweep(workspace, attacking, high, fresh)
     _fill(workspace, high if attacking == 0 else 255 - high, value, depth)
@@ -129,7 +166,7 @@ def solve_open_layer(
 
     As ``solve_layer``; but what the holder can better is not known beforehand, so it takes a sweep too.
     """
-    _revive(workspace, rank, fresh, False)
+    _enter(workspace, rank, fresh, False)
     _fill(workspace, rank if holder == 0 else 255 - rank, value, depth)
     _sweep(workspace, 1 - holder, 255 - rank, fresh)
     _take(workspace, 1 - holder, value, depth)
