@@ -14,12 +14,14 @@ pytestmark = [
 ]
 
 PROGRAM = """
-import json, sys
+import ctypes, json, sys
 from pathlib import Path
 import numpy as np
 from tbgen.generator import build, estimate, memory
 from tbgen.material import Material
 from tbgen.variant import Variant
+
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # malloc.h
 
 class Peaks:
     found = []
@@ -37,12 +39,14 @@ variant = Variant(variant)
 if before == "keeping":
     memory.give_back = lambda: None
 if before != "fresh":
-    # What a larger table leaves: a GiB and a half of free memory, in pieces. (Once a large array is gone, the
-    # GNU C library keeps smaller ones.)
-    np.ones(1 << 24, np.uint8)
-    pieces = [(np.ones(1 << 22, np.uint8), np.ones(1 << 12, np.uint8)) for _ in range(384)]
-    left = [small for _, small in pieces]
+    # What a larger table leaves: a GiB and a half of free memory. That the GNU C library keeps it hangs on what
+    # has been allocated before, so it is told to: nothing by mmap, nothing trimmed.
+    library = ctypes.CDLL(None)
+    library.mallopt(M_MMAP_MAX, 0)
+    library.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
+    pieces = [np.ones(1 << 22, np.uint8) for _ in range(384)]
     del pieces
+    library.mallopt(M_MMAP_MAX, 1 << 16)
 build([Material.parse(name) for name in names], Path(directory), Peaks(), variant=variant, force=True)
 print(json.dumps(Peaks.found))
 """

@@ -102,9 +102,8 @@ def go(mode: str, move: str, games: int) -> None:
         say("info depth 3 seldepth 4 multipv 1 score cp 12 nodes 20 time 1 pv " + move)
         say("info depth 4 multipv 2 score cp -50 nodes 20 time 1 pv " + move)
         say("info depth 4 multipv 1 score cp 400 lowerbound nodes 20 time 1 pv " + move)
-    say(f"bestmove {move}")
-    if mode == "twice":
-        say(f"bestmove {move}")
+    # Twice in one piece: a second answer that comes later cannot be told from one to the next question.
+    say("\n".join([f"bestmove {move}"] * (2 if mode == "twice" else 1)))
     if mode == "last-words":
         sys.exit(0)
 
