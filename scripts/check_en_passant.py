@@ -19,6 +19,7 @@ from typing import Final
 import chess
 
 from tbgen import FRESH, TbgenError, open_tablebase
+from tbgen.board.history import Fresh
 from tbgen.errors import MissingTableError
 from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase
@@ -55,27 +56,28 @@ def random_position(material: Material, rng: random.Random) -> chess.Board:
             return board
 
 
-def is_right(tables: Tablebase, board: chess.Board) -> bool:
-    """Whether value and depth of a position follow from those after its moves (docs/theory.md, section 5)."""
-    own, told = GScore.of_board(board), tables.probe(board)
+def is_right(tables: Tablebase, board: chess.Board, accrued: GScore | Fresh = FRESH) -> bool:
+    """Whether value and depth of a position that goes on follow from those after its moves, with an accrued
+    score or fresh (docs/theory.md, section 5)."""
+    told = tables.probe(board, accrued)
+    held = told.accrued
     reached: list[tuple[GScore, int | None]] = []
     for move in board.legal_moves:
         after = board.copy(stack=False)
         after.push(move)
-        # En passant comes after a pawn move: what has accrued is the position's own score.
-        found = tables.probe(after, FRESH if tables.rules.resets and board.is_zeroing(move) else own)
+        found = tables.probe(after, FRESH if tables.rules.resets and board.is_zeroing(move) else held)
         reached.append((found.value, found.depth))
     best = max if board.turn else min
     value = best(value for value, _ in reached)
     if value != told.value:
         return False
-    if value == own:
+    if value == held:
         return told.depth in (None, 0)
     depths = [depth for found, depth in reached if found == value]
     known = [depth for depth in depths if depth is not None]
     if told.depth is None or len(known) < len(depths):
         return True
-    hurries = (value > own) == board.turn
+    hurries = (value > held) == board.turn
     return told.depth == 1 + (min(known) if hurries else max(known))
 
 

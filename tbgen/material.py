@@ -14,11 +14,9 @@ from tbgen.errors import UsageError, quote
 if TYPE_CHECKING:
     import chess
 
-__all__ = ["MAX_CASTLING_MEN", "MAX_MEN", "Material", "all_materials", "closure"]
+__all__ = ["MAX_MEN", "Material", "all_materials", "closure"]
 
 MAX_MEN: Final = 5
-MAX_CASTLING_MEN: Final = 4
-"""Most men of a position that is answered with its castling rights."""
 """Most men, kings and pawns included, that a material may have."""
 
 _MEN = "KQRBNP"

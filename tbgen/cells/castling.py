@@ -5,8 +5,12 @@ accrued score. So such a cell is solved layer by layer, and the worth of its exi
 Exits lead to tables once no right is left, else to cells with fewer rights, fewer men or pawns further on.
 """
 
-from collections.abc import Callable, Iterator
+import logging
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, NamedTuple
 
 import chess
@@ -15,22 +19,28 @@ from numpy.typing import NDArray
 
 from tbgen.cells.blocks import gathered
 from tbgen.cells.bounds import LOWER, NO_RANK, Block, Game, side_after
-from tbgen.cells.cell import Cell, man_of, mobile_squares, side_of
+from tbgen.cells.cell import Cell, mobile_squares, side_of
 from tbgen.cells.frames import Castling, frame_of_cell
+from tbgen.cells.packed_states import PackedStates
 from tbgen.cells.position import Position
 from tbgen.cells.routes import Route, routes_of
-from tbgen.cells.table_states import StoredTable, TableStates
+from tbgen.cells.table_states import TableStates
 from tbgen.cells.warmup import compile_kernels
-from tbgen.index.arrays import slots_of
-from tbgen.index.layout import SIDES, Side, layout_of
-from tbgen.index.symmetry import swap_colours
-from tbgen.index.table import Table
-from tbgen.material import Material
+from tbgen.cells.without_rights import READ_MEN, FreshStates, Lookups, WithoutRights, board_after
+from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.layers import FIRST_LAYER
 from tbgen.score import NONE, Code
+from tbgen.text import counted, duration
 from tbgen.variant import Variant
 
-_SWAP: Final = np.array([swap_colours(square) for square in range(64)], np.uint8)
+_SECONDS: Final = (0.5, 0.5, 1.5, 12.0)
+"""About how long it takes to solve a large cell, by the number of mobile men, on two cores."""
+_MOST_THREADS: Final = 4
+"""To look ways out up with."""
+_SILENT: Final = 10.0
+"""Seconds between two lines of progress."""
+
+_logger = logging.getLogger(__name__)
 
 
 class Home(NamedTuple):
@@ -49,17 +59,21 @@ class Layers:
     """Fresh values: codes, ``NONE`` where there is no position."""
     depth: NDArray[np.uint16]
     """Plies."""
+    timed: bool
+    """Whether depths are known; else they mean nothing."""
     accrued: dict[tuple[Side, int], tuple[NDArray[np.uint8], NDArray[np.uint16]]]
     """The same by the holder of an accrued score and its rank; ``NONE`` where the position's own score has a
     smaller rank. Empty in whole-game mobility."""
 
-    def goal(self, position: Position, holder: Side, rank: int) -> tuple[Code, int]:
-        """Return code and depth in plies of a state whose accrued score has the position's own folded in."""
+    def goal(self, position: Position, accrued: Code) -> tuple[Code, int | None]:
+        """Return code and depth in plies, if it is known, of a state whose accrued score has the position's
+        own folded in."""
         at = side_of(position.board), position.slot
-        value, depth = self.accrued.get((holder, rank), (self.value, self.depth))
+        value, depth = self.accrued.get(_holder_and_rank(accrued), (self.value, self.depth))
         if value[at] == NONE:
             value, depth = self.value, self.depth
-        return Code(int(value[at])), int(depth[at])
+        code = Code(int(value[at]))
+        return code, int(depth[at]) if self.timed else 0 if code == accrued else None
 
     def with_accrued(self, holder: Side, rank: int) -> Block:
         """Return values and depths with the accrued score of a rank that a side has, the positions' own
@@ -73,14 +87,21 @@ class Layers:
 
 
 class CellStates:
-    """As :class:`TableStates`, for the positions of a cell with castling rights that a route leads to."""
+    """As :class:`TableStates`, for the positions of a cell with castling rights that a route leads to.
 
-    def __init__(self, layers: Layers, destination: Cell, side: Side) -> None:
-        self._layers, self._destination, self._side = layers, destination, side
+    :param passed: by slot the fresh values of positions in which the pawn that has moved may be captured en
+        passant; their depths are not known.
+    """
+
+    def __init__(self, layers: Layers, destination: Cell, side: Side, passed: dict[int, Code]) -> None:
+        self._layers, self._destination, self._side, self._passed = layers, destination, side, passed
+        self.timed = layers.timed and not passed
 
     def fresh(self) -> Block:
         """Return fresh values and depths."""
-        return self._of_destination(Block(self._layers.value, self._layers.depth))
+        block = self._of_destination(Block(self._layers.value, self._layers.depth))
+        block.value[list(self._passed)] = list(self._passed.values())
+        return block
 
     def with_accrued(self, holder: Side, rank: int) -> Block:
         """Return values and depths with an accrued score."""
@@ -93,13 +114,27 @@ class CellStates:
 
 
 class _Exits:
-    """What is known of the exits of a cell: see :class:`tbgen.cells.bounds.Knowledge`."""
+    """What is known of the exits of a cell: see :class:`tbgen.cells.bounds.Knowledge`.
 
-    def __init__(self, states: dict[Route, TableStates | CellStates]) -> None:
-        self._states = states
+    :param inheriting: by quiet route what it leads to with any accrued score.
+    :param fresh: by other routes what they lead to.
+    """
+
+    def __init__(
+        self,
+        inheriting: dict[Route, PackedStates | TableStates | CellStates],
+        fresh: dict[Route, FreshStates | TableStates | CellStates],
+    ) -> None:
+        self.inheriting, self.fresh = inheriting, fresh
+        self.timed = all(states.timed for states in (*inheriting.values(), *fresh.values()))
 
     def block(self, route: Route, end: int) -> Block:
-        return self._states[route].fresh()
+        inheriting = self.inheriting.get(route)
+        return (
+            self.fresh[route].fresh()
+            if inheriting is None
+            else inheriting.with_accrued(SIDES[0], FIRST_LAYER)
+        )
 
     def bound(self, route: Route, end: int) -> Code:
         raise AssertionError("every exit of a cell with castling rights is known")
@@ -108,37 +143,80 @@ class _Exits:
 class CastlingSolver:
     """Solves cells with castling rights, and keeps what it has solved.
 
-    :param table: returns a table with all its accrued scores.
+    :param lookups: looks up what tables say.
     """
 
-    def __init__(self, table: Callable[[Material], Table], variant: Variant) -> None:
-        self._table, self._variant = table, variant
-        self._stored: dict[Material, StoredTable] = {}
+    def __init__(self, lookups: Lookups, variant: Variant) -> None:
+        self._lookups, self._resets = lookups, variant.resets
+        self._without = WithoutRights(lookups, variant.resets)
         self._layers: dict[Home, Layers] = {}
+        self._course = _Course()
+        self._threads = ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_THREADS))
 
-    def goal(self, board: chess.Board, holder: Side, rank: int) -> tuple[Code, int]:
-        """Return the code of V(P, A) and D(P, A) in plies for a position with castling rights where play goes
-        on and the position's own score has been folded into A.
+    def goal(self, board: chess.Board, accrued: Code) -> tuple[Code, int | None]:
+        """Return the code of V(P, A), and D(P, A) in plies where it is known, for a position with castling
+        rights where play goes on and the position's own score has been folded into A.
 
-        Raises as ``table`` does.
+        Raises as the look-ups do.
         """
+        if board.has_legal_en_passant():
+            code = self._by_a_ply(board, accrued)
+            return code, 0 if code == accrued else None
         compile_kernels()
         home = _home_of(board)
         squares = [frozen.square for frozen in home.cell.frozen]
         mobile = chess.SquareSet(mobile_squares(board)) - chess.SquareSet(squares)
-        return self._solved(home).goal(Position(board, int(mobile)), holder, rank)
+        self._course.begin(self._to_solve(home))
+        code, depth = self._solved(home).goal(Position(board, int(mobile)), accrued)
+        if not self._resets and _rank(accrued) <= _rank(code):
+            return accrued, 0
+        return code, depth
+
+    def _by_a_ply(self, board: chess.Board, accrued: Code) -> Code:
+        """Return the code of V(P, A) from what the legal moves lead to."""
+        found, asked = [], []
+        for move in board.legal_moves:
+            after = board.copy(stack=False)
+            after.push(move)
+            position = Position(after, chess.BB_EMPTY)
+            held = accrued
+            if (board.is_zeroing(move) and self._resets) or position.rank < _rank(accrued):
+                held = position.own
+            if position.over:
+                found.append(position.own)
+            elif after.clean_castling_rights():
+                found.append(self.goal(after, held)[0])
+            else:
+                asked.append((after, held))
+        found += self._lookups.values_of(asked)
+        return min(found) if board.turn else max(found)  # the smaller a code, the better for White
 
     def _solved(self, home: Home) -> Layers:
         if home not in self._layers:
             self._layers[home] = self._solve(home)
+            self._course.done(home)
         return self._layers[home]
+
+    def _to_solve(self, home: Home) -> set[Home]:
+        """Return the cells that are to be solved before a cell, and that cell, but for those that are."""
+        found, waiting = set[Home](), {home}
+        while waiting:
+            one = waiting.pop()
+            if one in self._layers or one in found:
+                continue
+            found.add(one)
+            for route in routes_of(frame_of_cell(one.cell, one.castlings)):
+                castlings = _left(one, route.destination)
+                if castlings:
+                    waiting.add(_home_after(route, castlings))
+        return found
 
     def _solve(self, home: Home) -> Layers:
         frame = frame_of_cell(home.cell, home.castlings)
-        states = {route: self._states(home, route) for route in routes_of(frame)}
-        game = Game(frame, states, _Exits(states), LOWER, resets=self._variant.resets)
-        if not self._variant.resets:
-            return Layers(home, *game.solve(), {})
+        exits = self._exits(home, list(routes_of(frame)))
+        game = Game(frame, [*exits.inheriting, *exits.fresh], exits, LOWER, resets=self._resets)
+        if not self._resets:
+            return Layers(home, *game.solve(), exits.timed, {})
         ranks = game.ranks()
         own = np.stack([255 - ranks[0], ranks[1]])
         value = np.where(ranks < FIRST_LAYER, own, NONE).astype(np.uint8)
@@ -147,60 +225,106 @@ class CastlingSolver:
         for rank in range(FIRST_LAYER, 1 + int(ranks.max(initial=0, where=ranks != NO_RANK))):
             game.recall(value, depth)
             for holder in SIDES:
-                for route, reached in states.items():
-                    if route.quiet:
-                        game.set_block(route, reached.with_accrued(holder, rank))
-                layers[holder, rank] = game.open_layer(holder, rank)
+                with_accrued = partial(_with_accrued, holder=holder, rank=rank)
+                blocks = self._threads.map(with_accrued, exits.inheriting.values())
+                for route, block in zip(exits.inheriting, blocks, strict=True):
+                    game.set_block(route, block)
+                of_layer, plies = game.open_layer(holder, rank)
+                layers[holder, rank] = of_layer, plies if exits.timed else depth
             for side in SIDES:
                 settled = ranks[side] == rank
                 of_layer, plies = layers[SIDES[1 - side], rank]
                 value[side][settled] = of_layer[side][settled]
                 depth[side][settled] = plies[side][settled]
-        return Layers(home, value, depth, layers)
+        return Layers(home, value, depth, exits.timed, layers)
 
-    def _states(self, home: Home, route: Route) -> TableStates | CellStates:
-        """Return what is known of the positions that a route leads to."""
-        cell, side = route.destination, side_after(route)
-        standing = set(cell.frozen)
-        castlings = tuple(
-            castling
-            for castling in home.castlings
-            if all(frozen in standing for frozen in home.cell.frozen if frozen.square in castling[:2])
-        )
-        if not castlings:
-            return self._in_table(cell, side)
-        still = {square for castling in castlings for square in castling[:2]}
-        freed = cell.freed(frozen.square for frozen in cell.frozen if frozen.square not in still)
-        return CellStates(self._solved(Home(freed, castlings)), cell, side)
+    def _exits(self, home: Home, routes: list[Route]) -> _Exits:
+        """Return what is known of the positions that routes lead to."""
+        inheriting: dict[Route, PackedStates | TableStates | CellStates] = {}
+        fresh: dict[Route, FreshStates | TableStates | CellStates] = {}
+        for route in routes:
+            castlings = _left(home, route.destination)
+            if route.quiet and self._resets:
+                inheriting[route] = (
+                    self._in_cell(route, castlings) if castlings else self._without.inheriting(route)
+                )
+            else:
+                fresh[route] = self._in_cell(route, castlings) if castlings else self._without.fresh(route)
+        return _Exits(inheriting, fresh)
 
-    def _in_table(self, cell: Cell, side: Side) -> TableStates:
-        material, swapped = cell.material()
-        if material not in self._stored:
-            self._stored[material] = StoredTable(self._table(material))
-        layout = layout_of(material)
-        columns = list(_columns(cell, swapped, list(zip(layout.colours, layout.kinds, strict=True))))
-        slots = slots_of(layout, np.stack(columns, axis=1))
-        ranks = Game(frame_of_cell(cell), [], _Exits({}), LOWER).ranks()[side]
-        return TableStates(self._stored[material], SIDES[side ^ swapped], slots, swapped, ranks)
+    def _in_cell(self, route: Route, castlings: tuple[Castling, ...]) -> CellStates:
+        """Return what is known of positions in which there are rights left."""
+        layers = self._solved(_home_after(route, castlings))
+        return CellStates(layers, route.destination, side_after(route), self._passed(route, castlings))
+
+    def _passed(self, route: Route, castlings: tuple[Castling, ...]) -> dict[int, Code]:
+        """Return the fresh values of positions with an en passant right that a route leads to, by slot."""
+        found = {}
+        for slot in range(route.destination.size if route.passed is not None else 0):
+            board = board_after(route, slot)
+            if board is not None and not board.was_into_check():
+                board.chess960 = True
+                board.castling_rights = sum(1 << castling.rook for castling in castlings)
+                if board.has_legal_en_passant():
+                    found[slot] = self._by_a_ply(board, Position(board, chess.BB_EMPTY).own)
+        return found
 
 
-def _columns(cell: Cell, swapped: bool, men: list[tuple[int, int]]) -> Iterator[NDArray[np.uint8]]:
-    """Yield the squares of a table's men in all slots of a cell, one array of shape (slots,) for each man in
-    the table's order."""
-    slots = np.arange(cell.size)
-    last = len(cell.mobile) - 1
-    left = [
-        (man, (slots >> 6 * (last - place) & 63).astype(np.uint8)) for place, man in enumerate(cell.mobile)
-    ]
-    left += [(frozen.man, np.full(cell.size, frozen.square, np.uint8)) for frozen in cell.frozen]
-    for colour, kind in men:
-        wanted = man_of(SIDES[colour ^ swapped], kind)
-        found = next(each for each in left if each[0] == wanted)
-        left = [each for each in left if each is not found]
-        yield _SWAP[found[1]] if swapped else found[1]
-    for own in cell.pawns[::-1] if swapped else cell.pawns:
-        for square in chess.scan_forward(own):
-            yield np.full(cell.size, swap_colours(square) if swapped else square, np.uint8)
+def _with_accrued(states: PackedStates | TableStates | CellStates, holder: Side, rank: int) -> Block:
+    return states.with_accrued(holder, rank)
+
+
+class _Course:
+    """Says how many large cells are to be solved, and how long that takes."""
+
+    def __init__(self) -> None:
+        self._left: set[Home] = set()
+        self._all = self._began = self._told = 0.0
+
+    def begin(self, homes: set[Home]) -> None:
+        """Say what is going to be done; of cells whose tables are read as a whole nothing, for these are
+        solved in no time."""
+        if any(home in self._left for home in homes):
+            return  # it is in the midst of it
+        self._left = {home for home in homes if home.cell.men > READ_MEN}
+        self._all = sum(map(_effort, self._left))
+        self._began = self._told = time.monotonic()
+        if self._left:
+            cells = counted(len(self._left), "cell")
+            seconds = duration(self._all)
+            _logger.warning("castling rights: %s to solve with the help of tables, about %s", cells, seconds)
+
+    def done(self, home: Home) -> None:
+        """Say what is left, once in a while."""
+        self._left.discard(home)
+        now, left = time.monotonic(), sum(map(_effort, self._left))
+        if self._left and now - self._told >= _SILENT:
+            self._told = now
+            seconds = (now - self._began) * left / (self._all - left)
+            cells = counted(len(self._left), "cell")
+            _logger.warning("castling rights: %s left, about %s", cells, duration(seconds))
+
+
+def _effort(home: Home) -> float:
+    """Return about how many seconds it takes to solve a large cell."""
+    return _SECONDS[min(len(home.cell.mobile), len(_SECONDS) - 1)]
+
+
+def _home_after(route: Route, castlings: tuple[Castling, ...]) -> Home:
+    """Return the cell of the positions that a route leads to, in which these ways to castle are left."""
+    cell = route.destination
+    still = {square for castling in castlings for square in castling[:2]}
+    return Home(cell.freed(frozen.square for frozen in cell.frozen if frozen.square not in still), castlings)
+
+
+def _left(home: Home, cell: Cell) -> tuple[Castling, ...]:
+    """Return the ways to castle that are left in a cell that a route leads to."""
+    standing = set(cell.frozen)
+    return tuple(
+        castling
+        for castling in home.castlings
+        if all(frozen in standing for frozen in home.cell.frozen if frozen.square in castling[:2])
+    )
 
 
 def _home_of(board: chess.Board) -> Home:
@@ -216,3 +340,11 @@ def _home_of(board: chess.Board) -> Home:
     still = {square for castling in castlings for square in castling[:2]}
     mobile = [square for square in mobile_squares(board) if square not in still]
     return Home(Cell.of_board(board, mobile), tuple(castlings))
+
+
+def _holder_and_rank(code: Code) -> tuple[Side, int]:
+    return SIDES[code > NONE], _rank(code)
+
+
+def _rank(code: Code) -> int:
+    return min(code, 255 - code)

@@ -132,6 +132,22 @@ class Cell:
             slot = slot << 6 | square
         return slot
 
+    def board_of(self, side: Side, slot: int) -> chess.Board | None:
+        """Return the position of a slot, None if two men stand on one square."""
+        board = chess.Board(None)
+        for square, man in self.frozen:
+            board.set_piece_at(square, _piece(man))
+        for colour, pawns in zip(chess.COLORS, self.pawns, strict=True):
+            for square in chess.scan_forward(pawns):
+                board.set_piece_at(square, chess.Piece(chess.PAWN, colour))
+        for man in reversed(self.mobile):
+            square, slot = slot & 63, slot >> 6
+            if board.piece_at(square) is not None:
+                return None
+            board.set_piece_at(square, _piece(man))
+        board.turn = side == WHITE_TO_MOVE
+        return board
+
     def squares_of(self, board: chess.Board) -> list[int]:
         """Return the squares of the mobile men in a position of the cell."""
         left: dict[Man, list[int]] = {}
@@ -186,3 +202,7 @@ def mobile_squares(board: chess.Board) -> Iterator[chess.Square]:
 def side_of(board: chess.Board) -> Side:
     """Return the side to move as tables number it."""
     return WHITE_TO_MOVE if board.turn else BLACK_TO_MOVE
+
+
+def _piece(man: Man) -> chess.Piece:
+    return chess.Piece(TYPES[man.kind], man.colour == WHITE_TO_MOVE)

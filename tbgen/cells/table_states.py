@@ -1,5 +1,6 @@
 """Positions of a table in memory with any accrued score, many at once."""
 
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -34,13 +35,15 @@ class StoredTable:
 
 
 class TableStates:
-    """Values and depths of some positions of a table with one side to move.
+    """Values and depths of some positions of a table in memory with one side to move.
 
     :param side: the side to move as the table sees it.
     :param slots: int64 (n,), canonical; -1 where there is no position.
     :param swapped: whether the table has the colours the other way round.
     :param ranks: uint8 (n,): ranks of the positions, ``NO_RANK`` where there is none.
     """
+
+    timed: Final = True
 
     def __init__(
         self,
@@ -53,11 +56,9 @@ class TableStates:
         table = self._table = stored.table
         self._side, self._swapped, self._ranks = side, swapped, ranks
         slots = np.where(ranks == NO_RANK, 0, slots)
+        self._stored, self._slots = stored, slots
         self._value = np.where(ranks == NO_RANK, NONE, table.value[side][slots]).astype(np.uint8)
         self._depth = table.depth[side][slots]
-        self._first: list[NDArray[np.int64]] = []
-        if table.stores_accrued:
-            self._first = [stored.first_runs(holder, side, slots) for holder in SIDES]
 
     def fresh(self) -> Block:
         """Return fresh values and depths."""
@@ -80,6 +81,10 @@ class TableStates:
         fresh = (np.minimum(self._value, 255 - self._value) < rank) | (self._ranks < rank) | own
         fresh |= (value == FRESH) | (self._value == NONE)
         return self._seen(np.where(fresh, self._value, value), np.where(fresh, self._depth, depth))
+
+    @cached_property
+    def _first(self) -> list[NDArray[np.int64]]:
+        return [self._stored.first_runs(holder, self._side, self._slots) for holder in SIDES]
 
     def _runs(self, holder: int, rank: int) -> NDArray[np.int64]:
         """Return the number of the run that counts at a rank, for each position that has one."""

@@ -13,7 +13,7 @@ from tbgen.engine.limits import Timer
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.games.settings import PLIES, FiftyMoveRule
 from tbgen.index.position import shape_of
-from tbgen.material import MAX_CASTLING_MEN, MAX_MEN, Material
+from tbgen.material import MAX_MEN, Material
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.score import GScore
@@ -23,6 +23,8 @@ from tbgen.store.stored_file import StoredFile
 _WAIT: Final = 0.02
 """Seconds between two looks at the timer."""
 _LONGEST_LINE: Final = 256
+_CASTLING_MEN: Final = 4
+"""Most men of positions with castling rights that are asked about: more take minutes."""
 _PATIENCE: Final = 60.0
 """Seconds to look for depths at most, also where only ``stop`` ends it: what is looked at takes memory."""
 
@@ -82,7 +84,7 @@ class Tables:
         :param allowed: the moves to choose among.
         """
         board = game.live
-        if board.occupied.bit_count() > (MAX_CASTLING_MEN if board.castling_rights else MAX_MEN):
+        if board.occupied.bit_count() > (_CASTLING_MEN if board.castling_rights else MAX_MEN):
             return None
         material = shape_of(board).material
         if material not in self._there:

@@ -10,7 +10,7 @@ from tbgen.board.mobility import mobility
 from tbgen.errors import UsageError
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, WHITE_TO_MOVE, Layout, Side, Slot, layout_of
 from tbgen.index.symmetry import MIRROR_FILES, apply, swap_colours
-from tbgen.material import MAX_CASTLING_MEN, MAX_MEN, Material
+from tbgen.material import MAX_MEN, Material
 from tbgen.signed import Signed
 
 _PIECES: Final = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
@@ -60,11 +60,6 @@ def validate(board: chess.Board) -> None:
     if men > MAX_MEN:
         raise UsageError(f"the position has {men} men; tables have at most {MAX_MEN}, kings included")
     validity.validate(board)
-    if board.castling_rights and men > MAX_CASTLING_MEN:
-        raise UsageError(
-            f"the position has castling rights and {men} men; with them it may have {MAX_CASTLING_MEN}, "
-            "kings included: write - for the rights if they do not matter"
-        )
 
 
 def locate(board: chess.Board) -> Position:

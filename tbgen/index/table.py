@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tbgen.index.layout import PIECE_ORDER, Layout, Side, layout_of
 from tbgen.material import Material
-from tbgen.score import NONE
+from tbgen.score import NONE, Code
 from tbgen.variant import Variant
 
 FRESH: Final = 128
@@ -56,6 +56,27 @@ class Functions:
     value: NDArray[np.uint8]
     """Shape (entries,): code of V(P, A), or ``NONE`` for A itself, or ``FRESH`` for W(P), never the
     code of W(P)."""
+
+    def used(self) -> "Functions":
+        """Return the same without functions that no position has; numbers count those that are left, in their
+        order."""
+        left, number = np.unique(self.number, return_inverse=True)
+        counts = np.diff(self.start)[left]
+        start = np.concatenate([[0], np.cumsum(counts)])
+        entries = np.arange(start[-1]) + np.repeat(self.start[left] - start[:-1], counts)
+        return Functions(
+            self.side, number.astype(np.uint32), start, self.accrued[entries], self.value[entries]
+        )
+
+    def said(self, accrued: Code) -> NDArray[np.uint8]:
+        """Return what each function says of an accrued score with this code: a code, ``NONE`` or ``FRESH``;
+        shape (functions,)."""
+        counts = self.accrued <= accrued if accrued < NONE else self.accrued >= accrued
+        counts &= (self.accrued < NONE) == (accrued < NONE)
+        function = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+        found = np.full(len(self.start) - 1, NONE, np.uint8)
+        found[function[counts]] = self.value[counts]  # of several that count the last one stays
+        return found
 
 
 @dataclass(slots=True)

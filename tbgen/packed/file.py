@@ -1,17 +1,18 @@
 """Looking positions up in a packed table, one or many, decoded as far as they are asked for."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from threading import local
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tbgen.errors import TbgenError
 from tbgen.index.exits import BestExit, Exits, ExitsOfMany
 from tbgen.index.layout import Side, Slot
-from tbgen.index.table import FRESH, NO_SCORE
+from tbgen.index.table import FRESH, NO_SCORE, Functions
 from tbgen.material import Material
 from tbgen.packed.captures import by_capture, with_captures
 from tbgen.packed.coded_file import CodedFile
@@ -146,6 +147,19 @@ class PackedFile(CodedFile):
             self._fresh.update(fresh)
             self._accrued.update(accrued)
 
+    def of_stored_side(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.uint8], Functions]:
+        """Return what the file says of many positions of the side that it stores.
+
+        :param slots: int64 (n,), canonical slots of legal positions that go on.
+        :returns: codes of W, ``NONE`` where the best capture gives it, shape (n,), and the functions of the
+            positions in place of those of all slots.
+        :raises DamagedTableError: if a block does not decode.
+        """
+        values, number = Together(self, _not_asked_for, self.threads).of_stored(slots)
+        if (values == DAMAGED).any():
+            raise self._damaged_block()
+        return np.where(values == UNSTORED, NONE, values).astype(np.uint8), self.functions(number)
+
     def _knows(self, side: Side, slot: Slot, code: int) -> bool:
         entry = self._fresh.get((side, slot))
         return entry is not None and (
@@ -188,3 +202,10 @@ class PackedFile(CodedFile):
 
     def _damaged_block(self) -> TbgenError:
         return self.damaged("it has flipped bits in a block")
+
+
+def _not_asked_for(
+    side: Side, slots: Sequence[Slot], *, captures_only: bool = False
+) -> list[BestExit | TbgenError | None]:
+    """Stands for the exits where nothing is derived from them."""
+    raise AssertionError("what is stored is read without exits")

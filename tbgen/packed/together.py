@@ -88,6 +88,21 @@ class Together:
             yield from self._conclude_stored(some, part)
             yield from self._conclude_derived(others, parts, known)
 
+    def of_stored(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+        """Return values and functions of the side that is stored.
+
+        :param slots: int64 (n,), canonical slots of legal positions that go on.
+        :returns: codes of W, ``UNSTORED`` where the best capture gives it, ``DAMAGED`` where a block does not
+            decode; and the numbers of functions; shape (n,) each.
+        """
+        values, functions = np.empty(len(slots), np.int64), np.empty(len(slots), np.uint32)
+        for first in range(0, len(slots), _AT_ONCE):
+            here = slice(first, first + _AT_ONCE)
+            part, _ = self._answered(_room_for(slots[here], np.zeros(len(slots[here]), np.int64)), _batch([]))
+            stored_fresh_of_all(self._coding, part.batch, part.asked, make_room())
+            values[here], functions[here] = part.batch.value, part.asked.function
+        return values, functions
+
     def _conclude_stored(
         self, asked: Sequence[Question], part: _Part
     ) -> Iterator[tuple[Question, Entry, Code | None]]:
@@ -208,10 +223,17 @@ def decides(entry: Entry, code: int) -> bool:
 
 def _batch(asked: Sequence[Question]) -> Batch:
     """Return room for positions."""
-    count = len(asked)
+    return _room_for(
+        np.array([slot for _, slot, _ in asked], np.int64), np.array([code for _, _, code in asked], np.int64)
+    )
+
+
+def _room_for(slots: NDArray[np.int64], accrued: NDArray[np.int64]) -> Batch:
+    """Return room for positions with the codes of accrued scores."""
+    count = len(slots)
     return Batch(
-        slot=np.array([slot for _, slot, _ in asked], np.int64),
-        accrued=np.array([code for _, _, code in asked], np.int64),
+        slot=slots,
+        accrued=accrued,
         end=np.zeros(count, np.int64),
         rank=np.zeros(count, np.int64),
         zeroing=np.zeros(count, np.bool_),

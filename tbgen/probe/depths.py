@@ -17,7 +17,8 @@ from tbgen.variant import Variant
 
 
 class DeepValues(Values):
-    """Looks values up as :class:`Values` does, and finds every depth; a layer takes time and memory."""
+    """Looks values up as :class:`Values` does, and finds every depth, those with castling rights apart; a
+    layer takes time and memory."""
 
     def __init__(
         self, given: Sequence[str | PathLike[str]], *, variant: Variant, max_open: int, cache_bytes: int
@@ -40,8 +41,10 @@ class DeepValues(Values):
         try:
             goal = self.stored(state)
         except MissingLayerError:  # the table has no accrued scores, so that values need layers too
+            if state.position.castling is not None:
+                raise
             return self._layered(state, None)
-        return goal if goal.depth is not None else self._layered(state, goal.value)
+        return self._layered(state, goal.value) if _lacks_depth(state, goal) else goal
 
     def of_many(self, states: Sequence[State | TbgenError]) -> Iterator[Goal | TbgenError]:
         """Yield what :meth:`of` returns for each state, or else the error; errors among the states stay.
@@ -51,11 +54,11 @@ class DeepValues(Values):
         found = self.stored_of_many(states)
         layers = defaultdict[_LayerName, list[int]](list)
         for place, (state, goal) in enumerate(zip(states, found, strict=True)):
-            if isinstance(state, State) and _lacks_depth(goal):
+            if isinstance(state, State) and _lacks_depth(state, goal):
                 layers[_layer_of(state)].append(place)
         for place, goal in enumerate(found):
             state = states[place]
-            if isinstance(state, State) and _lacks_depth(goal):
+            if isinstance(state, State) and _lacks_depth(state, goal):
                 found[place] = self._of_or_error(state)
                 # Who cannot write keeps one layer only: it answers all that it can while it is there.
                 if self._layers.has(*self._layer(state)):
@@ -103,5 +106,8 @@ def _layer_of(state: State) -> _LayerName:
     return shape.layout, slot // shape.layout.phase_size, code_of(state.accrued, shape.swapped)
 
 
-def _lacks_depth(goal: Goal | TbgenError) -> bool:
+def _lacks_depth(state: State, goal: Goal | TbgenError) -> bool:
+    """Whether a layer is to give the depth; none does with castling rights."""
+    if state.position.castling is not None:
+        return False
     return goal.depth is None if isinstance(goal, Goal) else isinstance(goal, MissingLayerError)

@@ -36,7 +36,8 @@ class DepthSearch:
         self._left = 0
 
     def depth(self, state: State, value: Signed, most: int = MOST_STATES) -> int | None:
-        """Return the depth of a state, None if too many others would have to be looked at.
+        """Return the depth of a state, None if too many others would have to be looked at, or with castling
+        rights.
 
         :param state: one of which the table does not store the depth, so that its value is not its accrued
             score.
@@ -46,6 +47,8 @@ class DepthSearch:
         Raises as ``look_up`` does.
         """
         position, accrued = state
+        if position.castling is not None:  # nodes know nothing of rights
+            return None
         if position.shape.swapped:  # from here on as the table sees it
             value, accrued = Signed(~value), Signed(~accrued)
         node = self._node(position, accrued, value)

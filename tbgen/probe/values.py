@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import chess
 
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError
-from tbgen.index.layout import SIDES, layout_of
+from tbgen.index.layout import Side, Slot, layout_of
+from tbgen.index.position import locate
 from tbgen.index.table import NO_SCORE, Table
 from tbgen.material import Material
 from tbgen.packed.plain import open_plain, passing_copies
 from tbgen.probe.exits import TableExits
 from tbgen.probe.states import Goal, State
 from tbgen.probe.zeroing import Place
-from tbgen.score import NONE
+from tbgen.score import NONE, Code
 from tbgen.signed import Signed, code_of, of_code, rank_of
 from tbgen.store.cache import ChunkCache
 from tbgen.store.format import default_directory, table_path
@@ -27,7 +28,11 @@ from tbgen.store.stored_file import StoredFile
 from tbgen.variant import Variant
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tbgen.cells.castling import CastlingSolver
+    from tbgen.cells.without_rights import Inherited
     from tbgen.packed.file import PackedFile
     from tbgen.packed.together import Question
 
@@ -114,19 +119,52 @@ class Values:
 
         with self._castling_lock:
             if self._castling is None:
-                self._castling = CastlingSolver(self._in_memory, self.variant)
-            code, depth = self._castling.goal(board, SIDES[accrued < 0], rank_of(accrued))
-        value = of_code(code)
-        if not self._resets and rank_of(accrued) <= rank_of(value):
-            return Goal(accrued, 0)
-        return Goal(value, depth)
+                self._castling = CastlingSolver(self, self.variant)
+            code, depth = self._castling.goal(board, code_of(accrued))
+        return Goal(of_code(code), depth)
 
-    def _in_memory(self, material: Material) -> Table:
-        """Return a table with its accrued scores, if the game has any."""
+    def in_memory(self, material: Material, *, accrued: bool) -> Table:
+        """Return a table, with its accrued scores if they are asked for: of a packed one the plain copy.
+
+        :raises MissingLayerError: if it has none.
+
+        Raises as :meth:`table` does.
+        """
         table = self.plain_table(material)
-        if self._resets and not table.info.stores_accrued:
+        if accrued and not table.info.stores_accrued:
             raise _without_accrued(material)
         return table.read()
+
+    def packed(self, material: Material) -> "PackedFile | None":
+        """Return an open table if it is packed, else None; raises as :meth:`table` does."""
+        table = self.table(material)
+        return None if isinstance(table, TableFile) else table
+
+    def fresh_of(self, material: Material, side: Side, slots: "NDArray[np.int64]") -> list[Code]:
+        """Return the codes of W of legal positions at their canonical slots, with the colours of the table.
+
+        Raises as :meth:`stored` does.
+        """
+        places = [Place(layout_of(material), side, Slot(slot), -1) for slot in slots.tolist()]
+        self._learn_fresh(places)
+        return [self.fresh(place)[0] for place in places]
+
+    def values_of(self, asked: "Sequence[Inherited]") -> list[Code]:
+        """Return the code of V(P, A) for boards with the code of a folded accrued score, None for their own.
+
+        Raises as :meth:`stored` does.
+        """
+        places = [(locate(board), accrued) for board, accrued in asked]
+        states = [
+            State(position, position.score if accrued is None else of_code(accrued))
+            for position, accrued in places
+        ]
+        found = []
+        for goal in self.stored_of_many(states):
+            if isinstance(goal, TbgenError):
+                raise goal
+            found.append(code_of(goal.value))
+        return found
 
     def _by_fresh(self, state: State) -> Goal | None:
         """Return what :meth:`stored` does as far as the fresh value decides, else None."""
@@ -208,18 +246,10 @@ class Values:
             if ep_square < 0:
                 questions.setdefault(layout.material, []).append((side, slot, code))
         for material, some in questions.items():
-            table = self._packed(material)
-            if table is not None:
-                with suppress(TbgenError):  # who asks for a single one will hear of it
+            with suppress(TbgenError):  # who asks for a single one will hear of it
+                table = self.packed(material)
+                if table is not None:
                     table.learn(some, self.exits(material).of_many)
-
-    def _packed(self, material: Material) -> "PackedFile | None":
-        """Return an open table if it is there and packed."""
-        try:
-            table = self.table(material)
-        except TbgenError:
-            return None
-        return None if isinstance(table, TableFile) else table
 
     def plain_table(self, material: Material) -> TableFile:
         """Return an open table in plain form: of a packed one its plain copy, which takes time to make.

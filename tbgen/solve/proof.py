@@ -21,7 +21,7 @@ from tbgen.index.layout import SIDES
 from tbgen.score import NONE, Code, GScore
 from tbgen.solve.knowledge import Known
 from tbgen.verify.cells import CellProof, prove_by_ply
-from tbgen.verify.ways import board_of_slot, men_of_cell
+from tbgen.verify.ways import men_of_cell
 
 _WHOLE: Final = 64**3
 """Slots of a cell up to which all positions are proved."""
@@ -156,7 +156,7 @@ class _Copies:
     def _look(self, route: Route, slot: int, end: int, said: Code) -> None:
         """Compare with what is known of one position."""
         cell, home = route.destination, self._known.home(route)
-        board = board_of_slot(cell, side_after(route), slot)
+        board = cell.board_of(side_after(route), slot)
         if board is None or board.was_into_check():
             return
         mobile = board.occupied & ~cell.still

@@ -18,7 +18,7 @@ from tbgen.cells.position import Position
 from tbgen.cells.tables import Tables
 from tbgen.cells.warmup import compile_kernels
 from tbgen.errors import MissingLayerError, MissingTableError, UsageError
-from tbgen.material import MAX_CASTLING_MEN, MAX_MEN
+from tbgen.material import MAX_MEN
 from tbgen.probe.states import AnyPosition, AnyScore, read
 from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
@@ -95,7 +95,7 @@ def solve(
                 line=line,
                 progress=progress,
             )
-    if len(board.piece_map()) <= (MAX_CASTLING_MEN if board.castling_rights else MAX_MEN):
+    if len(board.piece_map()) <= MAX_MEN:
         with contextlib.suppress(MissingTableError):
             solution = _in_tables(tables, board, told)
             if line:
@@ -133,7 +133,7 @@ def _by_cells(
 ) -> Solution:
     if board.clean_castling_rights():
         raise UsageError(
-            f"the position has castling rights, and it takes at most {MAX_CASTLING_MEN} men, and their "
+            f"the position has castling rights, and it takes at most {MAX_MEN} men, and their "
             "tables, to solve it with them"
         )
     own = own_score(board)

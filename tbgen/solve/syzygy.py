@@ -21,7 +21,6 @@ from tbgen.cells.routes import Route
 from tbgen.errors import DamagedTableError, TbgenError, UsageError
 from tbgen.index.layout import Side
 from tbgen.score import NONE, Code
-from tbgen.verify.ways import board_of_slot
 
 _SLOTS: Final = 64**2
 """Slots of a cell all of whose positions are asked for: python-chess takes some 70 microseconds for each."""
@@ -121,7 +120,7 @@ class Syzygy:
         """Who can force mate, for all slots of a cell."""
         found = np.full(cell.size, _NOTHING, np.uint8)
         for slot in range(cell.size):
-            board = board_of_slot(cell, side, slot)
+            board = cell.board_of(side, slot)
             if board is not None and not board.was_into_check():
                 board.ep_square = passed
                 found[slot] = self._verdict(board)

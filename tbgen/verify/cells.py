@@ -39,7 +39,7 @@ from tbgen.verify.kernels.states import Positions
 from tbgen.verify.kernels.survey import NO_RANK
 from tbgen.verify.report import entry_of, score_of
 from tbgen.verify.threads import ProofThreads
-from tbgen.verify.ways import Way, board_of_slot, men_of_cell, ways_out
+from tbgen.verify.ways import Way, men_of_cell, ways_out
 
 _FIRST_RANK: Final = 2
 """Rank of the first layer: mates and stalemates end the game."""
@@ -55,7 +55,7 @@ class WrongBoundError(TbgenError):
     code = "wrong_bound"
 
     def __init__(self, cell: Cell, end: int, side: Side, slot: int, what: str) -> None:
-        board = board_of_slot(cell, side, slot)
+        board = cell.board_of(side, slot)
         where = f"slot {slot}" if board is None else board.fen()
         super().__init__(
             f"{where}: the {_NAMES[end]} bound is not proved, {what}; prove the tables with tbgen verify, "

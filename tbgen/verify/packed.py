@@ -71,7 +71,7 @@ def compare_functions(
     side, code = int(functions.side), code_of(accrued)
     among, within = slice(base + part[0], base + part[1]), slice(*part)
     fresh = table.value[side, among]
-    said = _said(functions, code)[functions.number[among]]
+    said = functions.said(code)[functions.number[among]]
     said = np.where(said == NONE, np.uint8(code), np.where(said == FRESH, fresh, said))
     wanted = claims.value[side, within]
     wrong = np.flatnonzero(_inheriting(rank[side, among], fresh, side, accrued) & (said != wanted))
@@ -134,17 +134,6 @@ class Probes:
 def code_of(accrued: Accrued) -> Code:
     """Return the code of an accrued score."""
     return Code(accrued.rank if accrued.level > MIDDLE else 255 - accrued.rank)
-
-
-def _said(functions: Functions, code: Code) -> NDArray[np.uint8]:
-    """What each function says of an accrued score: a code, ``NONE`` or ``FRESH``."""
-    begins = functions.accrued
-    counts = begins <= code if code < NONE else begins >= code
-    counts &= (begins < NONE) == (code < NONE)
-    function = np.repeat(np.arange(len(functions.start) - 1), np.diff(functions.start))
-    said = np.full(len(functions.start) - 1, NONE, np.uint8)
-    said[function[counts]] = functions.value[counts]  # of several that count the last one stays
-    return said
 
 
 def _inheriting(

@@ -47,21 +47,6 @@ def men_of_cell(cell: Cell) -> list[Standing]:
     return kings + [man for man in men if man.kind != KING] + pawns
 
 
-def board_of_slot(cell: Cell, side: Side, slot: int) -> chess.Board | None:
-    """Return the position of a slot of a cell, None if two men stand on one square."""
-    board = chess.Board(None)
-    for man in men_of_cell(cell):
-        if man.square is not None:
-            board.set_piece_at(man.square, _piece(man.colour, man.kind))
-    for mobile in reversed(cell.mobile):
-        square, slot = slot & 63, slot >> 6
-        if board.piece_at(square) is not None:
-            return None
-        board.set_piece_at(square, _piece(mobile.colour, mobile.kind))
-    board.turn = side == SIDES[0]
-    return board
-
-
 def ways_out(cell: Cell) -> Iterator[Way]:
     """Yield all ways out of a cell; no legal move may take some of them."""
     for side in SIDES:

@@ -10,11 +10,13 @@ import pytest
 
 import tbgen
 from tbgen.board.mobility import mobility
-from tbgen.errors import MissingTableError, UsageError
+from tbgen.errors import MissingTableError
+from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
 from tbgen.variant import Variant
 from tests.support.one_ply import by_probing, one_ply
+from tests.support.packed_tables import PackedTables
 from tests.support.reference_game import Exit, ExitOf, explore, folded, rank_of, score_of, solve_positions
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -142,12 +144,30 @@ def test_lines_and_batches(three_men: Path) -> None:
         assert list(tables.probe_many([fen, plain])) == [result, tables.probe(plain)]
 
 
-def test_five_men_are_refused(three_men: Path) -> None:
+@pytest.mark.parametrize(
+    ("men", "rights"),
+    [("k", "KQ"), ("kr", "K"), ("kq", "Q"), ("kn", "K"), ("kb", "Q"), ("Kr", "k"), ("kN", "K"), ("KN", "k"),
+     ("kQ", "K"), ("", "Kk"), ("kp", "K"), ("KP", "q"), ("kP", "K"), ("Kp", "k")],
+)  # fmt: skip
+def test_packed_tables_say_the_same(men: str, rights: str, packed: PackedTables, tmp_path: Path) -> None:
+    """Values with every accrued score, from functions of one side, and from runs of both."""
+    boards = [
+        board for _, board in zip(range(60), with_rights(men, rights, random.Random(men)), strict=False)
+    ]
+    path = packed(Material.of_board(boards[0])[0].name)
+    (tmp_path / path.name).symlink_to(path)
     with (
-        tbgen.open_tablebase(three_men) as tables,
-        pytest.raises(UsageError, match="castling rights and 5 men"),
+        tbgen.open_tablebase(packed.plain) as plain,
+        tbgen.open_tablebase(tmp_path, packed.plain) as tables,
     ):
-        tables.probe("4k3/8/8/8/8/8/PP6/4K2R w K - 0 1")
+        for board in boards:
+            own = GScore.of_board(board)
+            scores = [GScore(rank, white) for rank in range(2, own.rank + 1) for white in (True, False)]
+            for accrued in [None, *scores] if own.rank > 1 else [None]:
+                wanted, found = plain.probe(board, accrued), tables.probe(board, accrued)
+                assert found.value == wanted.value, (board.fen(), accrued)
+                assert found.depth in (wanted.depth, None)
+        assert None in {tables.probe(board).depth for board in boards}
 
 
 def test_a_missing_table_is_named(own: Path) -> None:

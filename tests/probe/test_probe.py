@@ -173,7 +173,6 @@ def check_line(tables: Tablebase, board: chess.Board, result: ProbeResult, line:
         ("P7/8/8/3K1k2/8/8/8/8 b - - 0 1", "first or last rank"),
         ("8/8/8/3K1k2/8/8/8/p7 b - - 0 1", "first or last rank"),
         ("8/8/8/3K1k2/8/8/8/RRRR4 b - - 0 1", "6 men"),
-        ("4k3/8/8/8/8/8/PP6/4K2R w K - 0 1", "castling rights and 5 men"),
         ("4k3/8/8/8/8/8/8/4K3 w K - 0 1", "castling rights without"),
         ("4k3/8/8/8/4P3/8/8/4K3 b - e6 0 1", "passed e6"),
         ("4k3/8/8/8/8/8/8/4K3 b - e3 0 1", "passed e3"),

@@ -39,7 +39,6 @@ def own_api(own: Path) -> Iterator[TestClient]:
         ("/r?fen=%ff%fe%00", "is not a FEN"),
         ("/r?fen=8/8/8/8/8/8/8/Kk6_w_-_-_0_1", "the kings stand next to each other"),
         (f"/r?fen={chess.STARTING_FEN}", "the position has 32 men"),
-        ("/r?fen=4kb2/8/8/8/8/8/8/R3K2R_w_K_-_0_1", "castling rights and 5 men"),
         ("/r/moves?fen=8/8/8/8/8/8/8/Kk6_w_-_-_0_1", "the kings stand next to each other"),
         ("/r/moves?fen=8/8/8/8/8/8/8/8_w_-_-_0_1", "White has no king"),
         (f"/r/moves?fen={KBK}&accrued=G0.5", "ends the game"),

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Compare positions with castling rights with what their moves lead to, as python-chess makes them.
+
+    scripts/check_castling.py --dir data
+    scripts/check_castling.py --dir data --places 5 --positions 200 KRNvK KRPvKP
+
+Of every material with a rook, kings and rooks are put on random squares from which they may castle, those of
+Chess960 included, and around them the other men in random positions, with and without an en passant right.
+Each is probed fresh and with a random accrued score, and so are those after its moves: the value must be the
+best of these, and the depth must follow from theirs, where it is known. Prints a line per material. Exit code
+0 if all agree, 1 if one differs, 3 if a table is missing.
+"""
+
+import argparse
+import random
+import sys
+import time
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import chess
+from check_en_passant import ROWS, is_right
+
+from tbgen import FRESH, TbgenError, open_tablebase
+from tbgen.board.history import Fresh
+from tbgen.errors import MissingTableError
+from tbgen.material import Material
+from tbgen.probe.tablebase import Tablebase
+from tbgen.score import GScore
+from tbgen.store.format import tables_in
+from tbgen.text import duration
+from tbgen.variant import Variant
+
+_EN_PASSANT = 0.3
+"""Share of positions that get an en passant right where they can."""
+
+
+def random_place(material: Material, rng: random.Random) -> chess.Board:
+    """Return a board with a king and some of his rooks on squares from which they may castle."""
+    board = chess.Board(None, chess960=True)
+    white = rng.choice(
+        [side for side, men in zip(chess.COLORS, (material.white, material.black), strict=True) if "R" in men]
+    )
+    row = 0 if white else 7
+    rooks = rng.randint(1, min(2, (material.white if white else material.black).count("R")))
+    king = rng.randint(1, 6)
+    files = rng.sample([rng.randrange(king), rng.randrange(king + 1, 8)], rooks)
+    if rng.random() < 0.5:  # as in the usual game
+        king, files = chess.square_file(chess.E1), rng.sample([0, 7], rooks)
+    board.set_piece_at(chess.square(king, row), chess.Piece(chess.KING, white))
+    for file in files:
+        board.set_piece_at(chess.square(file, row), chess.Piece(chess.ROOK, white))
+        board.castling_rights |= chess.BB_SQUARES[chess.square(file, row)]
+    return board
+
+
+def random_positions(material: Material, place: chess.Board, rng: random.Random) -> Iterator[chess.Board]:
+    """Yield legal positions that go on, with the other men on any squares."""
+    left = [chess.Piece.from_symbol(man) for man in material.white + material.black.lower()]
+    for man in place.piece_map().values():
+        left.remove(man)
+    while True:
+        board = place.copy()
+        board.turn = rng.random() < 0.5
+        free = list(chess.SquareSet(~board.occupied))
+        for square, man in zip(rng.sample(free, len(left)), left, strict=True):
+            board.set_piece_at(square, man)
+        doubled = [
+            square for square in board.pieces(chess.PAWN, not board.turn) if square >> 3 == ROWS[board.turn]
+        ]
+        if doubled and rng.random() < _EN_PASSANT:
+            board.ep_square = doubled[0] + (8 if board.turn else -8)
+        if (
+            board.is_valid()
+            and any(board.legal_moves)
+            and (board.ep_square is None or board.has_legal_en_passant())
+        ):
+            yield board
+
+
+def check(tables: Tablebase, material: Material, places: int, count: int) -> bool:
+    """Compare random positions of one material, print a line, and tell whether all agree."""
+    rng, wrong, began = random.Random(f"{material} {places} {count}"), [], time.perf_counter()
+    en_passant = 0
+    for place in (random_place(material, rng) for _ in range(places)):
+        for board in islice(random_positions(material, place, rng), count):
+            own = GScore.of_board(board)
+            accrued: GScore | Fresh = FRESH
+            if own.rank > 2 and rng.random() < 0.7:
+                accrued = GScore(rng.randint(2, own.rank), rng.random() < 0.5)
+            en_passant += board.ep_square is not None
+            if not is_right(tables, board, accrued):
+                wrong.append(f"{board.fen()} with {accrued}")
+    agrees = "agrees" if not wrong else f"DIFFERS in {len(wrong):,}, first {wrong[0]}"
+    print(
+        f"{material!s:6} {agrees}: {places * count:,} positions with castling rights, {en_passant:,} of them "
+        f"with an en passant right, {duration(time.perf_counter() - began)}",
+        flush=True,
+    )
+    return not wrong
+
+
+def run(directory: Path, names: list[str], places: int, count: int, variant: Variant) -> int:
+    """Compare the materials asked for, or all that are there, and return the exit code.
+
+    :raises MissingTableError: if there are none, or one that is asked for is missing.
+    """
+    there = tables_in(directory, variant)
+    wanted = [Material.parse(name) for name in names] or there
+    rooks = [material for material in wanted if "R" in material.white + material.black]
+    for material in rooks:
+        if material not in there:
+            raise MissingTableError(material.name, directory, variant)
+    if not rooks:
+        raise MissingTableError("KRvK", directory, variant)
+    agree = []
+    for material in rooks:
+        with open_tablebase(directory, rules=variant) as tables:  # each its own: what was solved takes memory
+            agree.append(check(tables, material, places, count))
+    return 0 if all(agree) else 1
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("materials", nargs="*", metavar="MATERIAL", help="default: all that are in DIR")
+    parser.add_argument("--dir", type=Path, required=True, help="folder of the tables")
+    parser.add_argument("--places", type=int, default=2, metavar="N", help="of kings and rooks (2)")
+    parser.add_argument("--positions", type=int, default=50, metavar="N", help="of each of these (50)")
+    parser.add_argument("--rules", type=Variant, default=Variant.R_MOBILITY, help="r or wg (r)")
+    arguments = parser.parse_args()
+    try:
+        return run(arguments.dir, arguments.materials, arguments.places, arguments.positions, arguments.rules)
+    except TbgenError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,188 @@
+"""What tables say of the positions without castling rights that routes lead to."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, Protocol, TypeAlias
+
+import chess
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.cells.bounds import LOWER, NO_RANK, WORST, Block, Game, side_after
+from tbgen.cells.cell import Cell, man_of
+from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.packed_states import PackedStates
+from tbgen.cells.routes import Route
+from tbgen.cells.table_states import StoredTable, TableStates
+from tbgen.index.arrays import slots_of
+from tbgen.index.layout import SIDES, Side, layout_of
+from tbgen.index.symmetry import swap_colours
+from tbgen.index.table import Table
+from tbgen.material import Material
+from tbgen.packed.file import PackedFile
+from tbgen.score import NONE, Code
+
+_SWAP: Final = np.array([swap_colours(square) for square in range(64)], np.uint8)
+READ_MEN: Final = 4
+"""Most men of tables that are read as a whole, and kept in memory, even for a few positions."""
+_ASKED: Final = 1 << 12
+"""Most positions that are looked up one by one."""
+
+Inherited: TypeAlias = tuple[chess.Board, Code | None]
+"""A position without castling rights, and the code of an accrued score with its own folded in; None for its
+own."""
+
+
+class Lookups(Protocol):
+    """Looks tables up."""
+
+    def packed(self, material: Material) -> PackedFile | None:
+        """Return an open table if it is packed, else None.
+
+        :raises MissingTableError: if it has not been built.
+        :raises DamagedTableError: if its file cannot be used.
+        """
+
+    def in_memory(self, material: Material, *, accrued: bool) -> Table:
+        """Return a table, with its accrued scores if they are asked for.
+
+        :raises MissingLayerError: if it has none.
+
+        Raises as :meth:`packed` does.
+        """
+
+    def fresh_of(self, material: Material, side: Side, slots: NDArray[np.int64]) -> list[Code]:
+        """Return the codes of W of legal positions at their canonical slots, with the colours of the table.
+
+        Raises as :meth:`packed` does.
+        """
+
+    def values_of(self, asked: Sequence[Inherited]) -> list[Code]:
+        """Return the code of V(P, A) of each state.
+
+        Raises as :meth:`in_memory` does.
+        """
+
+
+class FreshStates:
+    """Fresh values of the positions of a cell with one side to move; depths are not known."""
+
+    timed: Final = False
+
+    def __init__(self, value: NDArray[np.uint8]) -> None:
+        self._value = value
+
+    def fresh(self) -> Block:
+        """Return fresh values."""
+        return Block(self._value, np.zeros(len(self._value), np.uint16))
+
+
+class WithoutRights:
+    """Finds states of positions without castling rights.
+
+    :param resets: whether captures and pawn moves reset the accrued score, as in r-mobility.
+    """
+
+    def __init__(self, lookups: Lookups, resets: bool) -> None:
+        self._lookups, self._resets = lookups, resets
+        self._kept: dict[Material, StoredTable] = {}
+
+    def inheriting(self, route: Route) -> PackedStates | TableStates:
+        """Return the states that a quiet route leads to, for every accrued score.
+
+        Raises as :class:`Lookups` does.
+        """
+        cell = route.destination
+        material, swapped = cell.material()
+        file = self._lookups.packed(material) if self._resets else None
+        if file is None:
+            return self._in_memory(route, accrued=self._resets)
+        return PackedStates(
+            file, cell, side_after(route), _slots(cell), swapped, lambda out: self.fresh(out).fresh()
+        )
+
+    def fresh(self, route: Route) -> FreshStates | TableStates:
+        """Return the states that a zeroing route leads to, whose accrued scores are their own.
+
+        Raises as :class:`Lookups` does.
+        """
+        cell = route.destination
+        large = cell.men > READ_MEN or self._lookups.packed(cell.material()[0]) is not None
+        if large and cell.size <= _ASKED:
+            return FreshStates(self._asked(route))
+        return self._in_memory(route, accrued=False)
+
+    def _in_memory(self, route: Route, *, accrued: bool) -> TableStates:
+        cell, side = route.destination, side_after(route)
+        material, swapped = cell.material()
+        stored = self._kept.get(material)
+        if stored is None or (accrued and not stored.table.stores_accrued):
+            for other in [other for other in self._kept if other.men > READ_MEN]:
+                del self._kept[other]  # one of them at a time: they are large
+            stored = self._kept[material] = StoredTable(self._lookups.in_memory(material, accrued=accrued))
+        return TableStates(stored, SIDES[side ^ swapped], _slots(cell), swapped, ranks_of(cell)[side])
+
+    def _asked(self, route: Route) -> NDArray[np.uint8]:
+        """Return the fresh values of positions that are looked up one by one."""
+        cell, side = route.destination, side_after(route)
+        there = np.flatnonzero(ranks_of(cell)[side] != NO_RANK)
+        value = np.full(cell.size, NONE, np.uint8)
+        if route.passed is None:
+            material, swapped = cell.material()
+            found = self._lookups.fresh_of(material, SIDES[side ^ swapped], _slots(cell)[there])
+            value[there] = [255 - code for code in found] if swapped else found
+        else:
+            boards = [board_after(route, slot) for slot in there.tolist()]
+            value[there] = self._lookups.values_of([(board, None) for board in boards if board is not None])
+        return value
+
+
+class _NoExits:
+    """Knows nothing about what lies outside a cell, for it is not asked about: only moves are counted."""
+
+    def block(self, route: Route, end: int) -> Block | None:
+        return None
+
+    def bound(self, route: Route, end: int) -> Code:
+        return WORST[end]
+
+
+def ranks_of(cell: Cell) -> NDArray[np.uint8]:
+    """Return the ranks of a cell's positions, shape (2 sides to move, slots); ``NO_RANK`` where there is
+    none."""
+    return Game(frame_of_cell(cell), [], _NoExits(), LOWER).ranks()
+
+
+def board_after(route: Route, slot: int) -> chess.Board | None:
+    """Return a position that a route leads to, without castling rights; None if two men stand on one
+    square."""
+    board = route.destination.board_of(side_after(route), slot)
+    if board is not None:
+        board.ep_square = route.passed
+    return board
+
+
+def _slots(cell: Cell) -> NDArray[np.int64]:
+    """Return the canonical slots of a cell's positions in their table, -1 where there is none."""
+    material, swapped = cell.material()
+    layout = layout_of(material)
+    columns = list(_columns(cell, swapped, list(zip(layout.colours, layout.kinds, strict=True))))
+    return slots_of(layout, np.stack(columns, axis=1))
+
+
+def _columns(cell: Cell, swapped: bool, men: list[tuple[int, int]]) -> Iterator[NDArray[np.uint8]]:
+    """Yield the squares of a table's men in all slots of a cell, one array of shape (slots,) for each man in
+    the table's order."""
+    slots = np.arange(cell.size)
+    last = len(cell.mobile) - 1
+    left = [
+        (man, (slots >> 6 * (last - place) & 63).astype(np.uint8)) for place, man in enumerate(cell.mobile)
+    ]
+    left += [(frozen.man, np.full(cell.size, frozen.square, np.uint8)) for frozen in cell.frozen]
+    for colour, kind in men:
+        wanted = man_of(SIDES[colour ^ swapped], kind)
+        found = next(each for each in left if each[0] == wanted)
+        left = [each for each in left if each is not found]
+        yield _SWAP[found[1]] if swapped else found[1]
+    for own in cell.pawns[::-1] if swapped else cell.pawns:
+        for square in chess.scan_forward(own):
+            yield np.full(cell.size, swap_colours(square) if swapped else square, np.uint8)
