@@ -162,8 +162,9 @@ class CastlingSolver:
         if board.has_legal_en_passant():
             code = self._by_a_ply(board, accrued)
             return code, 0 if code == accrued else None
-        compile_kernels()
         home = _home_of(board)
+        self._lookups.packed(home.cell.material()[0])  # if any table is missing, it is this one
+        compile_kernels()
         squares = [frozen.square for frozen in home.cell.frozen]
         mobile = chess.SquareSet(mobile_squares(board)) - chess.SquareSet(squares)
         self._course.begin(self._to_solve(home))

@@ -139,7 +139,8 @@ class Tablebase:
     def get(self, position: AnyPosition, accrued: AnyScore = None) -> ProbeResult | None:
         """Return what :meth:`probe` does, or None where there is no value to have.
 
-        These are positions that no table can hold (too many men, nothing legal) and those whose table has not been built.
+        These are positions that no table can hold (too many men, nothing legal) and those whose table has not
+        been built.
 
         :raises UsageError: if a text is no FEN, or the accrued score means nothing.
         :raises TypeError: if the arguments are no board or text, and no G-score or text.

@@ -28,7 +28,7 @@ KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
     [
         (["probe", "junk"], 2, "not a FEN"),
         (["probe", "8/8/8/8/8/8/8/8 w - - 0 1"], 2, "no king"),
-        (["probe", "4k3/8/8/8/8/8/PP6/4K2R w K - 0 1"], 2, "castling"),
+        (["probe", "4k3/8/8/8/8/8/PP6/4K2R w K - 0 1"], 3, "tbgen build KRPPvK"),
         (["probe", KBK, "--accrued", "-x"], 2, "not a G-score"),
         (["probe", KBK, "--accrued", "G0.5"], 2, "ends the game"),
         (["probe", KBK, "--accrued"], 2, "tbgen probe --help"),

@@ -39,8 +39,8 @@ variant = Variant(variant)
 if before == "keeping":
     memory.give_back = lambda: None
 if before != "fresh":
-    # What a larger table leaves: a GiB and a half of free memory. That the GNU C library keeps it hangs on what
-    # has been allocated before, so it is told to: nothing by mmap, nothing trimmed.
+    # What a larger table leaves: a GiB and a half of free memory. Whether the GNU C library keeps it depends
+    # on what has been allocated before, so it is told to: nothing by mmap, nothing trimmed.
     library = ctypes.CDLL(None)
     library.mallopt(M_MMAP_MAX, 0)
     library.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
