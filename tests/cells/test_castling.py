@@ -173,3 +173,9 @@ def test_packed_tables_say_the_same(men: str, rights: str, packed: PackedTables,
 def test_a_missing_table_is_named(own: Path) -> None:
     with tbgen.open_tablebase(own) as tables, pytest.raises(MissingTableError, match="KRNvK"):
         tables.probe("4k3/8/8/8/8/8/8/1N2K2R w K - 0 1")
+
+
+def test_five_men_without_their_table(tables: Path) -> None:
+    """The table that is named is that of the position, whose sub-tables are built with it."""
+    with tbgen.open_tablebase(tables) as opened, pytest.raises(MissingTableError, match="tbgen build KRPPvK"):
+        opened.probe("4k3/8/8/8/8/8/PP6/4K2R w K - 0 1")

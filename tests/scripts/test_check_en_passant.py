@@ -40,7 +40,7 @@ def test_a_wrong_entry_is_found(
 
     def lie(self: Tablebase, board: chess.Board, accrued: object = None) -> Any:
         told = real(self, board, accrued)  # type: ignore[arg-type]
-        if accrued is not None or board.king(chess.WHITE) not in (chess.C1, chess.C2):
+        if not board.has_legal_en_passant() or board.king(chess.WHITE) not in (chess.C1, chess.C2):
             return told
         changes: dict[str, Any] = {"value": -told.value, "depth": told.depth + 1 if told.depth else 9}
         return replace(told, **{field: changes[field]})

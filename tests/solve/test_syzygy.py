@@ -23,7 +23,6 @@ from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import Known
 from tbgen.solve.solver import solve
 from tbgen.solve.syzygy import Syzygy
-from tbgen.verify.ways import board_of_slot
 from tests.support.random_boards import en_passant_board, random_board
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -104,7 +103,7 @@ def test_blocks_say_what_positions_do(syzygy: Syzygy, monkeypatch: pytest.Monkey
     for route in routes:
         lower, upper = (syzygy.block(route, end, WORST[end]) for end in (LOWER, UPPER))
         for slot in range(0, route.destination.size, 7):
-            after = board_of_slot(route.destination, side_after(route), slot)
+            after = route.destination.board_of(side_after(route), slot)
             if after is None or after.was_into_check():
                 assert lower.value[slot] == upper.value[slot] == NONE
                 continue
@@ -147,7 +146,7 @@ def test_what_is_known_of_single_positions_is_known_of_all(tmp_path: Path, syzyg
                     continue
                 blocks = [known.block(route, end) for end in ENDS]
                 for slot in range(0, route.destination.size, 97):
-                    after = board_of_slot(route.destination, side_after(route), slot)
+                    after = route.destination.board_of(side_after(route), slot)
                     if after is None or not after.is_valid() or after.is_game_over():
                         continue
                     worth = known.worth(Position(after, int(after.occupied & ~route.destination.still)))

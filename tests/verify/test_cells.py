@@ -15,7 +15,7 @@ from tbgen.index.layout import SIDES
 from tbgen.score import NONE, Code, GScore
 from tbgen.verify.cells import CellProof, WrongBoundError
 from tbgen.verify.kernels.survey import NO_RANK
-from tbgen.verify.ways import board_of_slot, ways_out
+from tbgen.verify.ways import ways_out
 from tests.support.made_up_exits import MadeUp, cells
 
 LOCKED = Cell.of_board(chess.Board("4k3/8/5p1p/7P/4K1P1/8/8/8 w - - 0 1"), [chess.E8, chess.E4])
@@ -45,7 +45,7 @@ def test_ranks_and_positions_are_those_of_python_chess(seed: int) -> None:
     rank = CellProof(cell).rank
     for _ in range(300):
         side, slot = rng.choice(SIDES), rng.randrange(cell.size)
-        board = board_of_slot(cell, side, slot)
+        board = cell.board_of(side, slot)
         if board is None or board.was_into_check():
             assert rank[side, slot] == NO_RANK
         else:
