@@ -168,6 +168,11 @@ class ClassicalTables(ViewTables):
         :raises DamagedTableError: if the table's file cannot be used.
         """
         mated, depth = self._mated(board)
+        if depth is None:
+            raise PositionError(
+                "the plies to mate are not known with castling rights and five men: write - for the rights "
+                "if they do not matter"
+            )
         return -depth if mated else depth
 
     def probe_wdl(self, board: AnyPosition) -> int:
@@ -192,15 +197,15 @@ class ClassicalTables(ViewTables):
         except KeyError:
             return default
 
-    def _mated(self, board: AnyPosition) -> tuple[bool | None, int]:
-        """Tell whether the side to move is mated by best play, None in a draw; and in how many plies."""
+    def _mated(self, board: AnyPosition) -> tuple[bool | None, int | None]:
+        """Tell whether the side to move is mated by best play, None in a draw; and in how many plies,
+        None if that is not known."""
         try:
             found = self._tables.probe(board, FRESH)
         except UsageError as error:
             raise PositionError(str(error)) from None
         if found.value.rank:
             return None, 0
-        assert found.depth is not None, "tables store all fresh depths"
         return found.value.white == found.position_score.white, found.depth  # that of who has just moved
 
     def _depth(self, value: GScore, depth: int | None) -> int | None:

@@ -138,7 +138,7 @@ def test_the_conventions_of_python_chess(tablebase: Tablebase, classical: Classi
 
 def test_positions_that_tables_do_not_hold(tablebase: Tablebase, classical: ClassicalTables) -> None:
     """A KeyError and a default, as in python-chess; in other methods the errors of the tablebase."""
-    for board in (chess.Board(), chess.Board("4k3/8/8/8/8/8/PP6/4K2R w K - 0 1")):
+    for board in (chess.Board(), chess.Board("4k3/8/8/8/8/8/PPP5/4K2R w K - 0 1")):
         for probe, get in (
             (classical.probe_dtm, classical.get_dtm),
             (classical.probe_wdl, classical.get_wdl),
