@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tbgen.errors import DamagedTableError
 from tbgen.index.table import LAST_RUN, AccruedForm, Table
-from tbgen.score import NONE, GScore
+from tbgen.score import NONE, Rank
 from tbgen.verify.consistency import inconsistency
 from tbgen.verify.en_passant import rows_of_rights
 from tbgen.verify.game import SubTables, men_of, new_scratch, resets_of
@@ -29,11 +29,14 @@ from tbgen.verify.packed import Probes, Reader, Rows, compare_functions
 from tbgen.verify.report import VerifyResult, describe
 from tbgen.verify.threads import ProofThreads
 
-SolveLayer = Callable[[GScore], tuple[NDArray[np.uint8], NDArray[np.uint16]]]
-"""Codes and depths of one accrued score in one phase, shape (2, phase size) each: new arrays each time. It is
-called by other threads, by one at a time."""
+Layer = tuple[NDArray[np.uint8], NDArray[np.uint16]]
+"""Codes and depths of one accrued score in one phase, shape (2, phase size) each."""
 
-LayersOfPhase = Callable[[int], SolveLayer]
+SolveRank = Callable[[Rank], tuple[Layer, Layer]]
+"""Makes the layers of White's and of Black's accrued score of a rank: new arrays each time. It is called by
+other threads, by one at a time."""
+
+LayersOfPhase = Callable[[int], SolveRank]
 """Makes what makes the layers of a phase."""
 
 Progress = Callable[[str, float], None]
@@ -186,13 +189,7 @@ class Proof:
         lengths = [len(originals) for _, originals in images]
         top, states = self._top_rank(base, stop), 0
         # Beyond the greatest rank of a value no state keeps an inherited score, and all keys are alike.
-        layers = [
-            Accrued(rank, level)
-            for rank in range(_FIRST_RANK, top + 1)
-            for level in (WHITE_WORTH - rank, rank)
-        ]
-        layers.append(Accrued(top + 1, MIDDLE))
-        for accrued, claims in self._claimed(first, layers):
+        for accrued, claims in self._layers(first, top):
             if claims is None:
                 self._enter(ranges, accrued)
             else:
@@ -207,19 +204,22 @@ class Proof:
             self.progress("states", (first + done) / len(self.layout.placements))
         return states
 
-    def _claimed(self, phase: int, layers: list[Accrued]) -> Iterator[tuple[Accrued, Claims | None]]:
-        """Yield layers of a phase with what is said of them if they are made on the way: one is made while
-        the one before is proved."""
-        if self.layers is None or not self._made:
-            yield from ((accrued, None) for accrued in layers)
-            return
-        made = self.layers(phase)
-        ahead = self.threads.ahead(partial(self._claims, layers[0], made))
-        for accrued, following in zip(layers, [*layers[1:], None], strict=True):
-            claims = ahead.result()
-            if following is not None:
-                ahead = self.threads.ahead(partial(self._claims, following, made))
-            yield accrued, claims
+    def _layers(self, phase: int, top: int) -> Iterator[tuple[Accrued, Claims | None]]:
+        """Yield the layers of a window, with what is said of them if they are made on the way: those of a
+        rank are made while those of the rank before are proved."""
+        made = self.layers(phase) if self.layers is not None and self._made else None
+        ahead = None
+        if made is not None and top >= _FIRST_RANK:
+            ahead = self.threads.ahead(partial(made, Rank(_FIRST_RANK)))
+        for rank in range(_FIRST_RANK, top + 1):
+            claims: list[Claims | None] = [None, None]
+            if made is not None and ahead is not None:
+                claims = [Claims(*layer) for layer in ahead.result()]
+                if rank < top:
+                    ahead = self.threads.ahead(partial(made, Rank(rank + 1)))
+            for level in (WHITE_WORTH - rank, rank):
+                yield Accrued(rank, level), claims.pop(0)
+        yield Accrued(top + 1, MIDDLE), None if made is None else self._no_claims()
 
     def _begin(self, part: Range) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Set the first keys of a range; return its slots that are not canonical, and the canonical ones."""
@@ -244,11 +244,9 @@ class Proof:
                 enter_layer, ((self.game, self.rank, accrued, part, runs, entry) for part, entry in parts)
             )
 
-    def _claims(self, accrued: Accrued, layer: SolveLayer) -> Claims:
-        if accrued.level == MIDDLE:
-            shape = self.game.key.shape
-            return Claims(np.full(shape, NONE, np.uint8), np.zeros(shape, np.uint16))
-        return Claims(*layer(GScore(accrued.rank, accrued.level > MIDDLE)))
+    def _no_claims(self) -> Claims:
+        shape = self.game.key.shape
+        return Claims(np.full(shape, NONE, np.uint8), np.zeros(shape, np.uint16))
 
     def _compare_layer(self, ranges: list[Range], accrued: Accrued, claims: Claims) -> None:
         """Compare a layer that has been made with functions and probes."""

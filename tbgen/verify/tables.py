@@ -25,7 +25,7 @@ from tbgen.verify.report import VerifyResult
 
 if TYPE_CHECKING:
     from tbgen.packed.file import PackedFile
-    from tbgen.verify.proof import LayersOfPhase, SolveLayer
+    from tbgen.verify.proof import LayersOfPhase, SolveRank
 
 _MAX_OPEN: Final = 64
 _CACHE_BYTES: Final = 64 << 20
@@ -249,12 +249,12 @@ def _sources(material: Material, proved: Mapping[Material, Fresh]) -> dict[Mater
 def _layers(table: Table, proved: Mapping[Material, Fresh], threads: int) -> "LayersOfPhase":
     """Make the layers of a table without runs; whatever they say still has to be proved."""
 
-    def layers_of_phase(phase: int) -> "SolveLayer":
+    def layers_of_phase(phase: int) -> "SolveRank":
         from tbgen.retro.layer import LayerSolver
 
         whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
         sources = _sources(table.material, proved)
-        return LayerSolver(whole, table.layout, phase, sources, threads=threads).solve
+        return LayerSolver(whole, table.layout, phase, sources, threads=threads).solve_rank
 
     return layers_of_phase
 

@@ -10,13 +10,13 @@ from tbgen.cli.main import main
 from tbgen.generator import AccruedStorage, build
 from tbgen.index.layout import layout_of
 from tbgen.material import Material
-from tbgen.retro.layer import LayerSolver
-from tbgen.score import NONE, GScore
+from tbgen.retro.layer import Layer, LayerSolver
+from tbgen.score import NONE, GScore, Rank
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.sources import Sources
 from tbgen.variant import Variant
-from tbgen.verify.proof import SolveLayer, verify_table
+from tbgen.verify.proof import SolveRank, verify_table
 from tbgen.verify.report import VerifyResult
 from tests.support.builds import Silent
 
@@ -46,16 +46,17 @@ def verify_bare(directory: Path, name: str, tamper: Tamper | None = None) -> Ver
             with TableFile(table_path(directory, sub.name, Variant.R_MOBILITY)) as other:
                 fresh[sub] = other.read_fresh()
 
-        def claims(phase: int) -> SolveLayer:
+        def claims(phase: int) -> SolveRank:
             solver = LayerSolver(file, layout_of(material), phase, around)
 
-            def layer(accrued: GScore) -> tuple[np.ndarray, np.ndarray]:
-                arrays = solver.solve(accrued)
-                if tamper:
-                    tamper(accrued, *arrays)
-                return arrays
+            def layers(rank: Rank) -> tuple[Layer, Layer]:
+                both = solver.solve_rank(rank)
+                for white, layer in zip((True, False), both, strict=True):
+                    if tamper:
+                        tamper(GScore(rank, white), *layer)
+                return both
 
-            return layer
+            return layers
 
         return verify_table(table, fresh, layers=claims)
 

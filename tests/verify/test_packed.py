@@ -23,7 +23,7 @@ from tbgen.score import NONE, Code
 from tbgen.store.format import table_path
 from tbgen.variant import Variant
 from tbgen.verify.packed import disorder
-from tbgen.verify.proof import SolveLayer, verify_table
+from tbgen.verify.proof import SolveRank, verify_table
 from tests.support.commands import logged_answer
 from tests.support.packed_tables import plain, to_pack, write
 from tests.support.solved_tables import source_of
@@ -222,9 +222,9 @@ def test_a_probe_that_says_something_else_is_found(
     subs = {sub: plain(tables, sub.name) for sub in material.successors()}
     whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
 
-    def layers(phase: int) -> SolveLayer:
+    def layers(phase: int) -> SolveRank:
         sources = {sub: source_of(other) for sub, other in subs.items()}
-        return LayerSolver(whole, layout_of(material), phase, sources).solve
+        return LayerSolver(whole, layout_of(material), phase, sources).solve_rank
 
     directory_for(table, needed, tables, tmp_path)
     values = Values([tmp_path], variant=Variant.R_MOBILITY, max_open=8, cache_bytes=1 << 20)

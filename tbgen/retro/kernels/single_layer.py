@@ -141,16 +141,21 @@ def _fill(workspace: Workspace, code: int, value: Codes, depth: Plies) -> None:
 
 
 @jit
+def enter_layers(workspace: Workspace, rank: int, fresh: Results) -> None:
+    """Begin with the layers of a rank, from the fresh values."""
+    _enter(workspace, rank, fresh, True)
+
+
+@jit
 def solve_layer(
     workspace: Workspace, attacking: int, rank: int, fresh: Results, value: Codes, depth: Plies
 ) -> None:
     """Solve the layer of the accrued score of this rank that the opponent of the attacker ``attacking`` (0
-    White, 1 Black) holds.
+    White, 1 Black) holds, after ``enter_layers``; both layers of a rank may be solved at the same time.
 
     ``fresh`` holds the fresh values; ``value`` and ``depth`` (2, phase size) receive codes and plies at the
     canonical slots of the positions alive in the layer.
     """
-    _enter(workspace, rank, fresh, True)
     high = 255 - rank
     _sweep(workspace, attacking, high, fresh)
     _fill(workspace, high if attacking == 0 else 255 - high, value, depth)
