@@ -44,7 +44,7 @@ def random_place(material: Material, rng: random.Random) -> chess.Board:
     )
     row = 0 if white else 7
     rooks = rng.randint(1, min(2, (material.white if white else material.black).count("R")))
-    king = rng.randint(1, 6)
+    king = rng.choice([1, 2, 2, 3, 4, 5, 6, 6])  # castling may leave a king on c and g where he is
     files = rng.sample([rng.randrange(king), rng.randrange(king + 1, 8)], rooks)
     if rng.random() < 0.5:  # as in the usual game
         king, files = chess.square_file(chess.E1), rng.sample([0, 7], rooks)

@@ -35,6 +35,8 @@ from tbgen.variant import Variant
 
 _SECONDS: Final = (0.5, 0.5, 1.5, 12.0)
 """About how long it takes to solve a large cell, by the number of mobile men, on two cores."""
+_KEPT: Final = 1 << 30
+"""Bytes of solved cells above which they are forgotten before others are solved."""
 _MOST_THREADS: Final = 4
 """To look ways out up with."""
 _SILENT: Final = 10.0
@@ -64,6 +66,12 @@ class Layers:
     accrued: dict[tuple[Side, int], tuple[NDArray[np.uint8], NDArray[np.uint16]]]
     """The same by the holder of an accrued score and its rank; ``NONE`` where the position's own score has a
     smaller rank. Empty in whole-game mobility."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays of accrued scores."""
+        arrays = {id(array): array.nbytes for layer in self.accrued.values() for array in layer}
+        return sum(arrays.values())
 
     def goal(self, position: Position, accrued: Code) -> tuple[Code, int | None]:
         """Return code and depth in plies, if it is known, of a state whose accrued score has the position's
@@ -150,7 +158,7 @@ class CastlingSolver:
         self._lookups, self._resets = lookups, variant.resets
         self._without = WithoutRights(lookups, variant.resets)
         self._layers: dict[Home, Layers] = {}
-        self._course = _Course()
+        self._course = _Course(set())
         self._threads = ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_THREADS))
 
     def goal(self, board: chess.Board, accrued: Code) -> tuple[Code, int | None]:
@@ -159,15 +167,26 @@ class CastlingSolver:
 
         Raises as the look-ups do.
         """
+        home = _home_of(board)
+        self._lookups.packed(home.cell.material()[0])  # the one to build if it is missing, others or not
+        compile_kernels()
+        if home not in self._layers and sum(layers.nbytes for layers in self._layers.values()) > _KEPT:
+            self._layers.clear()
+        self._course = _Course(self._to_solve(home))
+        return self._goal(board, accrued)
+
+    def close(self) -> None:
+        """End the threads."""
+        self._threads.shutdown()
+
+    def _goal(self, board: chess.Board, accrued: Code) -> tuple[Code, int | None]:
+        """Return what :meth:`goal` does."""
         if board.has_legal_en_passant():
             code = self._by_a_ply(board, accrued)
             return code, 0 if code == accrued else None
         home = _home_of(board)
-        self._lookups.packed(home.cell.material()[0])  # if any table is missing, it is this one
-        compile_kernels()
         squares = [frozen.square for frozen in home.cell.frozen]
         mobile = chess.SquareSet(mobile_squares(board)) - chess.SquareSet(squares)
-        self._course.begin(self._to_solve(home))
         code, depth = self._solved(home).goal(Position(board, int(mobile)), accrued)
         if not self._resets and _rank(accrued) <= _rank(code):
             return accrued, 0
@@ -186,7 +205,7 @@ class CastlingSolver:
             if position.over:
                 found.append(position.own)
             elif after.clean_castling_rights():
-                found.append(self.goal(after, held)[0])
+                found.append(self._goal(after, held)[0])
             else:
                 asked.append((after, held))
         found += self._lookups.values_of(asked)
@@ -207,7 +226,7 @@ class CastlingSolver:
                 continue
             found.add(one)
             for route in routes_of(frame_of_cell(one.cell, one.castlings)):
-                castlings = _left(one, route.destination)
+                castlings = _left(one, route)
                 if castlings:
                     waiting.add(_home_after(route, castlings))
         return found
@@ -244,7 +263,7 @@ class CastlingSolver:
         inheriting: dict[Route, PackedStates | TableStates | CellStates] = {}
         fresh: dict[Route, FreshStates | TableStates | CellStates] = {}
         for route in routes:
-            castlings = _left(home, route.destination)
+            castlings = _left(home, route)
             if route.quiet and self._resets:
                 inheriting[route] = (
                     self._in_cell(route, castlings) if castlings else self._without.inheriting(route)
@@ -276,17 +295,13 @@ def _with_accrued(states: PackedStates | TableStates | CellStates, holder: Side,
 
 
 class _Course:
-    """Says how many large cells are to be solved, and how long that takes."""
+    """Says how many large cells are to be solved, and how long that takes.
 
-    def __init__(self) -> None:
-        self._left: set[Home] = set()
-        self._all = self._began = self._told = 0.0
+    :param homes: all cells to solve.
+    """
 
-    def begin(self, homes: set[Home]) -> None:
-        """Say what is going to be done; of cells whose tables are read as a whole nothing, for these are
-        solved in no time."""
-        if any(home in self._left for home in homes):
-            return  # it is in the midst of it
+    def __init__(self, homes: set[Home]) -> None:
+        # Cells whose tables are read as a whole are solved in no time.
         self._left = {home for home in homes if home.cell.men > READ_MEN}
         self._all = sum(map(_effort, self._left))
         self._began = self._told = time.monotonic()
@@ -299,7 +314,7 @@ class _Course:
         """Say what is left, once in a while."""
         self._left.discard(home)
         now, left = time.monotonic(), sum(map(_effort, self._left))
-        if self._left and now - self._told >= _SILENT:
+        if 0 < left < self._all and now - self._told >= _SILENT:
             self._told = now
             seconds = (now - self._began) * left / (self._all - left)
             cells = counted(len(self._left), "cell")
@@ -318,13 +333,15 @@ def _home_after(route: Route, castlings: tuple[Castling, ...]) -> Home:
     return Home(cell.freed(frozen.square for frozen in cell.frozen if frozen.square not in still), castlings)
 
 
-def _left(home: Home, cell: Cell) -> tuple[Castling, ...]:
-    """Return the ways to castle that are left in a cell that a route leads to."""
-    standing = set(cell.frozen)
+def _left(home: Home, route: Route) -> tuple[Castling, ...]:
+    """Return the ways to castle that are left where a route leads to."""
+    standing = set(route.destination.frozen)
+    men = {frozen.square: frozen for frozen in home.cell.frozen}
     return tuple(
         castling
         for castling in home.castlings
-        if all(frozen in standing for frozen in home.cell.frozen if frozen.square in castling[:2])
+        if {men[castling.king], men[castling.rook]} <= standing
+        and not (route.castled and men[castling.king].man.colour == route.side)
     )
 
 

@@ -56,6 +56,8 @@ class Route:
     """Whether the accrued score is carried on: a quiet move of a frozen man, or castling."""
     passed: int | None = None
     """The square that a pawn has passed by a double step beside an enemy pawn: it may be captured there."""
+    castled: bool = False
+    """Whether it is castling, after which its side has no right left, wherever its men stand."""
 
 
 def routes_of(frame: CellFrame) -> Iterator[Route]:
@@ -122,7 +124,7 @@ class _Walker:
             )
             if king.man.colour == self.side:
                 moved = self._moved(self._moved(self.cell, king, castling.king_to), rook, castling.rook_to)
-                yield replace(self._route(king.square, rook.square, moved), quiet=True)
+                yield replace(self._route(king.square, rook.square, moved), quiet=True, castled=True)
 
     def by_mobile_men(self) -> Iterator[Route]:
         if not any(man.colour == self.side for man in self.cell.mobile):

@@ -94,7 +94,7 @@ class WithoutRights:
         cell = route.destination
         material, swapped = cell.material()
         file = self._lookups.packed(material) if self._resets else None
-        if file is None:
+        if file is None or not file.info.stores_accrued:
             return self._in_memory(route, accrued=self._resets)
         return PackedStates(
             file, cell, side_after(route), _slots(cell), swapped, lambda out: self.fresh(out).fresh()
@@ -112,6 +112,7 @@ class WithoutRights:
         return self._in_memory(route, accrued=False)
 
     def _in_memory(self, route: Route, *, accrued: bool) -> TableStates:
+        assert route.passed is None, "tables in memory have no en passant positions"
         cell, side = route.destination, side_after(route)
         material, swapped = cell.material()
         stored = self._kept.get(material)

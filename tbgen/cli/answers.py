@@ -17,6 +17,7 @@ from tbgen.text import plies
 from tbgen.variant import Variant
 
 _UNKNOWN: Final = "?  (the table stores the value only: --depths makes the depth)"
+_NOT_WITH_RIGHTS: Final = "?  (not known with castling rights)"
 
 
 class Answer(Protocol):
@@ -87,7 +88,8 @@ class MobilityAnswer:
         game = "" if variant.resets else f", {variant.label}"
         yield f"{result.material}, {situation(self.board)}{game}"
         yield f"value           {result.value}  ({result.value.holder.capitalize()} holds it)"
-        yield f"depth           {_UNKNOWN if result.depth is None else plies(result.depth)}"
+        unknown = _NOT_WITH_RIGHTS if self.board.clean_castling_rights() else _UNKNOWN
+        yield f"depth           {unknown if result.depth is None else plies(result.depth)}"
         yield f"accrued score   {result.accrued}"
         yield f"position score  {result.position_score}"
         yield f"points          {self.scoring.text(result.value)}  (White-Black)"

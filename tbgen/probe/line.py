@@ -108,7 +108,8 @@ def next_move(
 
     :param patience: tells, once in a while, whether to go on looking.
 
-    :returns: None in mate and stalemate, and if patience has come to its end.
+    :returns: None in mate and stalemate, if patience has come to its end, and with castling rights where
+        depths are not known.
     """
     after = [] if state.position.terminal else successors(values, board, state.accrued)
     if not after:
@@ -117,6 +118,8 @@ def next_move(
     kept = [each for each in after if each.goal.value == goal.value]
     if goal.value == state.accrued or all(each.goal.depth is not None for each in kept):
         return ranked_moves(board, [best])[0]
+    if state.position.castling is not None:  # depths with castling rights are not searched for
+        return None
     search = DepthSearch(values.of)
     while patience():
         if goal.depth is None:

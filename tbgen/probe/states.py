@@ -47,7 +47,8 @@ class ProbeResult:
     """The result under optimal play of both sides."""
     depth: int | None
     """Plies until the accrued score is the value; 0 if it already is. None if the table does not store it: a
-    packed one has the depths of fresh states, and of accrued ones those that follow from them."""
+    packed one has the depths of fresh states, and of accrued ones those that follow from them, but none of
+    positions with castling rights."""
     position_score: GScore
     """The position's own score."""
     accrued: GScore

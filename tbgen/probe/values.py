@@ -77,6 +77,10 @@ class Values:
         with self._lock:
             self._files.clear()
             self._closed = True
+        with self._castling_lock:
+            if self._castling is not None:
+                self._castling.close()
+                self._castling = None
         self._copies.close()
 
     def of(self, state: State) -> Goal:
@@ -130,10 +134,12 @@ class Values:
 
         Raises as :meth:`table` does.
         """
-        table = self.plain_table(material)
-        if accrued and not table.info.stores_accrued:
-            raise _without_accrued(material)
-        return table.read()
+        if accrued and not self.table(material).info.stores_accrued:
+            raise MissingLayerError(
+                f"{material} was built without accrued scores, and what castling rights are worth depends on "
+                "them: build it again with --accrued all"
+            )
+        return self.plain_table(material).read()
 
     def packed(self, material: Material) -> "PackedFile | None":
         """Return an open table if it is packed, else None; raises as :meth:`table` does."""

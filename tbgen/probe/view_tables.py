@@ -170,8 +170,8 @@ class ClassicalTables(ViewTables):
         mated, depth = self._mated(board)
         if depth is None:
             raise PositionError(
-                "the plies to mate are not known with castling rights and five men: write - for the rights "
-                "if they do not matter"
+                "the plies to mate are not known with castling rights where tables are packed: write - for "
+                "them if they do not matter"
             )
         return -depth if mated else depth
 
