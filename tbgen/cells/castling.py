@@ -167,7 +167,7 @@ class CastlingSolver:
 
         Raises as the look-ups do.
         """
-        home = _home_of(board)
+        home = home_of(board)
         self._lookups.packed(home.cell.material()[0])  # the one to build if it is missing, others or not
         compile_kernels()
         if home not in self._layers and sum(layers.nbytes for layers in self._layers.values()) > _KEPT:
@@ -184,7 +184,7 @@ class CastlingSolver:
         if board.has_legal_en_passant():
             code = self._by_a_ply(board, accrued)
             return code, 0 if code == accrued else None
-        home = _home_of(board)
+        home = home_of(board)
         squares = [frozen.square for frozen in home.cell.frozen]
         mobile = chess.SquareSet(mobile_squares(board)) - chess.SquareSet(squares)
         code, depth = self._solved(home).goal(Position(board, int(mobile)), accrued)
@@ -226,7 +226,7 @@ class CastlingSolver:
                 continue
             found.add(one)
             for route in routes_of(frame_of_cell(one.cell, one.castlings)):
-                castlings = _left(one, route)
+                castlings = rights_left(one, route)
                 if castlings:
                     waiting.add(_home_after(route, castlings))
         return found
@@ -263,7 +263,7 @@ class CastlingSolver:
         inheriting: dict[Route, PackedStates | TableStates | CellStates] = {}
         fresh: dict[Route, FreshStates | TableStates | CellStates] = {}
         for route in routes:
-            castlings = _left(home, route)
+            castlings = rights_left(home, route)
             if route.quiet and self._resets:
                 inheriting[route] = (
                     self._in_cell(route, castlings) if castlings else self._without.inheriting(route)
@@ -333,7 +333,7 @@ def _home_after(route: Route, castlings: tuple[Castling, ...]) -> Home:
     return Home(cell.freed(frozen.square for frozen in cell.frozen if frozen.square not in still), castlings)
 
 
-def _left(home: Home, route: Route) -> tuple[Castling, ...]:
+def rights_left(home: Home, route: Route) -> tuple[Castling, ...]:
     """Return the ways to castle that are left where a route leads to."""
     standing = set(route.destination.frozen)
     men = {frozen.square: frozen for frozen in home.cell.frozen}
@@ -345,7 +345,7 @@ def _left(home: Home, route: Route) -> tuple[Castling, ...]:
     )
 
 
-def _home_of(board: chess.Board) -> Home:
+def home_of(board: chess.Board) -> Home:
     """Return the cell of a position with castling rights."""
     castlings = []
     for colour in chess.COLORS:
