@@ -11,7 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 import chess
 import numpy as np
@@ -21,20 +21,19 @@ from tbgen.cells.blocks import gathered
 from tbgen.cells.bounds import LOWER, NO_RANK, Block, Game, side_after
 from tbgen.cells.cell import Cell, mobile_squares, side_of
 from tbgen.cells.frames import Castling, frame_of_cell
+from tbgen.cells.homes import Home, cells_before, effort, home_after, home_of, rights_left
 from tbgen.cells.packed_states import PackedStates
 from tbgen.cells.position import Position
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.table_states import TableStates
 from tbgen.cells.warmup import compile_kernels
-from tbgen.cells.without_rights import READ_MEN, FreshStates, Lookups, WithoutRights, board_after
+from tbgen.cells.without_rights import FreshStates, Lookups, WithoutRights, board_after
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.layers import FIRST_LAYER
 from tbgen.score import NONE, Code
 from tbgen.text import counted, duration
 from tbgen.variant import Variant
 
-_SECONDS: Final = (0.5, 0.5, 1.5, 12.0)
-"""About how long it takes to solve a large cell, by the number of mobile men, on two cores."""
 _KEPT: Final = 1 << 30
 """Bytes of solved cells above which they are forgotten before others are solved."""
 _MOST_THREADS: Final = 4
@@ -43,13 +42,6 @@ _SILENT: Final = 10.0
 """Seconds between two lines of progress."""
 
 _logger = logging.getLogger(__name__)
-
-
-class Home(NamedTuple):
-    """A cell and the castling rights in it."""
-
-    cell: Cell
-    castlings: tuple[Castling, ...]
 
 
 @dataclass(frozen=True)
@@ -172,7 +164,7 @@ class CastlingSolver:
         compile_kernels()
         if home not in self._layers and sum(layers.nbytes for layers in self._layers.values()) > _KEPT:
             self._layers.clear()
-        self._course = _Course(self._to_solve(home))
+        self._course = _Course(cells_before(home, self._layers))
         return self._goal(board, accrued)
 
     def close(self) -> None:
@@ -217,20 +209,6 @@ class CastlingSolver:
             self._course.done(home)
         return self._layers[home]
 
-    def _to_solve(self, home: Home) -> set[Home]:
-        """Return the cells that are to be solved before a cell, and that cell, but for those that are."""
-        found, waiting = set[Home](), {home}
-        while waiting:
-            one = waiting.pop()
-            if one in self._layers or one in found:
-                continue
-            found.add(one)
-            for route in routes_of(frame_of_cell(one.cell, one.castlings)):
-                castlings = rights_left(one, route)
-                if castlings:
-                    waiting.add(_home_after(route, castlings))
-        return found
-
     def _solve(self, home: Home) -> Layers:
         frame = frame_of_cell(home.cell, home.castlings)
         exits = self._exits(home, list(routes_of(frame)))
@@ -274,7 +252,7 @@ class CastlingSolver:
 
     def _in_cell(self, route: Route, castlings: tuple[Castling, ...]) -> CellStates:
         """Return what is known of positions in which there are rights left."""
-        layers = self._solved(_home_after(route, castlings))
+        layers = self._solved(home_after(route, castlings))
         return CellStates(layers, route.destination, side_after(route), self._passed(route, castlings))
 
     def _passed(self, route: Route, castlings: tuple[Castling, ...]) -> dict[int, Code]:
@@ -302,8 +280,8 @@ class _Course:
 
     def __init__(self, homes: set[Home]) -> None:
         # Cells whose tables are read as a whole are solved in no time.
-        self._left = {home for home in homes if home.cell.men > READ_MEN}
-        self._all = sum(map(_effort, self._left))
+        self._left = {home for home in homes if effort(home)}
+        self._all = sum(map(effort, self._left))
         self._began = self._told = time.monotonic()
         if self._left:
             cells = counted(len(self._left), "cell")
@@ -313,51 +291,12 @@ class _Course:
     def done(self, home: Home) -> None:
         """Say what is left, once in a while."""
         self._left.discard(home)
-        now, left = time.monotonic(), sum(map(_effort, self._left))
+        now, left = time.monotonic(), sum(map(effort, self._left))
         if 0 < left < self._all and now - self._told >= _SILENT:
             self._told = now
             seconds = (now - self._began) * left / (self._all - left)
             cells = counted(len(self._left), "cell")
             _logger.warning("castling rights: %s left, about %s", cells, duration(seconds))
-
-
-def _effort(home: Home) -> float:
-    """Return about how many seconds it takes to solve a large cell."""
-    return _SECONDS[min(len(home.cell.mobile), len(_SECONDS) - 1)]
-
-
-def _home_after(route: Route, castlings: tuple[Castling, ...]) -> Home:
-    """Return the cell of the positions that a route leads to, in which these ways to castle are left."""
-    cell = route.destination
-    still = {square for castling in castlings for square in castling[:2]}
-    return Home(cell.freed(frozen.square for frozen in cell.frozen if frozen.square not in still), castlings)
-
-
-def rights_left(home: Home, route: Route) -> tuple[Castling, ...]:
-    """Return the ways to castle that are left where a route leads to."""
-    standing = set(route.destination.frozen)
-    men = {frozen.square: frozen for frozen in home.cell.frozen}
-    return tuple(
-        castling
-        for castling in home.castlings
-        if {men[castling.king], men[castling.rook]} <= standing
-        and not (route.castled and men[castling.king].man.colour == route.side)
-    )
-
-
-def home_of(board: chess.Board) -> Home:
-    """Return the cell of a position with castling rights."""
-    castlings = []
-    for colour in chess.COLORS:
-        king = board.king(colour)
-        assert king is not None
-        for rook in chess.scan_forward(board.clean_castling_rights() & board.occupied_co[colour]):
-            files = (2, 3) if rook < king else (6, 5)
-            king_to, rook_to = (king & 56 | file for file in files)
-            castlings.append(Castling(king, rook, king_to, rook_to))
-    still = {square for castling in castlings for square in castling[:2]}
-    mobile = [square for square in mobile_squares(board) if square not in still]
-    return Home(Cell.of_board(board, mobile), tuple(castlings))
 
 
 def _holder_and_rank(code: Code) -> tuple[Side, int]:

@@ -14,6 +14,7 @@ from tbgen.board.mobility import own_score
 from tbgen.board.validity import validate
 from tbgen.cells.bounds import ENDS
 from tbgen.cells.cell import Cell, mobile_squares
+from tbgen.cells.homes import needs
 from tbgen.cells.position import Position
 from tbgen.cells.tables import Tables
 from tbgen.cells.warmup import compile_kernels
@@ -34,7 +35,7 @@ from tbgen.solve.search import Search
 from tbgen.solve.sets import sets_worth_trying
 from tbgen.solve.solution import Collection, Solution, SolvedMove, scores
 from tbgen.solve.syzygy import Syzygy
-from tbgen.text import counted, size_text
+from tbgen.text import counted, duration, size_text
 from tbgen.variant import Variant
 
 MOST_MOBILE: Final = 4
@@ -96,6 +97,8 @@ def solve(
                 progress=progress,
             )
     if len(board.piece_map()) <= MAX_MEN:
+        if board.clean_castling_rights():
+            _check_castling(board, budget or Budget())
         with contextlib.suppress(MissingTableError):
             solution = _in_tables(tables, board, told)
             if line:
@@ -209,6 +212,17 @@ def _check_memory(number: int, budget: Budget) -> None:
         raise UsageError(
             f"a cell with {_men(number)} takes {size_text(needed)} of memory, and {size_text(budget.memory)} "
             "are allowed: let fewer men be mobile, or allow more memory"
+        )
+
+
+def _check_castling(board: chess.Board, budget: Budget) -> None:
+    """Refuse a position with castling rights that takes more than it may; small ones take next to nothing."""
+    seconds, memory = needs(board)
+    if seconds and (seconds > budget.seconds or memory > budget.memory):
+        takes = f"{duration(seconds)} and {size_text(memory)} of memory"
+        allowed = f"{duration(budget.seconds)} and {size_text(budget.memory)}"
+        raise UsageError(
+            f"with castling rights this position takes about {takes}, and {allowed} are allowed: allow more"
         )
 
 

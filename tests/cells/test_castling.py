@@ -10,8 +10,8 @@ import pytest
 
 import tbgen
 from tbgen.board.mobility import mobility
-from tbgen.cells.castling import home_of, rights_left
 from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.homes import home_of, rights_left
 from tbgen.cells.routes import routes_of
 from tbgen.errors import MissingTableError
 from tbgen.material import Material

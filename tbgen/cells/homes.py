@@ -1,0 +1,90 @@
+"""Cells of positions with castling rights: the kings and rooks that may castle stand still in them."""
+
+from collections.abc import Container
+from typing import Final, NamedTuple
+
+import chess
+
+from tbgen.cells.cell import Cell, mobile_squares
+from tbgen.cells.frames import Castling, frame_of_cell
+from tbgen.cells.routes import Route, routes_of
+
+_SECONDS: Final = (0.5, 0.5, 1.5, 12.0)
+"""About how long it takes to solve a cell of five men, by the number of mobile men, on two cores."""
+_SMALL_MEN: Final = 4
+"""Most men of cells that are solved in no time."""
+_BYTES: Final = 280 << 20
+"""Memory that a cell of five men with three mobile ones takes, as measured; others take little."""
+_BASE: Final = 512 << 20
+"""Memory besides."""
+
+
+class Home(NamedTuple):
+    """A cell and the castling rights in it."""
+
+    cell: Cell
+    castlings: tuple[Castling, ...]
+
+
+def home_of(board: chess.Board) -> Home:
+    """Return the cell of a position with castling rights."""
+    castlings = []
+    for colour in chess.COLORS:
+        king = board.king(colour)
+        assert king is not None
+        for rook in chess.scan_forward(board.clean_castling_rights() & board.occupied_co[colour]):
+            files = (2, 3) if rook < king else (6, 5)
+            king_to, rook_to = (king & 56 | file for file in files)
+            castlings.append(Castling(king, rook, king_to, rook_to))
+    still = {square for castling in castlings for square in castling[:2]}
+    mobile = [square for square in mobile_squares(board) if square not in still]
+    return Home(Cell.of_board(board, mobile), tuple(castlings))
+
+
+def home_after(route: Route, castlings: tuple[Castling, ...]) -> Home:
+    """Return the cell of the positions that a route leads to, in which these ways to castle are left."""
+    cell = route.destination
+    still = {square for castling in castlings for square in castling[:2]}
+    return Home(cell.freed(frozen.square for frozen in cell.frozen if frozen.square not in still), castlings)
+
+
+def rights_left(home: Home, route: Route) -> tuple[Castling, ...]:
+    """Return the ways to castle that are left where a route leads to."""
+    standing = set(route.destination.frozen)
+    men = {frozen.square: frozen for frozen in home.cell.frozen}
+    return tuple(
+        castling
+        for castling in home.castlings
+        if {men[castling.king], men[castling.rook]} <= standing
+        and not (route.castled and men[castling.king].man.colour == route.side)
+    )
+
+
+def cells_before(home: Home, solved: Container[Home]) -> set[Home]:
+    """Return the cells that are to be solved before a cell, and that cell, but for those that are solved."""
+    found, waiting = set[Home](), {home}
+    while waiting:
+        one = waiting.pop()
+        if one in solved or one in found:
+            continue
+        found.add(one)
+        for route in routes_of(frame_of_cell(one.cell, one.castlings)):
+            castlings = rights_left(one, route)
+            if castlings:
+                waiting.add(home_after(route, castlings))
+    return found
+
+
+def effort(home: Home) -> float:
+    """Return about how many seconds it takes to solve a cell, 0 for one that is solved in no time."""
+    if home.cell.men <= _SMALL_MEN:
+        return 0.0
+    return _SECONDS[min(len(home.cell.mobile), len(_SECONDS) - 1)]
+
+
+def needs(board: chess.Board) -> tuple[float, int]:
+    """Return about how many seconds and bytes it takes to answer a position with castling rights from packed
+    tables."""
+    homes = cells_before(home_of(board), ())
+    large = sum(home.cell.men > _SMALL_MEN and len(home.cell.mobile) >= len(_SECONDS) - 1 for home in homes)
+    return sum(map(effort, homes)), _BASE + large * _BYTES
