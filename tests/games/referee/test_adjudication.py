@@ -112,7 +112,7 @@ def test_colours_do_not_matter(tablebase: Tablebase) -> None:
     ("fen", "accrued"),
     [
         (chess.STARTING_FEN, "-G20.5"),
-        ("4k3/p7/8/8/8/8/P7/4K2R w K - 4 9 G2.0", "G2.0"),  # castling rights with five men
+        ("4k3/pp6/8/8/8/8/P7/4K2R w K - 4 9 G2.0", "G2.0"),  # castling rights with six men
     ],
 )
 def test_what_no_table_holds_stands_as_played(fen: str, accrued: str, tablebase: Tablebase) -> None:
