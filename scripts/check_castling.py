@@ -20,15 +20,13 @@ from itertools import islice
 from pathlib import Path
 
 import chess
-from check_en_passant import ROWS, is_right
+from check_en_passant import ROWS, is_right, suiting_tables
 
 from tbgen import FRESH, TbgenError, open_tablebase
 from tbgen.board.history import Fresh
-from tbgen.errors import MissingTableError
 from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
-from tbgen.store.format import tables_in
 from tbgen.text import duration
 from tbgen.variant import Variant
 
@@ -101,19 +99,17 @@ def check(tables: Tablebase, material: Material, places: int, count: int) -> boo
     return not wrong
 
 
+def has_rooks(material: Material) -> bool:
+    """Whether somebody may castle."""
+    return "R" in material.white + material.black
+
+
 def run(directory: Path, names: list[str], places: int, count: int, variant: Variant) -> int:
     """Compare the materials asked for, or all that are there, and return the exit code.
 
     :raises MissingTableError: if there are none, or one that is asked for is missing.
     """
-    there = tables_in(directory, variant)
-    wanted = [Material.parse(name) for name in names] or there
-    rooks = [material for material in wanted if "R" in material.white + material.black]
-    for material in rooks:
-        if material not in there:
-            raise MissingTableError(material.name, directory, variant)
-    if not rooks:
-        raise MissingTableError("KRvK", directory, variant)
+    rooks = suiting_tables(directory, names, variant, has_rooks, "KRvK")
     agree = []
     for material in rooks:
         with open_tablebase(directory, rules=variant) as tables:  # each its own: what was solved takes memory

@@ -13,6 +13,7 @@ one differs, 3 if a table is missing.
 import argparse
 import random
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -91,19 +92,35 @@ def check(tables: Tablebase, material: Material, count: int) -> bool:
     return not wrong
 
 
+def suiting_tables(
+    directory: Path, names: list[str], variant: Variant, suits: Callable[[Material], bool], smallest: str
+) -> list[Material]:
+    """Return those of the tables asked for, or of all that are there, that there is something to check of.
+
+    :param smallest: the smallest table that suits.
+    :raises MissingTableError: if there are none, or one that is asked for is missing.
+    """
+    there = tables_in(directory, variant)
+    wanted = [material for material in [Material.parse(name) for name in names] or there if suits(material)]
+    for material in wanted:
+        if material not in there:
+            raise MissingTableError(material.name, directory, variant)
+    if not wanted:
+        raise MissingTableError(smallest, directory, variant)
+    return wanted
+
+
+def has_pawns_on_both_sides(material: Material) -> bool:
+    """Whether a pawn may be captured en passant."""
+    return "P" in material.white and "P" in material.black
+
+
 def run(directory: Path, names: list[str], count: int, variant: Variant) -> int:
     """Compare the tables asked for, or all that are there, and return the exit code.
 
     :raises MissingTableError: if there are none, or one that is asked for is missing.
     """
-    there = tables_in(directory, variant)
-    wanted = [Material.parse(name) for name in names] or there
-    both = [material for material in wanted if "P" in material.white and "P" in material.black]
-    for material in both:
-        if material not in there:
-            raise MissingTableError(material.name, directory, variant)
-    if not both:
-        raise MissingTableError("KPvKP", directory, variant)
+    both = suiting_tables(directory, names, variant, has_pawns_on_both_sides, "KPvKP")
     with open_tablebase(directory, rules=variant) as tables:
         agree = [check(tables, material, count) for material in both]
     return 0 if all(agree) else 1

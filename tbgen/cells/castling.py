@@ -22,7 +22,7 @@ from tbgen.cells.bounds import LOWER, NO_RANK, Block, Game, side_after
 from tbgen.cells.cell import Cell, mobile_squares, side_of
 from tbgen.cells.frames import Castling, frame_of_cell
 from tbgen.cells.homes import Home, cells_before, effort, home_after, home_of, rights_left
-from tbgen.cells.packed_states import PackedStates
+from tbgen.cells.packed_states import PackedStates, values_of_ended
 from tbgen.cells.position import Position
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.table_states import TableStates
@@ -216,8 +216,7 @@ class CastlingSolver:
         if not self._resets:
             return Layers(home, *game.solve(), exits.timed, {})
         ranks = game.ranks()
-        own = np.stack([255 - ranks[0], ranks[1]])
-        value = np.where(ranks < FIRST_LAYER, own, NONE).astype(np.uint8)
+        value = np.stack([values_of_ended(side, ranks[side]) for side in SIDES])
         depth = np.zeros(value.shape, np.uint16)
         layers = {}
         for rank in range(FIRST_LAYER, 1 + int(ranks.max(initial=0, where=ranks != NO_RANK))):

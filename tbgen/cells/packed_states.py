@@ -18,10 +18,8 @@ from tbgen.cells.routes import Route, routes_of
 from tbgen.index.layout import SIDES, Side
 from tbgen.index.table import FRESH
 from tbgen.packed.file import PackedFile
+from tbgen.retro.kernels.layers import FIRST_LAYER
 from tbgen.score import NONE, Code
-
-_FIRST_RANK: Final = 2
-"""The smallest rank of a position that goes on."""
 
 _Codes = NDArray[np.uint8]
 
@@ -69,15 +67,15 @@ class PackedStates:
         wanted = [route for route in routes if self._counts(cell, route)]
         game = Game(frame, routes, _Exits({route: fresh(route) for route in wanted}), LOWER)
         self._ranks = game.ranks()
-        self._fresh = [_over(side, self._ranks[side]) for side in SIDES]
+        self._fresh = [values_of_ended(side, self._ranks[side]) for side in SIDES]
         of_stored = self._ranks[self._stored]
-        on = np.flatnonzero((of_stored >= _FIRST_RANK) & (of_stored != NO_RANK))
+        on = np.flatnonzero((of_stored >= FIRST_LAYER) & (of_stored != NO_RANK))
         value, functions = file.of_stored_side(slots[on])
         self._functions = functions.used()
         by_capture = game.best_exits(self._stored).value[on]
         self._fresh[self._stored][on] = np.where(value == NONE, by_capture, self._seen(value))
         self._on = on
-        self._known = _FIRST_RANK
+        self._known = FIRST_LAYER
         """The derived side's fresh values are known of positions with a smaller rank."""
         if side != self._stored:
             self._quiet = QuietMoves(cell, side)
@@ -149,6 +147,6 @@ def _code_of(side: Side, merit: _Codes) -> _Codes:
     return merit if side else ~merit
 
 
-def _over(side: Side, ranks: NDArray[np.uint8]) -> _Codes:
+def values_of_ended(side: Side, ranks: NDArray[np.uint8]) -> _Codes:
     """Return the values of positions that have ended, ``NONE`` elsewhere."""
-    return np.where(ranks < _FIRST_RANK, ranks if side else 255 - ranks, NONE).astype(np.uint8)
+    return np.where(ranks < FIRST_LAYER, ranks if side else 255 - ranks, NONE).astype(np.uint8)

@@ -22,7 +22,7 @@ from tbgen.packed.file import PackedFile
 from tbgen.score import NONE, Code
 
 _SWAP: Final = np.array([swap_colours(square) for square in range(64)], np.uint8)
-READ_MEN: Final = 4
+_READ_MEN: Final = 4
 """Most men of tables that are read as a whole, and kept in memory, even for a few positions."""
 _ASKED: Final = 1 << 12
 """Most positions that are looked up one by one."""
@@ -106,7 +106,7 @@ class WithoutRights:
         Raises as :class:`Lookups` does.
         """
         cell = route.destination
-        large = cell.men > READ_MEN or self._lookups.packed(cell.material()[0]) is not None
+        large = cell.men > _READ_MEN or self._lookups.packed(cell.material()[0]) is not None
         if large and cell.size <= _ASKED:
             return FreshStates(self._asked(route))
         return self._in_memory(route, accrued=False)
@@ -117,7 +117,7 @@ class WithoutRights:
         material, swapped = cell.material()
         stored = self._kept.get(material)
         if stored is None or (accrued and not stored.table.stores_accrued):
-            for other in [other for other in self._kept if other.men > READ_MEN]:
+            for other in [other for other in self._kept if other.men > _READ_MEN]:
                 del self._kept[other]  # one of them at a time: they are large
             stored = self._kept[material] = StoredTable(self._lookups.in_memory(material, accrued=accrued))
         return TableStates(stored, SIDES[side ^ swapped], _slots(cell), swapped, ranks_of(cell)[side])
