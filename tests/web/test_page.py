@@ -319,6 +319,7 @@ def test_play_goes_on_beyond_the_tables(visit: Visit) -> None:
     page.locator("#rules").select_option("r")
     show("4k3/8/8/8/8/8/8/4K2R w K - 0 1")
     expect(page.locator("#problem")).to_contain_text("castling rights")
+    expect(page.locator("[data-uci=e1g1]")).to_be_visible()  # why there is no answer is said before the moves
     visit.drag("e1", "g1")
     expect(page.locator("#played")).to_have_text(re.compile("O-O"))
     expect(sentence).to_contain_text("mates in")
