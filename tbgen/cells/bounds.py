@@ -32,7 +32,7 @@ from tbgen.retro.kernels.phase import (
     solve_layers,
 )
 from tbgen.retro.kernels.resets import side_exits
-from tbgen.retro.kernels.single_layer import enter_layers, solve_layer, solve_open_layer
+from tbgen.retro.kernels.single_layer import solve_layer, solve_open_layer
 from tbgen.retro.kernels.sweep import MAX_DEPTH, Results
 from tbgen.retro.kernels.targets import ROUTES, Pool, Routes, Targets
 from tbgen.score import MAX_CODED_RANK, NONE, Code, GScore
@@ -226,7 +226,7 @@ class Game:
 
         ``NONE`` where the accrued score does not matter: the fresh value holds.
         """
-        return self._layer(_solve_entered, 1 if accrued.white else 0, accrued.rank)
+        return self._layer(solve_layer, 1 if accrued.white else 0, accrued.rank)
 
     def open_layer(self, holder: Side, rank: int) -> tuple[Codes, Plies]:
         """Return what :meth:`layer` does for the accrued score of a rank that a side has, where fresh values
@@ -309,14 +309,6 @@ class Games:
         return Bounds(
             self.cell, np.stack([value for value, _ in found]), np.stack([depth for _, depth in found])
         )
-
-
-def _solve_entered(
-    workspace: Workspace, attacking: int, rank: int, fresh: Results, value: Codes, depth: Plies
-) -> None:
-    """Solve a layer from the beginning, as ``solve_layer`` does once its rank has been entered."""
-    enter_layers(workspace, rank, fresh)
-    solve_layer(workspace, attacking, rank, fresh, value, depth)
 
 
 def _of_ends(of_end: Callable[[int], _Result]) -> list[_Result]:

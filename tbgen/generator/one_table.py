@@ -124,7 +124,8 @@ def solve_and_write(
     from tbgen.packed.order import stored_side
     from tbgen.packed.pack import NeedFinder
     from tbgen.packed.writer import write_packed
-    from tbgen.retro.solver import Stages, solve
+    from tbgen.retro.solver import solve
+    from tbgen.retro.stages import Stages
 
     begun = clock = time.perf_counter()
     stages = Stages()

@@ -9,7 +9,7 @@ rest.
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +22,12 @@ from tbgen.material import Material
 from tbgen.retro.kernels.exits import room_for_exits
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.phase import count_moves
-from tbgen.retro.kernels.single_layer import enter_layers, solve_layer
+from tbgen.retro.kernels.single_layer import solve_layer
 from tbgen.retro.kernels.sweep import Results
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
-from tbgen.score import NONE, GScore, Rank
+from tbgen.score import NONE, GScore
 from tbgen.variant import Variant
-
-Layer: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.uint16]]
-"""Codes and depths, shape (2, phase size) each."""
 
 _BYTES_PER_SLOT: Final = 22
 """Of a workspace, events and results, per slot of the phase for one side to move, as measured: much of
@@ -78,26 +75,14 @@ class LayerSolver:
             list(executor.map(lambda part: legal_words(workspace.frame, workspace.phase.legal, *part), parts))
             list(executor.map(lambda part: count_moves(workspace, pool, mirrored, *part), parts))
 
-    def solve(self, accrued: GScore) -> Layer:
+    def solve(self, accrued: GScore) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         """Return codes of V(P, A) and depths D(P, A), shape (2, phase size) each.
 
         They stand at the canonical slots of the positions that A, their own score and their fresh value leave
         undecided: both scores have at least the rank of A. Elsewhere the code is ``NONE``.
         """
-        enter_layers(self._workspace, int64(accrued.rank), self._fresh)
-        return self._layer(accrued.white, accrued.rank)
-
-    def solve_rank(self, rank: Rank) -> tuple[Layer, Layer]:
-        """Return what :meth:`solve` does for White's and for Black's accrued score of a rank, solved at the
-        same time on two threads."""
-        enter_layers(self._workspace, int64(rank), self._fresh)
-        with ThreadPoolExecutor(1) as other:
-            black = other.submit(self._layer, False, rank)
-            return self._layer(True, rank), black.result()
-
-    def _layer(self, white: bool, rank: int) -> Layer:
         value = np.full((2, self._phase_size), NONE, np.uint8)
         depth = np.zeros((2, self._phase_size), np.uint16)
-        attacking = 1 if white else 0
-        solve_layer(self._workspace, int64(attacking), int64(rank), self._fresh, value, depth)
+        attacking = 1 if accrued.white else 0
+        solve_layer(self._workspace, int64(attacking), int64(accrued.rank), self._fresh, value, depth)
         return value, depth

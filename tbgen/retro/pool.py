@@ -1,7 +1,7 @@
 """Filling the pool: which blocks of the sub-tables a group of phases needs, and getting them."""
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import pairwise, product
 from typing import Final, Protocol, TypeVar
 
@@ -147,17 +147,23 @@ class PoolLoader:
         """Bring what pawn moves from a phase reach into the pool, and the phase itself, from the table that
         was solved before."""
         assert self._table is not None
-        size, configs = self._layout.phase_size, en_passant_configs(self._layout).tolist()
-        for reached in {phase, *reached_by_pawn_steps(self._layout, phase)}:
+        size, phases = self._layout.phase_size, {phase, *reached_by_pawn_steps(self._layout, phase)}
+        for reached in phases:
             for side in SIDES:
                 self._copy(
                     self._table, self._layout, reached, side, side * self._layout.size + reached * size
                 )
-            for row, config in enumerate(configs):
-                if config[0] == reached:
-                    at = self.pool.targets.ep_offset + row * size
-                    part = slice(at, at + size)
-                    self._table.read_en_passant(row, self.pool.value[part], self.pool.depth[part])
+        self.recall_en_passant(self._table, phases)
+
+    def recall_en_passant(self, table: StoredTable, phases: Container[int]) -> None:
+        """Bring the en passant positions of some phases into the pool, from the table that was solved
+        before."""
+        size = self._layout.phase_size
+        for row, config in enumerate(en_passant_configs(self._layout).tolist()):
+            if config[0] in phases:
+                at = self.pool.targets.ep_offset + row * size
+                part = slice(at, at + size)
+                table.read_en_passant(row, self.pool.value[part], self.pool.depth[part])
 
     def prepare(self, phases: Sequence[int], run: Map = map) -> None:
         """Bring whatever zeroing moves from some phases of equally many pawn steps reach into the pool.

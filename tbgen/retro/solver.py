@@ -2,17 +2,15 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise, product
 from queue import SimpleQueue
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.index.layout import BLACK_TO_MOVE, SIDES, Layout, Side, layout_of
+from tbgen.index.layout import BLACK_TO_MOVE, Layout, Side, layout_of
 from tbgen.index.source import Source
 from tbgen.index.table import AccruedForm, Table
 from tbgen.index.zeroing import en_passant_configs, is_wide, phase_groups
@@ -20,7 +18,7 @@ from tbgen.material import Material
 from tbgen.retro.cache_lines import zeros
 from tbgen.retro.functions import FunctionBook
 from tbgen.retro.kernels.frame import legal_words
-from tbgen.retro.kernels.layers import FIRST_LAYER, next_events
+from tbgen.retro.kernels.layers import FIRST_LAYER
 from tbgen.retro.kernels.phase import (
     FUNCTIONS,
     NOTHING,
@@ -30,43 +28,23 @@ from tbgen.retro.kernels.phase import (
     Workspace,
     count_moves,
     empty_record,
-    first_events,
-    settle_rank,
     solve_layers,
-    take_out_decided,
 )
 from tbgen.retro.kernels.runs import Runs, weave
 from tbgen.retro.kernels.sweep import MAX_DEPTH, Results
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.pool import Map, PoolLoader
-from tbgen.retro.wide import MAX_PARTS, WideSweeps
+from tbgen.retro.stages import Stages
+from tbgen.retro.wide import MAX_PARTS, WidePhase, WideSweeps
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 from tbgen.score import MAX_CODED_RANK, NONE
 from tbgen.variant import Variant
 
-Result = TypeVar("Result")
 Progress = Callable[[str, int, int], None]
 """Called with a stage, how much of it is done and how much there is."""
 AfterPhase = Callable[[int, Workspace, Pool, int, Map], None]
 """Called with each phase that is solved, while its moves are still there: its number, its
 workspace, the pool with the values, into how many parts work on it is best cut, and a ``map`` for them."""
-
-
-@dataclass
-class Stages:
-    """Seconds spent per stage, summed over threads where several work at once."""
-
-    seconds: dict[str, float] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-    layers: int = 0
-    """Accrued scores solved, of both holders."""
-
-    def add(self, stage: str, since: float) -> float:
-        """Book the time since ``since`` (``time.perf_counter``) and return the present."""
-        now = time.perf_counter()
-        with self._lock:
-            self.seconds[stage] = self.seconds.get(stage, 0.0) + now - since
-        return now
 
 
 def solve(
@@ -215,48 +193,35 @@ class _Solver:
             idle.put(workspace)
 
     def _solve_wide(self, phase: int, idle: "SimpleQueue[Workspace]") -> None:
-        """Solve one phase on all threads, both attackers at once in the layers.
-
-        The same steps as ``solve_layers``, which does them for small phases in one compiled call.
-        """
+        """Solve one phase on all threads."""
         workspace = idle.get()
         starts, mirrored = self._begin(phase, workspace, self.threads.map)
-        pool, both, go = self.pool, SIDES, self.threads.submit
-        clock = time.perf_counter()
-        edges = np.linspace(0, workspace.frame.words, 4 * self.width + 1).astype(int).tolist()
-        _results(go(legal_words, workspace.frame, workspace.phase.legal, *part) for part in pairwise(edges))
-        fresh = Results(pool.value, pool.depth, starts)
-        _results(go(count_moves, workspace, pool, mirrored, *part) for part in pairwise(edges))
+        ranks = WidePhase(
+            workspace,
+            self.pool,
+            Results(self.pool.value, self.pool.depth, starts),
+            mirrored=mirrored,
+            threads=self.threads,
+            width=self.width,
+            sweeps=self.sweeps,
+            stages=self.stages,
+        )
         self.canonical[phase] = workspace.phase.canonical
-        clock = self.stages.add("moves", clock)
-        events = _results(go(first_events, workspace, side) for side in both)
         records = list(self._records(phase))
-        clock = self.stages.add("events", clock)
         rank = 0
-        while True:
-            _results(go(self.sweeps.outer, workspace, fresh, side, rank, events[side]) for side in both)
-            clock = self.stages.add("outer sweeps", clock)
-            if not any(_results(go(take_out_decided, workspace, *part) for part in pairwise(edges))):
-                break
+        while ranks.decide(rank):
             if rank >= FIRST_LAYER and self.variant.resets:
-                given = workspace, pool, fresh
-                records = _results(
-                    go(self.sweeps.inner, *given, side, rank, events[side], records[side], self.keep)
-                    for side in both
-                )
+                records = ranks.solve(rank, records, self.keep)
                 if not self._room_for(sum(int(record.log.length[0]) for record in records)):
                     records = list(self._records(phase))
-            clock = self.stages.add("inner sweeps", clock)
-            _results(go(settle_rank, workspace, fresh, rank, *part) for part in pairwise(edges))
-            events = _results(
-                go(next_events, side, rank, workspace.phase, events[side], fresh) for side in both
-            )
-            clock = self.stages.add("settling", clock)
+            ranks.leave(rank)
             self.progress("layer" if self.variant.resets else "rank", rank, 0)
             rank += 1
+        del ranks  # others need the room of its events
         self._check(workspace, rank)
+        clock = time.perf_counter()
         self._keep(phase, workspace, records, wide=True)
-        del events, records  # others need the room
+        del records
         self.stages.add("accrued scores", clock)
         self._look(phase, workspace, 4 * self.width, self.threads.map)
         idle.put(workspace)
@@ -335,11 +300,6 @@ class _Solver:
             layout.material, self.variant, value, depth, mask.reshape(2, 2, -1), rank, run_value, run_depth,
             self.configs, ep_value, ep_depth, self.functions.finish() if self.functions else None,
         )  # fmt: skip
-
-
-def _results(jobs: Iterable[Future[Result]]) -> list[Result]:
-    """Wait for jobs; all of them are under way before the first is waited for."""
-    return [job.result() for job in list(jobs)]
 
 
 def _blank(value: NDArray[np.uint8], depth: NDArray[np.uint16], where: NDArray[np.bool_]) -> None:

@@ -1,8 +1,9 @@
 """What else is proved of a packed table: its functions, and that probes read it as the proof did.
 
 The bulk decoder hands the proof a whole table. Its fresh part is proved like any other, and so is every layer
-of accrued scores, which is made from it. Here the functions of the stored side are compared with all of these
-layers, and the answers to probes of random positions, either side to move, with what has been proved.
+of accrued scores, which is made by solving the table again. The functions of the stored side are compared
+with all of these layers, and the answers to probes of random positions, either side to move, with what has
+been proved.
 """
 
 from typing import Final, Protocol
@@ -11,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.index.layout import Side, Slot
-from tbgen.index.table import FRESH, Functions, Table
+from tbgen.index.table import Functions, Table
 from tbgen.score import NONE, Code
-from tbgen.verify.kernels.best import Range
-from tbgen.verify.kernels.findings import BY_FUNCTION, PROBED
+from tbgen.verify.kernels.findings import PROBED
 from tbgen.verify.kernels.keys import DEPTH_MASK, MIDDLE, WHITE_WORTH, Accrued
-from tbgen.verify.kernels.layers import Claims
+from tbgen.verify.kernels.layers import Claims, Said
 from tbgen.verify.kernels.survey import NO_RANK
 
 PROBES: Final = 2000
@@ -58,25 +58,13 @@ def disorder(functions: Functions) -> str | None:
     return None
 
 
-def compare_functions(
-    table: Table, rank: NDArray[np.uint8], accrued: Accrued, base: int, part: Range, claims: Claims
-) -> Rows:
-    """Return where functions say something else of an accrued score than its layer.
-
-    :param rank: uint8 (2, size), the ranks of all canonical legal positions.
-    :param base: first slot of the layer, to which ``part`` and ``claims`` belong.
-    """
+def said_of(table: Table, accrued: Accrued) -> Said:
+    """Return what the functions of a table say of an accrued score; nothing if it has none."""
     functions = table.functions
-    assert functions is not None
-    side, code = int(functions.side), code_of(accrued)
-    among, within = slice(base + part[0], base + part[1]), slice(*part)
-    fresh = table.value[side, among]
-    said = functions.said(code)[functions.number[among]]
-    said = np.where(said == NONE, np.uint8(code), np.where(said == FRESH, fresh, said))
-    wanted = claims.value[side, within]
-    wrong = np.flatnonzero(_inheriting(rank[side, among], fresh, side, accrued) & (said != wanted))
-    slots = wrong + among.start
-    return _rows(BY_FUNCTION, side, slots, accrued.level, _keys(said[wrong]), _keys(wanted[wrong]))
+    if functions is None:
+        return Said(-1, NONE, np.zeros(0, np.uint32), np.zeros(0, np.uint8))
+    code = code_of(accrued)
+    return Said(int(functions.side), code, functions.number, functions.said(code))
 
 
 class Probes:

@@ -6,16 +6,15 @@ In whole-game mobility the fresh states are all.
 """
 
 import time
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.errors import DamagedTableError
 from tbgen.index.table import LAST_RUN, AccruedForm, Table
-from tbgen.score import NONE, Rank
+from tbgen.score import NONE
 from tbgen.verify.consistency import inconsistency
 from tbgen.verify.en_passant import rows_of_rights
 from tbgen.verify.game import SubTables, men_of, new_scratch, resets_of
@@ -25,19 +24,31 @@ from tbgen.verify.kernels.layers import Claims, begin, copy_images, enter_claims
 from tbgen.verify.kernels.runs import Runs, survey_runs
 from tbgen.verify.kernels.states import Positions, prove, prove_en_passant
 from tbgen.verify.kernels.survey import NO_RANK, survey, survey_en_passant
-from tbgen.verify.packed import Probes, Reader, Rows, compare_functions
+from tbgen.verify.packed import Probes, Reader, Rows, said_of
 from tbgen.verify.report import VerifyResult, describe
 from tbgen.verify.threads import ProofThreads
 
-Layer = tuple[NDArray[np.uint8], NDArray[np.uint16]]
-"""Codes and depths of one accrued score in one phase, shape (2, phase size) each."""
+Window = tuple[int, int]
+"""First phase and the one behind the last."""
 
-SolveRank = Callable[[Rank], tuple[Layer, Layer]]
-"""Makes the layers of White's and of Black's accrued score of a rank: new arrays each time. It is called by
-other threads, by one at a time."""
 
-LayersOfPhase = Callable[[int], SolveRank]
-"""Makes what makes the layers of a phase."""
+_Pair = tuple[Sequence[Any], Sequence[Any]]
+
+
+class Layers(Protocol):
+    """Makes the layers of a table without runs. It is called by other threads, by one at a time."""
+
+    @property
+    def windows(self) -> Sequence[Window]:
+        """All phases in the order in which their layers are to be asked for."""
+
+    def layers(self, window: Window) -> Iterator[_Pair]:
+        """Yield the layers of White's and of Black's accrued score, rank by rank from 2 on.
+
+        Each has the arrays of :class:`tbgen.verify.kernels.layers.Claims`. A pair stays as it is until the
+        second one after it is asked for, and all have to be asked for.
+        """
+
 
 Progress = Callable[[str, float], None]
 """Called with the name of a step and the share of it that is done, 0 to 1."""
@@ -58,7 +69,7 @@ def verify_table(
     threads: int = 2,
     limit: int = 10,
     progress: Progress | None = None,
-    layers: LayersOfPhase | None = None,
+    layers: Layers | None = None,
     reader: Reader | None = None,
 ) -> VerifyResult:
     """Prove a table from its sub-tables, which must have been proved before.
@@ -68,8 +79,8 @@ def verify_table(
     :param sample: prove the states of that many random positions only; legality is checked everywhere.
     :param seed: of the random choice.
     :param limit: describe that many wrong states at most; all are counted.
-    :param layers: makes the layers of a phase, of a table without runs; what it says is proved like what is
-        stored, and functions are compared with it.
+    :param layers: makes the layers of a table without runs; what it says is proved like what is stored, and
+        functions are compared with it.
     :param reader: reads single positions; what it says of random ones is compared with what is proved.
     :raises KeyError: if a sub-table is missing.
     :raises DamagedTableError: if the arrays of the table do not fit together.
@@ -101,7 +112,7 @@ class Proof:
         sub_tables: SubTables,
         threads: ProofThreads,
         progress: Progress,
-        layers: LayersOfPhase | None = None,
+        layers: Layers | None = None,
         reader: Reader | None = None,
     ) -> None:
         self.has_runs = table.accrued_form is AccruedForm.RUNS
@@ -141,14 +152,19 @@ class Proof:
             self._add(self.probes.compare_fresh())
         if sample is not None:
             self._choose(sample, random)
+        return sum(self.prove(window) for window in self._windows())
+
+    def _windows(self) -> Sequence[Window]:
+        if self._made is not None:
+            return self._made.windows
         every = len(self.layout.placements)
-        phases = 1 if self._made else max(1, _WINDOW_SLOTS // self.layout.phase_size)
-        return sum(self.prove(first, min(first + phases, every)) for first in range(0, every, phases))
+        phases = max(1, _WINDOW_SLOTS // self.layout.phase_size)
+        return [(first, min(first + phases, every)) for first in range(0, every, phases)]
 
     @property
-    def _made(self) -> bool:
-        """Whether layers are made on the way."""
-        return self.table.variant.resets and not self.has_runs
+    def _made(self) -> Layers | None:
+        """What makes layers on the way, if anything has to."""
+        return self.layers if self.table.variant.resets and not self.has_runs else None
 
     def survey(self, stop: int) -> None:
         """Find the positions before slot ``stop`` and their ranks."""
@@ -177,9 +193,11 @@ class Proof:
         self.chosen = marks[: self.rank.size].reshape(self.rank.shape)
         self.ep_chosen = marks[self.rank.size :].reshape(self.ep_rank.shape)
 
-    def prove(self, first: int, last: int) -> int:
-        """Prove all states of the phases ``first`` to ``last`` - 1 and return their number."""
+    def prove(self, window: Window) -> int:
+        """Prove all states of some phases and return their number."""
+        first, last = window
         base, stop = first * self.layout.phase_size, last * self.layout.phase_size
+        made = None if self._made is None else _Ahead(self.threads, self._made.layers(window))
         self.game = self.game._replace(base=base, key=np.zeros((2, stop - base), np.int32))
         ranges = self.threads.ranges(stop - base)
         images = self.threads.each(self._begin, ((part,) for part in ranges))
@@ -189,12 +207,12 @@ class Proof:
         lengths = [len(originals) for _, originals in images]
         top, states = self._top_rank(base, stop), 0
         # Beyond the greatest rank of a value no state keeps an inherited score, and all keys are alike.
-        for accrued, claims in self._layers(first, top):
+        for accrued, claims in self._layers(made, top):
             if claims is None:
                 self._enter(ranges, accrued)
             else:
                 self.enter_claims(ranges, accrued, claims)
-                self._compare_layer(ranges, accrued, claims)
+                self._compare_probes(accrued, claims)
             copies = zip(images, lengths, strict=True)
             lengths = self.threads.each(
                 copy_images, ((self.game, accrued.rank, *pair, n) for pair, n in copies)
@@ -204,21 +222,17 @@ class Proof:
             self.progress("states", (first + done) / len(self.layout.placements))
         return states
 
-    def _layers(self, phase: int, top: int) -> Iterator[tuple[Accrued, Claims | None]]:
-        """Yield the layers of a window, with what is said of them if they are made on the way: those of a
-        rank are made while those of the rank before are proved."""
-        made = self.layers(phase) if self.layers is not None and self._made else None
-        ahead = None
-        if made is not None and top >= _FIRST_RANK:
-            ahead = self.threads.ahead(partial(made, Rank(_FIRST_RANK)))
+    def _layers(self, made: "_Ahead | None", top: int) -> Iterator[tuple[Accrued, Claims | None]]:
+        """Yield the layers of a window, with what is said of them if they are made on the way."""
         for rank in range(_FIRST_RANK, top + 1):
             claims: list[Claims | None] = [None, None]
-            if made is not None and ahead is not None:
-                claims = [Claims(*layer) for layer in ahead.result()]
-                if rank < top:
-                    ahead = self.threads.ahead(partial(made, Rank(rank + 1)))
+            if made is not None:
+                pair = made.take()
+                claims = [self._no_claims() if pair is None else Claims(*pair[each]) for each in (0, 1)]
             for level in (WHITE_WORTH - rank, rank):
                 yield Accrued(rank, level), claims.pop(0)
+        if made is not None:
+            made.finish()
         yield Accrued(top + 1, MIDDLE), None if made is None else self._no_claims()
 
     def _begin(self, part: Range) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -229,9 +243,10 @@ class Proof:
 
     def _top_rank(self, base: int, stop: int) -> int:
         """Return the greatest rank of a value in the window, 1 if all are smaller."""
-        codes = np.unique(self.table.value[:, base:stop]), np.unique(self.table.ep_value)
-        every = np.concatenate(codes).astype(np.int64)
-        return int(np.minimum(every, 255 - every)[every != NONE].max(initial=_FIRST_RANK - 1))
+        code = np.arange(256)
+        rank = np.where(code == NONE, 0, np.minimum(code, 255 - code)).astype(np.uint8)
+        values = *self.table.value[:, base:stop], self.table.ep_value
+        return max(int(rank[each].max(initial=_FIRST_RANK - 1)) for each in values)
 
     def _enter(self, ranges: list[Range], accrued: Accrued) -> None:
         """Bring the keys of the canonical positions of the window to the layer of an accrued score."""
@@ -245,29 +260,24 @@ class Proof:
             )
 
     def _no_claims(self) -> Claims:
-        shape = self.game.key.shape
-        return Claims(np.full(shape, NONE, np.uint8), np.zeros(shape, np.uint16))
+        sides, slots = self.game.key.shape
+        nothing = np.zeros((sides, -(-slots // 64)), np.uint64)
+        return Claims(np.empty((sides, slots), np.uint8), np.empty((sides, slots), np.uint16), nothing)
 
-    def _compare_layer(self, ranges: list[Range], accrued: Accrued, claims: Claims) -> None:
-        """Compare a layer that has been made with functions and probes."""
-        if accrued.level == MIDDLE:
-            return
-        table, rank, base = self.table, self.rank, self.game.base
-        if table.functions is not None:
-            parts = ((table, rank, accrued, base, part, claims) for part in ranges)
-            for rows in self.threads.each(compare_functions, parts):
-                self._add(rows)
-        if self.probes is not None:
-            self._add(self.probes.compare_accrued(accrued, base, claims))
+    def _compare_probes(self, accrued: Accrued, claims: Claims) -> None:
+        """Compare a layer that has been made with probes."""
+        if self.probes is not None and accrued.level != MIDDLE:
+            self._add(self.probes.compare_accrued(accrued, self.game.base, claims))
 
     def _add(self, rows: Rows) -> None:
         self.threads.add(rows, len(rows))
 
     def enter_claims(self, ranges: list[Range], accrued: Accrued, claims: Claims) -> None:
         """The same where the layers are made on the way."""
+        said = said_of(self.table, accrued)
         for side in range(2):
             self.threads.inspect(
-                enter_claims, ((self.game, self.rank, accrued, side, part, claims) for part in ranges)
+                enter_claims, ((self.game, self.rank, accrued, side, part, claims, said) for part in ranges)
             )
 
     def _prove_layer(self, ranges: list[Range], accrued: Accrued) -> int:
@@ -290,6 +300,29 @@ class Proof:
         before = np.bitwise_count(mask[:row]).sum(dtype=np.int64)
         counts = np.concatenate([[0], np.cumsum(np.bitwise_count(mask[row]), dtype=np.int64)])
         return [int(self.first_runs[before + counts[start // 64]]) for start, _ in ranges]
+
+
+class _Ahead:
+    """Takes pairs of layers, each being made while the one before is proved."""
+
+    def __init__(self, threads: ProofThreads, pairs: Iterator[_Pair]) -> None:
+        self._threads, self._pairs = threads, pairs
+        self._ahead = threads.ahead(self._make)
+
+    def take(self) -> _Pair | None:
+        """Return the next pair, None if there is none."""
+        pair = self._ahead.result()
+        if pair is not None:
+            self._ahead = self._threads.ahead(self._make)
+        return pair
+
+    def _make(self) -> _Pair | None:
+        return next(self._pairs, None)
+
+    def finish(self) -> None:
+        """Have all pairs that are left made."""
+        while self.take() is not None:
+            pass
 
 
 def _silent(step: str, share: float) -> None:

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Set
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.source import ArraySource, ArrayTable
-from tbgen.index.table import LAST_RUN, Table
+from tbgen.index.table import LAST_RUN, AccruedForm, Table
 from tbgen.material import Material, closure
 from tbgen.probe.values import AnyTable, Values
 from tbgen.score import GScore
@@ -25,7 +25,7 @@ from tbgen.verify.report import VerifyResult
 
 if TYPE_CHECKING:
     from tbgen.packed.file import PackedFile
-    from tbgen.verify.proof import LayersOfPhase, SolveRank
+    from tbgen.retro.every_layer import EveryLayer
 
 _MAX_OPEN: Final = 64
 _CACHE_BYTES: Final = 64 << 20
@@ -136,17 +136,19 @@ def _verify(
     around, threads = sub_tables.around(material), sub_tables.threads
     file = sub_tables.values.table(material)
     table = _read(file, around, threads, sub_tables.reporter)
-    result = verify_table(
-        table,
-        around,
-        sample=sample,
-        seed=seed,
-        threads=threads,
-        limit=limit,
-        progress=sub_tables.reporter.progress,
-        layers=_layers(table, around, threads),
-        reader=None if isinstance(file, TableFile) else file,
-    )
+    made = table.variant.resets and table.accrued_form is not AccruedForm.RUNS
+    with _layers(table, around, threads) if made else nullcontext() as layers:
+        result = verify_table(
+            table,
+            around,
+            sample=sample,
+            seed=seed,
+            threads=threads,
+            limit=limit,
+            progress=sub_tables.reporter.progress,
+            layers=layers,
+            reader=None if isinstance(file, TableFile) else file,
+        )
     if result.ok:
         sub_tables.hold(material, (table.value, table.depth))
     return result
@@ -246,17 +248,12 @@ def _sources(material: Material, proved: Mapping[Material, Fresh]) -> dict[Mater
     return {sub: ArraySource(*proved[sub]) for sub in material.successors()}
 
 
-def _layers(table: Table, proved: Mapping[Material, Fresh], threads: int) -> "LayersOfPhase":
+def _layers(table: Table, proved: Mapping[Material, Fresh], threads: int) -> "EveryLayer":
     """Make the layers of a table without runs; whatever they say still has to be proved."""
+    from tbgen.retro.every_layer import EveryLayer
 
-    def layers_of_phase(phase: int) -> "SolveRank":
-        from tbgen.retro.layer import LayerSolver
-
-        whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
-        sources = _sources(table.material, proved)
-        return LayerSolver(whole, table.layout, phase, sources, threads=threads).solve_rank
-
-    return layers_of_phase
+    whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
+    return EveryLayer(whole, table.layout, _sources(table.material, proved), threads=threads)
 
 
 def _check_starts(file: TableFile, table: Table) -> None:
@@ -286,6 +283,6 @@ def _compile(reporter: Reporter) -> None:
     from tbgen.accelerate import compiling
     from tbgen.verify.warmup import FAMILY, compile_kernels
 
-    with compiling(FAMILY, "of the proof", "about 20 seconds", reporter.note) as needed:
+    with compiling(FAMILY, "of the proof", "about a minute", reporter.note) as needed:
         if needed:
             compile_kernels()

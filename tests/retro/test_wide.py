@@ -23,6 +23,7 @@ from tbgen.retro.kernels.phase import Workspace
 from tbgen.retro.kernels.runs import Runs
 from tbgen.retro.kernels.sweep import Sweep
 from tbgen.retro.pool import PoolLoader
+from tbgen.retro.stages import Stages
 from tbgen.retro.workspace import frame_of, make_workspace, place_pawns
 from tbgen.store.sources import Sources
 from tbgen.variant import Variant
@@ -131,7 +132,7 @@ def solve_phase(phase: int, threads: int) -> tuple[np.ndarray, np.ndarray, list[
         part = slice(side * layout.size + reached * layout.phase_size, None)
         loader.pool.value[part][: layout.phase_size] = rng.integers(0, 26, layout.phase_size)
         loader.pool.depth[part][: layout.phase_size] = rng.integers(0, 60, layout.phase_size)
-    found = solver._Solver(layout, loader, Variant.R_MOBILITY, threads, lambda *_: None, solver.Stages())
+    found = solver._Solver(layout, loader, Variant.R_MOBILITY, threads, lambda *_: None, Stages())
     found.keep_accrued(AccruedForm.RUNS, None, BLACK_TO_MOVE)
     idle: SimpleQueue[Workspace] = SimpleQueue()
     idle.put(make_workspace(layout, Variant.R_MOBILITY, threads))

@@ -1,6 +1,6 @@
 """Proofs of tables without accrued scores: the layers are made on the way, and proved like stored ones."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -8,19 +8,20 @@ import pytest
 
 from tbgen.cli.main import main
 from tbgen.generator import AccruedStorage, build
-from tbgen.index.layout import layout_of
+from tbgen.index.layout import Layout, layout_of
+from tbgen.index.source import Source, StoredTable
 from tbgen.material import Material
-from tbgen.retro.layer import Layer, LayerSolver
-from tbgen.score import NONE, GScore, Rank
+from tbgen.retro.every_layer import EveryLayer, Layer
+from tbgen.score import GScore, Rank
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.sources import Sources
 from tbgen.variant import Variant
-from tbgen.verify.proof import SolveRank, verify_table
+from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult
 from tests.support.builds import Silent
 
-Tamper = Callable[[GScore, np.ndarray, np.ndarray], None]
+Tamper = Callable[[GScore, Layer], None]
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,23 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     wanted = [Material.parse(name) for name in ("KNvK", "KBvK", "KPvK")]
     build(wanted, directory, Silent(), variant=Variant.R_MOBILITY, storage=AccruedStorage.NONE)
     return directory
+
+
+class Tampered(EveryLayer):
+    """Layers with something changed before they are shown."""
+
+    def __init__(
+        self, tamper: Tamper | None, table: StoredTable, layout: Layout, sources: Mapping[Material, Source]
+    ) -> None:
+        super().__init__(table, layout, sources)
+        self.tamper = tamper
+
+    def layers(self, window: tuple[int, int]) -> Iterator[tuple[Layer, Layer]]:
+        for rank, both in enumerate(super().layers(window), start=2):
+            for white, layer in zip((True, False), both, strict=True):
+                if self.tamper:
+                    self.tamper(GScore(Rank(rank), white), layer)
+            yield both
 
 
 def verify_bare(directory: Path, name: str, tamper: Tamper | None = None) -> VerifyResult:
@@ -46,19 +64,8 @@ def verify_bare(directory: Path, name: str, tamper: Tamper | None = None) -> Ver
             with TableFile(table_path(directory, sub.name, Variant.R_MOBILITY)) as other:
                 fresh[sub] = other.read_fresh()
 
-        def claims(phase: int) -> SolveRank:
-            solver = LayerSolver(file, layout_of(material), phase, around)
-
-            def layers(rank: Rank) -> tuple[Layer, Layer]:
-                both = solver.solve_rank(rank)
-                for white, layer in zip((True, False), both, strict=True):
-                    if tamper:
-                        tamper(GScore(rank, white), *layer)
-                return both
-
-            return layers
-
-        return verify_table(table, fresh, layers=claims)
+        with Tampered(tamper, file, layout_of(material), around) as layers:
+            return verify_table(table, fresh, layers=layers)
 
 
 @pytest.mark.parametrize("name", ["KNvK", "KBvK", "KPvK"])
@@ -73,16 +80,17 @@ def test_tables_without_accrued_scores_are_proved_in_full(
         assert f"{result.states:,} states" in capsys.readouterr().out.splitlines()[-1]
 
 
-def first_open(value: np.ndarray, accrued: GScore) -> tuple[int, int]:
+def first_open(layer: Layer, accrued: GScore) -> tuple[int, int]:
     """Where a layer says something else than the accrued score."""
-    side, slot = np.argwhere((value != NONE) & (value != accrued.code))[0]
+    there = np.unpackbits(layer.there.view(np.uint8), axis=1, bitorder="little").view(bool)
+    side, slot = np.argwhere(there & (layer.value != accrued.code))[0]
     return int(side), int(slot)
 
 
 def test_a_wrong_value_of_a_layer_is_found(bare: Path) -> None:
-    def tamper(accrued: GScore, value: np.ndarray, depth: np.ndarray) -> None:
+    def tamper(accrued: GScore, layer: Layer) -> None:
         if accrued == GScore(4, white=False):
-            value[first_open(value, accrued)] = accrued.code
+            layer.value[first_open(layer, accrued)] = accrued.code
 
     result = verify_bare(bare, "KNvK", tamper)
     assert result.wrong > 0
@@ -90,17 +98,17 @@ def test_a_wrong_value_of_a_layer_is_found(bare: Path) -> None:
 
 
 def test_a_wrong_depth_of_a_layer_is_found(bare: Path) -> None:
-    def tamper(accrued: GScore, value: np.ndarray, depth: np.ndarray) -> None:
+    def tamper(accrued: GScore, layer: Layer) -> None:
         if accrued == GScore(3, white=True):
-            depth[first_open(value, accrued)] += 1
+            layer.depth[first_open(layer, accrued)] += 1
 
     assert verify_bare(bare, "KBvK", tamper).wrong > 0
 
 
 def test_a_value_outside_its_range_is_found(bare: Path) -> None:
-    def tamper(accrued: GScore, value: np.ndarray, depth: np.ndarray) -> None:
+    def tamper(accrued: GScore, layer: Layer) -> None:
         if accrued == GScore(4, white=False):
-            value[first_open(value, accrued)] = 255
+            layer.value[first_open(layer, accrued)] = 255
 
     result = verify_bare(bare, "KNvK", tamper)
     assert any("outside the range" in finding.problem for finding in result.findings)

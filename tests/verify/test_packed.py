@@ -18,12 +18,12 @@ from tbgen.packed.file import PackedFile
 from tbgen.packed.pack import Needed
 from tbgen.packed.unpack import unpack
 from tbgen.probe.values import Values
-from tbgen.retro.layer import LayerSolver
+from tbgen.retro.every_layer import EveryLayer
 from tbgen.score import NONE, Code
 from tbgen.store.format import table_path
 from tbgen.variant import Variant
 from tbgen.verify.packed import disorder
-from tbgen.verify.proof import SolveRank, verify_table
+from tbgen.verify.proof import verify_table
 from tests.support.commands import logged_answer
 from tests.support.packed_tables import plain, to_pack, write
 from tests.support.solved_tables import source_of
@@ -222,17 +222,15 @@ def test_a_probe_that_says_something_else_is_found(
     subs = {sub: plain(tables, sub.name) for sub in material.successors()}
     whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
 
-    def layers(phase: int) -> SolveRank:
-        sources = {sub: source_of(other) for sub, other in subs.items()}
-        return LayerSolver(whole, layout_of(material), phase, sources).solve_rank
-
+    sources = {sub: source_of(other) for sub, other in subs.items()}
     directory_for(table, needed, tables, tmp_path)
     values = Values([tmp_path], variant=Variant.R_MOBILITY, max_open=8, cache_bytes=1 << 20)
     file = values.table(material)
     assert isinstance(file, PackedFile)
     liar = Liar(table, file, kind)
     fresh = {sub: (other.value, other.depth) for sub, other in subs.items()}
-    result = verify_table(table, fresh, layers=layers, reader=liar)
+    with EveryLayer(whole, layout_of(material), sources) as layers:
+        result = verify_table(table, fresh, layers=layers, reader=liar)
     values.close()
     assert result.wrong == liar.lies == (kind != "nothing")
     assert [finding.problem for finding in result.findings] == ["a probe says something else"] * liar.lies

@@ -168,6 +168,42 @@ def settle_rank(workspace: Workspace, fresh: Results, rank: int, start: int, sto
 
 
 @jit
+def solve_rank(
+    workspace: Workspace,
+    pool: Pool,
+    fresh: Results,
+    rank: int,
+    events: tuple[Agenda, Agenda],
+    records: tuple[Record, Record],
+    keep: int,
+) -> tuple[bool, tuple[Record, Record]]:
+    """Take the sweeps of a rank, both attackers in turn; return whether any position is in its layers, and
+    the records with what they have changed.
+
+    ``events`` and ``records`` are those of White and of Black.
+    """
+    of_white, of_black = records
+    for attacking in range(2):
+        run_outer(workspace, fresh, attacking, rank, events[attacking])
+    left = take_out_decided(workspace, int64(0), workspace.frame.words)
+    if left and rank >= FIRST_LAYER and workspace.phase.score_resets:
+        of_white = run_inner(workspace, pool, fresh, int64(0), rank, events[0], of_white, keep)
+        of_black = run_inner(workspace, pool, fresh, int64(1), rank, events[1], of_black, keep)
+    return left, (of_white, of_black)
+
+
+@jit
+def leave_rank(
+    workspace: Workspace, fresh: Results, rank: int, events: tuple[Agenda, Agenda]
+) -> tuple[Agenda, Agenda]:
+    """Settle the positions of a rank whose sweeps have been taken; return the events of the next rank."""
+    settle_rank(workspace, fresh, rank, int64(0), workspace.frame.words)
+    phase = workspace.phase
+    of_white = next_events(int64(0), rank, phase, events[0], fresh)
+    return of_white, next_events(int64(1), rank, phase, events[1], fresh)
+
+
+@jit
 def solve_layers(
     workspace: Workspace,
     pool: Pool,
@@ -184,8 +220,7 @@ def solve_layers(
     frame, phase = workspace.frame, workspace.phase
     fresh = Results(pool.value, pool.depth, starts)
     nodes = frame.words * 64
-    events = [first_events(workspace, attacking) for attacking in range(2)]
-    of_white, of_black = records
+    events = first_events(workspace, int64(0)), first_events(workspace, int64(1))
     count = len(en_passant.rows)
     # numba cannot tell the type of an empty list, so there is one entry more.
     rights = [room_for_right(nodes) for _ in range(count + 1)]
@@ -193,12 +228,7 @@ def solve_layers(
         prepare(frame, pool, workspace.exits, phase, en_passant.squares[number], rights[number])
     rank = int64(0)
     while True:
-        for attacking in range(2):
-            run_outer(workspace, fresh, attacking, rank, events[attacking])
-        left = take_out_decided(workspace, int64(0), frame.words)
-        if left and rank >= FIRST_LAYER and phase.score_resets:
-            of_white = run_inner(workspace, pool, fresh, int64(0), rank, events[0], of_white, keep)
-            of_black = run_inner(workspace, pool, fresh, int64(1), rank, events[1], of_black, keep)
+        left, records = solve_rank(workspace, pool, fresh, rank, events, records, keep)
         for number in range(count):
             square = en_passant.squares[number]
             attacker = workspace.white if side_with_right(square) == 0 else workspace.black
@@ -207,8 +237,6 @@ def solve_layers(
             resolve(frame, phase, attacker, fresh, rights[number], ranks, at)
         if not left:
             break
-        settle_rank(workspace, fresh, rank, int64(0), frame.words)
-        for attacking in range(2):
-            events[attacking] = next_events(attacking, rank, phase, events[attacking], fresh)
+        events = leave_rank(workspace, fresh, rank, events)
         rank += 1
-    return of_white, of_black, rank
+    return records[0], records[1], rank

@@ -115,8 +115,9 @@ def _sweep(workspace: Workspace, attacking: int, high: int, fresh: Results) -> N
 
 
 @kernel
-def _take(workspace: Workspace, attacking: int, value: Codes, depth: Plies) -> None:
-    """Copy what the attacker's sweep has assigned, at canonical slots."""
+def take(workspace: Workspace, attacking: int, at: int, value: Codes, depth: Plies) -> None:
+    """Copy what the attacker's inner sweep has assigned to ``value`` and ``depth`` (2, slots), in which the
+    phase begins at ``at``; canonical slots only."""
     attacker = workspace.white if attacking == 0 else workspace.black
     phase, sets, results = workspace.phase, attacker.inner_sets, attacker.results
     words = workspace.frame.words
@@ -125,25 +126,19 @@ def _take(workspace: Workspace, attacking: int, value: Codes, depth: Plies) -> N
             bits = phase.alive[side, word] & phase.canonical[word]
             bits &= ~sets.wanted[word] if side == attacking else sets.caught[word]
             node = (side * words + word) * 64
-            move(value[side], word * 64, results.value, node, bits)
-            move(depth[side], word * 64, results.depth, node, bits)
+            move(value[side], at + word * 64, results.value, node, bits)
+            move(depth[side], at + word * 64, results.depth, node, bits)
 
 
 @kernel
-def _fill(workspace: Workspace, code: int, value: Codes, depth: Plies) -> None:
-    """Give the positions alive the accrued score for their value, at canonical slots."""
+def fill(workspace: Workspace, code: int, at: int, value: Codes, depth: Plies) -> None:
+    """Give the positions alive the accrued score for their value; for the arguments see ``take``."""
     phase = workspace.phase
     for side in range(2):
         for word in range(workspace.frame.words):
             bits = phase.alive[side, word] & phase.canonical[word]
-            put(value[side], word * 64, bits, code)
-            put(depth[side], word * 64, bits, 0)
-
-
-@jit
-def enter_layers(workspace: Workspace, rank: int, fresh: Results) -> None:
-    """Begin with the layers of a rank, from the fresh values."""
-    _enter(workspace, rank, fresh, True)
+            put(value[side], at + word * 64, bits, code)
+            put(depth[side], at + word * 64, bits, 0)
 
 
 @jit
@@ -151,15 +146,16 @@ def solve_layer(
     workspace: Workspace, attacking: int, rank: int, fresh: Results, value: Codes, depth: Plies
 ) -> None:
     """Solve the layer of the accrued score of this rank that the opponent of the attacker ``attacking`` (0
-    White, 1 Black) holds, after ``enter_layers``; both layers of a rank may be solved at the same time.
+    White, 1 Black) holds.
 
     ``fresh`` holds the fresh values; ``value`` and ``depth`` (2, phase size) receive codes and plies at the
     canonical slots of the positions alive in the layer.
     """
+    _enter(workspace, rank, fresh, True)
     high = 255 - rank
     _sweep(workspace, attacking, high, fresh)
-    _fill(workspace, high if attacking == 0 else 255 - high, value, depth)
-    _take(workspace, attacking, value, depth)
+    fill(workspace, high if attacking == 0 else 255 - high, int64(0), value, depth)
+    take(workspace, attacking, int64(0), value, depth)
 
 
 @jit
@@ -172,8 +168,8 @@ def solve_open_layer(
     As ``solve_layer``; but what the holder can better is not known beforehand, so it takes a sweep too.
     """
     _enter(workspace, rank, fresh, False)
-    _fill(workspace, rank if holder == 0 else 255 - rank, value, depth)
+    fill(workspace, rank if holder == 0 else 255 - rank, int64(0), value, depth)
     _sweep(workspace, 1 - holder, 255 - rank, fresh)
-    _take(workspace, 1 - holder, value, depth)
+    take(workspace, 1 - holder, int64(0), value, depth)
     _sweep(workspace, int64(holder), int64(rank), fresh)
-    _take(workspace, int64(holder), value, depth)
+    take(workspace, int64(holder), int64(0), value, depth)

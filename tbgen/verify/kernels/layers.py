@@ -10,7 +10,7 @@ from tbgen.index.table import FRESH
 from tbgen.score import NONE
 from tbgen.verify.kernels.best import Game, Range, Scratch, canonical_slot_of
 from tbgen.verify.kernels.bitboards import ONE, ZERO
-from tbgen.verify.kernels.findings import BETWEEN, Findings, note
+from tbgen.verify.kernels.findings import BETWEEN, BY_FUNCTION, Findings, note
 from tbgen.verify.kernels.keys import MIDDLE, Accrued, code_rank, inherits, key_of, worth_of
 from tbgen.verify.kernels.moves import place
 from tbgen.verify.kernels.runs import Runs, last_run, next_slot
@@ -23,6 +23,21 @@ class Claims(NamedTuple):
     """Shape (2, window): codes."""
     depth: NDArray[np.uint16]
     """Shape (2, window)."""
+    there: NDArray[np.uint64]
+    """Shape (2, window / 64): the states that something is said of; bit i % 64 of word i // 64 is slot i."""
+
+
+class Said(NamedTuple):
+    """What functions say of the accrued score of a layer."""
+
+    side: int
+    """The side to move that they belong to, -1 if there are none."""
+    accrued: int
+    """Code of the accrued score."""
+    number: NDArray[np.uint32]
+    """Shape (size,): the function of every slot."""
+    value: NDArray[np.uint8]
+    """Shape (functions,): a code, ``NONE`` for the accrued score itself, or ``FRESH``."""
 
 
 @kernel
@@ -94,13 +109,14 @@ def enter_claims(
     side: int,
     part: Range,
     claims: Claims,
+    said: Said,
     scratch: Scratch,
     findings: Findings,
 ) -> int:
     """The same where the table has no runs and the layer is given.
 
-    Values outside the range from the accrued score to the fresh value are findings. Return the number of
-    states.
+    Values outside the range from the accrued score to the fresh value are findings, and functions that say
+    something else. Return the number of states.
     """
     level = accrued.level
     states = 0
@@ -114,11 +130,22 @@ def enter_claims(
         )
         if inherits(int64(rank[side, slot]), code, accrued, side):
             states += 1
-            claim = int64(claims.value[side, index])
-            key = key_of(claim, int64(claims.depth[side, index]), level)
+            claim, depth = int64(NONE), int64(0)
+            if claims.there[side, index >> 6] >> np.uint64(index & 63) & ONE:
+                claim, depth = int64(claims.value[side, index]), int64(claims.depth[side, index])
+            key = key_of(claim, depth, level)
             worth, fresh = worth_of(claim), worth_of(code)
             if claim == NONE or worth < min(level, fresh) or worth > max(level, fresh):
                 note(findings, BETWEEN, False, side, slot, level, key, 0)
+            if side == said.side:
+                by_function = int64(said.value[said.number[slot]])
+                if by_function == NONE:
+                    by_function = said.accrued
+                elif by_function == FRESH:
+                    by_function = code
+                if by_function != claim:
+                    stored = worth_of(by_function) << 16
+                    note(findings, BY_FUNCTION, False, side, slot, level, stored, worth << 16)
         game.key[side, index] = key
     return states
 
