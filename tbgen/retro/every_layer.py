@@ -13,7 +13,7 @@ import numpy as np
 from tbgen.accelerate import int64
 from tbgen.index.layout import SIDES, Layout
 from tbgen.index.source import Source, StoredTable
-from tbgen.index.zeroing import phase_groups
+from tbgen.index.zeroing import is_wide, phase_groups
 from tbgen.material import Material
 from tbgen.retro.cache_lines import zeros
 from tbgen.retro.kernels.every_layer import Shown, show_layer, take_rank
@@ -43,7 +43,7 @@ and their fresh value leave undecided: both scores have at least the rank of A. 
 ``depth`` uint16 (2, slots) have codes of V(P, A) and depths D(P, A), and elsewhere nothing that counts."""
 
 _WINDOW_SLOTS: Final = 1 << 23
-"""Most slots per side of a window, unless one phase has more."""
+"""Most slots per side of a window of several phases."""
 _SHOWN: Final = 2
 """Pairs of layers that there is room for: one to look at, and one that is being solved meanwhile."""
 
@@ -61,7 +61,7 @@ class EveryLayer:
         self._layout, self._width = layout, threads
         self._loader = PoolLoader(layout, sources)
         self._loader.recall_en_passant(table, range(len(layout.placements)))
-        self._most = max(1, _WINDOW_SLOTS // layout.phase_size)
+        self._most = 1 if is_wide(layout) else max(1, _WINDOW_SLOTS // layout.phase_size)
         self._groups = phase_groups(layout)
         self._threads, self._sweeps = ThreadPoolExecutor(threads), WideSweeps(threads)
         parts = min(threads, MAX_PARTS) if self._most == 1 else 1
@@ -194,7 +194,7 @@ class _OneNarrow:
     def __init__(self, begun: _Begun) -> None:
         self._begun = begun
         self.empty = 0
-        """For how many ranks no position has been in the layers."""
+        """How many pairs of layers have been shown without any position."""
         workspace = begun.workspace
         words = workspace.frame.words
         legal_words(workspace.frame, workspace.phase.legal, 0, words)
@@ -205,15 +205,15 @@ class _OneNarrow:
         """Do for this phase what the window's ``take`` does."""
         begun = self._begun
         workspace, at = begun.workspace, begun.at
+        left = False
         if self.empty:
-            left = False
             for holder, shown in zip(SIDES, by_holder, strict=True):
                 show_layer(workspace, int64(1 - holder), int64(rank), at, shown)
         else:
             left, self._events = take_rank(
                 workspace, begun.pool, begun.fresh, int64(rank), self._events, begun.records, at, by_holder
             )
-        self.empty += not left
+        self.empty += not left and rank >= FIRST_LAYER
         return left
 
 

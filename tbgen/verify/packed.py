@@ -92,7 +92,7 @@ class Probes:
             )
             wrong = (said != right).any(axis=1)
             stored, recomputed = (_keys(*entries[wrong].T) for entries in (said, right))
-            rows.append(_rows(PROBED, side, slots[wrong], MIDDLE, stored, recomputed))
+            rows.append(_rows(side, slots[wrong], MIDDLE, stored, recomputed))
         return np.concatenate(rows)
 
     def compare_accrued(self, accrued: Accrued, base: int, claims: Claims) -> Rows:
@@ -104,11 +104,10 @@ class Probes:
             fresh, own = self._table.value[side, there], self._rank[side, there]
             there = there[_inheriting(own, fresh, side, accrued)]
             said = [self._reader.accrued(Side(side), Slot(slot), code)[0] for slot in there.tolist()]
-            stored, wanted = np.array(said, np.uint8), claims.value[side, there - base]
+            stored, wanted = np.array(said, np.uint8), _claimed(claims, side, there - base)
             wrong = stored != wanted
             rows.append(
                 _rows(
-                    PROBED,
                     side,
                     there[wrong],
                     accrued.level,
@@ -136,6 +135,12 @@ def _inheriting(
     return there
 
 
+def _claimed(claims: Claims, side: int, places: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Codes of some states of a layer; ``NONE`` where nothing is said of them."""
+    there = claims.there[side, places >> 6] >> (places & 63).astype(np.uint64) & np.uint64(1)
+    return np.where(there, claims.value[side, places], np.uint8(NONE))
+
+
 def _keys(
     code: NDArray[np.integer], depth: NDArray[np.int64] | None = None, level: int = MIDDLE
 ) -> NDArray[np.int64]:
@@ -148,12 +153,11 @@ def _keys(
 
 
 def _rows(
-    problem: int,
     side: int,
     slots: NDArray[np.integer],
     level: int,
     stored: NDArray[np.int64],
     right: NDArray[np.int64],
 ) -> Rows:
-    columns = [np.full(len(slots), each, np.int64) for each in (problem, 0, side)]
+    columns = [np.full(len(slots), each, np.int64) for each in (PROBED, 0, side)]
     return np.stack([*columns, slots, np.full(len(slots), level, np.int64), stored, right], axis=1)

@@ -28,25 +28,21 @@ from tbgen.verify.packed import Probes, Reader, Rows, said_of
 from tbgen.verify.report import VerifyResult, describe
 from tbgen.verify.threads import ProofThreads
 
-Window = tuple[int, int]
-"""First phase and the one behind the last."""
-
-
 _Pair = tuple[Sequence[Any], Sequence[Any]]
+"""The layers of White's and of Black's accrued score, each with the arrays of ``Claims``."""
 
 
 class Layers(Protocol):
     """Makes the layers of a table without runs. It is called by other threads, by one at a time."""
 
     @property
-    def windows(self) -> Sequence[Window]:
-        """All phases in the order in which their layers are to be asked for."""
+    def windows(self) -> Sequence[Range]:
+        """All phases, from the first on, as the ranges whose layers are to be asked for in turn."""
 
-    def layers(self, window: Window) -> Iterator[_Pair]:
-        """Yield the layers of White's and of Black's accrued score, rank by rank from 2 on.
+    def layers(self, window: Range) -> Iterator[_Pair]:
+        """Yield the layers of a range of phases, rank by rank from 2 on.
 
-        Each has the arrays of :class:`tbgen.verify.kernels.layers.Claims`. A pair stays as it is until the
-        second one after it is asked for, and all have to be asked for.
+        A pair stays as it is until the second one after it is asked for, and all have to be asked for.
         """
 
 
@@ -154,10 +150,14 @@ class Proof:
             self._choose(sample, random)
         return sum(self.prove(window) for window in self._windows())
 
-    def _windows(self) -> Sequence[Window]:
-        if self._made is not None:
-            return self._made.windows
+    def _windows(self) -> Sequence[Range]:
+        """All phases, as ranges that are proved one after the other."""
         every = len(self.layout.placements)
+        if self._made is not None:
+            windows = self._made.windows
+            if [phase for window in windows for phase in range(*window)] != list(range(every)):
+                raise ValueError(f"the layers are not those of all {every} phases")
+            return windows
         phases = max(1, _WINDOW_SLOTS // self.layout.phase_size)
         return [(first, min(first + phases, every)) for first in range(0, every, phases)]
 
@@ -193,7 +193,7 @@ class Proof:
         self.chosen = marks[: self.rank.size].reshape(self.rank.shape)
         self.ep_chosen = marks[self.rank.size :].reshape(self.ep_rank.shape)
 
-    def prove(self, window: Window) -> int:
+    def prove(self, window: Range) -> int:
         """Prove all states of some phases and return their number."""
         first, last = window
         base, stop = first * self.layout.phase_size, last * self.layout.phase_size
@@ -228,7 +228,7 @@ class Proof:
             claims: list[Claims | None] = [None, None]
             if made is not None:
                 pair = made.take()
-                claims = [self._no_claims() if pair is None else Claims(*pair[each]) for each in (0, 1)]
+                claims = [self._no_claims() if pair is None else self._claims(pair[each]) for each in (0, 1)]
             for level in (WHITE_WORTH - rank, rank):
                 yield Accrued(rank, level), claims.pop(0)
         if made is not None:
@@ -258,6 +258,12 @@ class Proof:
             self.threads.each(
                 enter_layer, ((self.game, self.rank, accrued, part, runs, entry) for part, entry in parts)
             )
+
+    def _claims(self, layer: Sequence[Any]) -> Claims:
+        claims, slots = Claims(*layer), self.game.key.shape[1]
+        if [array.shape for array in claims] != [(2, slots), (2, slots), (2, slots // 64)]:
+            raise ValueError(f"a layer is not that of {slots} slots")
+        return claims
 
     def _no_claims(self) -> Claims:
         sides, slots = self.game.key.shape

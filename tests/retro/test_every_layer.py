@@ -1,5 +1,6 @@
 """All layers of a table one after the other, against each of them alone."""
 
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,18 +14,24 @@ from tbgen.score import NONE, GScore, Rank
 from tests.support.packed_tables import plain
 from tests.support.solved_tables import source_of
 
-_EVERY = 50
-"""One phase in so many is compared."""
-
 
 @pytest.mark.parametrize(
-    ("name", "window_slots"),
-    [("KvK", 1), ("KNvK", 1), ("KPvK", 1), ("KPvK", 3 << 12), ("KNNvK", 1 << 23), ("KPvKP", 1 << 23)],
+    ("name", "window_slots", "stride"),
+    [
+        ("KvK", 1, 1),
+        ("KNvK", 1, 1),
+        ("KNvK", 1 << 23, 1),
+        ("KPvK", 1, 1),
+        ("KPvK", 3 << 12, 1),
+        ("KNNvK", 1 << 23, 1),
+        ("KPvKP", 50 << 12, 50),
+    ],
 )
 def test_layers_are_those_solved_alone(
-    name: str, window_slots: int, tables: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, window_slots: int, stride: int, tables: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With one phase in a window, and all threads on it; with three small ones; and with many."""
+    """With one phase in a window, and all threads on it, and with several small ones. One phase in ``stride``
+    is compared, each pair of layers when the next one is there too, and after the last one none is left."""
     monkeypatch.setattr(every_layer, "_WINDOW_SLOTS", window_slots)
     table = plain(tables, name)
     layout = table.layout
@@ -36,18 +43,25 @@ def test_layers_are_those_solved_alone(
             range(len(layout.placements))
         )
         for window in every.windows:
-            phases = range(*window)
-            alone = [LayerSolver(whole, layout, phase, sources) for phase in phases if phase % _EVERY == 0]
-            for rank, both in enumerate(every.layers(window), start=2):
+            alone = {
+                phase - window[0]: LayerSolver(whole, layout, phase, sources)
+                for phase in range(*window)
+                if phase % stride == 0
+            }
+            rank = 1
+            for both, _ in pairwise(chain(every.layers(window), [None])):  # asks for the next one before
+                rank += 1
+                assert both is not None
                 for white, layer in zip((True, False), both, strict=True):
                     bits = np.unpackbits(layer.there.view(np.uint8), axis=1, bitorder="little")
-                    there = bits.view(bool).reshape(2, len(phases), -1)
+                    there = bits.view(bool).reshape(2, window[1] - window[0], -1)
                     seen += int(there.sum())
                     value = np.where(there, layer.value.reshape(there.shape), NONE)
                     depth = np.where(there, layer.depth.reshape(there.shape), 0)
-                    for solver, phase in zip(alone, (p for p in phases if p % _EVERY == 0), strict=True):
+                    for number, solver in alone.items():
                         wanted = solver.solve(GScore(Rank(rank), white))
-                        number = phase - phases[0]
                         assert (value[:, number] == wanted[0]).all()
                         assert (depth[:, number] == wanted[1]).all()
+            for solver in alone.values():
+                assert (solver.solve(GScore(Rank(rank + 1), white=True))[0] == NONE).all()
     assert seen > 0

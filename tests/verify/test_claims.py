@@ -59,13 +59,17 @@ def verify_bare(directory: Path, name: str, tamper: Tamper | None = None) -> Ver
         table = file.read()
         assert not table.stores_accrued
         around = {sub: sources.get(sub) for sub in material.successors()}
-        fresh = {}
-        for sub in material.successors():
-            with TableFile(table_path(directory, sub.name, Variant.R_MOBILITY)) as other:
-                fresh[sub] = other.read_fresh()
-
         with Tampered(tamper, file, layout_of(material), around) as layers:
-            return verify_table(table, fresh, layers=layers)
+            return verify_table(table, fresh_around(directory, material), layers=layers)
+
+
+def fresh_around(directory: Path, material: Material) -> dict[Material, tuple[np.ndarray, np.ndarray]]:
+    """Values and depths of all that a table rests on."""
+    fresh = {}
+    for sub in material.successors():
+        with TableFile(table_path(directory, sub.name, Variant.R_MOBILITY)) as other:
+            fresh[sub] = other.read_fresh()
+    return fresh
 
 
 @pytest.mark.parametrize("name", ["KNvK", "KBvK", "KPvK"])
@@ -112,3 +116,22 @@ def test_a_value_outside_its_range_is_found(bare: Path) -> None:
 
     result = verify_bare(bare, "KNvK", tamper)
     assert any("outside the range" in finding.problem for finding in result.findings)
+
+
+class Forgetful(EveryLayer):
+    """Leaves the last phases out."""
+
+    @property
+    def windows(self) -> list[tuple[int, int]]:
+        return super().windows[:-1]
+
+
+def test_layers_of_some_phases_prove_nothing(bare: Path) -> None:
+    layout = layout_of(Material.parse("KPvK"))
+    with (
+        TableFile(table_path(bare, "KPvK", Variant.R_MOBILITY)) as file,
+        Sources(bare, Variant.R_MOBILITY) as sources,
+        Forgetful(file, layout, {sub: sources.get(sub) for sub in layout.material.successors()}) as layers,
+        pytest.raises(ValueError, match="not those of all 24 phases"),
+    ):
+        verify_table(file.read(), fresh_around(bare, layout.material), layers=layers)
