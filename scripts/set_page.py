@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Write what each table of a set is: docs/set.md, from docs/tables/set.json and the lists of proofs.
+
+    tbgen publish /srv/tables --men 5 && tbgen publish /srv/tables --men 5 --rules wg
+    scripts/set_page.py --published /srv/tables     # makes docs/tables/set.json first
+    scripts/set_page.py
+
+``set.json`` has for every table the file's size and SHA-256, as ``tbgen publish`` has listed them, and what
+the file says of itself: positions, content, how long it took to build. The same data give the same page.
+"""
+
+import argparse
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from tbgen.errors import TbgenError
+from tbgen.exchange.published import LIST_NAME, PublishedSet, PublishedTable
+from tbgen.files import write_file
+from tbgen.material import Material
+from tbgen.store.stored_file import StoredFile
+from tbgen.text import counted, duration, number, size_text
+from tbgen.variant import Variant
+from tbgen.verify.proofs import Proofs
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+_Facts = Mapping[str, Any]
+
+
+def main() -> int:
+    """Write the page, and the data before if they are to be made."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--published", type=Path, help="directory of tbgen publish; without, the data stay")
+    parser.add_argument("--data", type=Path, default=ROOT / "docs" / "tables")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "set.md")
+    arguments = parser.parse_args()
+    data = arguments.data / "set.json"
+    try:
+        if arguments.published is not None:
+            write_file(data, facts_of(arguments.published))
+        tables = json.loads(data.read_text())["tables"]
+        write_file(arguments.out, "\n".join(page(tables, arguments.data)).encode() + b"\n")
+    except FileNotFoundError as error:
+        print(f"error: {error.filename} is missing; make it with --published DIR", file=sys.stderr)
+        return 1
+    except TbgenError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+def facts_of(directory: Path) -> bytes:
+    """Return the data of a published set, one table a line.
+
+    :raises FileNotFoundError: if there is none.
+    :raises TbgenError: if it is damaged, or its files are not those of the list.
+    """
+    published = PublishedSet.parse((directory / LIST_NAME).read_bytes(), str(directory / LIST_NAME))
+    lines = ",\n".join(json.dumps(_facts(directory, table)) for table in published.tables)
+    return f'{{"tables": [\n{lines}\n]}}\n'.encode()
+
+
+def _facts(directory: Path, table: PublishedTable) -> dict[str, Any]:
+    with StoredFile(directory / table.name, material=table.material) as file:
+        info = file.info
+    if (info.bytes, info.digest) != (table.bytes, table.digest):
+        raise TbgenError(f"{info.path} is not the file of the list: publish the set again")
+    return {
+        **table.document(),
+        "positions": sum(info.positions) + info.ep_positions,
+        "max_depth": info.max_depth,
+        "build_seconds": round(info.build_seconds, 1),
+        "tbgen_version": info.tbgen_version,
+    }
+
+
+def page(tables: Sequence[_Facts], data: Path) -> Iterable[str]:
+    """Yield the lines of the page.
+
+    :param data: directory of the lists of proofs.
+    :raises TbgenError: if one of these is damaged.
+    """
+    by_material: dict[Material, dict[Variant, _Facts]] = defaultdict(dict)
+    for table in tables:
+        by_material[Material.parse(table["material"])][Variant(table["rules"])] = table
+    proofs = {variant: Proofs(data / f"proofs.{variant}.txt") for variant in Variant}
+    yield from (
+        "# The set, table by table",
+        "",
+        "Every table of two to five men that was built here: how many legal positions it has up to symmetry, "
+        "its longest way to the goal, its file, how long it took to build from its sub-tables (by the clock: "
+        "most were built two at a time, and beside other work), and how many states have been proved, each "
+        "from its successors (`tbgen verify`). SHA-256 of files and digests of contents are in "
+        "`docs/tables/set.json`; `scripts/set_page.py` makes this page of it and of the lists of proofs.",
+        "",
+    )
+    for variant in Variant:
+        yield from _summary(
+            variant, [found[variant] for found in by_material.values() if variant in found], proofs
+        )
+    for variant in Variant:
+        yield from (f"## By {variant.label}", "")
+        yield "| table | positions | longest | file | built in | states proved | in |"
+        yield "| --- | --: | --: | --: | --: | --: | --: |"
+        for material, found in sorted(by_material.items()):
+            if variant in found:
+                yield _row(material, variant, found[variant], proofs[variant])
+        yield ""
+
+
+def _summary(variant: Variant, tables: Sequence[_Facts], proofs: Mapping[Variant, Proofs]) -> Iterable[str]:
+    if not tables:
+        return
+    done = [
+        proof
+        for table in tables
+        if (proof := proofs[variant].of(Material.parse(table["material"]), variant, table["digest"], None))
+    ]
+    positions, size, seconds = (
+        sum(table[key] for table in tables) for key in ("positions", "bytes", "build_seconds")
+    )
+    yield (
+        f"By {variant.label}: {counted(len(tables), 'table')}, {number(positions)} positions, "
+        f"{size_text(size)} ({number(size)} bytes), built in {duration(seconds)} if one after the other; "
+        f"{len(done)} of them are proved in full, {number(sum(proof.states for proof in done))} states."
+    )
+    yield ""
+
+
+def _row(material: Material, variant: Variant, table: _Facts, proofs: Proofs) -> str:
+    proof = proofs.of(material, variant, table["digest"], None)
+    proved = (number(proof.states), f"{proof.seconds:.1f} s") if proof else ("not yet", "")
+    cells = (
+        str(material),
+        number(table["positions"]),
+        f"{table['max_depth']} plies",
+        size_text(table["bytes"]),
+        f"{table['build_seconds']:.1f} s",
+        *proved,
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""The page of all tables is made of the data of a published set and the lists of proofs alone."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tbgen.cli.main import main
+from tests.support.paths import ROOT
+
+SCRIPT = ROOT / "scripts" / "set_page.py"
+
+
+def made(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(SCRIPT), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_page_is_what_the_data_say(tmp_path: Path) -> None:
+    """The one in the documentation is that of its data."""
+    page = tmp_path / "set.md"
+    assert made("--out", page).returncode == 0
+    assert page.read_text() == (ROOT / "docs" / "set.md").read_text()
+
+
+def test_the_data_are_those_whose_digests_stand_beside_them() -> None:
+    published = ROOT / "docs" / "tables"
+    tables = json.loads((published / "set.json").read_text())["tables"]
+    for rules in ("r", "wg"):
+        lines = (published / f"manifest.{rules}.txt").read_text().splitlines()
+        digests = {line.split()[0]: line.split()[-1] for line in lines if line.startswith("K")}
+        assert {table["material"]: table["digest"] for table in tables if table["rules"] == rules} == digests
+
+
+@pytest.fixture
+def published(three_men: Path, tmp_path: Path) -> Path:
+    assert main(["publish", str(tmp_path / "www"), "KvK", "KBvK", "--dir", str(three_men)]) == 0
+    return tmp_path / "www"
+
+
+def test_a_published_set_makes_a_page(published: Path, three_men: Path, tmp_path: Path) -> None:
+    """What is proved stands there, what is not too."""
+    data, page = tmp_path / "data", tmp_path / "page.md"
+    data.mkdir()
+    proofs = data / "proofs.r.txt"
+    assert main(["verify", "KvK", "--dir", str(three_men), "--proofs", str(proofs)]) == 0
+    done = made("--published", published, "--data", data, "--out", page)
+    assert (done.returncode, done.stderr) == (0, "")
+    text = page.read_text()
+    size = (published / "KBvK.r.h5").stat().st_size
+    assert re.search(
+        rf"2 tables, 53,158 positions, .* \({size + (published / 'KvK.r.h5').stat().st_size:,} bytes\)", text
+    )
+    assert "1 of them are proved in full, 17,794 states" in text
+    assert re.search(r"\| KvK \| 924 \| \d+ plies \| [\d.]+ KiB \| [\d.]+ s \| 17,794 \| [\d.]+ s \|", text)
+    assert re.search(r"\| KBvK \| 52,234 \| 46 plies \| [\d.]+ KiB \| [\d.]+ s \| not yet \|  \|", text)
+    tables = json.loads((data / "set.json").read_text())["tables"]
+    assert [(table["file"], table["bytes"]) for table in tables][-1] == ("KBvK.r.h5", size)
+
+
+def test_another_file_than_the_one_of_the_list_is_refused(published: Path, tmp_path: Path) -> None:
+    (published / "KBvK.r.h5").unlink()
+    (published / "KBvK.r.h5").symlink_to(published / "KvK.r.h5")
+    done = made("--published", published, "--data", tmp_path, "--out", tmp_path / "page.md")
+    assert done.returncode == 1
+    assert re.fullmatch(r"error: .*KBvK.*\n", done.stderr)
+    assert not (tmp_path / "page.md").exists()
+
+
+def test_without_data_it_says_so(tmp_path: Path) -> None:
+    done = made("--data", tmp_path, "--out", tmp_path / "page.md")
+    assert done.returncode == 1
+    assert done.stderr == f"error: {tmp_path / 'set.json'} is missing; make it with --published DIR\n"
