@@ -94,9 +94,7 @@ def compile_kernels(reporter: Reporter, *, packed: bool) -> None:
     from tbgen.packed import warmup as packed_warmup
     from tbgen.retro import warmup
 
-    with compiling(warmup.FAMILY, "of the solver", "about a minute", reporter.note) as needed:
-        if needed:
-            warmup.compile_kernels()
+    warmup.ensure_compiled(reporter.note)
     if packed:
         with compiling(packed_warmup.FAMILY, "of packed tables", "a minute too", reporter.note) as needed:
             if needed:

@@ -1,10 +1,13 @@
 """Compiling all kernels of the solver in one go, so that it is a step of its own and not part of a table."""
 
+from collections.abc import Callable
 from typing import Final
 
-from tbgen.accelerate import mark_compiled
+from tbgen.accelerate import compiling, mark_compiled
+from tbgen.index.source import ArrayTable
 from tbgen.index.table import AccruedForm
 from tbgen.material import Material
+from tbgen.retro.every_layer import EveryLayer
 from tbgen.retro.expansion import expand
 from tbgen.retro.solver import solve
 from tbgen.variant import Variant
@@ -13,11 +16,23 @@ FAMILY: Final = "solver"
 """Name of these kernels in the cache."""
 
 
+def ensure_compiled(note: Callable[[str], object]) -> None:
+    """Compile the kernels if they are not in the cache; ``note`` is told so before."""
+    with compiling(FAMILY, "of the solver", "about a minute", note) as needed:
+        if needed:
+            compile_kernels()
+
+
 def compile_kernels() -> None:
-    """Compile every kernel by solving the smallest table both ways, then mark the cache."""
+    """Compile every kernel by solving the smallest table both ways and once more, then mark the cache."""
     smallest = Material.parse("KvK")
     for wide in (False, True):
         solve(smallest, {}, Variant.R_MOBILITY, wide=wide, accrued=AccruedForm.FUNCTIONS)
         table = solve(smallest, {}, Variant.R_MOBILITY, wide=wide)
         expand(table.layout, 0, table.value[0], table.depth[0])
+    whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
+    with EveryLayer(whole, table.layout, {}) as every:
+        for window in every.windows:
+            for _ in every.layers(window):
+                pass
     mark_compiled(FAMILY)

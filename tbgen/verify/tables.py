@@ -137,7 +137,7 @@ def _verify(
     file = sub_tables.values.table(material)
     table = _read(file, around, threads, sub_tables.reporter)
     made = table.variant.resets and table.accrued_form is not AccruedForm.RUNS
-    with _layers(table, around, threads) if made else nullcontext() as layers:
+    with _layers(table, around, threads, sub_tables.reporter) if made else nullcontext() as layers:
         result = verify_table(
             table,
             around,
@@ -248,10 +248,12 @@ def _sources(material: Material, proved: Mapping[Material, Fresh]) -> dict[Mater
     return {sub: ArraySource(*proved[sub]) for sub in material.successors()}
 
 
-def _layers(table: Table, proved: Mapping[Material, Fresh], threads: int) -> "EveryLayer":
+def _layers(table: Table, proved: Mapping[Material, Fresh], threads: int, reporter: Reporter) -> "EveryLayer":
     """Make the layers of a table without runs; whatever they say still has to be proved."""
     from tbgen.retro.every_layer import EveryLayer
+    from tbgen.retro.warmup import ensure_compiled
 
+    ensure_compiled(reporter.note)
     whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
     return EveryLayer(whole, table.layout, _sources(table.material, proved), threads=threads)
 
@@ -283,6 +285,6 @@ def _compile(reporter: Reporter) -> None:
     from tbgen.accelerate import compiling
     from tbgen.verify.warmup import FAMILY, compile_kernels
 
-    with compiling(FAMILY, "of the proof", "about a minute", reporter.note) as needed:
+    with compiling(FAMILY, "of the proof", "about 20 seconds", reporter.note) as needed:
         if needed:
             compile_kernels()

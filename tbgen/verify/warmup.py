@@ -6,10 +6,8 @@ import numpy as np
 
 from tbgen.accelerate import mark_compiled
 from tbgen.index.layout import layout_of
-from tbgen.index.source import ArrayTable
 from tbgen.index.table import Table
 from tbgen.material import Material
-from tbgen.retro.every_layer import EveryLayer
 from tbgen.score import NONE
 from tbgen.variant import Variant
 from tbgen.verify.kernels.keys import Accrued
@@ -32,17 +30,7 @@ def compile_kernels() -> None:
             np.empty((2, 0), np.uint8), np.empty((2, 0), np.uint16), np.empty((2, 0), np.uint64)
         )
         proof.enter_claims([(0, 0)], Accrued(2, 2), no_layer)
-    _make_layers(_empty_table())
     mark_compiled(FAMILY)
-
-
-def _make_layers(table: Table) -> None:
-    """Make the layers of the smallest table; those of the largest take the same kernels and the solver's."""
-    whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
-    with EveryLayer(whole, table.layout, {}) as every:
-        for window in every.windows:
-            for _ in every.layers(window):
-                pass
 
 
 def _empty_table() -> Table:
