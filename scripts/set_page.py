@@ -24,7 +24,7 @@ from tbgen.material import Material
 from tbgen.store.stored_file import StoredFile
 from tbgen.text import counted, duration, number, size_text
 from tbgen.variant import Variant
-from tbgen.verify.proofs import Proofs
+from tbgen.verify.proofs import ProofDone, Proofs
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 _Facts = Mapping[str, Any]
@@ -83,10 +83,11 @@ def page(tables: Sequence[_Facts], data: Path) -> Iterable[str]:
     :param data: directory of the lists of proofs.
     :raises TbgenError: if one of these is damaged.
     """
-    by_material: dict[Material, dict[Variant, _Facts]] = defaultdict(dict)
-    for table in tables:
-        by_material[Material.parse(table["material"])][Variant(table["rules"])] = table
+    by_variant: dict[Variant, list[tuple[_Facts, ProofDone | None]]] = defaultdict(list)
     proofs = {variant: Proofs(data / f"proofs.{variant}.txt") for variant in Variant}
+    for table in tables:
+        material, variant = Material.parse(table["material"]), Variant(table["rules"])
+        by_variant[variant].append((table, proofs[variant].of(material, variant, table["digest"], None)))
     yield from (
         "# The set, table by table",
         "",
@@ -97,44 +98,32 @@ def page(tables: Sequence[_Facts], data: Path) -> Iterable[str]:
         "`docs/tables/set.json`; `scripts/set_page.py` makes this page of it and of the lists of proofs.",
         "",
     )
-    for variant in Variant:
-        yield from _summary(
-            variant, [found[variant] for found in by_material.values() if variant in found], proofs
-        )
-    for variant in Variant:
+    for variant, entries in by_variant.items():
+        yield from (_summary(variant, entries), "")
+    for variant, entries in by_variant.items():
         yield from (f"## By {variant.label}", "")
         yield "| table | positions | longest | file | built in | states proved | in |"
         yield "| --- | --: | --: | --: | --: | --: | --: |"
-        for material, found in sorted(by_material.items()):
-            if variant in found:
-                yield _row(material, variant, found[variant], proofs[variant])
+        yield from (_row(table, proof) for table, proof in entries)
         yield ""
 
 
-def _summary(variant: Variant, tables: Sequence[_Facts], proofs: Mapping[Variant, Proofs]) -> Iterable[str]:
-    if not tables:
-        return
-    done = [
-        proof
-        for table in tables
-        if (proof := proofs[variant].of(Material.parse(table["material"]), variant, table["digest"], None))
-    ]
+def _summary(variant: Variant, entries: Sequence[tuple[_Facts, ProofDone | None]]) -> str:
+    done = [proof for _, proof in entries if proof]
     positions, size, seconds = (
-        sum(table[key] for table in tables) for key in ("positions", "bytes", "build_seconds")
+        sum(table[key] for table, _ in entries) for key in ("positions", "bytes", "build_seconds")
     )
-    yield (
-        f"By {variant.label}: {counted(len(tables), 'table')}, {number(positions)} positions, "
+    return (
+        f"By {variant.label}: {counted(len(entries), 'table')}, {number(positions)} positions, "
         f"{size_text(size)} ({number(size)} bytes), built in {duration(seconds)} if one after the other; "
         f"{len(done)} of them are proved in full, {number(sum(proof.states for proof in done))} states."
     )
-    yield ""
 
 
-def _row(material: Material, variant: Variant, table: _Facts, proofs: Proofs) -> str:
-    proof = proofs.of(material, variant, table["digest"], None)
+def _row(table: _Facts, proof: ProofDone | None) -> str:
     proved = (number(proof.states), f"{proof.seconds:.1f} s") if proof else ("not yet", "")
     cells = (
-        str(material),
+        table["material"],
         number(table["positions"]),
         f"{table['max_depth']} plies",
         size_text(table["bytes"]),
