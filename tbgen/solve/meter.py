@@ -1,6 +1,8 @@
 """What is left of a budget while cells are solved."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from tbgen.solve.budget import Budget
@@ -10,9 +12,7 @@ _BYTES_AT_LEAST: Final = 400 << 20
 _BYTES_PER_SLOT: Final = 2 * 75
 """Of both games of a cell while they are solved, per slot for one side to move."""
 _SECONDS_PER_SLOT: Final = 8e-7
-"""Of both games, before anything has been measured."""
-_TELLING: Final = 64**3
-"""Slots of a cell that tells how long others will take."""
+"""Of both games, before a cell of the same size has been solved: small ones take longer for a slot."""
 
 
 class OutOfBudgetError(Exception):
@@ -26,26 +26,36 @@ class Meter:
         self._memory = budget.memory
         self._end = time.perf_counter() + budget.seconds
         self._cells = budget.cells
-        self._seconds_per_slot = _SECONDS_PER_SLOT
-        self._sweeping_per_slot = 0.0
-        """The part of it that the sweeps take: what comes after it is known where moves lead."""
-        self.reserved = 0
-        """Slots of a cell that is to be solved in any case."""
+        self._seconds: dict[int, float] = {}
+        """How long the last cell of a size has taken..."""
+        self._sweeping: dict[int, float] = {}
+        """...and the part of it that the sweeps took: what comes after it is known where moves lead."""
+        self._reserved: list[tuple[int, bool]] = []
+        """Slots of cells that are to be solved in any case, and whether they have been before."""
 
     @property
     def left(self) -> float:
         """Seconds left, none without cells left."""
         return 0.0 if self._cells == 0 else self._end - time.perf_counter()
 
-    def ask(self, size: int, kept: int) -> None:
-        """Ask whether a cell of ``size`` slots may be solved, ``kept`` bytes being in use.
+    @contextmanager
+    def reserving(self, size: int, again: bool = False) -> Iterator[None]:
+        """Leave time, memory and a cell for one of ``size`` slots that is to be solved afterwards, or solved
+        again: where its moves lead is known by then."""
+        self._reserved.append((size, again))
+        try:
+            yield
+        finally:
+            self._reserved.pop()
+
+    def ask(self, size: int) -> None:
+        """Ask whether there is time for a cell of ``size`` slots.
 
         :raises OutOfBudgetError: if it takes more than is left.
         """
-        seconds = (size + self.reserved) * self._seconds_per_slot
-        if self.left < seconds or not self.fits(size, kept):
+        if self.left < self._seconds_of(size) + self._seconds_reserved:
             raise OutOfBudgetError
-        if self.reserved and self._cells == 1:
+        if self._cells is not None and self._cells <= len(self._reserved):
             raise OutOfBudgetError
 
     def ask_again(self, size: int) -> None:
@@ -54,12 +64,12 @@ class Meter:
 
         :raises OutOfBudgetError: if it takes more than is left.
         """
-        if self.left < size * self._sweeping_per_slot + self.reserved * self._seconds_per_slot:
+        if self.left < self._sweeping.get(size, 0.0) + self._seconds_reserved:
             raise OutOfBudgetError
 
     def fits(self, size: int, kept: int) -> bool:
         """Whether there is memory for a cell of ``size`` slots beside ``kept`` bytes in use."""
-        return kept + memory_needed(max(size, self.reserved)) <= self._memory
+        return kept + memory_needed(max([size, *(each for each, _ in self._reserved)])) <= self._memory
 
     def prolong(self, seconds: float) -> None:
         """Take note of time that does not count."""
@@ -70,8 +80,18 @@ class Meter:
         where its moves lead."""
         if self._cells is not None:
             self._cells -= 1
-        if size >= _TELLING:
-            self._seconds_per_slot, self._sweeping_per_slot = seconds / size, sweeping / size
+        self._seconds[size], self._sweeping[size] = seconds, sweeping
+
+    def _seconds_of(self, size: int) -> float:
+        """About how many seconds a cell of ``size`` slots takes."""
+        return self._seconds.get(size, size * _SECONDS_PER_SLOT)
+
+    @property
+    def _seconds_reserved(self) -> float:
+        return sum(
+            self._sweeping.get(size, 0.0) if again else self._seconds_of(size)
+            for size, again in self._reserved
+        )
 
 
 def memory_needed(size: int) -> int:

@@ -36,7 +36,8 @@ from tbgen.signed import code_of, of_gscore
 from tbgen.solve.answer import Answer
 from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import InTime, Known
-from tbgen.solve.meter import Meter, OutOfBudgetError, memory_needed
+from tbgen.solve.layers import Layers
+from tbgen.solve.meter import Meter, OutOfBudgetError
 
 if TYPE_CHECKING:  # who proves nothing does without
     from tbgen.solve.proof import Prover
@@ -87,14 +88,14 @@ class Search:
         self._prover = prover
         self._known, self._budget, self._mobile, self._progress = known, Meter(budget), mobile, progress
         self.solved = 0
-        self._layers: dict[tuple[Cell, Code], Bounds] = {}
-        self._games: Games | None = None
-        """Those of the asked position's cell, as they were solved last, for layers; memory permitting."""
         _, self._symmetry = root.cell.canonical()
         self._root = root.seen_by(self._symmetry)
+        self._layers = Layers(known, self._budget, self._root.cell, self._prove_layer)
         swapped = bool(self._symmetry & MIRROR_RANKS)
         self._accrued = None if accrued is None else code_of(of_gscore(accrued), swapped)
         self._given_up: set[Cell] = set()
+        self._stale: set[Cell] = set()
+        """Cells below which something has been solved since they were."""
         self._refused = False
         """Whether a cell has been given up because it took too much time or memory."""
 
@@ -113,7 +114,7 @@ class Search:
             while not self.answer().value.exact:
                 self._progress(self.answer().value, self.solved)
                 if not self._narrow(self._root, self._accrued, {cell}):
-                    return not self._refused
+                    return not self._refused and self._budget.left > 0
         except OutOfBudgetError:
             return False
         return True
@@ -125,7 +126,7 @@ class Search:
 
     def release(self) -> None:
         """Give memory back that only saves time when more is asked."""
-        self._games = None
+        self._layers.release()
 
     def answer(self, step: Step | None = None) -> Answer:
         """Return what is known of the state, or of that after a move of it, as the root was given."""
@@ -160,14 +161,9 @@ class Search:
         self._solve_granted(cell)
 
     def _ask(self, cell: Cell) -> None:
-        kept = self._known.nbytes + sum(each.nbytes for each in self._layers.values())
-        if self._games is not None:
-            games = memory_needed(self._games.cell.size)
-            if self._budget.fits(cell.size, kept + games):
-                kept += games
-            else:
-                self._games = None
-        self._budget.ask(cell.size, kept)
+        self._budget.ask(cell.size)
+        if not self._budget.fits(cell.size, self._layers.make_room(cell)):
+            raise OutOfBudgetError
 
     def _solve_granted(self, cell: Cell) -> None:
         began = time.perf_counter()
@@ -181,10 +177,8 @@ class Search:
         if before is not None:
             bounds = narrower(before, bounds)
         self._known.add(bounds)
-        if cell == self._root.cell:
-            self._games = games
-        for key in [key for key in self._layers if key[0] == cell]:
-            del self._layers[key]
+        self._stale.discard(cell)
+        self._layers.renew(games)
         self.solved += 1
 
     def _games_of(self, cell: Cell) -> Games:
@@ -203,11 +197,9 @@ class Search:
         The time for it is asked for before: small cells that take longer than they should do not take it.
         """
         self._ask(cell)
-        self._budget.reserved = cell.size
-        with contextlib.suppress(OutOfBudgetError):
+        with self._budget.reserving(cell.size), contextlib.suppress(OutOfBudgetError):
             self._solve_below(cell, max(_SLOTS_BELOW, cell.size))
             self._solve_replies(cell, max(_SLOTS_BELOW, cell.size))
-        self._budget.reserved = 0
         self._solve_granted(cell)
 
     def _solve_below(self, cell: Cell, slots: int) -> int:
@@ -258,7 +250,7 @@ class Search:
             return Answer(self._known.worth(position) if with_own else Interval(*WORST))
         bounds = fresh
         if accrued is not None and accrued != own and _rank(accrued) <= _rank(own):
-            layer = self._layer(fresh, accrued)
+            layer = self._layers.layer(fresh, accrued)
             if layer.value[LOWER, side, slot] != NONE or layer.value[UPPER, side, slot] != NONE:
                 bounds = layer
         ends, depths = [], []
@@ -282,15 +274,8 @@ class Search:
             return Answer(Interval(*WORST))
         return self._state(step.after, carried(step, position.own if accrued is None else accrued))
 
-    def _layer(self, fresh: Bounds, accrued: Code) -> Bounds:
-        key = fresh.cell, accrued
-        if key not in self._layers:
-            score, games = GScore.from_code(accrued), self._games
-            if games is None or games.cell != fresh.cell:
-                games = Games(fresh.cell, self._known)
-            self._layers[key] = layer = games.accrued(fresh, score)
-            self._prove(lambda prover: prover.layer(fresh, layer, score))
-        return self._layers[key]
+    def _prove_layer(self, fresh: Bounds, layer: Bounds, accrued: GScore) -> None:
+        self._prove(lambda prover: prover.layer(fresh, layer, accrued))
 
     def _prove(self, prove: Callable[["Prover"], None]) -> None:
         """Have something proved, if there is somebody to prove it."""
@@ -303,14 +288,24 @@ class Search:
         """Solve something that may narrow the bounds of a state; return whether there was anything."""
         cell, found = position.cell, self._loose(position, accrued)
         before = [self._known.worth(way.after) for way in found]
-        if not self._solve_new(cell, found) and not self._narrow_known(found, above):
+        try:
+            # What is found below the cell would be lost without that.
+            with self._budget.reserving(cell.size, again=True):
+                narrowed = self._solve_new(cell, found) or self._narrow_known(found, above)
+        except OutOfBudgetError:
+            narrowed, self._refused = False, True
+        if narrowed:
+            self._stale.add(cell)
+            if [self._known.worth(way.after) for way in found] == before:
+                return True
+        elif cell not in self._stale:
             return False
-        if [self._known.worth(way.after) for way in found] != before:
-            self._solve(cell)
+        self._solve(cell)
         return True
 
-    def _solve_new(self, cell: Cell, found: Sequence[WayOut]) -> int:
-        """Solve cells that have not been solved yet, several if they are small; return how many."""
+    def _solve_new(self, cell: Cell, found: Sequence[WayOut]) -> bool:
+        """Solve cells that have not been solved yet, several if they are small; return whether there were
+        any."""
         solved = 0
         new = (way.home for way in found if self._known.cell(way.home) is None)
         for home in sorted(set(new) - self._given_up, key=lambda home: home.size):
@@ -326,7 +321,7 @@ class Search:
                 self._given_up.add(home)
             except NoCodeError:
                 self._given_up.add(home)
-        return solved
+        return solved > 0
 
     def _narrow_known(self, found: Sequence[WayOut], above: set[Cell]) -> bool:
         """Narrow the bounds of a way out whose cell has been solved; return whether there was a way."""
@@ -345,7 +340,7 @@ class Search:
         seen = {(side_of(position.board), position.slot, score)}
         queue = [(0, 0, position, score)]
         for _ in range(_STATES):
-            if not queue:
+            if not queue or self._budget.left <= 0:
                 break
             *_, here, score = heappop(queue)
             now = self._state(here, score).value
