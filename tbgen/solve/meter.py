@@ -26,8 +26,8 @@ class Meter:
         self._memory = budget.memory
         self._end = time.perf_counter() + budget.seconds
         self._cells = budget.cells
-        self._seconds: dict[int, float] = {}
-        """How long the last cell of a size has taken..."""
+        self._seconds: dict[tuple[int, bool], float] = {}
+        """How long the last cell of a size has taken, and the last one that was solved again..."""
         self._sweeping: dict[int, float] = {}
         """...and the part of it that the sweeps took: what comes after it is known where moves lead."""
         self._reserved: list[tuple[int, bool]] = []
@@ -48,12 +48,12 @@ class Meter:
         finally:
             self._reserved.pop()
 
-    def ask(self, size: int) -> None:
-        """Ask whether there is time for a cell of ``size`` slots.
+    def ask(self, size: int, again: bool) -> None:
+        """Ask whether there is time for a cell of ``size`` slots, solved before or not.
 
         :raises OutOfBudgetError: if it takes more than is left.
         """
-        if self.left < self._seconds_of(size) + self._seconds_reserved:
+        if self.left < self._seconds_of(size, again) + self._seconds_reserved:
             raise OutOfBudgetError
         if self._cells is not None and self._cells <= len(self._reserved):
             raise OutOfBudgetError
@@ -75,23 +75,21 @@ class Meter:
         """Take note of time that does not count."""
         self._end += seconds
 
-    def learn(self, size: int, seconds: float, sweeping: float) -> None:
-        """Take note of a solved cell, of how long it has taken, and of how much of that after it was known
-        where its moves lead."""
+    def learn(self, size: int, again: bool, seconds: float, sweeping: float) -> None:
+        """Take note of a solved cell, solved before or not, of how long it has taken, and of how much of that
+        after it was known where its moves lead."""
         if self._cells is not None:
             self._cells -= 1
-        self._seconds[size], self._sweeping[size] = seconds, sweeping
+        self._seconds[size, again], self._sweeping[size] = seconds, sweeping
 
-    def _seconds_of(self, size: int) -> float:
+    def _seconds_of(self, size: int, again: bool) -> float:
         """About how many seconds a cell of ``size`` slots takes."""
-        return self._seconds.get(size, size * _SECONDS_PER_SLOT)
+        unknown = self._sweeping.get(size, 0.0) if again else size * _SECONDS_PER_SLOT
+        return self._seconds.get((size, again), unknown)
 
     @property
     def _seconds_reserved(self) -> float:
-        return sum(
-            self._sweeping.get(size, 0.0) if again else self._seconds_of(size)
-            for size, again in self._reserved
-        )
+        return sum(self._seconds_of(size, again) for size, again in self._reserved)
 
 
 def memory_needed(size: int) -> int:

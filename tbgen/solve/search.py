@@ -49,7 +49,7 @@ _STATES: Final = 150
 _SMALL: Final = 64**3
 """Slots up to which the cells below a cell are solved before it, one after the other..."""
 _SLOTS_BELOW: Final = 2 << 20
-"""...until they have so many slots together, or as many as the cell itself..."""
+"""...until they have so many slots together..."""
 _TINY: Final = 64**3 // 4
 """...where smaller ones count for so many."""
 _AT_ONCE: Final = 6
@@ -161,7 +161,7 @@ class Search:
         self._solve_granted(cell)
 
     def _ask(self, cell: Cell) -> None:
-        self._budget.ask(cell.size)
+        self._budget.ask(cell.size, again=self._known.cell(cell) is not None)
         if not self._budget.fits(cell.size, self._layers.make_room(cell)):
             raise OutOfBudgetError
 
@@ -172,7 +172,7 @@ class Search:
         ready = time.perf_counter()
         bounds = games.solve()
         now = time.perf_counter()
-        self._budget.learn(cell.size, now - began, now - ready)
+        self._budget.learn(cell.size, before is not None, now - began, now - ready)
         self._prove(lambda prover: prover.cell(bounds))
         if before is not None:
             bounds = narrower(before, bounds)
@@ -198,8 +198,8 @@ class Search:
         """
         self._ask(cell)
         with self._budget.reserving(cell.size), contextlib.suppress(OutOfBudgetError):
-            self._solve_below(cell, max(_SLOTS_BELOW, cell.size))
-            self._solve_replies(cell, max(_SLOTS_BELOW, cell.size))
+            self._solve_below(cell, _SLOTS_BELOW)
+            self._solve_replies(cell, _SLOTS_BELOW)
         self._solve_granted(cell)
 
     def _solve_below(self, cell: Cell, slots: int) -> int:

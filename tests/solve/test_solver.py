@@ -94,8 +94,8 @@ def test_time_counts_while_exits_are_found(tables: Path, monkeypatch: pytest.Mon
     found = solve(LOCKED, "G4.5", tables=tables, budget=Budget(seconds=200.0, memory=2 << 30))
     assert not found.in_budget
     assert found.cells > 1
-    # A game for each end looks for itself, and finishes what it has begun.
-    assert 200.0 <= clock.now <= 202.0
+    # A game for each end looks for itself, and finishes what it has begun; what takes too long is not begun.
+    assert 150.0 <= clock.now <= 202.0
 
 
 def test_colours_swapped_and_files_mirrored(tables: Path) -> None:
