@@ -1,0 +1,110 @@
+"""What is left of a budget, and what is done with the rest of it."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import chess
+import numpy as np
+import pytest
+
+import tbgen
+from tbgen.cells.bounds import Bounds, Games
+from tbgen.cells.cell import Cell
+from tbgen.cells.position import Position
+from tbgen.cells.tables import Tables
+from tbgen.score import Code, GScore
+from tbgen.signed import code_of, of_gscore
+from tbgen.solve.budget import Budget
+from tbgen.solve.knowledge import Known
+from tbgen.solve.layers import Layers
+from tbgen.solve.meter import Meter, OutOfBudgetError, memory_needed
+from tbgen.solve.search import Search, narrower
+
+SIZE = 64**2
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A clock that stands still."""
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr("tbgen.solve.meter.time", SimpleNamespace(perf_counter=lambda: clock.now))
+    return clock
+
+
+def test_how_long_cells_take_is_learned_by_their_size(clock: SimpleNamespace) -> None:
+    meter = Meter(Budget(seconds=10.0))
+    meter.ask(SIZE, again=False)
+    meter.learn(SIZE, again=False, seconds=11.0, sweeping=6.0)
+    with pytest.raises(OutOfBudgetError):
+        meter.ask(SIZE, again=False)
+    meter.ask(SIZE, again=True)  # where its moves lead need not be found out once more
+    meter.ask(64, again=False)
+    clock.now = 5.0
+    with pytest.raises(OutOfBudgetError):
+        meter.ask(SIZE, again=True)
+    meter.learn(SIZE, again=True, seconds=4.0, sweeping=4.0)
+    meter.ask(SIZE, again=True)
+
+
+def test_what_is_reserved_is_left(clock: SimpleNamespace) -> None:
+    meter = Meter(Budget(seconds=10.0, memory=memory_needed(SIZE), cells=3))
+    for size, seconds in ((SIZE, 6.0), (64, 5.0)):
+        meter.learn(size, again=False, seconds=seconds, sweeping=seconds)
+    meter.ask(64, again=False)
+    with meter.reserving(SIZE):
+        assert meter.fits(64, 0)
+        assert not meter.fits(64, 1)
+        with pytest.raises(OutOfBudgetError):
+            meter.ask(64, again=False)
+    meter.learn(64, again=False, seconds=1.0, sweeping=1.0)
+    assert meter.left == 0.0  # no cell is left
+    clock.now = 1.0
+    one = Meter(Budget(seconds=10.0, cells=1))
+    one.ask(64, again=False)
+    with one.reserving(64), pytest.raises(OutOfBudgetError):
+        one.ask(64, again=False)
+
+
+@pytest.mark.usefixtures("compiled")
+def test_layers_are_the_same_whatever_goes_for_want_of_memory(own: Path) -> None:
+    fens = ("4k3/8/8/8/8/8/p7/1N2K3 b - - 0 1", "8/8/8/3k4/8/3K4/8/8 w - - 0 1")
+    cells = [Cell.of_board(board, chess.SquareSet(board.kings)) for board in map(chess.Board, fens)]
+    made: list[tuple[Cell, Code]] = []
+
+    def note(fresh: Bounds, layer: Bounds, accrued: GScore) -> None:
+        assert fresh.cell == layer.cell
+        made.append((fresh.cell, code_of(of_gscore(accrued))))
+
+    with Tables(own) as sources, tbgen.open_tablebase(own) as tables:
+        known = Known(sources, tables, 4)
+        fresh = [Games(cell, known).solve() for cell in cells]
+        for roomy in (True, False):
+            memory = 8 << 30 if roomy else memory_needed(SIZE)
+            layers = Layers(known, Meter(Budget(memory=memory)), cells[0], note)
+            made.clear()
+            for _ in range(2):
+                for bounds, score in ((fresh[0], "G3.0"), (fresh[1], "-G4.5"), (fresh[0], "-G2.5")):
+                    found = layers.layer(bounds, code_of(of_gscore(GScore.parse(score))))
+                    expected = Games(bounds.cell, known).accrued(bounds, GScore.parse(score))
+                    assert np.array_equal(found.value, expected.value)
+                    assert np.array_equal(found.depth, expected.depth)
+                layers.make_room(cells[0])
+            assert len(made) == (3 if roomy else 6)
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("cells", [5, 37, 48, 59])
+def test_a_cell_is_solved_again_with_what_was_found_below_it(cells: int, tables: Path) -> None:
+    """However many cells may be solved: nothing that has been found is lost."""
+    board = chess.Board("8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72")
+    mobile = int(board.kings)
+    with Tables(tables) as sources, tbgen.open_tablebase(tables) as opened:
+        known = Known(sources, opened, 4)
+        budget = Budget(seconds=3600.0, memory=2 << 30, cells=cells)
+        search = Search(known, Position(board, mobile), GScore.parse("G4.5"), budget, 4, lambda *_: None)
+        assert not search.run()
+        assert search.solved == cells
+        found = known.cell(search._root.cell)
+        assert found is not None
+        again = narrower(found, Games(search._root.cell, known).solve())
+    assert np.array_equal(again.value, found.value)
