@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Final, TypeAlias
 
+import numpy as np
+
 from tbgen.board.history import FRESH
 from tbgen.cells.blocks import block_of_table, gathered, in_tables
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, Game, Interval, Knowledge, side_after
@@ -59,10 +61,13 @@ class Known:
         """What tables, solved cells and Syzygy files say, without looking on."""
 
     def add(self, bounds: Bounds) -> None:
-        """Keep the bounds of a canonical cell.
+        """Keep the bounds of a canonical cell, and what was known before where that is better.
 
         :raises TbgenError: if they cannot be written to disk.
         """
+        before = self._cells.get(bounds.cell)
+        if before is not None:
+            bounds = narrower(before, bounds)
         self._cells[bounds.cell] = bounds
         self._added[bounds.cell] += 1
         if self._kept is not None:
@@ -289,6 +294,15 @@ class InTime:
         """
         self._ask()
         return self._known.block(route, end)
+
+
+def narrower(one: Bounds, other: Bounds) -> Bounds:
+    """Return the better of two bounds of every position."""
+    value, depth = other.value.copy(), other.depth.copy()
+    for end, worse in ((LOWER, np.greater), (UPPER, np.less)):
+        keep = worse(value[end], one.value[end])
+        value[end][keep], depth[end][keep] = one.value[end][keep], one.depth[end][keep]
+    return Bounds(one.cell, value, depth)
 
 
 def _bare(cell: Cell, end: int) -> Code:

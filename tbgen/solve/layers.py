@@ -6,7 +6,7 @@ from tbgen.cells.bounds import Bounds, Games
 from tbgen.cells.cell import Cell
 from tbgen.score import Code, GScore
 from tbgen.solve.knowledge import Known
-from tbgen.solve.meter import Meter, memory_needed
+from tbgen.solve.meter import Meter, games_bytes
 
 
 class Layers:
@@ -14,7 +14,7 @@ class Layers:
 
     All of it only saves time, so it goes when memory is needed for something else.
 
-    :param root: the cell whose games are kept longest; of others, only those of the last one are.
+    :param root: the cell whose games and layers are kept longest; of all others, the games of one are kept.
     :param made: called with the fresh bounds, each layer made from them and its accrued score.
     """
 
@@ -25,17 +25,15 @@ class Layers:
         self._layers: dict[tuple[Cell, Code], Bounds] = {}
         self._games: dict[Cell, Games] = {}
         """The one of the root last."""
+        self._keeps_games = True
 
     def layer(self, fresh: Bounds, accrued: Code) -> Bounds:
         """Return what is known of the positions of a cell with an accrued score, ``NONE`` where it does not
         matter."""
         key = fresh.cell, accrued
         if key not in self._layers:
-            games = self._games.get(fresh.cell)
-            if games is None:
-                self.make_room(fresh.cell)
-                games = Games(fresh.cell, self._known)
-                self._keep(games)
+            games = self._games_of(fresh.cell)
+            self._let_go(lambda: self._meter.allows(self._kept + fresh.nbytes), games=False)
             score = GScore.from_code(accrued)
             self._layers[key] = layer = games.accrued(fresh, score)
             self._made(fresh, layer, score)
@@ -43,30 +41,49 @@ class Layers:
 
     def renew(self, games: Games) -> None:
         """Forget the layers of a cell, and make them by these games, since it has been solved."""
-        for key in [key for key in self._layers if key[0] == games.cell]:
-            del self._layers[key]
+        self._drop_layers_of(lambda cell: cell == games.cell)
         self._keep(games)
 
     def make_room(self, cell: Cell) -> int:
         """Let go what stands in the way of solving a cell; return the bytes of all that is kept."""
-        while self._games and not self._meter.fits(cell.size, self._kept):
-            del self._games[next(iter(self._games))]
-        if not self._meter.fits(cell.size, self._kept):
-            self._layers.clear()
+        self._let_go(lambda: self._meter.fits(cell.size, self._kept), games=True)
         return self._kept
 
     def release(self) -> None:
-        """Let go the games."""
+        """Let go the games, and keep none from now on."""
         self._games.clear()
+        self._keeps_games = False
+
+    def _games_of(self, cell: Cell) -> Games:
+        games = self._games.get(cell)
+        if games is None:
+            self.make_room(cell)
+            games = Games(cell, self._known)
+            self._keep(games)
+        return games
 
     def _keep(self, games: Games) -> None:
+        if not self._keeps_games:
+            return
         root = self._games.pop(self._root, None)
         self._games = {games.cell: games}
         if root is not None and games.cell != self._root:
             self._games[self._root] = root
 
+    def _let_go(self, enough: Callable[[], bool], games: bool) -> None:
+        """Let go one thing after the other, games only if told to, until there is enough memory."""
+        if not enough():
+            self._drop_layers_of(lambda cell: cell != self._root)
+        while games and self._games and not enough():
+            del self._games[next(iter(self._games))]
+        if not enough():
+            self._layers.clear()
+
+    def _drop_layers_of(self, which: Callable[[Cell], bool]) -> None:
+        self._layers = {key: layer for key, layer in self._layers.items() if not which(key[0])}
+
     @property
     def _kept(self) -> int:
         """Bytes of the layers, of the games, and of what is known."""
         layers = sum(layer.nbytes for layer in self._layers.values())
-        return self._known.nbytes + layers + sum(memory_needed(cell.size) for cell in self._games)
+        return self._known.nbytes + layers + sum(games_bytes(cell.size) for cell in self._games)

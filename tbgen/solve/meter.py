@@ -13,6 +13,9 @@ _BYTES_PER_SLOT: Final = 2 * 75
 """Of both games of a cell while they are solved, per slot for one side to move."""
 _SECONDS_PER_SLOT: Final = 8e-7
 """Of both games, before a cell of the same size has been solved: small ones take longer for a slot."""
+_AGAIN: Final = 1.3
+"""How much longer than its sweeps it takes to solve a cell again, before that has been measured: most of
+where its moves lead has been looked up."""
 
 
 class OutOfBudgetError(Exception):
@@ -41,7 +44,7 @@ class Meter:
     @contextmanager
     def reserving(self, size: int, again: bool = False) -> Iterator[None]:
         """Leave time, memory and a cell for one of ``size`` slots that is to be solved afterwards, or solved
-        again: where its moves lead is known by then."""
+        again."""
         self._reserved.append((size, again))
         try:
             yield
@@ -64,12 +67,17 @@ class Meter:
 
         :raises OutOfBudgetError: if it takes more than is left.
         """
-        if self.left < self._sweeping.get(size, 0.0) + self._seconds_reserved:
+        sweeping = self._sweeping.get(size, self._seconds_of(size, again=False) / 2)
+        if self.left < sweeping + self._seconds_reserved:
             raise OutOfBudgetError
+
+    def allows(self, size: int) -> bool:
+        """Whether ``size`` bytes may be in use."""
+        return size <= self._memory
 
     def fits(self, size: int, kept: int) -> bool:
         """Whether there is memory for a cell of ``size`` slots beside ``kept`` bytes in use."""
-        return kept + memory_needed(max([size, *(each for each, _ in self._reserved)])) <= self._memory
+        return self.allows(kept + memory_needed(max([size, *(each for each, _ in self._reserved)])))
 
     def prolong(self, seconds: float) -> None:
         """Take note of time that does not count."""
@@ -84,8 +92,10 @@ class Meter:
 
     def _seconds_of(self, size: int, again: bool) -> float:
         """About how many seconds a cell of ``size`` slots takes."""
-        unknown = self._sweeping.get(size, 0.0) if again else size * _SECONDS_PER_SLOT
-        return self._seconds.get((size, again), unknown)
+        first = self._seconds.get((size, False), size * _SECONDS_PER_SLOT)
+        if not again:
+            return first
+        return self._seconds.get((size, True), min(first, _AGAIN * self._sweeping.get(size, first)))
 
     @property
     def _seconds_reserved(self) -> float:
@@ -94,4 +104,9 @@ class Meter:
 
 def memory_needed(size: int) -> int:
     """Return about how many bytes it takes to solve a cell of ``size`` slots for each side to move."""
-    return size * _BYTES_PER_SLOT + _BYTES_AT_LEAST
+    return games_bytes(size) + _BYTES_AT_LEAST
+
+
+def games_bytes(size: int) -> int:
+    """Return about how many bytes both games of a cell of ``size`` slots take."""
+    return size * _BYTES_PER_SLOT

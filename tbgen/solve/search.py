@@ -14,7 +14,6 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import chess
-import numpy as np
 
 from tbgen.cells.bounds import (
     ENDS,
@@ -95,7 +94,7 @@ class Search:
         self._accrued = None if accrued is None else code_of(of_gscore(accrued), swapped)
         self._given_up: set[Cell] = set()
         self._stale: set[Cell] = set()
-        """Cells below which something has been solved since they were."""
+        """Cells that may be narrowed by solving them again: something below has been solved since."""
         self._refused = False
         """Whether a cell has been given up because it took too much time or memory."""
 
@@ -106,11 +105,13 @@ class Search:
             return True
         try:
             cell = self._root.cell
-            if self._known.cell(cell) is None:
+            if not self._is_solved(cell):
                 if cell.size <= _SMALL:  # it may be enough, and takes next to no time
                     self._solve(cell)
                 if not self.answer().value.exact:
                     self._complete(cell)
+            else:
+                self._stale.add(cell)
             while not self.answer().value.exact:
                 self._progress(self.answer().value, self.solved)
                 if not self._narrow(self._root, self._accrued, {cell}):
@@ -122,7 +123,7 @@ class Search:
     @property
     def has_cell(self) -> bool:
         """Whether the cell of the asked position is solved."""
-        return self._known.cell(self._root.cell) is not None
+        return self._is_solved(self._root.cell)
 
     def release(self) -> None:
         """Give memory back that only saves time when more is asked."""
@@ -161,21 +162,22 @@ class Search:
         self._solve_granted(cell)
 
     def _ask(self, cell: Cell) -> None:
-        self._budget.ask(cell.size, again=self._known.cell(cell) is not None)
-        if not self._budget.fits(cell.size, self._layers.make_room(cell)):
+        self._budget.ask(cell.size, self._is_solved(cell))
+        fits = partial(self._budget.fits, cell.size)
+        if not fits(self._known.nbytes) or not fits(self._layers.make_room(cell)):
             raise OutOfBudgetError
 
+    def _is_solved(self, cell: Cell) -> bool:
+        return self._known.cell(cell) is not None
+
     def _solve_granted(self, cell: Cell) -> None:
-        began = time.perf_counter()
-        before = self._known.cell(cell)
+        began, again = time.perf_counter(), self._is_solved(cell)
         games = self._games_of(cell)
         ready = time.perf_counter()
         bounds = games.solve()
         now = time.perf_counter()
-        self._budget.learn(cell.size, before is not None, now - began, now - ready)
+        self._budget.learn(cell.size, again, now - began, now - ready)
         self._prove(lambda prover: prover.cell(bounds))
-        if before is not None:
-            bounds = narrower(before, bounds)
         self._known.add(bounds)
         self._stale.discard(cell)
         self._layers.renew(games)
@@ -187,19 +189,21 @@ class Search:
         :raises OutOfBudgetError: if that takes too long; not at first for the asked position's cell, without
             which there is no answer.
         """
-        if cell == self._root.cell and self._known.cell(cell) is None:
+        if cell == self._root.cell and not self._is_solved(cell):
             return Games(cell, self._known)
         return Games(cell, InTime(self._known, partial(self._budget.ask_again, cell.size)))
 
     def _complete(self, cell: Cell) -> None:
-        """Solve a cell for the first time, after small ones that it rests on, as far as they are worth it.
+        """Solve a cell, after small ones that it rests on, as far as they are worth it.
 
         The time for it is asked for before: small cells that take longer than they should do not take it.
         """
         self._ask(cell)
-        with self._budget.reserving(cell.size), contextlib.suppress(OutOfBudgetError):
+        again = self._is_solved(cell)
+        with self._budget.reserving(cell.size, again), contextlib.suppress(OutOfBudgetError):
             self._solve_below(cell, _SLOTS_BELOW)
             self._solve_replies(cell, _SLOTS_BELOW)
+        self._layers.make_room(cell)
         self._solve_granted(cell)
 
     def _solve_below(self, cell: Cell, slots: int) -> int:
@@ -208,7 +212,7 @@ class Search:
         for home in self._unknown_homes(cell):
             if home.size > min(_SMALL, cell.size) or slots <= 0:
                 break
-            if self._known.cell(home) is None:
+            if not self._is_solved(home):
                 slots = self._solve_below(home, slots - max(home.size, _TINY))
                 try:
                     self._solve(home)
@@ -231,7 +235,7 @@ class Search:
             (
                 home
                 for home in homes - self._given_up
-                if self._known.cell(home) is None and not self._known.in_table(home)
+                if not self._is_solved(home) and not self._known.in_table(home)
             ),
             key=lambda home: (home.size, home),
         )
@@ -287,27 +291,31 @@ class Search:
     def _narrow(self, position: Position, accrued: Code | None, above: set[Cell]) -> bool:
         """Solve something that may narrow the bounds of a state; return whether there was anything."""
         cell, found = position.cell, self._loose(position, accrued)
-        before = [self._known.worth(way.after) for way in found]
+        before, solved = [self._known.worth(way.after) for way in found], self.solved
         try:
             # What is found below the cell would be lost without that.
             with self._budget.reserving(cell.size, again=True):
-                narrowed = self._solve_new(cell, found) or self._narrow_known(found, above)
+                narrowed = self._solve_new(cell, found, above) or self._narrow_known(found, above)
         except OutOfBudgetError:
             narrowed, self._refused = False, True
-        if narrowed:
+        if self.solved > solved:  # if only small ones, before a large one that took too long
             self._stale.add(cell)
-            if [self._known.worth(way.after) for way in found] == before:
-                return True
-        elif cell not in self._stale:
-            return False
-        self._solve(cell)
+        same = [self._known.worth(way.after) for way in found] == before
+        if cell not in self._stale or (narrowed and same):
+            return narrowed
+        try:
+            self._solve(cell)
+        except NoCodeError:  # with what is known now, but not before
+            self._stale.discard(cell)
+            self._given_up.add(cell)
+            return narrowed
         return True
 
-    def _solve_new(self, cell: Cell, found: Sequence[WayOut]) -> bool:
+    def _solve_new(self, cell: Cell, found: Sequence[WayOut], above: set[Cell]) -> bool:
         """Solve cells that have not been solved yet, several if they are small; return whether there were
         any."""
         solved = 0
-        new = (way.home for way in found if self._known.cell(way.home) is None)
+        new = (way.home for way in found if not self._is_solved(way.home))
         for home in sorted(set(new) - self._given_up, key=lambda home: home.size):
             if solved and (solved == _AT_ONCE or home.size * _MUCH_SMALLER > cell.size):
                 break
@@ -315,10 +323,7 @@ class Search:
                 self._complete(home)
                 solved += 1
             except OutOfBudgetError:
-                if self._budget.left <= 0:
-                    raise
-                self._refused = True
-                self._given_up.add(home)
+                self._refuse(home if len(above) == 1 else None)
             except NoCodeError:
                 self._given_up.add(home)
         return solved > 0
@@ -326,12 +331,26 @@ class Search:
     def _narrow_known(self, found: Sequence[WayOut], above: set[Cell]) -> bool:
         """Narrow the bounds of a way out whose cell has been solved; return whether there was a way."""
         for way in found:
-            if way.home in above or way.home in self._given_up or self._known.cell(way.home) is None:
+            if way.home in above or way.home in self._given_up or not self._is_solved(way.home):
                 continue
-            if self._narrow(way.after.seen_by(way.symmetry), None, above | {way.home}):
-                return True
-            self._given_up.add(way.home)
+            try:
+                if self._narrow(way.after.seen_by(way.symmetry), None, above | {way.home}):
+                    return True
+                self._given_up.add(way.home)
+            except OutOfBudgetError:
+                self._refuse(way.home)
         return False
+
+    def _refuse(self, cell: Cell | None) -> None:
+        """Give a cell up for which there is no time or memory; None for one that there may be elsewhere.
+
+        :raises OutOfBudgetError: if there is no time at all.
+        """
+        self._refused = True
+        if self._budget.left <= 0:
+            raise OutOfBudgetError
+        if cell is not None:
+            self._given_up.add(cell)
 
     def _loose(self, position: Position, accrued: Code | None) -> list[WayOut]:
         """Find moves out of the cell that keep the bounds of a state apart, nearest ones first."""
@@ -361,15 +380,6 @@ class Search:
                     home, symmetry = step.after.cell.canonical()
                     found.setdefault(home, WayOut(step.after, home, symmetry))
         return list(found.values())
-
-
-def narrower(one: Bounds, other: Bounds) -> Bounds:
-    """Return the better of two bounds of every position."""
-    value, depth = other.value.copy(), other.depth.copy()
-    for end, worse in ((LOWER, np.greater), (UPPER, np.less)):
-        keep = worse(value[end], one.value[end])
-        value[end][keep], depth[end][keep] = one.value[end][keep], one.depth[end][keep]
-    return Bounds(one.cell, value, depth)
 
 
 def _plies_out(answer: Answer, accrued: Code) -> int:

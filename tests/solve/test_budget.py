@@ -15,10 +15,10 @@ from tbgen.cells.tables import Tables
 from tbgen.score import Code, GScore
 from tbgen.signed import code_of, of_gscore
 from tbgen.solve.budget import Budget
-from tbgen.solve.knowledge import Known
+from tbgen.solve.knowledge import Known, narrower
 from tbgen.solve.layers import Layers
 from tbgen.solve.meter import Meter, OutOfBudgetError, memory_needed
-from tbgen.solve.search import Search, narrower
+from tbgen.solve.search import Search
 
 SIZE = 64**2
 
@@ -35,34 +35,47 @@ def test_how_long_cells_take_is_learned_by_their_size(clock: SimpleNamespace) ->
     meter = Meter(Budget(seconds=10.0))
     meter.ask(SIZE, again=False)
     meter.learn(SIZE, again=False, seconds=11.0, sweeping=6.0)
+    meter.ask(64, again=False)
     with pytest.raises(OutOfBudgetError):
         meter.ask(SIZE, again=False)
-    meter.ask(SIZE, again=True)  # where its moves lead need not be found out once more
-    meter.ask(64, again=False)
-    clock.now = 5.0
+    meter.ask(SIZE, again=True)  # its sweeps and something more
+    clock.now = 3.0
     with pytest.raises(OutOfBudgetError):
         meter.ask(SIZE, again=True)
     meter.learn(SIZE, again=True, seconds=4.0, sweeping=4.0)
     meter.ask(SIZE, again=True)
 
 
-def test_what_is_reserved_is_left(clock: SimpleNamespace) -> None:
-    meter = Meter(Budget(seconds=10.0, memory=memory_needed(SIZE), cells=3))
-    for size, seconds in ((SIZE, 6.0), (64, 5.0)):
-        meter.learn(size, again=False, seconds=seconds, sweeping=seconds)
-    meter.ask(64, again=False)
+@pytest.mark.parametrize(("again", "left"), [(False, 8.0), (True, 3.0)])
+def test_time_is_reserved(again: bool, left: float, clock: SimpleNamespace) -> None:
+    """For a cell that takes 8 seconds at first and 3 again, beside one of 2 seconds whose sweeps take one."""
+    meter = Meter(Budget(seconds=100.0))
+    meter.learn(SIZE, again=False, seconds=8.0, sweeping=5.0)
+    meter.learn(SIZE, again=True, seconds=3.0, sweeping=2.0)
+    meter.learn(64, again=False, seconds=2.0, sweeping=1.0)
+    with meter.reserving(SIZE, again):
+        for ask, seconds in ((lambda: meter.ask(64, again=False), 2.0), (lambda: meter.ask_again(64), 1.0)):
+            clock.now = 100.0 - left - seconds
+            ask()
+            clock.now += 0.1
+            with pytest.raises(OutOfBudgetError):
+                ask()
+    meter.ask_again(64)
+
+
+def test_memory_and_cells_are_reserved() -> None:
+    meter = Meter(Budget(memory=memory_needed(SIZE), cells=2))
+    assert meter.fits(64, 1)
     with meter.reserving(SIZE):
+        meter.ask(64, again=False)
         assert meter.fits(64, 0)
         assert not meter.fits(64, 1)
+        meter.learn(64, again=False, seconds=0.1, sweeping=0.1)
         with pytest.raises(OutOfBudgetError):
             meter.ask(64, again=False)
-    meter.learn(64, again=False, seconds=1.0, sweeping=1.0)
-    assert meter.left == 0.0  # no cell is left
-    clock.now = 1.0
-    one = Meter(Budget(seconds=10.0, cells=1))
-    one.ask(64, again=False)
-    with one.reserving(64), pytest.raises(OutOfBudgetError):
-        one.ask(64, again=False)
+    meter.ask(64, again=False)
+    meter.learn(64, again=False, seconds=0.1, sweeping=0.1)
+    assert meter.left == 0.0
 
 
 @pytest.mark.usefixtures("compiled")
@@ -95,7 +108,7 @@ def test_layers_are_the_same_whatever_goes_for_want_of_memory(own: Path) -> None
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("cells", [5, 37, 48, 59])
 def test_a_cell_is_solved_again_with_what_was_found_below_it(cells: int, tables: Path) -> None:
-    """However many cells may be solved: nothing that has been found is lost."""
+    """However many cells may be solved, the asked position's cell says all that follows from the others."""
     board = chess.Board("8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72")
     mobile = int(board.kings)
     with Tables(tables) as sources, tbgen.open_tablebase(tables) as opened:
