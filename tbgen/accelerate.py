@@ -25,7 +25,8 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 _PACKAGE: Final = Path(__file__).parent
 _SOURCES: Final = (
     *("accelerate.py", "errors.py", "material.py", "score.py", "variant.py"),
-    *("index/*.py", "retro/**/*.py", "packed/**/*.py", "verify/**/*.py", "cells/kernels/*.py"),
+    *("index/*.py", "retro/**/*.py", "packed/**/*.py", "verify/**/*.py"),
+    *("cells/kernels/*.py", "report/kernels/*.py"),
 )
 
 

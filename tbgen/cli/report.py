@@ -25,10 +25,11 @@ longest way to every score with its line, what becomes of accrued scores, what e
 materials mate. Every page has its data beside it as JSON and CSV, its plots as SVG and PNG, its lines as PGN.
 The pages need no server and nothing from elsewhere. Without materials, all tables that are there count.
 
-Each table is read once, and once more where both rules are compared; progress goes to stderr. Lines that lead
-to tables that are missing are left out, and so are those that need depths which tables do not store. A file
-with its final name is complete; the pages over all tables come last. Pages of an earlier report stay where
-they are.
+Each table is read once; progress goes to stderr. A packed one is unpacked in memory, and what becomes of
+accrued scores is counted by solving it again, which takes as long and as much memory as its build. Lines that
+lead to tables that are missing are left out, and so are those that need depths which tables do not store;
+with --depths these are made, which may take minutes and some GiB of memory for each score. A file with its
+final name is complete; the pages over all tables come last. Pages of an earlier report stay where they are.
 
 With --save DIR the data go into files of a few kB each, which outlast the tables; tables whose data are there
 are passed over, so the same command goes on where it was stopped. With --from DIR a report is made of such
@@ -61,6 +62,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"threads (default: one per processor, at most {_MOST_THREADS})",
     )
     add_json(parser, "one JSON document of all data; then the site is written only with --out")
+    parser.add_argument(
+        "--depths", action="store_true", help="make the depths that lines need and tables lack"
+    )
     parser.add_argument("--save", type=Path, metavar="DIR", help="save the data there, and write no site")
     parser.add_argument("--from", dest="saved", type=Path, metavar="DIR", help="data saved there, not tables")
     add_directory(parser)
@@ -72,6 +76,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--save writes data of tables only: save them, then make a report with: --from DIR")
     if arguments.saved is not None and arguments.dir is not None:
         raise UsageError("--from has data in place of tables: leave out --dir or --from")
+    if arguments.saved is not None and arguments.depths:
+        raise UsageError(
+            "--depths takes tables: leave it out, or save the data again with: --save DIR --depths"
+        )
     if arguments.out is None and arguments.save is None and not arguments.json:
         raise UsageError(
             "say where the site goes: --out DIR; or print its data: --json; or save them: --save DIR"
@@ -88,7 +96,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.saved is not None:
         chosen["saved"] = True
     shown = _Shown(plan_report(source, arguments.materials, **chosen))
-    options = chosen | {"threads": arguments.threads or min(processors(), _MOST_THREADS), "progress": shown}
+    options = chosen | {
+        "depths": arguments.depths,
+        "threads": arguments.threads or min(processors(), _MOST_THREADS),
+        "progress": shown,
+    }
     begin = time.monotonic()
     try:
         if arguments.save is not None:
@@ -110,7 +122,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{arguments.out / 'index.html'}: {pages}, {duration(time.monotonic() - begin)}")
     if report.lines_left_out:
         lines = counted(report.lines_left_out, "line")
-        say(f"tbgen: {lines} left out, for want of tables or depths that play leads to")
+        more = "" if arguments.depths or arguments.saved is not None else "; --depths makes such depths"
+        say(f"tbgen: {lines} left out, for want of tables or depths that play leads to{more}")
     return 0
 
 

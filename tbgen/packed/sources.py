@@ -102,9 +102,10 @@ class UnpackedSources(Sources):
             copy.close()
             return
         file = PackedFile(path, material=material)
-        self._packed[material] = PackedSource(file, lambda: self._around(material), self._threads)
+        self._packed[material] = PackedSource(file, lambda: self.around(material), self._threads)
 
-    def _around(self, material: Material) -> dict[Material, Source]:
+    def around(self, material: Material) -> dict[Material, Source]:
+        """Return all tables that a material turns into."""
         return {after: self.get(after) for after in sorted(material.successors())}
 
     def open(self, material: Material) -> TableFile:
@@ -120,11 +121,19 @@ class UnpackedSources(Sources):
             return super().open(material)
         file = self._open_copy(material, info)
         if file is None:
-            with PackedFile(path, material=material) as packed, _compiling():
-                table = unpack(packed, self._around(material), threads=self._threads)
-            self.keep(table, info)
+            self.keep(self.unpack(material), info)
             file = TableFile(self._copy(material), material=material)
         return file
+
+    def unpack(
+        self, material: Material, progress: Callable[[str, int, int], None] = lambda *_: None
+    ) -> Table:
+        """Return the content of a packed table.
+
+        Raises as :meth:`open` does.
+        """
+        with PackedFile(self._path(material), material=material) as packed, _compiling():
+            return unpack(packed, self.around(material), threads=self._threads, progress=progress)
 
     def _open_copy(self, material: Material, info: TableInfo) -> TableFile | None:
         """Return the plain copy of a packed table, whose file says ``info``; None if there is none of it."""

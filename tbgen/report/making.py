@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,10 @@ from tbgen.report.data.files import everything
 from tbgen.report.data.saved import SavedData
 from tbgen.report.facts.difference import Difference, difference
 from tbgen.report.facts.records import overall_records
-from tbgen.report.facts.table_report import report_table
+from tbgen.report.facts.table_report import report_source
 from tbgen.report.model import OverallRecord, TableReport
-from tbgen.report.plan import Clock, Plan, Progress, Task, Tell, plan_report
-from tbgen.report.scan.source import TableSource
+from tbgen.report.plan import Clock, Plan, Task, Tell, plan_report
+from tbgen.report.scan.source import Progress, TableSource, open_source
 from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
 from tbgen.variant import Variant
@@ -57,8 +57,13 @@ class Report:
     @property
     def lines_left_out(self) -> int:
         """How many records have no line, for want of tables or depths that play leads to."""
-        records = (record for table in self.tables for record in table.records)
-        return sum(1 for record in records if record.depth and not record.line)
+        return lines_left_out(self.tables)
+
+
+def lines_left_out(tables: Iterable[TableReport]) -> int:
+    """Return how many records of tables have no line."""
+    records = (record for table in tables for record in table.records)
+    return sum(1 for record in records if record.depth and not record.line)
 
 
 def read_report(
@@ -68,6 +73,7 @@ def read_report(
     men: int | None = None,
     rules: Variant | str | None = None,
     saved: bool = False,
+    depths: bool = False,
     threads: int = 2,
     progress: Tell | None = None,
 ) -> Report:
@@ -78,6 +84,8 @@ def read_report(
     :param men: the tables of 2 to so many men that are there.
     :param rules: ``r`` or ``wg``; None for both.
     :param saved: whether the directory has data that :func:`save_report` has saved, not tables.
+    :param depths: whether to make the depths that lines need and tables do not store, score by score, which
+        may take minutes and some GiB of memory each time; without, such lines are left out.
     :param threads: threads that count, of some 50 MiB each.
     :param progress: told how far the report is; ``print`` will do.
 
@@ -87,7 +95,7 @@ def read_report(
     :raises TbgenError: if there is no table.
     """
     plan = plan_report(directory, materials, men=men, rules=rules, saved=saved)
-    return _make(plan, None, threads, progress)
+    return _make(plan, None, depths, threads, progress)
 
 
 def write_report(
@@ -98,6 +106,7 @@ def write_report(
     men: int | None = None,
     rules: Variant | str | None = None,
     saved: bool = False,
+    depths: bool = False,
     threads: int = 2,
     progress: Tell | None = None,
 ) -> Report:
@@ -115,7 +124,7 @@ def write_report(
     from tbgen.report.site.site import Site
 
     site = Site(Path(out), __version__, compares=bool(plan.compared))
-    return _make(plan, site, threads, progress)
+    return _make(plan, site, depths, threads, progress)
 
 
 def save_report(
@@ -125,13 +134,15 @@ def save_report(
     *,
     men: int | None = None,
     rules: Variant | str | None = None,
+    depths: bool = False,
     threads: int = 2,
     progress: Tell | None = None,
 ) -> int:
     """Save all that there is to say about tables in files of a few kB each, and return the tables saved.
 
     :func:`read_report` and :func:`write_report` take them for the tables. Tables of which the data are there,
-    by their digest, are passed over, so a run that was stopped goes on. The other parameters and errors are
+    by their digest, are passed over, so a run that was stopped goes on; with ``depths`` those only of which
+    all lines are there. The other parameters and errors are
     those of :func:`read_report`; this needs no extra.
 
     :param out: directory of the data, made if need be.
@@ -140,21 +151,24 @@ def save_report(
     """
     whole = plan_report(directory, materials, men=men, rules=rules)
     data = SavedData(Path(out))
-    tasks = tuple(task for task in whole.tasks if not _is_saved(data, whole.directory, task))
+    tasks = tuple(task for task in whole.tasks if not _is_saved(data, whole.directory, task, depths))
     new = {task.material for task in tasks} | set(whole.compared).difference(data.differences())
     compared = tuple(material for material in whole.compared if material in new)
     plan = replace(whole, tasks=tasks, compared=compared)
-    with passing_copies(plan.directory):
-        for found in _tables(plan, None, threads, Clock(plan.tasks, progress)):
-            data.save_table(found)
-        for difference_found in _differences(plan, progress):
-            data.save_difference(difference_found)
+    with passing_copies(plan.directory), _reader(plan, depths, threads) as read:
+        clock = Clock(plan, progress)
+        for material in plan.materials:
+            _, both = read(material, clock, data.save_table)
+            if both is not None:
+                data.save_difference(both)
     return len(tasks)
 
 
-def _is_saved(data: SavedData, directory: Path, task: Task) -> bool:
+def _is_saved(data: SavedData, directory: Path, task: Task, depths: bool) -> bool:
     with StoredFile(table_path(directory, task.material.name, task.variant), material=task.material) as file:
-        return data.digest(task.material, task.variant) == file.info.digest
+        if data.digest(task.material, task.variant) != file.info.digest:
+            return False
+    return not depths or lines_left_out([data.table(task.material, task.variant)]) == 0
 
 
 def report_document(report: Report) -> dict[str, Any]:
@@ -162,67 +176,90 @@ def report_document(report: Report) -> dict[str, Any]:
     return everything(report.tables, report.records, report.differences)
 
 
-def _make(plan: Plan, site: Site | None, threads: int, tell: Tell | None) -> Report:
-    with passing_copies(plan.directory):
-        tables = tuple(_tables(plan, site, threads, Clock(plan.tasks, tell)))
-        report = Report(tables, tuple(_differences(plan, tell)))
+Read = Callable[
+    [Material, Clock, Callable[[TableReport], object]], tuple[list[TableReport], Difference | None]
+]
+"""Returns the reports of a material's tables, each passed on as it comes, and their difference."""
+
+
+def _make(plan: Plan, site: Site | None, depths: bool, threads: int, tell: Tell | None) -> Report:
+    clock, tables, differences = Clock(plan, tell), [], []
+    others = {(task.material, task.variant): plan.other(task) for task in plan.tasks}
+
+    def write(found: TableReport) -> None:
+        if site is not None:
+            site.write_table(found, others[found.material, found.variant])
+
+    if site is not None:
+        site.write_style()
+    with passing_copies(plan.directory), _reader(plan, depths, threads) as read:
+        for material in plan.materials:
+            of_material, compared = read(material, clock, write)
+            tables += of_material
+            differences += [] if compared is None else [compared]
+    tables.sort(key=lambda table: (list(Variant).index(table.variant), table.material))
+    report = Report(tuple(tables), tuple(differences))
     if site is None:
         return report
     if report.differences:
         site.write_differences(report.differences)
     site.write_overview(report.by_variant, report.records)
-    return Report(report.tables, report.differences, tuple(site.written))
-
-
-def _tables(plan: Plan, site: Site | None, threads: int, clock: Clock) -> Iterator[TableReport]:
-    """Yield the report of each table when its page is written."""
-    if site is not None:
-        site.write_style()
-    with _reader(plan, threads, clock) as read:
-        for task in plan.tasks:
-            found = read(task)
-            if site is not None:
-                clock.writing()
-                site.write_table(found, plan.other(task))
-            clock.finish_table()
-            yield found
+    return replace(report, pages=tuple(site.written))
 
 
 @contextmanager
-def _reader(plan: Plan, threads: int, clock: Clock) -> Iterator[Callable[[Task], TableReport]]:
-    """Give what reads the report of a table: from saved data, or from the table itself."""
+def _reader(plan: Plan, depths: bool, threads: int) -> Iterator[Read]:
+    """Give what reads the reports of a material: from saved data, or from its tables."""
     if plan.saved:
-        data = SavedData(plan.directory)
-        yield lambda task: data.table(task.material, task.variant)
+        yield partial(_read_data, plan, SavedData(plan.directory))
         return
     with ExitStack() as stack:
-        tables = {
-            variant: stack.enter_context(Tablebase(plan.directory, rules=variant))
+        lines = {
+            variant: stack.enter_context(Tablebase(plan.directory, rules=variant, depths=depths))
             for variant in plan.variants
         }
-        yield lambda task: report_table(
-            plan.directory,
-            task.material,
-            task.variant,
-            threads=threads,
-            lines=tables[task.variant],
-            progress=clock.scanned,
-        )
+        yield partial(_read_tables, plan, lines, threads)
 
 
-def _differences(plan: Plan, tell: Tell | None) -> Iterator[Difference]:
-    if plan.saved:
-        yield from map(SavedData(plan.directory).difference, plan.compared)
-        return
-    for number, material in enumerate(plan.compared, start=1):
+def _read_data(
+    plan: Plan, data: SavedData, material: Material, clock: Clock, pass_on: Callable[[TableReport], object]
+) -> tuple[list[TableReport], Difference | None]:
+    tables = []
+    for task in plan.tables(material):
+        tables.append(data.table(material, task.variant))
+        clock.writing(task)
+        pass_on(tables[-1])
+        clock.finish(task)
+    return tables, data.difference(material) if material in plan.compared else None
 
-        def compared(done: int, total: int, material: Material = material, number: int = number) -> None:
-            if tell is not None:
-                stage = f"compared {done / total:.0%}"
-                tell(Progress(material, number, len(plan.compared), stage, None))
 
-        with (
-            TableSource(plan.directory, material, Variant.R_MOBILITY) as r,
-            TableSource(plan.directory, material, Variant.WHOLE_GAME) as wg,
-        ):
-            yield difference(r, wg, compared)
+def _read_tables(
+    plan: Plan,
+    lines: dict[Variant, Tablebase],
+    threads: int,
+    material: Material,
+    clock: Clock,
+    pass_on: Callable[[TableReport], object],
+) -> tuple[list[TableReport], Difference | None]:
+    tables, compared, comparison = [], None, plan.comparison(material)
+    with ExitStack() as stack:
+        opened: dict[Variant, TableSource] = {}
+
+        def source(variant: Variant, steps: Progress) -> TableSource:
+            if variant not in opened:
+                table = open_source(plan.directory, material, variant, threads=threads, progress=steps)
+                opened[variant] = stack.enter_context(table)
+            return opened[variant]
+
+        for task in plan.tables(material):
+            steps = clock.steps(task)
+            table = source(task.variant, steps)
+            tables.append(report_source(table, threads=threads, lines=lines[task.variant], progress=steps))
+            clock.writing(task)
+            pass_on(tables[-1])
+            clock.finish(task)
+        if comparison is not None:
+            steps = clock.steps(comparison)
+            compared = difference(source(Variant.R_MOBILITY, steps), source(Variant.WHOLE_GAME, steps), steps)
+            clock.finish(comparison)
+    return tables, compared

@@ -126,7 +126,8 @@ class AccruedCounts:
     docs/theory.md): A is improved or lost.
     Otherwise V lies between A and W (fact F2), which has no smaller rank, and so V is A itself or else of
     no smaller rank, which takes a reset: A survives or is wiped out. The numbers come from fresh values,
-    from the runs of the table, and from the number of moves of every position, without any search.
+    from the number of moves of every position, and from the runs of the table, or from its layers, which are
+    made again where it is packed.
     """
 
     states: int
@@ -350,7 +351,7 @@ class TableReport:
     records: tuple[Record, ...]
     """One per value that occurs, best for White first."""
     accrued: AccruedView | None
-    """None if the table was built without accrued scores, or is packed."""
+    """None if the table was built without accrued scores."""
     endgame: Endgame
     mating: MatingPotential
     black_king: KingMap

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -15,13 +15,19 @@ from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.material import Material, all_materials
 from tbgen.report.data.saved import SavedData
-from tbgen.store.format import default_directory, tables_in
+from tbgen.store.format import default_directory, table_path, tables_in
+from tbgen.store.stored_file import StoredFile
 from tbgen.text import duration
 from tbgen.variant import Variant
 
 _TABLE_SECONDS: Final = 2.0
-_SLOTS_PER_SECOND: Final = 20e6
-"""What a report takes per table, for its plots, lines and pages, and for its size: both sides' slots."""
+"""What a report takes per table for its plots, lines and pages."""
+
+_UNPACKING: Final = "unpacking", 20e6
+_COUNTING: Final = "counted", 60e6
+_LAYERS: Final = "accrued scores", 10e6
+_COMPARING: Final = "compared", 100e6
+"""Steps, and how many slots of both sides they do in a second, roughly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +36,54 @@ class Task:
 
     material: Material
     variant: Variant
-    size: int
-    """Slots, both sides counted."""
+    steps: Mapping[str, float]
+    """What is done, in this order, with the seconds it takes, roughly."""
 
     @property
     def seconds(self) -> float:
         """What it takes, roughly."""
-        return _TABLE_SECONDS + self.size / _SLOTS_PER_SECOND
+        return sum(self.steps.values()) + _TABLE_SECONDS
 
     @property
-    def scanning(self) -> float:
-        """Which part of that goes into reading the table, 0 to 1."""
-        return 1 - _TABLE_SECONDS / self.seconds
+    def title(self) -> str:
+        """What it is about, for a reader."""
+        return str(self.variant)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The tables of both variants to compare, when they are open."""
+
+    material: Material
+    steps: Mapping[str, float]
+    """As those of a :class:`Task`."""
+
+    @property
+    def seconds(self) -> float:
+        """What it takes, roughly."""
+        return sum(self.steps.values())
+
+    @property
+    def title(self) -> str:
+        """What it is about, for a reader."""
+        return "both"
+
+
+def _task(directory: Path, material: Material, variant: Variant) -> Task:
+    """Return the task of reading a table."""
+    with StoredFile(table_path(directory, material.name, variant), material=material) as file:
+        info = file.info
+    steps = [_COUNTING]
+    if info.packed:
+        steps = [_UNPACKING, _COUNTING]
+        if variant.resets and info.stores_accrued:
+            steps.append(_LAYERS)
+    return Task(material, variant, {name: 2 * info.size / speed for name, speed in steps})
+
+
+def _comparison(material: Material) -> Comparison:
+    name, speed = _COMPARING
+    return Comparison(material, {name: 2 * layout_of(material).size / speed})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +92,7 @@ class Plan:
 
     directory: Path
     tasks: tuple[Task, ...]
-    """In build order, variant by variant."""
+    """In build order, variant by variant; a report goes material by material."""
     compared: tuple[Material, ...]
     """The materials of which the tables for both variants are compared, in build order."""
     saved: bool
@@ -59,7 +101,21 @@ class Plan:
     @property
     def seconds(self) -> float:
         """What the report takes, roughly."""
-        return sum(task.seconds for task in self.tasks)
+        comparisons = () if self.saved else map(_comparison, self.compared)
+        return sum(job.seconds for jobs in (self.tasks, comparisons) for job in jobs)
+
+    @property
+    def materials(self) -> list[Material]:
+        """All materials, in build order."""
+        return sorted({*self.compared, *(task.material for task in self.tasks)})
+
+    def tables(self, material: Material) -> list[Task]:
+        """Return the tables of a material."""
+        return [task for task in self.tasks if task.material == material]
+
+    def comparison(self, material: Material) -> Comparison | None:
+        """Return the comparison of a material's tables, if there is one to make."""
+        return _comparison(material) if material in self.compared and not self.saved else None
 
     @property
     def variants(self) -> list[Variant]:
@@ -111,9 +167,9 @@ def plan_report(
         words += [] if directory is None else ["--dir", str(directory)]
         raise TbgenError(f"{place} has no such table; make some with: {shlex.join(words)}")
     tasks = tuple(
-        Task(material, variant, 0 if saved else 2 * layout_of(material).size)
+        Task(material, variant, {}) if saved else _task(place, material, variant)
         for variant in chosen
-        for material in sorted(there[variant] & wanted if wanted else there[variant])
+        for material in sorted(there[variant] & (wanted or there[variant]))
     )
     count = Counter(task.material for task in tasks)
     both = {material for material, number in count.items() if number > 1}
@@ -126,16 +182,16 @@ class Progress:
 
     material: Material
     number: int
-    """Of the table, from 1."""
+    """Of the material, from 1."""
     count: int
-    """Tables to go through at this stage."""
+    """Materials to go through."""
     stage: str
-    seconds_left: float | None
-    """For the whole report, roughly; None if nobody knows."""
+    seconds_left: float
+    """For the whole report, roughly."""
 
     def __str__(self) -> str:
-        left = "" if self.seconds_left is None else f", about {duration(self.seconds_left)} left"
-        return f"{self.material} ({self.number} of {self.count}): {self.stage}{left}"
+        left = duration(self.seconds_left)
+        return f"{self.material} ({self.number} of {self.count}): {self.stage}, about {left} left"
 
 
 Tell = Callable[[Progress], None]
@@ -145,33 +201,41 @@ Tell = Callable[[Progress], None]
 class Clock:
     """Tells how far a report is, and how long it takes still, by what it has taken so far."""
 
-    def __init__(self, tasks: Sequence[Task], tell: Tell | None) -> None:
-        self._tasks = tasks
+    def __init__(self, plan: Plan, tell: Tell | None) -> None:
+        self._materials = plan.materials
+        self._total = plan.seconds
         self._tell = tell
         self._done = 0.0
-        self._number = 0
         self._begin = time.monotonic()
 
-    def show(self, stage: str, part: float) -> None:
-        """Tell the stage of the current table, and which part of the table is done."""
+    def steps(self, job: Task | Comparison) -> Callable[[str, float], None]:
+        """Return what is told the steps of a job and the share of each that is done, 0 to 1."""
+        begun = self._done
+
+        def show(step: str, share: float) -> None:
+            before = 0.0
+            for name, seconds in job.steps.items():
+                if name == step:
+                    before += seconds * share
+                    break
+                before += seconds
+            self._show(job, f"{step} {share:.0%}", begun + before)
+
+        return show
+
+    def writing(self, task: Task) -> None:
+        """Tell that the page of a table is being written."""
+        self._show(task, "writing", self._done + sum(task.steps.values()))
+
+    def finish(self, job: Task | Comparison) -> None:
+        """Go on to the next one."""
+        self._done += job.seconds
+
+    def _show(self, job: Task | Comparison, stage: str, done: float) -> None:
         if self._tell is None:
             return
-        task = self._tasks[self._number]
-        done = self._done + task.seconds * part
         passed = time.monotonic() - self._begin
-        rest = sum(task.seconds for task in self._tasks) - done
+        rest = max(0.0, self._total - done)
         left = rest * passed / done if passed > 1 and done else rest
-        self._tell(Progress(task.material, self._number + 1, len(self._tasks), stage, left))
-
-    def scanned(self, done: int, total: int) -> None:
-        """Tell how many slots of the current table have been counted."""
-        self.show(f"counted {done / total:.0%}", self._tasks[self._number].scanning * done / total)
-
-    def writing(self) -> None:
-        """Tell that the page of the current table is being written."""
-        self.show("writing", self._tasks[self._number].scanning)
-
-    def finish_table(self) -> None:
-        """Go on to the next table."""
-        self._done += self._tasks[self._number].seconds
-        self._number += 1
+        number = self._materials.index(job.material) + 1
+        self._tell(Progress(job.material, number, len(self._materials), f"{job.title}, {stage}", left))

@@ -1,8 +1,7 @@
-"""Plain copies of packed tables: for positions as arrays and for reports, and gone when nobody needs them."""
+"""Plain copies of packed tables: for positions as arrays, and gone when nobody needs them."""
 
 import errno
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ from tbgen import open_tablebase
 from tbgen.errors import TbgenError
 from tbgen.material import Material, closure
 from tbgen.packed.plain import COPIES, open_plain, passing_copies
-from tbgen.report import write_report
 from tbgen.store.format import table_path
 from tbgen.variant import Variant
 from tests.support.packed_tables import PackedTables
@@ -36,26 +34,6 @@ def test_positions_as_arrays(directory: Path, tables: Path) -> None:
         assert len(mine) == len(right)
         for array, expected in zip(mine.arrays(), right.arrays(), strict=True):
             assert np.array_equal(array, expected)
-    assert not (directory / COPIES).exists()
-
-
-def test_a_report(directory: Path, tables: Path, tmp_path: Path) -> None:
-    """It says what one on a plain table does, but for accrued scores, and says why not."""
-    pytest.importorskip("matplotlib")
-    sites = [(each, tmp_path / "sites" / each.name) for each in (directory, tables)]
-    (mine,), (right,) = (write_report(each, ["KNvK"], site, rules="r").tables for each, site in sites)
-    assert (mine.form, right.form) == ("packed", "plain")
-    assert mine.accrued is None
-    assert mine.bytes == table_path(directory, "KNvK", R).stat().st_size
-    for record, expected in zip(mine.records, right.records, strict=True):
-        # Where play leads to depths that are not stored and hard to find, the line is left out.
-        bare = replace(expected, line=(), pgn="", verified=False)
-        assert record == (expected if record.line else bare)
-    assert sum(not record.line for record in mine.records if record.depth) <= 1
-    fields = ("distribution", "endgame", "mating", "black_king")
-    assert [getattr(mine, name) for name in fields] == [getattr(right, name) for name in fields]
-    page = (sites[0][1] / "tables" / "KNvK.r.html").read_text()
-    assert "This table is packed: it has the values of all accrued scores" in page
     assert not (directory / COPIES).exists()
 
 

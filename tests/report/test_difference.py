@@ -15,7 +15,7 @@ from tbgen.material import Material
 from tbgen.report.data.documents import difference_document
 from tbgen.report.facts.difference import EXAMPLES, Difference, difference
 from tbgen.report.facts.table_report import report_table
-from tbgen.report.scan.source import TableSource
+from tbgen.report.scan.source import open_source
 from tbgen.report.site.site import Site
 from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
@@ -48,8 +48,8 @@ def altered(three_men: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def compared(first: Path, second: Path) -> Difference:
     with (
-        TableSource(first, KNVK, Variant.R_MOBILITY) as r,
-        TableSource(second, KNVK, Variant.R_MOBILITY) as wg,
+        open_source(first, KNVK, Variant.R_MOBILITY) as r,
+        open_source(second, KNVK, Variant.R_MOBILITY) as wg,
     ):
         return difference(r, wg)
 

@@ -8,7 +8,7 @@ import pytest
 
 from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.material import Material
-from tbgen.report import Progress, plan_report, read_report, report_document, write_report
+from tbgen.report import Plan, Progress, plan_report, read_report, report_document, write_report
 from tbgen.report.plan import Clock, Task
 from tbgen.variant import Variant
 
@@ -62,7 +62,7 @@ def test_a_site_says_what_the_report_says(directory: Path, tmp_path: Path) -> No
     }
     assert all(page.is_file() for page in report.pages)
     assert {f"{progress.material} {progress.number}/{progress.count}" for progress in told} == {
-        *("KvK 1/4", "KBvK 2/4", "KNvK 3/4", "KvK 4/4", "KvK 1/1")
+        *("KvK 1/3", "KBvK 2/3", "KNvK 3/3")
     }
     assert report.lines_left_out == 0
     document = json.loads(json.dumps(report_document(report)))
@@ -79,13 +79,18 @@ def test_progress_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> Non
     now = 0.0
     monkeypatch.setattr("time.monotonic", lambda: now)
     shown: list[str] = []
-    tasks = [Task(Material.parse(name), Variant.R_MOBILITY, 40_000_000) for name in ("KQvK", "KRvK")]
-    clock = Clock(tasks, lambda progress: shown.append(str(progress)))
-    clock.show("counted 0%", 0)
+    steps = {"unpacking": 3.0, "counted": 1.0}
+    names = map(Material.parse, ("KQvK", "KRvK"))
+    plan = Plan(Path(), tuple(Task(name, Variant.R_MOBILITY, steps) for name in names), (), saved=False)
+    clock = Clock(plan, lambda progress: shown.append(str(progress)))
+    first, second = plan.tasks
+    clock.steps(first)("unpacking", 0)
+    clock.steps(first)("counted", 0.5)
     now = 30.0
-    clock.finish_table()
-    clock.show("counted 50%", 0.5)
+    clock.finish(first)
+    clock.steps(second)("unpacking", 0.5)
     assert shown == [
-        "KQvK (1 of 2): counted 0%, about 8.0 s left",
-        "KRvK (2 of 2): counted 50%, about 10.0 s left",
+        "KQvK (1 of 2): r, unpacking 0%, about 12.0 s left",
+        "KQvK (1 of 2): r, counted 50%, about 8.5 s left",
+        "KRvK (2 of 2): r, unpacking 50%, about 18.0 s left",
     ]

@@ -13,7 +13,7 @@ from tbgen.material import Material, all_materials
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.report.facts.difference import difference
 from tbgen.report.facts.table_report import report_table
-from tbgen.report.scan.source import TableSource
+from tbgen.report.scan.source import open_source
 from tbgen.variant import Variant
 from tests.support.builds import Silent
 from tests.support.report_positions import on_board, positions, up_to_symmetry
@@ -91,8 +91,8 @@ def test_no_accrued_score_is_wiped_out(both: Path) -> None:
 def test_where_the_rules_differ(name: str, both: Path) -> None:
     material = Material.parse(name)
     with (
-        TableSource(both, material, Variant.R_MOBILITY) as r,
-        TableSource(both, material, Variant.WHOLE_GAME) as wg,
+        open_source(both, material, Variant.R_MOBILITY) as r,
+        open_source(both, material, Variant.WHOLE_GAME) as wg,
     ):
         found = difference(r, wg)
     resets = {position.board.fen(): position.value for position in positions(both, name)}

@@ -14,7 +14,7 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.report.facts.difference import difference
 from tbgen.report.facts.records import overall_records
 from tbgen.report.facts.table_report import report_table
-from tbgen.report.scan.source import TableSource
+from tbgen.report.scan.source import open_source
 from tbgen.report.site.site import Site
 from tbgen.variant import Variant
 
@@ -87,8 +87,8 @@ def site(tables: Path, whole_game_tables: Path, tmp_path_factory: pytest.TempPat
         },
     )
     with (
-        TableSource(tables, materials[0], Variant.R_MOBILITY) as r,
-        TableSource(whole_game_tables, materials[0], Variant.WHOLE_GAME) as wg,
+        open_source(tables, materials[0], Variant.R_MOBILITY) as r,
+        open_source(whole_game_tables, materials[0], Variant.WHOLE_GAME) as wg,
     ):
         site.write_differences([difference(r, wg)])
     return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from tbgen.index.layout import Side, Slot
 from tbgen.index.position import board_of
 from tbgen.material import Material
 from tbgen.report.scan.blocks import blocks_of, symmetric_slots
-from tbgen.report.scan.source import TableSource
+from tbgen.report.scan.source import Progress, TableSource
 from tbgen.score import NONE, GScore
 
 EXAMPLES: Final = 8
@@ -58,12 +58,10 @@ class Difference:
         return sum(self.differing) / total if total else 0.0
 
 
-def difference(
-    r: TableSource, wg: TableSource, progress: Callable[[int, int], None] | None = None
-) -> Difference:
+def difference(r: TableSource, wg: TableSource, progress: Progress | None = None) -> Difference:
     """Read two tables of the same material once and compare their fresh values.
 
-    :param progress: called with the slots compared and their number, both sides counted.
+    :param progress: told which share is done.
 
     :raises TbgenError: if they do not hold the same positions.
     :raises DamagedTableError: if one cannot be used.
@@ -85,7 +83,7 @@ def difference(
             _note(longest, side, start, key, depth, other_depth)
             done += size
             if progress is not None:
-                progress(done, 2 * r.info.size)
+                progress("compared", done / (2 * r.info.size))
     board = 2 * counts if layout.pawns else 8 * counts - 4 * symmetric
     board[:, NONE << 8 | NONE] = 0
     every = board.sum(axis=1).tolist()

@@ -11,7 +11,8 @@ from tbgen.report.facts.endgames import by_score, endgame
 from tbgen.report.facts.mating import mating_potential
 from tbgen.report.facts.records import records_of, with_line
 from tbgen.report.model import Distribution, KingMap, TableReport
-from tbgen.report.scan.counting import Progress, count_table
+from tbgen.report.scan.counting import count_source
+from tbgen.report.scan.source import Progress, TableSource, open_source
 from tbgen.report.scan.table_counts import Counts, TableCounts
 from tbgen.score import GScore
 from tbgen.variant import Variant
@@ -26,19 +27,35 @@ def report_table(
     lines: Tablebase | None = None,
     progress: Progress | None = None,
 ) -> TableReport:
-    """Read a table once and return its report.
-
-    :param lines: the tables that best play from the records is taken from; None leaves the lines out.
-    :param progress: called with the slots read and their number.
+    """Open a table and return its report; see :func:`report_source`.
 
     :raises UsageError: if the name means nothing.
     :raises MissingTableError: if the table has not been built.
     :raises DamagedTableError: if its file cannot be used.
     """
-    begin = time.perf_counter()
     if isinstance(material, str):
         material = Material.parse(material)
-    scanned = count_table(Path(directory), material, variant, threads=threads, progress=progress)
+    with open_source(Path(directory), material, variant, threads=threads, progress=progress) as source:
+        return report_source(source, threads=threads, lines=lines, progress=progress)
+
+
+def report_source(
+    source: TableSource,
+    *,
+    threads: int = 2,
+    lines: Tablebase | None = None,
+    progress: Progress | None = None,
+) -> TableReport:
+    """Read a table once and return its report.
+
+    :param lines: the tables that best play from the records is taken from; None leaves the lines out.
+    :param progress: told the steps, and which share of each is done.
+
+    :raises DamagedTableError: if the table, or one that a line leads to, cannot be used.
+    """
+    begin = time.perf_counter()
+    material, variant = source.layout.material, source.info.variant
+    scanned = count_source(source, threads=threads, progress=progress)
     records = records_of(scanned)
     if lines is not None:
         records = [with_line(record, lines) for record in records]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from threading import Event, Lock
@@ -14,14 +13,12 @@ from numpy.typing import NDArray
 from tbgen.material import Material
 from tbgen.report.scan import accrued
 from tbgen.report.scan.blocks import Block, block_at, blocks_of, like_bishops, symmetric_slots
+from tbgen.report.scan.layers import count_layers
 from tbgen.report.scan.mobility import mobility
-from tbgen.report.scan.source import TableSource
+from tbgen.report.scan.source import Progress, TableSource, open_source
 from tbgen.report.scan.table_counts import ANY, CAPTURES, LIKE_BISHOPS, QUIET, Counts, TableCounts, better
 from tbgen.score import NONE
 from tbgen.variant import Variant
-
-Progress = Callable[[int, int], None]
-"""Called with the slots done and all slots, both sides counted."""
 
 
 def count_table(
@@ -32,48 +29,68 @@ def count_table(
     threads: int = 2,
     progress: Progress | None = None,
 ) -> TableCounts:
-    """Read a table once and count.
-
-    The result does not depend on the number of threads, each of which takes some 50 MiB.
+    """Open a table and count; see :func:`count_source`.
 
     :raises MissingTableError: if there is no such table.
     :raises DamagedTableError: if it cannot be used.
     """
-    with TableSource(directory, material, variant) as source:
-        blocks = blocks_of(source.layout)
-        fixed = symmetric_slots(source.layout)
-        done, lock, stopped = 0, Lock(), Event()
+    with open_source(directory, material, variant, threads=threads, progress=progress) as source:
+        return count_source(source, threads=threads, progress=progress)
 
-        def part(number: int) -> TableCounts:
-            nonlocal done
-            found = TableCounts.empty(source)
-            for start, size in blocks[number::threads]:
-                if stopped.is_set():
-                    break
-                _scan_block(source, block_at(source.layout, start, size), fixed, found)
-                with lock:
-                    done += 2 * size
-                    if progress is not None:
-                        progress(done, 2 * source.info.size)
-            return found
 
-        with ThreadPoolExecutor(threads) as pool:
-            parts = [pool.submit(part, number) for number in range(threads)]
-            try:
-                # Whichever fails first is heard first, and nobody waits for the others' blocks.
-                for finished in as_completed(parts):
-                    finished.result()
-            except BaseException:
-                stopped.set()
-                raise
-        total, *others = (finished.result() for finished in parts)
-        for other in others:
-            total.merge(other)
-        _scan_en_passant(source, total)
+def count_source(source: TableSource, *, threads: int = 2, progress: Progress | None = None) -> TableCounts:
+    """Read a table once and count; of a packed one make all layers of accrued scores too, and count them.
+
+    The result does not depend on the number of threads, each of which takes some 50 MiB.
+
+    :raises DamagedTableError: if it cannot be used.
+    """
+    blocks, size = blocks_of(source.layout), source.layout.size
+    fixed = symmetric_slots(source.layout)
+    done, lock, stopped = 0, Lock(), Event()
+    layers = source.layers()
+    ranks = None if layers is None else np.zeros((2, size), np.uint8)
+
+    def part(number: int) -> TableCounts:
+        nonlocal done
+        found = TableCounts.empty(source)
+        for start, count in blocks[number::threads]:
+            if stopped.is_set():
+                break
+            _scan_block(source, block_at(source.layout, start, count), fixed, found, ranks)
+            with lock:
+                done += count
+                if progress is not None:
+                    progress("counted", done / size)
+        return found
+
+    with ThreadPoolExecutor(threads) as pool:
+        parts = [pool.submit(part, number) for number in range(threads)]
+        try:
+            # Whichever fails first is heard first, and nobody waits for the others' blocks.
+            for finished in as_completed(parts):
+                finished.result()
+        except BaseException:
+            stopped.set()
+            raise
+    total, *others = (finished.result() for finished in parts)
+    for other in others:
+        total.merge(other)
+    _scan_en_passant(source, total)
+    if layers is not None and ranks is not None:
+        with layers:
+            count_layers(source, layers, ranks, fixed, total, threads, progress)
     return total
 
 
-def _scan_block(source: TableSource, block: Block, fixed: NDArray[np.int64], found: TableCounts) -> None:
+def _scan_block(
+    source: TableSource,
+    block: Block,
+    fixed: NDArray[np.int64],
+    found: TableCounts,
+    ranks: NDArray[np.uint8] | None,
+) -> None:
+    """Count the positions of a block, and note the ranks of their own scores where they are asked for."""
     depths = found.counts.shape[-1]
     among = slice(*np.searchsorted(fixed, [block.start, block.start + block.size]))
     symmetric = fixed[among] - block.start
@@ -98,6 +115,8 @@ def _scan_block(source: TableSource, block: Block, fixed: NDArray[np.int64], fou
         for kind in (ANY, QUIET):
             these = keys if kind == ANY else keys[keys // depths >> 8 & CAPTURES == 0]
             _note_longest(found, kind, side, these, block.start, key)
+        if ranks is not None:
+            ranks[side, block.start : block.start + block.size] = moves.rank.reshape(-1)
         if found.has_accrued:
             _scan_accrued(source, block, side, value, moves.rank.reshape(-1), symmetric, found)
 
@@ -146,9 +165,8 @@ def _scan_accrued(
 ) -> None:
     rare = np.zeros(value.size, np.bool_)
     rare[symmetric] = True
-    resets = source.info.variant.resets
     for holder in (0, 1):
-        runs = source.runs(holder, side, block.start, block.size) if resets else None
+        runs = source.runs(holder, side, block.start, block.size)
         for column, slots, states in accrued.tally(holder, side, value, rank, runs):
             found.states[side, holder, column] += states.sum(dtype=np.int64)
             if symmetric.size:

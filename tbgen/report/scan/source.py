@@ -1,26 +1,39 @@
-"""Reading a table file in parts that a scan asks for."""
+"""Tables in parts that a scan asks for: plain ones from their files, packed ones from memory."""
 
+from __future__ import annotations
+
+import logging
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.index.layout import Layout, layout_of
+from tbgen.index.source import ArrayTable
 from tbgen.index.table import LAST_RUN
 from tbgen.material import Material
-from tbgen.packed.plain import open_plain
 from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
 from tbgen.store.chunks import DamagedChunkError
 from tbgen.store.format import BLOCK, table_path
 from tbgen.store.info import TableInfo
-from tbgen.store.reader import open_arrays
+from tbgen.store.reader import TableFile, open_arrays
 from tbgen.store.schema import DatasetSchema
 from tbgen.store.stored_file import StoredFile, open_file
 from tbgen.variant import Variant
+
+if TYPE_CHECKING:
+    from tbgen.index.table import Table
+    from tbgen.retro.every_layer import EveryLayer
+
+_logger = logging.getLogger(__name__)
+
+Progress = Callable[[str, float], None]
+"""Called with the name of a step and the share of it that is done, 0 to 1."""
 
 
 class Runs(NamedTuple):
@@ -36,22 +49,80 @@ class Runs(NamedTuple):
     """As stored: a code, or ``NONE``, or ``FRESH``."""
 
 
-class TableSource:
-    """An open table, read in parts; safe for threads. The digest is not checked, the checksums are.
+class TableSource(Protocol):
+    """An open table, read in parts; a context, safe for threads. The digest is not checked, checksums are."""
 
-    A packed table is read from its plain copy, which has no runs.
+    info: TableInfo
+    """What the file says about itself."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    @property
+    def layout(self) -> Layout:
+        """The index of the table."""
+
+    def fresh(self, side: int, start: int, size: int) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        """Return fresh value codes and depths of consecutive slots.
+
+        :raises DamagedTableError: if a block does not decode.
+        """
+
+    def en_passant_rows(self) -> list[tuple[int, int]]:
+        """Return pawn placement and target square of every row of en passant positions."""
+
+    def en_passant_row(self, row: int) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        """Return value codes and depths of the positions of one such row, as many as slots of a placement."""
+
+    def runs(self, holder: int, side: int, start: int, size: int) -> Runs | None:
+        """Return the runs of slots, None if the table has none.
+
+        :param start: the first slot of a block of 4096.
+        :param size: as many as are in whole blocks, or the rest of the table.
+        """
+
+    def layers(self) -> EveryLayer | None:
+        """Return what makes the layers of accrued scores, to be used as a context manager; None if the table
+        has runs, or no accrued scores."""
+
+
+def open_source(
+    directory: Path,
+    material: Material,
+    variant: Variant,
+    *,
+    threads: int = 2,
+    progress: Progress | None = None,
+) -> TableSource:
+    """Return an open table; a packed one is unpacked, which takes time, memory and compiled code.
+
+    :raises MissingTableError: if there is no such table, or one is missing that a packed one rests on.
+    :raises DamagedTableError: if it cannot be used.
+    """
+    path = table_path(directory, material.name, variant)
+    with StoredFile(path, material=material) as stored:
+        packed = stored.info.packed
+    if not packed:
+        return PlainSource(path, material)
+    return UnpackedSource(directory, material, variant, threads=threads, progress=progress)
+
+
+class PlainSource:
+    """A plain table, read from its file; see :class:`TableSource`.
 
     :raises MissingTableError: if there is no such table.
     :raises DamagedTableError: if it cannot be used; so do the methods.
     """
 
-    def __init__(self, directory: Path, material: Material, variant: Variant) -> None:
-        with StoredFile(table_path(directory, material.name, variant), material=material) as stored:
-            self.info = stored.info
-        self._table = open_plain(directory, material, variant)
-        self._file = open_file(self._table.path)
+    def __init__(self, path: Path, material: Material) -> None:
+        self._table = TableFile(path, material=material)
+        self.info = self._table.info
+        self._file = open_file(path)
         self._arrays = open_arrays(self._file, schema.TABLE, ChunkCache(0))
-        starts, runs = self._table.starts().reshape(-1), np.uint64(self._table.info.runs)
+        starts, runs = self._table.starts().reshape(-1), np.uint64(self.info.runs)
         self._starts = np.append(starts, runs).astype(np.int64)
         self._blocks = -(-self.info.size // BLOCK)
 
@@ -63,9 +134,6 @@ class TableSource:
     ) -> None:
         self._file.close()
         self._table.close()
-
-    info: TableInfo
-    """What the file says about itself."""
 
     @property
     def layout(self) -> Layout:
@@ -88,8 +156,10 @@ class TableSource:
         size = self.info.phase_size
         return self._part(schema.EP_VALUE, row, 0, size), self._part(schema.EP_DEPTH, row, 0, size, np.uint16)
 
-    def runs(self, holder: int, side: int, start: int, size: int) -> Runs:
-        """Return the runs of slots: ``start`` is the first of a block of 4096, the end of one, or of all."""
+    def runs(self, holder: int, side: int, start: int, size: int) -> Runs | None:
+        """Return the runs of slots, None if the table has none."""
+        if not self.info.variant.resets or not self.info.stores_runs:
+            return None
         row = 2 * holder + side
         bits = np.unpackbits(self._part(schema.RUN_MASK, row, start // 8, size // 8), bitorder="little")
         first = row * self._blocks + start // BLOCK
@@ -103,6 +173,9 @@ class TableSource:
         value = self._part(schema.RUN_VALUE, 0, begin, end - begin)
         return Runs(slots[owner], (rank % LAST_RUN).astype(np.int16), last, value)
 
+    def layers(self) -> None:
+        """Runs say what becomes of accrued scores."""
+
     def _part(
         self, wanted: DatasetSchema, row: int, start: int, size: int, dtype: type[np.generic] = np.uint8
     ) -> NDArray[Any]:
@@ -115,3 +188,74 @@ class TableSource:
             return read()
         except DamagedChunkError as error:
             raise self._table.damaged(str(error)) from error
+
+
+class UnpackedSource:
+    """A packed table, unpacked in memory; see :class:`TableSource`.
+
+    Tables that it rests on are read as they are, or from plain copies (:mod:`tbgen.packed.sources`).
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        material: Material,
+        variant: Variant,
+        *,
+        threads: int = 2,
+        progress: Progress | None = None,
+    ) -> None:
+        from tbgen.packed.sources import UnpackedSources
+
+        def unpacked(step: str, done: int, total: int) -> None:
+            if progress is not None:
+                progress(step, done / total)
+
+        with StoredFile(table_path(directory, material.name, variant), material=material) as stored:
+            self.info = stored.info
+        self._threads = threads
+        with ExitStack() as stack:
+            self._sources = stack.enter_context(UnpackedSources(directory, variant, threads))
+            self._table: Table = self._sources.unpack(material, unpacked)
+            self._opened = stack.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._opened.close()
+
+    @property
+    def layout(self) -> Layout:
+        """The index of the table."""
+        return self._table.layout
+
+    def fresh(self, side: int, start: int, size: int) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        """Return fresh value codes and depths of consecutive slots, which are not to be changed."""
+        part = slice(start, start + size)
+        return self._table.value[side, part], self._table.depth[side, part]
+
+    def en_passant_rows(self) -> list[tuple[int, int]]:
+        """Return pawn placement and target square of every row of en passant positions."""
+        return [(phase, square) for phase, square in self._table.ep_config.tolist()]
+
+    def en_passant_row(self, row: int) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        """Return value codes and depths of the positions of one such row."""
+        return self._table.ep_value[row], self._table.ep_depth[row]
+
+    def runs(self, holder: int, side: int, start: int, size: int) -> None:
+        """A packed table has none."""
+
+    def layers(self) -> EveryLayer | None:
+        """Return what makes the layers of accrued scores, by solving the table again; None if it has none."""
+        if not self.info.variant.resets or not self.info.stores_accrued:
+            return None
+        from tbgen.retro.every_layer import EveryLayer
+        from tbgen.retro.warmup import ensure_compiled
+
+        ensure_compiled(_logger.warning)
+        table = self._table
+        whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
+        return EveryLayer(whole, table.layout, self._sources.around(table.material), threads=self._threads)

@@ -79,8 +79,8 @@ class TableCounts:
 
     @property
     def has_accrued(self) -> bool:
-        """Whether accrued scores can be counted: they are stored as runs, or the variant needs none."""
-        return self.info.stores_runs or not self.info.variant.resets
+        """Whether accrued scores can be counted: the table has them, or the variant needs none."""
+        return self.info.stores_accrued or not self.info.variant.resets
 
     def on_board(self) -> Counts:
         """Return ``counts`` with every image of a position counted."""

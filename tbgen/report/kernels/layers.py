@@ -1,0 +1,70 @@
+"""What becomes of the states of a layer."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.accelerate import int64, jit
+from tbgen.score import NONE
+
+
+class Known(NamedTuple):
+    """What is known of all positions of a table with one side to move, without any layer."""
+
+    side: int
+    fresh: NDArray[np.uint8]
+    """Shape (size,): codes of W(P)."""
+    ranks: NDArray[np.uint8]
+    """Shape (size,): ranks of g(P)."""
+    fixed: NDArray[np.uint64]
+    """Shape (size / 64,): a bit for each position that a symmetry of the board maps onto itself."""
+
+
+class Held(NamedTuple):
+    """An accrued score A, and where the window of its layer begins."""
+
+    holder: int
+    """0 if White holds it, else 1."""
+    rank: int
+    base: int
+    """First slot of the window."""
+
+
+@jit
+def tally_layer(
+    value: NDArray[np.uint8],
+    there: NDArray[np.uint64],
+    known: Known,
+    held: Held,
+    words: tuple[int, int],
+    out: NDArray[np.int64],
+) -> None:
+    """Count the states of some words of a layer in which the accrued score is reset.
+
+    :param value: shape (slots of the window,): codes of V(P, A) with one side to move.
+    :param there: the slots of the window that are in the layer, a bit each.
+    :param words: the first of ``there`` to look at, and the one behind the last.
+    :param out: int64 (2, 3): states, and those in which the position is fixed, whose holder ends with a worse
+        score, that the other side wins, and those of both that end like the fresh ones.
+    """
+    kept = held.rank if held.holder == 0 else 255 - held.rank
+    for word in range(words[0], words[1]):
+        bits = there[word]
+        if bits == np.uint64(0):
+            continue
+        for bit in range(64):
+            if not bits >> np.uint64(bit) & np.uint64(1):
+                continue
+            inside = int64(word) * 64 + bit
+            code, slot = value[inside], held.base + inside
+            # g(P) is held by the side that has moved: an A equal to it is no state of its own.
+            if code == kept or (held.holder != known.side and known.ranks[slot] == held.rank):
+                continue
+            lost = int64((code < NONE) != (held.holder == 0))
+            as_fresh = int64(code == known.fresh[slot])
+            out[0, lost] += 1
+            out[0, 2] += as_fresh
+            if known.fixed[slot >> 6] >> np.uint64(slot & 63) & np.uint64(1):
+                out[1, lost] += 1
+                out[1, 2] += as_fresh
