@@ -215,7 +215,10 @@ def _reader(plan: Plan, depths: bool, threads: int) -> Iterator[Read]:
         return
     with ExitStack() as stack:
         lines = {
-            variant: stack.enter_context(Tablebase(plan.directory, rules=variant, depths=depths))
+            variant: [
+                stack.enter_context(Tablebase(plan.directory, rules=variant, depths=made))
+                for made in ((False, True) if depths else (False,))
+            ]
             for variant in plan.variants
         }
         yield partial(_read_tables, plan, lines, threads)
@@ -235,7 +238,7 @@ def _read_data(
 
 def _read_tables(
     plan: Plan,
-    lines: dict[Variant, Tablebase],
+    lines: dict[Variant, list[Tablebase]],
     threads: int,
     material: Material,
     clock: Clock,

@@ -12,11 +12,11 @@ import html5lib
 import pytest
 
 from tbgen.cli.main import main
-from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase
 from tbgen.report.data.documents import document
-from tbgen.report.facts.table_report import report_table
+from tbgen.report.facts.table_report import report_source, report_table
 from tbgen.report.model import TableReport
+from tbgen.report.scan.source import TableSource
 from tbgen.report.site.site import Site
 from tbgen.variant import Variant
 
@@ -81,13 +81,13 @@ def test_all_tables_that_are_there(
 def watch(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Note which tables are reported on."""
     asked = []
-    real = report_table
+    real = report_source
 
-    def noting(directory: Path, material: Material, *rest: Any, **options: Any) -> TableReport:
-        asked.append(material.name)
-        return real(directory, material, *rest, **options)
+    def noting(source: TableSource, **options: Any) -> TableReport:
+        asked.append(source.layout.material.name)
+        return real(source, **options)
 
-    monkeypatch.setattr("tbgen.report.making.report_table", noting)
+    monkeypatch.setattr("tbgen.report.making.report_source", noting)
     return asked
 
 
@@ -96,7 +96,7 @@ def test_json(capsys: pytest.CaptureFixture[str], directory: Path, tmp_path: Pat
     output = capsys.readouterr()
     both = json.loads(output.out)
     with Tablebase(directory) as tables:
-        report = report_table(directory, "KvK", Variant.R_MOBILITY, lines=tables)
+        report = report_table(directory, "KvK", Variant.R_MOBILITY, lines=[tables])
     assert both["tables"] == [json.loads(json.dumps(document(report)))]
     assert [entry["g"] for entry in both["records"]["r"]] == ["G1.5", "G2.5", "G3.5", "G4.5", "G5.5", "G8.5"]
     assert (tmp_path / "tables/KvK.r.html").exists()

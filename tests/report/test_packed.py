@@ -8,7 +8,7 @@ import pytest
 
 from tbgen.material import Material, closure
 from tbgen.packed.plain import COPIES
-from tbgen.report import save_report, write_report
+from tbgen.report import read_report, save_report, write_report
 from tbgen.report.data.saved import SavedData
 from tbgen.store.format import table_path
 from tbgen.variant import Variant
@@ -59,3 +59,22 @@ def test_saving_says_how_far_it_is(tables: Path, packed: PackedTables, tmp_path:
     assert steps == ["r, unpacking", "r, counted", "r, accrued scores", "r,"]
     assert told[-1] == "r, writing"
     assert SavedData(tmp_path / "data").table(Material.parse("KNvK"), R).accrued is not None
+
+
+def test_lines_that_need_layers(tables: Path, packed: PackedTables, tmp_path: Path) -> None:
+    """They are made where they are asked for, and only for lines that take them."""
+    directory = with_sub_tables("KNvK", tables, packed, tmp_path / "packed")
+    assert save_report(directory, ["KNvK"], tmp_path / "data", rules="r") == 1
+    short = read_report(tmp_path / "data", saved=True)
+    assert short.lines_left_out == 1
+    assert not list(directory.glob("*.layer.h5"))
+    for saved in (1, 0):
+        assert save_report(directory, ["KNvK"], tmp_path / "data", rules="r", depths=True) == saved
+    full = read_report(tmp_path / "data", saved=True)
+    assert full.lines_left_out == 0
+    assert len(list(directory.glob("*.layer.h5"))) == 1
+    (before,), (after,) = (report.tables for report in (short, full))
+    for one, other in zip(before.records, after.records, strict=True):
+        assert other.verified
+        assert len(other.line) == other.depth
+        assert one == other or not one.line

@@ -1,6 +1,7 @@
 """Everything about one table, in one report."""
 
 import time
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -24,7 +25,7 @@ def report_table(
     variant: Variant,
     *,
     threads: int = 2,
-    lines: Tablebase | None = None,
+    lines: Sequence[Tablebase] = (),
     progress: Progress | None = None,
 ) -> TableReport:
     """Open a table and return its report; see :func:`report_source`.
@@ -43,12 +44,13 @@ def report_source(
     source: TableSource,
     *,
     threads: int = 2,
-    lines: Tablebase | None = None,
+    lines: Sequence[Tablebase] = (),
     progress: Progress | None = None,
 ) -> TableReport:
     """Read a table once and return its report.
 
-    :param lines: the tables that best play from the records is taken from; None leaves the lines out.
+    :param lines: the tables that best play from the records is taken from, as
+        :func:`tbgen.report.facts.records.with_line` wants them; none leave the lines out.
     :param progress: told the steps, and which share of each is done.
 
     :raises DamagedTableError: if the table, or one that a line leads to, cannot be used.
@@ -56,9 +58,7 @@ def report_source(
     begin = time.perf_counter()
     material, variant = source.layout.material, source.info.variant
     scanned = count_source(source, threads=threads, progress=progress)
-    records = records_of(scanned)
-    if lines is not None:
-        records = [with_line(record, lines) for record in records]
+    records = [with_line(record, lines) for record in records_of(scanned)]
     view = accrued_view(scanned.states_on_board(), scanned.states) if scanned.has_accrued else None
     return TableReport(
         material=material,
