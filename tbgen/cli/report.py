@@ -25,15 +25,16 @@ longest way to every score with its line, what becomes of accrued scores, what e
 materials mate. Every page has its data beside it as JSON and CSV, its plots as SVG and PNG, its lines as PGN.
 The pages need no server and nothing from elsewhere. Without materials, all tables that are there count.
 
-Each table is read once; progress goes to stderr. A packed one is unpacked in memory, and what becomes of
-accrued scores is counted by solving it again, which takes as long and as much memory as its build. Lines that
-lead to tables that are missing are left out, and so are those that need depths which tables do not store;
-with --depths these are made, which may take minutes and some GiB of memory for each score. A file with its
-final name is complete; the pages over all tables come last. Pages of an earlier report stay where they are.
+Progress goes to stderr. A packed table is unpacked in memory (of some that it rests on there are copies
+beside the tables meanwhile), and what becomes of accrued scores is counted by solving it again, which takes
+as long as its build. Lines that lead to tables that are missing are left out, and so are those that need
+depths which tables do not store; with --depths these are made, which may take minutes and some GiB of memory
+for each score, and kept beside the tables. A file with its final name is complete; the pages over all tables
+come last. Pages of an earlier report stay where they are.
 
 With --save DIR the data go into files of a few kB each, which outlast the tables; tables whose data are there
-are passed over, so the same command goes on where it was stopped. With --from DIR a report is made of such
-files, without tables.
+are passed over, so the same command goes on where it was stopped; --depths adds the lines that they lack.
+With --from DIR a report is made of such files, without tables.
 """
 _EPILOG = """\
 examples:

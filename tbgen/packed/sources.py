@@ -128,12 +128,13 @@ class UnpackedSources(Sources):
     def unpack(
         self, material: Material, progress: Callable[[str, int, int], None] = lambda *_: None
     ) -> Table:
-        """Return the content of a packed table.
+        """Return the content of a packed table without its functions.
 
         Raises as :meth:`open` does.
         """
+        around = self.around(material)
         with PackedFile(self._path(material), material=material) as packed, _compiling():
-            return unpack(packed, self.around(material), threads=self._threads, progress=progress)
+            return unpack(packed, around, functions=False, threads=self._threads, progress=progress)
 
     def _open_copy(self, material: Material, info: TableInfo) -> TableFile | None:
         """Return the plain copy of a packed table, whose file says ``info``; None if there is none of it."""

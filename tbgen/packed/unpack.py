@@ -28,12 +28,14 @@ def unpack(
     file: PackedFile,
     sources: Mapping[Material, Source],
     *,
+    functions: bool = True,
     threads: int = 2,
     progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> Table:
     """Return the content of a packed table: fresh values and depths of both sides, and its functions.
 
     :param sources: every successor's table.
+    :param functions: whether to decode the functions too, which take four bytes per slot.
     :raises DamagedTableError: if a block does not decode.
     """
     material = Material.parse(file.info.material)
@@ -73,7 +75,7 @@ def unpack(
         ep_value,
         ep_depth,
     )
-    if file.info.stores_accrued:
+    if functions and file.info.stores_accrued:
         table.functions = _functions(file, threads)
     return table
 

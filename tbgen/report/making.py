@@ -1,26 +1,24 @@
-"""Making a report: every table is read once, and its page is written before the next one is read."""
+"""Making a report: material by material, whose pages are written before the next one is read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbgen.material import Material
 from tbgen.packed.plain import passing_copies
-from tbgen.probe.tablebase import Tablebase
 from tbgen.report.data.files import everything
 from tbgen.report.data.saved import SavedData
-from tbgen.report.facts.difference import Difference, difference
-from tbgen.report.facts.records import overall_records
-from tbgen.report.facts.table_report import report_source
+from tbgen.report.facts.difference import Difference
+from tbgen.report.facts.records import lines_left_out, overall_records
+from tbgen.report.material_report import FromData, FromTables
 from tbgen.report.model import OverallRecord, TableReport
 from tbgen.report.plan import Clock, Plan, Task, Tell, plan_report
-from tbgen.report.scan.source import Progress, TableSource, open_source
 from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
 from tbgen.variant import Variant
@@ -57,13 +55,7 @@ class Report:
     @property
     def lines_left_out(self) -> int:
         """How many records have no line, for want of tables or depths that play leads to."""
-        return lines_left_out(self.tables)
-
-
-def lines_left_out(tables: Iterable[TableReport]) -> int:
-    """Return how many records of tables have no line."""
-    records = (record for table in tables for record in table.records)
-    return sum(1 for record in records if record.depth and not record.line)
+        return sum(lines_left_out(table.records) for table in self.tables)
 
 
 def read_report(
@@ -141,9 +133,8 @@ def save_report(
     """Save all that there is to say about tables in files of a few kB each, and return the tables saved.
 
     :func:`read_report` and :func:`write_report` take them for the tables. Tables of which the data are there,
-    by their digest, are passed over, so a run that was stopped goes on; with ``depths`` those only of which
-    all lines are there. The other parameters and errors are
-    those of :func:`read_report`; this needs no extra.
+    by their digest, are passed over, so a run that was stopped goes on; with ``depths`` lines that they lack
+    are added. The other parameters and errors are those of :func:`read_report`; this needs no extra.
 
     :param out: directory of the data, made if need be.
 
@@ -151,24 +142,33 @@ def save_report(
     """
     whole = plan_report(directory, materials, men=men, rules=rules)
     data = SavedData(Path(out))
-    tasks = tuple(task for task in whole.tasks if not _is_saved(data, whole.directory, task, depths))
-    new = {task.material for task in tasks} | set(whole.compared).difference(data.differences())
-    compared = tuple(material for material in whole.compared if material in new)
-    plan = replace(whole, tasks=tasks, compared=compared)
-    with passing_copies(plan.directory), _reader(plan, depths, threads) as read:
-        clock = Clock(plan, progress)
+    saved = [task for task in whole.tasks if _is_saved(data, whole.directory, task)]
+    plan = whole.without(saved, data.differences())
+    clock, count = Clock(plan, progress), len(plan.tasks)
+    with passing_copies(plan.directory), FromTables(plan, depths=depths, threads=threads) as read:
         for material in plan.materials:
-            _, both = read(material, clock, data.save_table)
-            if both is not None:
-                data.save_difference(both)
-    return len(tasks)
+            found = read(material, clock)
+            # Of tables that are saved the difference is there: this order keeps it so if the next step fails.
+            if found.difference is not None:
+                data.save_difference(found.difference)
+            for table in found.tables:
+                data.save_table(table)
+        for task in saved if depths else ():
+            before = data.table(task.material, task.variant)
+            after = read.with_lines(before, clock)
+            if after != before:
+                data.save_table(after)
+                count += 1
+    return count
 
 
-def _is_saved(data: SavedData, directory: Path, task: Task, depths: bool) -> bool:
+def _is_saved(data: SavedData, directory: Path, task: Task) -> bool:
+    """Whether the data of a table are there, with all that can be said of accrued scores."""
     with StoredFile(table_path(directory, task.material.name, task.variant), material=task.material) as file:
-        if data.digest(task.material, task.variant) != file.info.digest:
-            return False
-    return not depths or lines_left_out([data.table(task.material, task.variant)]) == 0
+        info = file.info
+    if data.digest(task.material, task.variant) != info.digest:
+        return False
+    return not info.stores_accrued or data.table(task.material, task.variant).accrued is not None
 
 
 def report_document(report: Report) -> dict[str, Any]:
@@ -176,27 +176,22 @@ def report_document(report: Report) -> dict[str, Any]:
     return everything(report.tables, report.records, report.differences)
 
 
-Read = Callable[
-    [Material, Clock, Callable[[TableReport], object]], tuple[list[TableReport], Difference | None]
-]
-"""Returns the reports of a material's tables, each passed on as it comes, and their difference."""
-
-
 def _make(plan: Plan, site: Site | None, depths: bool, threads: int, tell: Tell | None) -> Report:
-    clock, tables, differences = Clock(plan, tell), [], []
-    others = {(task.material, task.variant): plan.other(task) for task in plan.tasks}
-
-    def write(found: TableReport) -> None:
-        if site is not None:
-            site.write_table(found, others[found.material, found.variant])
-
+    clock, tables, differences = Clock(plan, tell), list[TableReport](), list[Difference]()
     if site is not None:
         site.write_style()
-    with passing_copies(plan.directory), _reader(plan, depths, threads) as read:
+    with passing_copies(plan.directory), ExitStack() as stack:
+        read: FromData | FromTables = FromData(plan)
+        if not plan.saved:
+            read = stack.enter_context(FromTables(plan, depths=depths, threads=threads))
         for material in plan.materials:
-            of_material, compared = read(material, clock, write)
-            tables += of_material
-            differences += [] if compared is None else [compared]
+            found = read(material, clock)
+            if site is not None:
+                clock.show(material, "writing")
+                for task, table in zip(plan.tables(material), found.tables, strict=True):
+                    site.write_table(table, plan.other(task))
+            tables += found.tables
+            differences += [] if found.difference is None else [found.difference]
     tables.sort(key=lambda table: (list(Variant).index(table.variant), table.material))
     report = Report(tuple(tables), tuple(differences))
     if site is None:
@@ -205,64 +200,3 @@ def _make(plan: Plan, site: Site | None, depths: bool, threads: int, tell: Tell 
         site.write_differences(report.differences)
     site.write_overview(report.by_variant, report.records)
     return replace(report, pages=tuple(site.written))
-
-
-@contextmanager
-def _reader(plan: Plan, depths: bool, threads: int) -> Iterator[Read]:
-    """Give what reads the reports of a material: from saved data, or from its tables."""
-    if plan.saved:
-        yield partial(_read_data, plan, SavedData(plan.directory))
-        return
-    with ExitStack() as stack:
-        lines = {
-            variant: [
-                stack.enter_context(Tablebase(plan.directory, rules=variant, depths=made))
-                for made in ((False, True) if depths else (False,))
-            ]
-            for variant in plan.variants
-        }
-        yield partial(_read_tables, plan, lines, threads)
-
-
-def _read_data(
-    plan: Plan, data: SavedData, material: Material, clock: Clock, pass_on: Callable[[TableReport], object]
-) -> tuple[list[TableReport], Difference | None]:
-    tables = []
-    for task in plan.tables(material):
-        tables.append(data.table(material, task.variant))
-        clock.writing(task)
-        pass_on(tables[-1])
-        clock.finish(task)
-    return tables, data.difference(material) if material in plan.compared else None
-
-
-def _read_tables(
-    plan: Plan,
-    lines: dict[Variant, list[Tablebase]],
-    threads: int,
-    material: Material,
-    clock: Clock,
-    pass_on: Callable[[TableReport], object],
-) -> tuple[list[TableReport], Difference | None]:
-    tables, compared, comparison = [], None, plan.comparison(material)
-    with ExitStack() as stack:
-        opened: dict[Variant, TableSource] = {}
-
-        def source(variant: Variant, steps: Progress) -> TableSource:
-            if variant not in opened:
-                table = open_source(plan.directory, material, variant, threads=threads, progress=steps)
-                opened[variant] = stack.enter_context(table)
-            return opened[variant]
-
-        for task in plan.tables(material):
-            steps = clock.steps(task)
-            table = source(task.variant, steps)
-            tables.append(report_source(table, threads=threads, lines=lines[task.variant], progress=steps))
-            clock.writing(task)
-            pass_on(tables[-1])
-            clock.finish(task)
-        if comparison is not None:
-            steps = clock.steps(comparison)
-            compared = difference(source(Variant.R_MOBILITY, steps), source(Variant.WHOLE_GAME, steps), steps)
-            clock.finish(comparison)
-    return tables, compared

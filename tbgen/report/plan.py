@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Final
@@ -20,14 +20,15 @@ from tbgen.store.stored_file import StoredFile
 from tbgen.text import duration
 from tbgen.variant import Variant
 
-_TABLE_SECONDS: Final = 2.0
-"""What a report takes per table for its plots, lines and pages."""
+UNPACKING: Final = "unpacking"
+LINES: Final = "lines"
 
-_UNPACKING: Final = "unpacking", 20e6
-_COUNTING: Final = "counted", 60e6
-_LAYERS: Final = "accrued scores", 10e6
-_COMPARING: Final = "compared", 100e6
-"""Steps, and how many slots of both sides they do in a second, roughly."""
+_SPEED: Final = {UNPACKING: 20e6, "counted": 60e6, "accrued scores": 10e6, "compared": 100e6}
+"""Slots of both sides that a step does in a second, roughly."""
+_LINES_SECONDS: Final = 2.0
+"""What the lines of a table take, where no depths are made for them, with its plots and pages."""
+_DATA_SECONDS: Final = 1.0
+"""What a table takes whose data have been saved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +41,6 @@ class Task:
     """What is done, in this order, with the seconds it takes, roughly."""
 
     @property
-    def seconds(self) -> float:
-        """What it takes, roughly."""
-        return sum(self.steps.values()) + _TABLE_SECONDS
-
-    @property
     def title(self) -> str:
         """What it is about, for a reader."""
         return str(self.variant)
@@ -52,16 +48,11 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The tables of both variants to compare, when they are open."""
+    """The tables of both variants to compare."""
 
     material: Material
     steps: Mapping[str, float]
-    """As those of a :class:`Task`."""
-
-    @property
-    def seconds(self) -> float:
-        """What it takes, roughly."""
-        return sum(self.steps.values())
+    """As those of a :class:`Task`; unpacking only if there is no task that does it."""
 
     @property
     def title(self) -> str:
@@ -69,21 +60,21 @@ class Comparison:
         return "both"
 
 
+Job = Task | Comparison
+
+
 def _task(directory: Path, material: Material, variant: Variant) -> Task:
     """Return the task of reading a table."""
     with StoredFile(table_path(directory, material.name, variant), material=material) as file:
         info = file.info
-    steps = [_COUNTING]
+    steps = ["counted"]
     if info.packed:
-        steps = [_UNPACKING, _COUNTING]
+        steps = [UNPACKING, *steps]
         if variant.resets and info.stores_accrued:
-            steps.append(_LAYERS)
-    return Task(material, variant, {name: 2 * info.size / speed for name, speed in steps})
-
-
-def _comparison(material: Material) -> Comparison:
-    name, speed = _COMPARING
-    return Comparison(material, {name: 2 * layout_of(material).size / speed})
+            steps.append("accrued scores")
+    return Task(
+        material, variant, {name: 2 * info.size / _SPEED[name] for name in steps} | {LINES: _LINES_SECONDS}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,21 +84,20 @@ class Plan:
     directory: Path
     tasks: tuple[Task, ...]
     """In build order, variant by variant; a report goes material by material."""
-    compared: tuple[Material, ...]
-    """The materials of which the tables for both variants are compared, in build order."""
+    compared: tuple[Comparison, ...]
+    """In build order."""
     saved: bool
     """Whether the directory has saved data, not tables."""
 
     @property
     def seconds(self) -> float:
         """What the report takes, roughly."""
-        comparisons = () if self.saved else map(_comparison, self.compared)
-        return sum(job.seconds for jobs in (self.tasks, comparisons) for job in jobs)
+        return sum(sum(job.steps.values()) for jobs in (self.tasks, self.compared) for job in jobs)
 
     @property
     def materials(self) -> list[Material]:
         """All materials, in build order."""
-        return sorted({*self.compared, *(task.material for task in self.tasks)})
+        return sorted({job.material for jobs in (self.tasks, self.compared) for job in jobs})
 
     def tables(self, material: Material) -> list[Task]:
         """Return the tables of a material."""
@@ -115,17 +105,26 @@ class Plan:
 
     def comparison(self, material: Material) -> Comparison | None:
         """Return the comparison of a material's tables, if there is one to make."""
-        return _comparison(material) if material in self.compared and not self.saved else None
-
-    @property
-    def variants(self) -> list[Variant]:
-        """The variants that there are tables of."""
-        return list(dict.fromkeys(task.variant for task in self.tasks))
+        return next((job for job in self.compared if job.material == material), None)
 
     def other(self, task: Task) -> Variant | None:
         """Return the other variant of which the report has the table, if it has it."""
-        found = (other.variant for other in self.tasks if other.material == task.material)
-        return next((variant for variant in found if variant is not task.variant), None)
+        return next((other.variant for other in self.tables(task.material) if other != task), None)
+
+    def without(self, tasks: Container[Task], compared: Container[Material]) -> Plan:
+        """Return the rest of a plan once some tables have been read, and those of some materials compared.
+
+        Tables of which one has not been read have to be compared again.
+        """
+        left = tuple(task for task in self.tasks if task not in tasks)
+        new = {task.material for task in left}
+        comparisons = []
+        for job in self.compared:
+            if job.material in new or job.material not in compared:
+                read = [task for task in self.tables(job.material) if task not in left]
+                unpacking = sum(task.steps.get(UNPACKING, 0) for task in read)
+                comparisons.append(replace(job, steps={UNPACKING: unpacking, **job.steps}))
+        return replace(self, tasks=left, compared=tuple(comparisons))
 
 
 def plan_report(
@@ -146,6 +145,7 @@ def plan_report(
 
     :raises UsageError: if a name, the number of men or the rules mean nothing.
     :raises MissingTableError: if a table that was named is missing.
+    :raises DamagedTableError: if a table is none.
     :raises TbgenError: if there is none.
     """
     place = default_directory() if directory is None else Path(directory)
@@ -167,13 +167,17 @@ def plan_report(
         words += [] if directory is None else ["--dir", str(directory)]
         raise TbgenError(f"{place} has no such table; make some with: {shlex.join(words)}")
     tasks = tuple(
-        Task(material, variant, {}) if saved else _task(place, material, variant)
+        Task(material, variant, {"data": _DATA_SECONDS}) if saved else _task(place, material, variant)
         for variant in chosen
         for material in sorted(there[variant] & (wanted or there[variant]))
     )
     count = Counter(task.material for task in tasks)
     both = {material for material, number in count.items() if number > 1}
-    return Plan(place, tasks, tuple(sorted(both.intersection(data.differences()) if saved else both)), saved)
+    compared = tuple(
+        Comparison(material, {} if saved else {"compared": 2 * layout_of(material).size / _SPEED["compared"]})
+        for material in sorted(both.intersection(data.differences()) if saved else both)
+    )
+    return Plan(place, tasks, compared, saved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,34 +212,31 @@ class Clock:
         self._done = 0.0
         self._begin = time.monotonic()
 
-    def steps(self, job: Task | Comparison) -> Callable[[str, float], None]:
+    def steps(self, job: Job) -> Callable[[str, float], None]:
         """Return what is told the steps of a job and the share of each that is done, 0 to 1."""
-        begun = self._done
+        names, begun = list(job.steps), self._done
 
         def show(step: str, share: float) -> None:
-            before = 0.0
-            for name, seconds in job.steps.items():
-                if name == step:
-                    before += seconds * share
-                    break
-                before += seconds
-            self._show(job, f"{step} {share:.0%}", begun + before)
+            before = sum(job.steps[name] for name in names[: names.index(step)])
+            self._show(
+                job.material, f"{job.title}, {step} {share:.0%}", begun + before + job.steps[step] * share
+            )
 
         return show
 
-    def writing(self, task: Task) -> None:
-        """Tell that the page of a table is being written."""
-        self._show(task, "writing", self._done + sum(task.steps.values()))
+    def show(self, material: Material, stage: str) -> None:
+        """Tell a stage that takes no time that is known."""
+        self._show(material, stage, self._done)
 
-    def finish(self, job: Task | Comparison) -> None:
+    def finish(self, job: Job) -> None:
         """Go on to the next one."""
-        self._done += job.seconds
+        self._done += sum(job.steps.values())
 
-    def _show(self, job: Task | Comparison, stage: str, done: float) -> None:
+    def _show(self, material: Material, stage: str, done: float) -> None:
         if self._tell is None:
             return
         passed = time.monotonic() - self._begin
         rest = max(0.0, self._total - done)
         left = rest * passed / done if passed > 1 and done else rest
-        number = self._materials.index(job.material) + 1
-        self._tell(Progress(job.material, number, len(self._materials), f"{job.title}, {stage}", left))
+        number = self._materials.index(material) + 1
+        self._tell(Progress(material, number, len(self._materials), stage, left))

@@ -1,26 +1,25 @@
 """The arrays that the kernels of the proof read: a table, its men, and all that its moves lead to."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.accelerate import python_of
-from tbgen.index.layout import PIECE_ORDER, Layout, layout_of
+from tbgen.index.layout import PIECE_ORDER, SIDES, Layout, Side, layout_of
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.material import Material
 from tbgen.verify.geometry import KING, PAWN
 from tbgen.verify.kernels.best import Scratch
 from tbgen.verify.kernels.moves import Men
 from tbgen.verify.kernels.resets import PROMOTIONS, Resets, reset_number
+from tbgen.verify.sub_tables import SubTables
 
 _MEN = PIECE_ORDER + "P"
 _MOST_MEN = 8
 _FULL_BOARD = 32
 """Men of a cell at most."""
-SubTables = Mapping[Material, tuple[NDArray[np.uint8], NDArray[np.uint16]]]
-"""Value and depth, shape (2, size) each, of sub-tables by their material."""
 
 
 def men_of(layout: Layout) -> Men:
@@ -63,6 +62,13 @@ def _after(men: Men, captured: int, pawn: int, promotion: int) -> tuple[Material
     return material, swapped, source
 
 
+def _to_move(men: Men, change: tuple[int, int, int], swap: bool) -> Side:
+    """Return who is to move after a capture or promotion, seen with the colours of the table it leads to."""
+    captured, pawn, _ = change
+    mover = int(men.colours[pawn]) if captured < 0 else 1 - int(men.colours[captured])
+    return SIDES[1 - mover ^ swap]
+
+
 def _phase_keys(layout: Layout) -> NDArray[np.int32]:
     keys = np.full(64**layout.pawns, -1, np.int32)
     if not layout.pawns:
@@ -87,7 +93,7 @@ def _phase_keys(layout: Layout) -> NDArray[np.int32]:
 def resets_of(layout: Layout, men: Men, sub_tables: SubTables) -> Resets:
     """Return the resets of a layout.
 
-    :raises KeyError: if a sub-table is missing.
+    :raises KeyError: if a sub-table is missing, or a side to move that a move leads to.
     """
     numbers = {layout.material: 0}
     count = python_of(reset_number)(men, len(men.kinds), 0, 0)
@@ -98,6 +104,8 @@ def resets_of(layout: Layout, men: Men, sub_tables: SubTables) -> Resets:
         reset = python_of(reset_number)(men, *change)
         table[reset] = numbers.setdefault(material, len(numbers))
         swapped[reset] = swap
+        if material != layout.material:
+            sub_tables.places[material, _to_move(men, change, swap)]
         source[reset, : len(origin)] = origin
     layouts = [layout_of(material) for material in numbers]
     alike = np.zeros((len(layouts), _MOST_MEN), np.int64)
@@ -105,9 +113,8 @@ def resets_of(layout: Layout, men: Men, sub_tables: SubTables) -> Resets:
         for start, stop in other.like_men:
             alike[number, start + 1 : stop] = 1
     keys = [_phase_keys(other) for other in layouts]
-    subs = [sub_tables[other.material] for other in layouts[1:]]
-    sizes = np.array([other.size for other in layouts], np.int64)
-    starts = np.concatenate([[0, 0], np.cumsum(2 * sizes[1:])])[: len(sizes)]
+    nowhere = len(sub_tables.value)
+    starts = [[sub_tables.places.get((other.material, side), nowhere) for side in SIDES] for other in layouts]
     return Resets(
         table,
         swapped,
@@ -116,12 +123,11 @@ def resets_of(layout: Layout, men: Men, sub_tables: SubTables) -> Resets:
         np.array([other.pawns for other in layouts], np.int64),
         alike,
         np.array([other.phase_size for other in layouts], np.int64),
-        sizes,
-        starts,
+        np.array(starts, np.int64),
         np.concatenate([[0], np.cumsum([len(key) for key in keys])[:-1]]),
         np.concatenate(keys),
-        np.concatenate([np.zeros(1, np.uint8)[:0], *(value.reshape(-1) for value, _ in subs)]),
-        np.concatenate([np.zeros(1, np.uint16)[:0], *(depth.reshape(-1) for _, depth in subs)]),
+        sub_tables.value,
+        sub_tables.depth,
     )
 
 

@@ -17,7 +17,7 @@ from tbgen.index.table import LAST_RUN, AccruedForm, Table
 from tbgen.score import NONE
 from tbgen.verify.consistency import inconsistency
 from tbgen.verify.en_passant import rows_of_rights
-from tbgen.verify.game import SubTables, men_of, new_scratch, resets_of
+from tbgen.verify.game import men_of, new_scratch, resets_of
 from tbgen.verify.kernels.best import Game, Range
 from tbgen.verify.kernels.keys import MIDDLE, WHITE_WORTH, Accrued
 from tbgen.verify.kernels.layers import Claims, begin, copy_images, enter_claims, enter_layer
@@ -26,6 +26,7 @@ from tbgen.verify.kernels.states import Positions, prove, prove_en_passant
 from tbgen.verify.kernels.survey import NO_RANK, survey, survey_en_passant
 from tbgen.verify.packed import Probes, Reader, Rows, said_of
 from tbgen.verify.report import VerifyResult, describe
+from tbgen.verify.sub_tables import SubTables
 from tbgen.verify.threads import ProofThreads
 
 _Pair = tuple[Sequence[Any], Sequence[Any]]
@@ -70,8 +71,7 @@ def verify_table(
 ) -> VerifyResult:
     """Prove a table from its sub-tables, which must have been proved before.
 
-    :param sub_tables: value and depth, shape (2, size) each, of all materials in
-        ``table.material.successors()``.
+    :param sub_tables: those of the table's layout.
     :param sample: prove the states of that many random positions only; legality is checked everywhere.
     :param seed: of the random choice.
     :param limit: describe that many wrong states at most; all are counted.

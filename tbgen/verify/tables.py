@@ -1,17 +1,17 @@
 """Proving the tables of a directory: digests first, then each table after all that it can turn into."""
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tbgen.errors import MissingTableError, TbgenError
-from tbgen.index.source import ArraySource, ArrayTable
+from tbgen.index.layout import layout_of
+from tbgen.index.source import ArrayTable
 from tbgen.index.table import LAST_RUN, AccruedForm, Table
 from tbgen.material import Material, closure
 from tbgen.probe.values import AnyTable, Values
@@ -22,6 +22,7 @@ from tbgen.variant import Variant
 from tbgen.verify.consistency import inconsistency
 from tbgen.verify.proofs import ProofDone, Proofs
 from tbgen.verify.report import VerifyResult
+from tbgen.verify.sub_tables import Fresh, SubTables
 
 if TYPE_CHECKING:
     from tbgen.packed.file import PackedFile
@@ -31,10 +32,8 @@ _MAX_OPEN: Final = 64
 _CACHE_BYTES: Final = 64 << 20
 """Of the files that probes read."""
 
-_HELD: Final = 4 << 30
-"""Bytes of sub-tables that are held for tables to come, besides those that one table needs."""
-
-Fresh = tuple[NDArray[np.uint8], NDArray[np.uint16]]
+_HELD: Final = 1 << 30
+"""Bytes of tables that are held for those to come; one that takes a quarter of them is not held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,7 @@ def verify(
     with closing(
         Values([directory], variant=variant, max_open=_MAX_OPEN, cache_bytes=_CACHE_BYTES)
     ) as values:
-        sub_tables = _SubTables(values, threads, reporter)
+        proved = _Proved(values, threads, reporter)
         for number, material in enumerate(order):
             reporter.begin(material, number + 1, len(order))
             proof = _obstacle(material, failed)
@@ -113,7 +112,7 @@ def verify(
                     if done is not None:
                         proof = TableProof(material, earlier=done)
                     else:
-                        result = _verify(material, sub_tables, sample, seed, limit)
+                        result = _verify(material, proved, sample, seed, limit)
                         proof = TableProof(material, result=result)
                 except TbgenError as error:
                     proof = TableProof(material, error=error)
@@ -124,20 +123,18 @@ def verify(
             yield proof
 
 
-def _verify(
-    material: Material, sub_tables: "_SubTables", sample: int | None, seed: int, limit: int
-) -> VerifyResult:
+def _verify(material: Material, proved: "_Proved", sample: int | None, seed: int, limit: int) -> VerifyResult:
     """Prove one table whose sub-tables are proved.
 
     :raises TbgenError: if it, or one of them, cannot be read.
     """
     from tbgen.verify.proof import verify_table
 
-    around, threads = sub_tables.around(material), sub_tables.threads
-    file = sub_tables.values.table(material)
-    table = _read(file, around, threads, sub_tables.reporter)
+    around, threads = proved.around(material), proved.threads
+    file = proved.values.table(material)
+    table = _read(file, around, threads, proved.reporter)
     made = table.variant.resets and table.accrued_form is not AccruedForm.RUNS
-    with _layers(table, around, threads, sub_tables.reporter) if made else nullcontext() as layers:
+    with _layers(table, around, threads, proved.reporter) if made else nullcontext() as layers:
         result = verify_table(
             table,
             around,
@@ -145,12 +142,12 @@ def _verify(
             seed=seed,
             threads=threads,
             limit=limit,
-            progress=sub_tables.reporter.progress,
+            progress=proved.reporter.progress,
             layers=layers,
             reader=None if isinstance(file, TableFile) else file,
         )
     if result.ok:
-        sub_tables.hold(material, (table.value, table.depth))
+        proved.hold(material, (table.value, table.depth))
     return result
 
 
@@ -161,8 +158,8 @@ def _done(result: VerifyResult, variant: Variant, digest: str) -> ProofDone:
     )
 
 
-class _SubTables:
-    """Proved tables that others rest on, whole in memory; those that take too much are read again."""
+class _Proved:
+    """Proved tables that others rest on; some are held in memory, and the others read again."""
 
     def __init__(self, values: Values, threads: int, reporter: Reporter) -> None:
         self.values, self.threads, self.reporter = values, threads, reporter
@@ -170,32 +167,28 @@ class _SubTables:
 
     def hold(self, material: Material, fresh: Fresh) -> None:
         """Hold a table, as long as there is room for it."""
+        if sum(array.nbytes for array in fresh) > _HELD // 4:
+            return
         self._held[material] = fresh
-        self._make_room(set())
+        taken = sum(array.nbytes for held in self._held.values() for array in held)
+        while taken > _HELD:
+            _, oldest = self._held.popitem(last=False)
+            taken -= sum(array.nbytes for array in oldest)
 
-    def around(self, material: Material) -> dict[Material, Fresh]:
+    def around(self, material: Material) -> SubTables:
         """Return all that a table rests on.
 
         :raises TbgenError: if one of them cannot be read.
         """
-        needed = material.successors()
-        self._make_room(needed)
-        found = {}
-        for sub in sorted(needed):
-            if sub not in self._held:
-                table = _read(self.values.table(sub), self.around(sub), self.threads, self.reporter)
-                self._held[sub] = table.value, table.depth
-            self._held.move_to_end(sub)
-            found[sub] = self._held[sub]
-        return found
+        return SubTables(layout_of(material), self._fresh)
 
-    def _make_room(self, needed: Set[Material]) -> None:
-        """Drop what has not been asked for in a long time."""
-        taken = sum(array.nbytes for fresh in self._held.values() for array in fresh)
-        for material in [material for material in self._held if material not in needed]:
-            if taken <= _HELD:
-                break
-            taken -= sum(array.nbytes for array in self._held.pop(material))
+    def _fresh(self, material: Material) -> Fresh:
+        if material not in self._held:
+            table = _read(self.values.table(material), self.around(material), self.threads, self.reporter)
+            self.hold(material, (table.value, table.depth))
+            return table.value, table.depth
+        self._held.move_to_end(material)
+        return self._held[material]
 
 
 def _obstacle(material: Material, failed: set[Material]) -> TableProof | None:
@@ -203,13 +196,13 @@ def _obstacle(material: Material, failed: set[Material]) -> TableProof | None:
     return TableProof(material, waits_for=obstacles[0]) if obstacles else None
 
 
-def _read(file: AnyTable, proved: Mapping[Material, Fresh], threads: int, reporter: Reporter) -> Table:
+def _read(file: AnyTable, around: SubTables, threads: int, reporter: Reporter) -> Table:
     """Return a whole table after checking its digest and what it says about itself."""
     if isinstance(file, TableFile):
         file.check(threads)
         table = file.read()
     else:
-        table = _unpacked(file, proved, threads, reporter)
+        table = _unpacked(file, around, threads, reporter)
     problem = inconsistency(table)
     if problem is not None:
         raise file.damaged(problem)
@@ -222,9 +215,7 @@ def _read(file: AnyTable, proved: Mapping[Material, Fresh], threads: int, report
     return table
 
 
-def _unpacked(
-    file: "PackedFile", proved: Mapping[Material, Fresh], threads: int, reporter: Reporter
-) -> Table:
+def _unpacked(file: "PackedFile", around: SubTables, threads: int, reporter: Reporter) -> Table:
     """Return the content of a packed table after checking its bytes, and that it is what they promise."""
     from tbgen.packed.unpack import unpack
     from tbgen.packed.writer import manifest_of_content
@@ -233,8 +224,7 @@ def _unpacked(
         reporter.progress(step, done / total)
 
     file.check()
-    sources = _sources(Material.parse(file.info.material), proved)
-    table = unpack(file, sources, threads=threads, progress=progress)
+    table = unpack(file, around.sources(), threads=threads, progress=progress)
     found = manifest_of_content(table, threads)
     if found.text != file.info.manifest.text:
         raise file.damaged(f"its {found.difference(file.info.manifest)} does not match its digest")
@@ -244,18 +234,14 @@ def _unpacked(
     return table
 
 
-def _sources(material: Material, proved: Mapping[Material, Fresh]) -> dict[Material, ArraySource]:
-    return {sub: ArraySource(*proved[sub]) for sub in material.successors()}
-
-
-def _layers(table: Table, proved: Mapping[Material, Fresh], threads: int, reporter: Reporter) -> "EveryLayer":
+def _layers(table: Table, around: SubTables, threads: int, reporter: Reporter) -> "EveryLayer":
     """Make the layers of a table without runs; whatever they say still has to be proved."""
     from tbgen.retro.every_layer import EveryLayer
     from tbgen.retro.warmup import ensure_compiled
 
     ensure_compiled(reporter.note)
     whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
-    return EveryLayer(whole, table.layout, _sources(table.material, proved), threads=threads)
+    return EveryLayer(whole, table.layout, around.sources(), threads=threads)
 
 
 def _check_starts(file: TableFile, table: Table) -> None:

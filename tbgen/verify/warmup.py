@@ -13,6 +13,7 @@ from tbgen.variant import Variant
 from tbgen.verify.kernels.keys import Accrued
 from tbgen.verify.kernels.layers import Claims
 from tbgen.verify.proof import Proof
+from tbgen.verify.sub_tables import Fresh, SubTables
 from tbgen.verify.threads import ProofThreads
 
 FAMILY: Final = "proof"
@@ -22,7 +23,8 @@ FAMILY: Final = "proof"
 def compile_kernels() -> None:
     """Compile every kernel by running it on no slots at all, then mark the cache."""
     with ProofThreads(1) as threads:
-        proof = Proof(_empty_table(), {}, threads, lambda step, share: None)
+        table = _empty_table()
+        proof = Proof(table, SubTables(table.layout, _nothing), threads, lambda step, share: None)
         proof.survey(0)
         proof.survey_runs(0)
         proof.prove((0, 0))
@@ -31,6 +33,10 @@ def compile_kernels() -> None:
         )
         proof.enter_claims([(0, 0)], Accrued(2, 2), no_layer)
     mark_compiled(FAMILY)
+
+
+def _nothing(material: Material) -> Fresh:
+    raise KeyError(material)
 
 
 def _empty_table() -> Table:

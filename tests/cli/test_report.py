@@ -87,7 +87,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         asked.append(source.layout.material.name)
         return real(source, **options)
 
-    monkeypatch.setattr("tbgen.report.making.report_source", noting)
+    monkeypatch.setattr("tbgen.report.material_report.report_source", noting)
     return asked
 
 
@@ -96,7 +96,7 @@ def test_json(capsys: pytest.CaptureFixture[str], directory: Path, tmp_path: Pat
     output = capsys.readouterr()
     both = json.loads(output.out)
     with Tablebase(directory) as tables:
-        report = report_table(directory, "KvK", Variant.R_MOBILITY, lines=[tables])
+        report = report_table(directory, "KvK", Variant.R_MOBILITY, lines=tables)
     assert both["tables"] == [json.loads(json.dumps(document(report)))]
     assert [entry["g"] for entry in both["records"]["r"]] == ["G1.5", "G2.5", "G3.5", "G4.5", "G5.5", "G8.5"]
     assert (tmp_path / "tables/KvK.r.html").exists()
@@ -150,6 +150,7 @@ def test_an_interrupted_report_lacks_pages_only(
     [
         ([], 2, "say where the site goes: --out DIR; or print its data: --json"),
         (["--out", "x", "--men", "9"], 2, "--men 9: expected a number from 2 to 5"),
+        (["--from", ".", "--json", "--depths"], 2, "--depths takes tables: leave it out"),
         (["--out", "x", "--men", "two"], 2, "argument --men: invalid int value: 'two'"),
         (["--out", "x", "--rules", "s"], 2, "argument --rules: invalid choice: 's'"),
         (["--out", "x", "--threads", "0"], 2, "--threads: 0 is too small: give at least 1"),

@@ -9,7 +9,8 @@ import pytest
 from tbgen.material import Material
 from tbgen.report.facts.table_report import report_table
 from tbgen.report.model import TableReport
-from tbgen.report.scan.counting import count_table
+from tbgen.report.scan.counting import count_source, count_table
+from tbgen.report.scan.source import open_source
 from tbgen.report.scan.table_counts import TableCounts
 from tbgen.score import GScore
 from tbgen.variant import Variant
@@ -165,13 +166,8 @@ def test_totals_of_four_men(name: str, tables: Path) -> None:
 def test_threads_and_progress(three_men: Path) -> None:
     """The same numbers, with one thread and with three."""
     seen: list[tuple[str, float]] = []
-    one = count_table(
-        three_men,
-        Material.parse("KPvK"),
-        Variant.R_MOBILITY,
-        threads=1,
-        progress=lambda *step: seen.append(step),
-    )
+    with open_source(three_men, Material.parse("KPvK"), Variant.R_MOBILITY) as source:
+        one = count_source(source, threads=1, steps=lambda *step: seen.append(step))
     three = count_table(three_men, Material.parse("KPvK"), Variant.R_MOBILITY, threads=3)
     assert numbers(one) == numbers(three)
     assert seen == sorted(seen)

@@ -20,7 +20,7 @@ from tbgen.variant import Variant
 @pytest.fixture(scope="module")
 def report(three_men: Path) -> TableReport:
     with open_tablebase(three_men) as tables:
-        return report_table(three_men, "KNvK", Variant.R_MOBILITY, lines=[tables])
+        return report_table(three_men, "KNvK", Variant.R_MOBILITY, lines=tables)
 
 
 def test_document(report: TableReport) -> None:

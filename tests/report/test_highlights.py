@@ -38,7 +38,7 @@ NAMES = ("KvK", "KQvK", "KRvK", "KBvK", "KNvK", "KPvK")
 def reports(three_men: Path) -> dict[str, TableReport]:
     with Tablebase(three_men) as tables:
         return {
-            material.name: report_table(three_men, material, Variant.R_MOBILITY, threads=1, lines=[tables])
+            material.name: report_table(three_men, material, Variant.R_MOBILITY, threads=1, lines=tables)
             for material in all_materials(3)
         }
 

@@ -33,7 +33,7 @@ def test_what_there_is_to_report_on(directory: Path, monkeypatch: pytest.MonkeyP
     assert names(materials=["KvKN", Material.parse("KvK")], rules="r") == ["KvK.r", "KNvK.r"]
     assert names(materials=["KNvK"], men=2, rules=Variant.R_MOBILITY) == ["KvK.r", "KNvK.r"]
     plan = plan_report(directory)
-    assert [material.name for material in plan.compared] == ["KvK"]
+    assert [job.material.name for job in plan.compared] == ["KvK"]
     assert [plan.other(task) for task in plan.tasks] == [Variant.WHOLE_GAME, None, None, Variant.R_MOBILITY]
     with pytest.raises(UsageError, match="'KXvK' is not a material name"):
         names(materials=["KXvK"])
@@ -90,7 +90,7 @@ def test_progress_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> Non
     clock.finish(first)
     clock.steps(second)("unpacking", 0.5)
     assert shown == [
-        "KQvK (1 of 2): r, unpacking 0%, about 12.0 s left",
-        "KQvK (1 of 2): r, counted 50%, about 8.5 s left",
-        "KRvK (2 of 2): r, unpacking 50%, about 18.0 s left",
+        "KQvK (1 of 2): r, unpacking 0%, about 8.0 s left",
+        "KQvK (1 of 2): r, counted 50%, about 4.5 s left",
+        "KRvK (2 of 2): r, unpacking 50%, about 13.6 s left",
     ]

@@ -1,20 +1,23 @@
 """Reports on packed tables say what those on plain ones say."""
 
+import gzip
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tbgen.errors import TbgenError
 from tbgen.material import Material, closure
 from tbgen.packed.plain import COPIES
-from tbgen.report import read_report, save_report, write_report
-from tbgen.report.data.saved import SavedData
+from tbgen.report import Progress, read_report, save_report, write_report
+from tbgen.report.facts.records import lines_left_out
 from tbgen.store.format import table_path
 from tbgen.variant import Variant
 from tests.support.packed_tables import PackedTables
 
-R = Variant.R_MOBILITY
+R, WG = Variant.R_MOBILITY, Variant.WHOLE_GAME
 
 
 def with_sub_tables(name: str, tables: Path, packed: PackedTables, directory: Path) -> Path:
@@ -39,6 +42,7 @@ def test_a_report(name: str, tables: Path, packed: PackedTables, tmp_path: Path)
     assert (mine.form, right.form) == ("packed", "plain")
     assert mine.accrued == right.accrued is not None
     assert mine.bytes == table_path(directory, name, R).stat().st_size
+    assert sum(not record.line for record in mine.records if record.depth) <= 1
     for record, expected in zip(mine.records, right.records, strict=True):
         # Play may be another as good, and is left out where it leads to depths that are hard to find.
         assert record.verified == bool(record.line or not record.depth)
@@ -51,14 +55,40 @@ def test_a_report(name: str, tables: Path, packed: PackedTables, tmp_path: Path)
     assert not (directory / COPIES).exists()
 
 
-def test_saving_says_how_far_it_is(tables: Path, packed: PackedTables, tmp_path: Path) -> None:
-    directory = with_sub_tables("KNvK", tables, packed, tmp_path / "packed")
-    told: list[str] = []
-    save_report(directory, ["KNvK"], tmp_path / "data", progress=lambda found: told.append(found.stage))
-    steps = list(dict.fromkeys(stage.rpartition(" ")[0] for stage in told))
-    assert steps == ["r, unpacking", "r, counted", "r, accrued scores", "r,"]
-    assert told[-1] == "r, writing"
-    assert SavedData(tmp_path / "data").table(Material.parse("KNvK"), R).accrued is not None
+def both(tables: Path, packed: PackedTables, directory: Path) -> Path:
+    """Packed tables of KNvK for both variants, and the plain ones that they rest on."""
+    with_sub_tables("KNvK", tables, packed, directory)
+    shutil.copy(table_path(tables, "KvK", WG), directory)
+    shutil.copy(packed("KNvK", WG), directory)
+    return directory
+
+
+def stages(directory: Path, data: Path) -> list[str]:
+    """Save data, and return what was told of it."""
+    told: list[Progress] = []
+    save_report(directory, ["KNvK"], data, progress=told.append)
+    assert all(progress.seconds_left >= 0 for progress in told)
+    return list(dict.fromkeys(progress.stage.rpartition(" ")[0] for progress in told))
+
+
+def test_saving_goes_on_where_it_was_stopped(
+    tables: Path, whole_game_tables: Path, packed: PackedTables, tmp_path: Path
+) -> None:
+    directory, data = both(tables, packed, tmp_path / "packed"), tmp_path / "data"
+    counted = ["r, unpacking", "r, counted", "r, accrued scores"], ["wg, unpacking", "wg, counted"]
+    first = stages(directory, data)
+    assert first == [*counted[0], *counted[1], "both, compared", "r, lines", "wg, lines"]
+    assert stages(directory, data) == []
+    (data / "KNvK.difference.json.gz").unlink()
+    assert stages(directory, data) == ["both, unpacking", "both, compared"]
+    path = data / "KNvK.r.json.gz"
+    whole = path.read_bytes()
+    found = json.loads(gzip.decompress(whole))
+    # As it was saved before accrued scores were counted in packed tables.
+    path.write_bytes(gzip.compress(json.dumps(found | {"accrued": None}).encode()))
+    again = stages(directory, data)
+    assert again == [*counted[0], "both, unpacking", "both, compared", "r, lines"]
+    assert path.read_bytes() == whole
 
 
 def test_lines_that_need_layers(tables: Path, packed: PackedTables, tmp_path: Path) -> None:
@@ -78,3 +108,22 @@ def test_lines_that_need_layers(tables: Path, packed: PackedTables, tmp_path: Pa
         assert other.verified
         assert len(other.line) == other.depth
         assert one == other or not one.line
+
+
+def test_a_layer_that_cannot_be_made(
+    tables: Path,
+    packed: PackedTables,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Its line is left out, and the rest is there."""
+
+    def refuse(*arguments: object) -> None:
+        raise TbgenError("the layer does not fit into memory")
+
+    monkeypatch.setattr("tbgen.probe.layers.Layers.get", refuse)
+    directory = with_sub_tables("KNvK", tables, packed, tmp_path / "packed")
+    (table,) = read_report(directory, ["KNvK"], rules="r", depths=True).tables
+    assert lines_left_out(table.records) == 1
+    assert "the line of KNvK to G5.5 is left out: the layer does not fit into memory" in caplog.text

@@ -44,7 +44,7 @@ def test_lines_replay(name: str, three_men: Path) -> None:
     with open_tablebase(three_men) as tables:
         for record in records(three_men, name):
             assert (record.line, record.pgn, record.verified) == ((), "", False)
-            full = with_line(record, [tables])
+            full = with_line(record, tables)
             assert full.verified
             assert replace(full, line=(), pgn="", verified=False) == record
             arbiter = Arbiter(full.fen, fifty_move_rule="none")
@@ -95,7 +95,7 @@ def test_en_passant_positions_take_part(tables: Path) -> None:
             result = base.probe(chess.Board(record.fen))
             assert (result.value, result.depth) == (record.value, record.depth)
         for record in en_passant:
-            full = with_line(record, [base])
+            full = with_line(record, base)
             assert full.verified
             assert chess.Board(record.fen).has_legal_en_passant()
             assert_pgn(full)
@@ -109,7 +109,7 @@ def test_four_men(tables: Path) -> None:
     found = []
     with open_tablebase(tables) as base:
         for name in ("KBNvK", "KQvKR", "KRvKP", "KPvKP"):
-            found += [with_line(record, [base]) for record in records(tables, name)]
+            found += [with_line(record, base) for record in records(tables, name)]
     assert all(record.verified for record in found)
     mates = {record.material.name: record for record in found if record.value == GScore(0, True)}
     assert [mates[name].depth for name in ("KBNvK", "KQvKR")] == [66, 70]
@@ -143,7 +143,7 @@ def test_missing_tables(three_men: Path, tmp_path: Path) -> None:
     shutil.copy(table_path(three_men, "KBvK", Variant.R_MOBILITY), tmp_path)
     with open_tablebase(tmp_path) as tables:
         for record in records(tmp_path, "KBvK"):
-            full = with_line(record, [tables])
+            full = with_line(record, tables)
             assert full == record or full.verified
 
 
@@ -156,4 +156,4 @@ def test_damaged_tables(three_men: Path, tmp_path: Path) -> None:
     table.depth[table.depth == 40] = 38
     write_table(table, table_path(tmp_path, "KBvK", Variant.R_MOBILITY), version="0.1.0", build_seconds=1.0)
     with open_tablebase(tmp_path) as tables, pytest.raises(DamagedTableError):
-        with_line(record, [tables])
+        with_line(record, tables)

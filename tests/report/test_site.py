@@ -37,7 +37,7 @@ Element = ElementTree.Element
 def reports(three_men: Path) -> list[TableReport]:
     with Tablebase(three_men) as tables:
         return [
-            report_table(three_men, material, Variant.R_MOBILITY, threads=1, lines=[tables])
+            report_table(three_men, material, Variant.R_MOBILITY, threads=1, lines=tables)
             for material in all_materials(3)
         ]
 

@@ -68,7 +68,7 @@ def test_counts(name: str, both: Path) -> None:
 def test_lines_of_records_replay(both: Path) -> None:
     with open_tablebase(both, rules="wg") as tables:
         for name in ("KPvK", "KQvK"):
-            report = report_table(both, name, Variant.WHOLE_GAME, lines=[tables])
+            report = report_table(both, name, Variant.WHOLE_GAME, lines=tables)
             assert report.records
             for record in report.records:
                 assert record.verified, record

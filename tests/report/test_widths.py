@@ -75,7 +75,7 @@ def site(tables: Path, whole_game_tables: Path, tmp_path_factory: pytest.TempPat
     for variant, directory in ((Variant.R_MOBILITY, tables), (Variant.WHOLE_GAME, whole_game_tables)):
         with Tablebase(directory, rules=variant) as tables_of:
             groups[variant] = [
-                report_table(directory, material, variant, lines=[tables_of]) for material in materials
+                report_table(directory, material, variant, lines=tables_of) for material in materials
             ]
     for report in groups[Variant.R_MOBILITY]:
         site.write_table(report, Variant.WHOLE_GAME)

@@ -27,6 +27,7 @@ from tests.support.one_ply import by_probing, folded, one_ply
 from tests.support.random_boards import en_passant_board, random_board
 from tests.support.reference import solve_whole_game
 from tests.support.reference_table import whole_game_table
+from tests.support.solved_tables import sub_tables_of
 
 MATERIALS = all_materials(4)
 THREE_MEN = [material.name for material in all_materials(3)]
@@ -257,7 +258,7 @@ def test_both_rules_side_by_side(whole_game_tables: Path, tablebase: Tablebase, 
 
 def proof_of(table: Table, directory: Path, **options: Any) -> VerifyResult:
     subs = {material: read(directory, material.name) for material in table.material.successors()}
-    return verify_table(table, {m: (sub.value, sub.depth) for m, sub in subs.items()}, **options)
+    return verify_table(table, sub_tables_of(table.layout, subs), **options)
 
 
 @pytest.mark.parametrize("name", THREE_MEN)

@@ -1,12 +1,15 @@
 """Tables straight from the solver, in memory."""
 
+from collections.abc import Mapping
 from functools import cache
 
+from tbgen.index.layout import Layout
 from tbgen.index.source import ArraySource
 from tbgen.index.table import Table
 from tbgen.material import Material
 from tbgen.retro import solver
 from tbgen.variant import Variant
+from tbgen.verify.sub_tables import SubTables
 
 
 @cache
@@ -19,3 +22,8 @@ def solved(name: str, wide: bool | None = None) -> Table:
 
 def source_of(table: Table) -> ArraySource:
     return ArraySource(table.value, table.depth)
+
+
+def sub_tables_of(layout: Layout, tables: Mapping[Material, Table]) -> SubTables:
+    """What a table rests on, for its proof."""
+    return SubTables(layout, lambda material: (tables[material].value, tables[material].depth))

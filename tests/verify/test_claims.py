@@ -19,6 +19,7 @@ from tbgen.store.sources import Sources
 from tbgen.variant import Variant
 from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult
+from tbgen.verify.sub_tables import Fresh, SubTables
 from tests.support.builds import Silent
 
 Tamper = Callable[[GScore, Layer], None]
@@ -63,13 +64,14 @@ def verify_bare(directory: Path, name: str, tamper: Tamper | None = None) -> Ver
             return verify_table(table, fresh_around(directory, material), layers=layers)
 
 
-def fresh_around(directory: Path, material: Material) -> dict[Material, tuple[np.ndarray, np.ndarray]]:
+def fresh_around(directory: Path, material: Material) -> SubTables:
     """Values and depths of all that a table rests on."""
-    fresh = {}
-    for sub in material.successors():
+
+    def read(sub: Material) -> Fresh:
         with TableFile(table_path(directory, sub.name, Variant.R_MOBILITY)) as other:
-            fresh[sub] = other.read_fresh()
-    return fresh
+            return other.read_fresh()
+
+    return SubTables(layout_of(material), read)
 
 
 @pytest.mark.parametrize("name", ["KNvK", "KBvK", "KPvK"])

@@ -17,6 +17,7 @@ from tbgen.verify.game import men_of, new_scratch, resets_of
 from tbgen.verify.kernels.best import Scratch
 from tbgen.verify.kernels.moves import Men, attacked, legal_moves, legal_targets, place, takes_en_passant
 from tbgen.verify.kernels.resets import Resets, fresh_after, reset_number
+from tbgen.verify.sub_tables import SubTables
 from tests.support.slots import board_at
 
 GENERATED = ["KvK", "KRvKB", "KNNvK", "KPvKP", "KRPvKR", "KBBvKP", "KQQvKQ", "KPPvKP", "KNNNvK"]
@@ -144,7 +145,7 @@ def test_zeroing_moves_lead_where_the_layout_says(name: str) -> None:
     layout, random = layout_of(material), Random(name)
     men, scratch, numpy_random = men_of(layout), new_scratch(), np.random.default_rng(1)
     tables = {m: random_fresh(layout_of(m), numpy_random) for m in [*material.successors(), material]}
-    resets = resets_of(layout, men, tables)
+    resets = resets_of(layout, men, SubTables(layout, tables.__getitem__))
     checked = 0
     while checked < 400:
         slot, side = random.randrange(layout.size), random.randrange(2)

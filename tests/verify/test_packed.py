@@ -26,7 +26,7 @@ from tbgen.verify.packed import disorder
 from tbgen.verify.proof import verify_table
 from tests.support.commands import logged_answer
 from tests.support.packed_tables import plain, to_pack, write
-from tests.support.solved_tables import source_of
+from tests.support.solved_tables import source_of, sub_tables_of
 
 NAMES = ("KNvK", "KPvK", "KRvKB")
 
@@ -228,9 +228,8 @@ def test_a_probe_that_says_something_else_is_found(
     file = values.table(material)
     assert isinstance(file, PackedFile)
     liar = Liar(table, file, kind)
-    fresh = {sub: (other.value, other.depth) for sub, other in subs.items()}
     with EveryLayer(whole, layout_of(material), sources) as layers:
-        result = verify_table(table, fresh, layers=layers, reader=liar)
+        result = verify_table(table, sub_tables_of(table.layout, subs), layers=layers, reader=liar)
     values.close()
     assert result.wrong == liar.lies == (kind != "nothing")
     assert [finding.problem for finding in result.findings] == ["a probe says something else"] * liar.lies

@@ -29,12 +29,13 @@ from tbgen.verify.consistency import inconsistency
 from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult, board_at
 from tests.support.reference_table import empty_table, reference_table
+from tests.support.solved_tables import sub_tables_of
 
 Tables = dict[Material, Table]
 
 
 def proof_of(table: Table, tables: Tables, **options: Any) -> VerifyResult:
-    return verify_table(table, {m: (t.value, t.depth) for m, t in tables.items()}, **options)
+    return verify_table(table, sub_tables_of(table.layout, tables), **options)
 
 
 @pytest.fixture(scope="module")

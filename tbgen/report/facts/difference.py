@@ -14,7 +14,7 @@ from tbgen.index.layout import Side, Slot
 from tbgen.index.position import board_of
 from tbgen.material import Material
 from tbgen.report.scan.blocks import blocks_of, symmetric_slots
-from tbgen.report.scan.source import Progress, TableSource
+from tbgen.report.scan.source import Steps, TableSource
 from tbgen.score import NONE, GScore
 
 EXAMPLES: Final = 8
@@ -58,10 +58,10 @@ class Difference:
         return sum(self.differing) / total if total else 0.0
 
 
-def difference(r: TableSource, wg: TableSource, progress: Progress | None = None) -> Difference:
+def difference(r: TableSource, wg: TableSource, steps: Steps | None = None) -> Difference:
     """Read two tables of the same material once and compare their fresh values.
 
-    :param progress: told which share is done.
+    :param steps: told which share is done.
 
     :raises TbgenError: if they do not hold the same positions.
     :raises DamagedTableError: if one cannot be used.
@@ -82,8 +82,8 @@ def difference(r: TableSource, wg: TableSource, progress: Progress | None = None
             symmetric[side] += np.bincount(key[among], minlength=1 << 16)
             _note(longest, side, start, key, depth, other_depth)
             done += size
-            if progress is not None:
-                progress("compared", done / (2 * r.info.size))
+            if steps is not None:
+                steps("compared", done / (2 * r.info.size))
     board = 2 * counts if layout.pawns else 8 * counts - 4 * symmetric
     board[:, NONE << 8 | NONE] = 0
     every = board.sum(axis=1).tolist()

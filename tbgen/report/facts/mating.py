@@ -100,7 +100,8 @@ def mating_potential(
                 f"not of {material} by {variant}"
             )
     else:
-        scanned = count_table(default_directory() if tables is None else Path(tables), material, variant)
+        directory = default_directory() if tables is None else Path(tables)
+        scanned = count_table(directory, material, variant, accrued=False)
     counts = scanned.on_board()
     unlike, like = counts[:, :LIKE_BISHOPS], counts[:, LIKE_BISHOPS:]
     pawns = ("P" in material.white, "P" in material.black)

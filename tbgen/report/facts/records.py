@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 
 import chess
@@ -16,7 +15,6 @@ from tbgen.games.pgn import tags
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.index.layout import Side, Slot
 from tbgen.index.position import board_of, en_passant_board
-from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase
 from tbgen.report.model import LinePoint, OverallRecord, Record
 from tbgen.report.scan.table_counts import ANY, Counts, TableCounts
@@ -55,22 +53,23 @@ def _record(scanned: TableCounts, code: int, by_depth: Counts) -> Record:
     )
 
 
-def with_line(record: Record, tables: Iterable[Tablebase]) -> Record:
+def lines_left_out(records: Iterable[Record]) -> int:
+    """Return how many records have no line."""
+    return sum(1 for record in records if record.depth and not record.line)
+
+
+def with_line(record: Record, tables: Tablebase) -> Record:
     """Return a record with best play from its example, replayed by the arbiter.
 
     It comes back unchanged if a table is missing for the line, or a depth that none stores.
 
-    :param tables: the same tables, opened in ways of which the first that gives a line will do.
-
     :raises DamagedTableError: if a table cannot be used, or the arbiter does not come to the record's value.
+    :raises TbgenError: if the tables are to make depths, and cannot.
     """
-    for opened in tables:
-        with suppress(MissingLayerError, MissingTableError):
-            return _with_line(record, opened.line(chess.Board(record.fen)))
-    return record
-
-
-def _with_line(record: Record, line: Sequence[LinePly]) -> Record:
+    try:
+        line = tables.line(chess.Board(record.fen))
+    except (MissingLayerError, MissingTableError):
+        return record
     points = tuple(LinePoint(ply.san, ply.uci, ply.accrued, ply.depth) for ply in line)
     found = with_moves(record, [ply.uci for ply in line])
     if found is None or found.line != points:

@@ -1,7 +1,7 @@
 """Everything about one table, in one report."""
 
 import time
-from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tbgen.report.facts.mating import mating_potential
 from tbgen.report.facts.records import records_of, with_line
 from tbgen.report.model import Distribution, KingMap, TableReport
 from tbgen.report.scan.counting import count_source
-from tbgen.report.scan.source import Progress, TableSource, open_source
+from tbgen.report.scan.source import Steps, TableSource, open_source
 from tbgen.report.scan.table_counts import Counts, TableCounts
 from tbgen.score import GScore
 from tbgen.variant import Variant
@@ -25,10 +25,11 @@ def report_table(
     variant: Variant,
     *,
     threads: int = 2,
-    lines: Sequence[Tablebase] = (),
-    progress: Progress | None = None,
+    lines: Tablebase | None = None,
 ) -> TableReport:
     """Open a table and return its report; see :func:`report_source`.
+
+    :param lines: the tables that best play from the records is taken from; None leaves the lines out.
 
     :raises UsageError: if the name means nothing.
     :raises MissingTableError: if the table has not been built.
@@ -36,29 +37,23 @@ def report_table(
     """
     if isinstance(material, str):
         material = Material.parse(material)
-    with open_source(Path(directory), material, variant, threads=threads, progress=progress) as source:
-        return report_source(source, threads=threads, lines=lines, progress=progress)
+    with open_source(Path(directory), material, variant, threads=threads) as source:
+        report = report_source(source, threads=threads)
+    if lines is None:
+        return report
+    return replace(report, records=tuple(with_line(record, lines) for record in report.records))
 
 
-def report_source(
-    source: TableSource,
-    *,
-    threads: int = 2,
-    lines: Sequence[Tablebase] = (),
-    progress: Progress | None = None,
-) -> TableReport:
-    """Read a table once and return its report.
+def report_source(source: TableSource, *, threads: int = 2, steps: Steps | None = None) -> TableReport:
+    """Read a table once and return its report, without lines.
 
-    :param lines: the tables that best play from the records is taken from, as
-        :func:`tbgen.report.facts.records.with_line` wants them; none leave the lines out.
-    :param progress: told the steps, and which share of each is done.
+    :param steps: told what is done, and which share of it.
 
-    :raises DamagedTableError: if the table, or one that a line leads to, cannot be used.
+    :raises DamagedTableError: if the table cannot be used.
     """
     begin = time.perf_counter()
     material, variant = source.layout.material, source.info.variant
-    scanned = count_source(source, threads=threads, progress=progress)
-    records = [with_line(record, lines) for record in records_of(scanned)]
+    scanned = count_source(source, threads=threads, steps=steps)
     view = accrued_view(scanned.states_on_board(), scanned.states) if scanned.has_accrued else None
     return TableReport(
         material=material,
@@ -69,7 +64,7 @@ def report_source(
         form=scanned.info.form,
         max_depth=scanned.info.max_depth,
         distribution=distribution(scanned),
-        records=tuple(records),
+        records=tuple(records_of(scanned)),
         accrued=view,
         endgame=endgame(scanned),
         mating=mating_potential(material, scanned, rules=variant),

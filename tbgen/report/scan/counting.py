@@ -11,57 +11,58 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.material import Material
-from tbgen.report.scan import accrued
+from tbgen.report.scan.accrued import tally
 from tbgen.report.scan.blocks import Block, block_at, blocks_of, like_bishops, symmetric_slots
 from tbgen.report.scan.layers import count_layers
 from tbgen.report.scan.mobility import mobility
-from tbgen.report.scan.source import Progress, TableSource, open_source
+from tbgen.report.scan.source import Steps, TableSource, open_source
 from tbgen.report.scan.table_counts import ANY, CAPTURES, LIKE_BISHOPS, QUIET, Counts, TableCounts, better
 from tbgen.score import NONE
 from tbgen.variant import Variant
 
 
 def count_table(
-    directory: Path,
-    material: Material,
-    variant: Variant,
-    *,
-    threads: int = 2,
-    progress: Progress | None = None,
+    directory: Path, material: Material, variant: Variant, *, threads: int = 2, accrued: bool = True
 ) -> TableCounts:
     """Open a table and count; see :func:`count_source`.
 
     :raises MissingTableError: if there is no such table.
     :raises DamagedTableError: if it cannot be used.
     """
-    with open_source(directory, material, variant, threads=threads, progress=progress) as source:
-        return count_source(source, threads=threads, progress=progress)
+    with open_source(directory, material, variant, threads=threads) as source:
+        return count_source(source, threads=threads, accrued=accrued)
 
 
-def count_source(source: TableSource, *, threads: int = 2, progress: Progress | None = None) -> TableCounts:
-    """Read a table once and count; of a packed one make all layers of accrued scores too, and count them.
+def count_source(
+    source: TableSource, *, threads: int = 2, accrued: bool = True, steps: Steps | None = None
+) -> TableCounts:
+    """Read a table once and count.
 
     The result does not depend on the number of threads, each of which takes some 50 MiB.
+
+    :param accrued: whether to count what becomes of accrued scores, for which the layers of a packed table
+        are made again, which takes as long as its build.
 
     :raises DamagedTableError: if it cannot be used.
     """
     blocks, size = blocks_of(source.layout), source.layout.size
     fixed = symmetric_slots(source.layout)
     done, lock, stopped = 0, Lock(), Event()
-    layers = source.layers()
-    ranks = None if layers is None else np.zeros((2, size), np.uint8)
+    info = source.info
+    layered = accrued and info.packed and info.stores_accrued and info.variant.resets
+    ranks = np.zeros((2, size), np.uint8) if layered else None
 
     def part(number: int) -> TableCounts:
         nonlocal done
-        found = TableCounts.empty(source)
+        found = TableCounts.empty(source, accrued)
         for start, count in blocks[number::threads]:
             if stopped.is_set():
                 break
             _scan_block(source, block_at(source.layout, start, count), fixed, found, ranks)
             with lock:
                 done += count
-                if progress is not None:
-                    progress("counted", done / size)
+                if steps is not None:
+                    steps("counted", done / size)
         return found
 
     with ThreadPoolExecutor(threads) as pool:
@@ -77,9 +78,9 @@ def count_source(source: TableSource, *, threads: int = 2, progress: Progress | 
     for other in others:
         total.merge(other)
     _scan_en_passant(source, total)
-    if layers is not None and ranks is not None:
-        with layers:
-            count_layers(source, layers, ranks, fixed, total, threads, progress)
+    if ranks is not None:
+        with source.layers() as layers:
+            count_layers(source, layers, ranks, fixed, total, threads, steps)
     return total
 
 
@@ -167,7 +168,7 @@ def _scan_accrued(
     rare[symmetric] = True
     for holder in (0, 1):
         runs = source.runs(holder, side, block.start, block.size)
-        for column, slots, states in accrued.tally(holder, side, value, rank, runs):
+        for column, slots, states in tally(holder, side, value, rank, runs):
             found.states[side, holder, column] += states.sum(dtype=np.int64)
             if symmetric.size:
                 found.states_symmetric[side, holder, column] += states[

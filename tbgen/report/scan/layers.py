@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.report.scan import accrued
-from tbgen.report.scan.source import Progress, TableSource
+from tbgen.report.scan.source import Steps, TableSource
 from tbgen.report.scan.table_counts import TableCounts
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _COLUMNS: Final = accrued.WORSENED, accrued.LOST_BY_RESET, accrued.FRESH_STATES
 """What the layers say, and own scores and fresh values alone do not: columns of the numbers of states."""
 
-_FIRST_RANK: Final = 2
 _PIECE: Final = 1 << 14
 """Words of 64 slots that a thread looks at in one go."""
 
@@ -31,7 +30,7 @@ def count_layers(
     fixed: NDArray[np.int64],
     found: TableCounts,
     threads: int = 2,
-    progress: Progress | None = None,
+    steps: Steps | None = None,
 ) -> None:
     """Make all layers of a table and add the states that only they tell of to ``found``.
 
@@ -39,20 +38,22 @@ def count_layers(
     :param fixed: slots of positions that a symmetry of the board maps onto themselves, ascending.
     """
     from tbgen.report.kernels.layers import Held, Known
+    from tbgen.retro.kernels.layers import FIRST_LAYER
 
     size = source.layout.size
     words = np.zeros(size // 64, np.uint64)
     np.bitwise_or.at(words, fixed >> 6, np.uint64(1) << (fixed & 63).astype(np.uint64))
     known = [Known(side, source.fresh(side, 0, size)[0], ranks[side], words) for side in (0, 1)]
+    windows, top = layers.windows, int(ranks.max())
     with ThreadPoolExecutor(threads) as pool:
-        for window in layers.windows:
+        for number, window in enumerate(windows):
             base = window[0] * source.layout.phase_size
-            for rank, pair in enumerate(layers.layers(window), start=_FIRST_RANK):
+            for rank, pair in enumerate(layers.layers(window), start=FIRST_LAYER):
                 for holder, layer in enumerate(pair):
                     for of_side in known:
                         _add(pool, layer, of_side, Held(holder, rank, base), found)
-            if progress is not None:
-                progress("accrued scores", window[1] / len(source.layout.placements))
+                if steps is not None:
+                    steps("accrued scores", (number + min(1, rank / top)) / len(windows))
 
 
 def _add(pool: ThreadPoolExecutor, layer: Layer, known: Known, held: Held, found: TableCounts) -> None:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger(__name__)
 
-Progress = Callable[[str, float], None]
-"""Called with the name of a step and the share of it that is done, 0 to 1."""
+Steps = Callable[[str, float], None]
+"""Told the name of a step and the share of it that is done, 0 to 1."""
 
 
 class Runs(NamedTuple):
@@ -84,9 +84,9 @@ class TableSource(Protocol):
         :param size: as many as are in whole blocks, or the rest of the table.
         """
 
-    def layers(self) -> EveryLayer | None:
-        """Return what makes the layers of accrued scores, to be used as a context manager; None if the table
-        has runs, or no accrued scores."""
+    def layers(self) -> EveryLayer:
+        """Return what makes the layers of accrued scores, to be used as a context manager; for packed tables
+        of the variant with resets."""
 
 
 def open_source(
@@ -95,7 +95,7 @@ def open_source(
     variant: Variant,
     *,
     threads: int = 2,
-    progress: Progress | None = None,
+    steps: Steps | None = None,
 ) -> TableSource:
     """Return an open table; a packed one is unpacked, which takes time, memory and compiled code.
 
@@ -107,7 +107,7 @@ def open_source(
         packed = stored.info.packed
     if not packed:
         return PlainSource(path, material)
-    return UnpackedSource(directory, material, variant, threads=threads, progress=progress)
+    return UnpackedSource(directory, material, variant, threads=threads, steps=steps)
 
 
 class PlainSource:
@@ -173,8 +173,9 @@ class PlainSource:
         value = self._part(schema.RUN_VALUE, 0, begin, end - begin)
         return Runs(slots[owner], (rank % LAST_RUN).astype(np.int16), last, value)
 
-    def layers(self) -> None:
-        """Runs say what becomes of accrued scores."""
+    def layers(self) -> EveryLayer:
+        """Nobody asks: runs say what becomes of accrued scores."""
+        raise NotImplementedError
 
     def _part(
         self, wanted: DatasetSchema, row: int, start: int, size: int, dtype: type[np.generic] = np.uint8
@@ -203,13 +204,13 @@ class UnpackedSource:
         variant: Variant,
         *,
         threads: int = 2,
-        progress: Progress | None = None,
+        steps: Steps | None = None,
     ) -> None:
         from tbgen.packed.sources import UnpackedSources
 
         def unpacked(step: str, done: int, total: int) -> None:
-            if progress is not None:
-                progress(step, done / total)
+            if steps is not None:
+                steps(step, done / total)
 
         with StoredFile(table_path(directory, material.name, variant), material=material) as stored:
             self.info = stored.info
@@ -248,10 +249,8 @@ class UnpackedSource:
     def runs(self, holder: int, side: int, start: int, size: int) -> None:
         """A packed table has none."""
 
-    def layers(self) -> EveryLayer | None:
-        """Return what makes the layers of accrued scores, by solving the table again; None if it has none."""
-        if not self.info.variant.resets or not self.info.stores_accrued:
-            return None
+    def layers(self) -> EveryLayer:
+        """Return what makes the layers of accrued scores, by solving the table again."""
         from tbgen.retro.every_layer import EveryLayer
         from tbgen.retro.warmup import ensure_compiled
 

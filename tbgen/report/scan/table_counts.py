@@ -50,14 +50,19 @@ class TableCounts:
     states_symmetric: Counts
     en_passant_rows: list[tuple[int, int]]
     """Pawn placement and target square of the rows of en passant positions."""
+    has_accrued: bool
+    """Whether accrued scores are counted: the table has them, or the variant needs none."""
     longest: dict[tuple[int, int, int], Found] = field(default_factory=dict)
     """By kind, side and code: depth and slot."""
     longest_en_passant: dict[tuple[int, int], Found] = field(default_factory=dict)
     """By side and code: depth, and row times phase size plus slot within the phase."""
 
     @classmethod
-    def empty(cls, source: TableSource) -> TableCounts:
-        """Return a scan of nothing."""
+    def empty(cls, source: TableSource, accrued_too: bool = True) -> TableCounts:
+        """Return a scan of nothing.
+
+        :param accrued_too: whether accrued scores are to be counted, if that can be done.
+        """
         depths = source.info.max_depth + 1
         return cls(
             source.info,
@@ -70,17 +75,13 @@ class TableCounts:
             states=accrued.empty(),
             states_symmetric=accrued.empty(),
             en_passant_rows=source.en_passant_rows(),
+            has_accrued=accrued_too and (source.info.stores_accrued or not source.info.variant.resets),
         )
 
     @property
     def material(self) -> Material:
         """The material of the table."""
         return self.layout.material
-
-    @property
-    def has_accrued(self) -> bool:
-        """Whether accrued scores can be counted: the table has them, or the variant needs none."""
-        return self.info.stores_accrued or not self.info.variant.resets
 
     def on_board(self) -> Counts:
         """Return ``counts`` with every image of a position counted."""

@@ -38,17 +38,17 @@ class Resets(NamedTuple):
     alike: NDArray[np.int64]
     """Shape (tables, 8): 1 for a free man of the same kind and colour as the one before it."""
     phase_size: NDArray[np.int64]
-    size: NDArray[np.int64]
-    """Shape (tables,), as ``phase_size``: numbers of slots."""
+    """Shape (tables,): number of slots of a phase."""
     start: NDArray[np.int64]
-    """Shape (tables,): where White's slots of a sub-table start in ``value``; Black's follow."""
+    """Shape (tables, 2): where the slots of a sub-table with one side to move start in ``value``, behind its
+    end where no move leads."""
     key_start: NDArray[np.int64]
     """Shape (tables,): where a table's placements start in ``phases``."""
     phases: NDArray[np.int32]
     """By pawn squares read as digits to base 64: 4 * phase, plus 2 if the placement is its own mirror image,
     plus 1 if it has to be mirrored; -1 if it is none."""
     value: NDArray[np.uint8]
-    """Codes of all sub-tables on end."""
+    """Codes of all sub-tables, :class:`tbgen.verify.sub_tables.SubTables`."""
     depth: NDArray[np.uint16]
 
 
@@ -131,7 +131,7 @@ def fresh_after(
     if table == 0:
         code, plies = int64(value[to_move, slot]), int64(depth[to_move, slot])
     else:
-        slot += resets.start[table] + to_move * resets.size[table]
+        slot += resets.start[table, to_move]
         code, plies = int64(resets.value[slot]), int64(resets.depth[slot])
     if swapped and code != NONE:
         code = 255 - code

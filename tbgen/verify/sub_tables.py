@@ -1,0 +1,81 @@
+"""All that a table rests on, in one piece of memory: for the proof, and for making layers that it proves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.index.layout import SIDES, Layout, Side, layout_of
+from tbgen.index.zeroing import sides_after_promotion
+from tbgen.material import Material
+
+Fresh = tuple[NDArray[np.uint8], NDArray[np.uint16]]
+"""Value and depth of a table, shape (2, size) each."""
+
+
+class SubTables:
+    """Values and depths of all sub-tables of a layout, one side to move after the other.
+
+    Of tables with as many men, which promotions lead to, only those sides to move are there that they do lead
+    to: they are the large ones.
+
+    :param read: returns one of the tables; they are asked for one by one, and copied.
+    """
+
+    def __init__(self, layout: Layout, read: Callable[[Material], Fresh]) -> None:
+        promoted = sides_after_promotion(layout)
+        places: dict[tuple[Material, Side], int] = {}
+        end = 0
+        for material in sorted(layout.material.successors()):
+            large = material.men == layout.material.men
+            for side in sorted(promoted[material]) if large else SIDES:
+                places[material, side] = end
+                end += layout_of(material).size
+        self.places: Final = places
+        """Where the slots of a table with one side to move begin."""
+        self.value: Final = np.empty(end, np.uint8)
+        self.depth: Final = np.empty(end, np.uint16)
+        for material in sorted(layout.material.successors()):
+            fresh = read(material)
+            for side in SIDES:
+                if (material, side) in places:
+                    part = self._part(material, side)
+                    self.value[part], self.depth[part] = fresh[0][side], fresh[1][side]
+            del fresh  # before the next one is read: they are large
+
+    def sources(self) -> dict[Material, SubTableSource]:
+        """Return the tables as sources."""
+        return {material: SubTableSource(self, material) for material, _ in self.places}
+
+    def side(self, material: Material, side: Side) -> Fresh:
+        """Return value and depth of a table with one side to move, shape (size,) each.
+
+        :raises KeyError: if they are not there.
+        """
+        part = self._part(material, side)
+        return self.value[part], self.depth[part]
+
+    def _part(self, material: Material, side: Side) -> slice:
+        start = self.places[material, side]
+        return slice(start, start + layout_of(material).size)
+
+
+@dataclass(frozen=True)
+class SubTableSource:
+    """A sub-table as :class:`tbgen.index.source.Source`."""
+
+    tables: SubTables
+    material: Material
+
+    def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Copy one side of a phase.
+
+        :raises KeyError: if no move leads to that side.
+        """
+        values, depths = self.tables.side(self.material, side)
+        part = slice(phase * len(value), (phase + 1) * len(value))
+        value[:], depth[:] = values[part], depths[part]
