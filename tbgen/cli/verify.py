@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Check the digests of tables, then prove every value and depth in them by generating the moves of every
 position, for every accrued score, independently of the program that built them. A table rests on its
-sub-tables, so these are proved first. Without materials, all tables of the directory are proved.
+sub-tables, so these are proved first. Without materials, all tables of the directory are proved. Of packed
+tables of five men that others rest on there are plain copies beside the tables meanwhile, a few hundred MiB
+each, if there is room for them.
 
 With --proofs FILE what is proved is added to a list, and tables whose digest stands there are not proved
 again: a run that was stopped goes on, here or on another machine.

@@ -97,7 +97,7 @@ class UnpackedSources(Sources):
             info = stored.info
         if not info.packed or material.pawns or 2 * info.size * BYTES_PER_SLOT <= SMALL:
             return
-        copy = self._open_copy(material, info)
+        copy = self.open_copy(material, info)
         if copy is not None:
             copy.close()
             return
@@ -119,7 +119,7 @@ class UnpackedSources(Sources):
             info = stored.info
         if not info.packed:
             return super().open(material)
-        file = self._open_copy(material, info)
+        file = self.open_copy(material, info)
         if file is None:
             self.keep(self.unpack(material), info)
             file = TableFile(self._copy(material), material=material)
@@ -136,7 +136,7 @@ class UnpackedSources(Sources):
         with PackedFile(self._path(material), material=material) as packed, _compiling():
             return unpack(packed, around, functions=False, threads=self._threads, progress=progress)
 
-    def _open_copy(self, material: Material, info: TableInfo) -> TableFile | None:
+    def open_copy(self, material: Material, info: TableInfo) -> TableFile | None:
         """Return the plain copy of a packed table, whose file says ``info``; None if there is none of it."""
         try:
             file = TableFile(self._copy(material), material=material)

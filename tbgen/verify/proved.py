@@ -1,0 +1,171 @@
+"""Tables that have been proved, for those that rest on them: read whole and checked, some of them held."""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, Protocol
+
+import numpy as np
+
+from tbgen.errors import TbgenError
+from tbgen.index.layout import layout_of
+from tbgen.index.table import LAST_RUN, Table
+from tbgen.material import Material
+from tbgen.probe.values import AnyTable, Values
+from tbgen.score import GScore
+from tbgen.store.format import BLOCK
+from tbgen.store.reader import TableFile
+from tbgen.verify.consistency import inconsistency
+from tbgen.verify.sub_tables import Fresh, SubTables
+
+if TYPE_CHECKING:
+    from tbgen.packed.file import PackedFile
+    from tbgen.packed.sources import UnpackedSources
+
+_HELD: Final = 1 << 30
+"""Bytes of tables that are held in memory for those to come."""
+_SMALL: Final = _HELD // 4
+"""Bytes of a table up to which it is held there."""
+
+
+class Reporter(Protocol):
+    """Told what the proof is doing."""
+
+    def note(self, text: str) -> None:
+        """Something worth a line."""
+
+    def begin(self, material: Material, number: int, count: int) -> None:
+        """Table ``number`` of ``count`` begins."""
+
+    def progress(self, step: str, share: float) -> None:
+        """A step of the table has got this far, 0 to 1."""
+
+
+class ProvedTables:
+    """Proved tables that others rest on.
+
+    Small ones are held in memory. Of packed ones that take more, and that others will rest on, plain copies
+    are kept beside the tables (:mod:`tbgen.packed.plain`), if there is room: unpacking takes ten times as
+    long as reading them.
+
+    :param order: the tables that are proved, one after the other.
+    """
+
+    def __init__(self, values: Values, order: Iterable[Material], threads: int, reporter: Reporter) -> None:
+        self.values, self.threads, self.reporter = values, threads, reporter
+        self._left = list(order)
+        self._held: OrderedDict[Material, Fresh] = OrderedDict()
+
+    def begin(self, material: Material) -> None:
+        """Note that a table is being proved, and no longer to come."""
+        self._left.remove(material)
+
+    def around(self, material: Material) -> SubTables:
+        """Return all that a table rests on.
+
+        :raises TbgenError: if one of them cannot be read.
+        """
+        return SubTables(layout_of(material), self._fresh)
+
+    def keep(self, table: Table) -> None:
+        """Keep a proved table for those that rest on it."""
+        material, fresh = table.material, (table.value, table.depth)
+        if sum(array.nbytes for array in fresh) <= _SMALL:
+            self._hold(material, fresh)
+        elif any(material in other.successors() for other in self._left):
+            file = self.values.table(material)
+            if not isinstance(file, TableFile):
+                with suppress(TbgenError), self._copies(file) as copies:  # without one it is unpacked again
+                    copies.keep(table, file.info)
+
+    def _fresh(self, material: Material) -> Fresh:
+        """Return value and depth of a proved table."""
+        if material in self._held:
+            self._held.move_to_end(material)
+            return self._held[material]
+        file = self.values.table(material)
+        if not isinstance(file, TableFile):
+            with self._copies(file) as copies:
+                copy = copies.open_copy(material, file.info)
+            if copy is not None:
+                with copy:
+                    copy.check(self.threads)
+                    return copy.read_fresh()
+        table = read_whole(file, self.around(material), self.threads, self.reporter)
+        self.keep(table)
+        return table.value, table.depth
+
+    def _copies(self, file: "PackedFile") -> "UnpackedSources":
+        from tbgen.packed.sources import UnpackedSources
+
+        return UnpackedSources(file.path.parent, file.info.variant, self.threads)
+
+    def _hold(self, material: Material, fresh: Fresh) -> None:
+        self._held[material] = fresh
+        taken = sum(array.nbytes for held in self._held.values() for array in held)
+        while taken > _HELD:
+            _, oldest = self._held.popitem(last=False)
+            taken -= sum(array.nbytes for array in oldest)
+
+
+def read_whole(file: AnyTable, around: SubTables, threads: int, reporter: Reporter) -> Table:
+    """Return a whole table after checking its digest and what it says about itself.
+
+    :raises TbgenError: if it cannot be read, or is not what it says.
+    """
+    if isinstance(file, TableFile):
+        file.check(threads)
+        table = file.read()
+    else:
+        table = _unpacked(file, around, threads, reporter)
+    problem = inconsistency(table)
+    if problem is not None:
+        raise file.damaged(problem)
+    stated, found = file.info.facts(), table.facts()
+    for name, fact in found.items():
+        if stated[name] != fact:
+            raise file.damaged(f"it says that its {name} is {stated[name]}, but it is {fact}")
+    if isinstance(file, TableFile) and table.stores_accrued:
+        _check_starts(file, table)
+    return table
+
+
+def _unpacked(file: "PackedFile", around: SubTables, threads: int, reporter: Reporter) -> Table:
+    """Return the content of a packed table after checking its bytes, and that it is what they promise."""
+    from tbgen.packed.unpack import unpack
+    from tbgen.packed.writer import manifest_of_content
+
+    def progress(step: str, done: int, total: int) -> None:
+        reporter.progress(step, done / total)
+
+    file.check()
+    table = unpack(file, around.sources(), threads=threads, progress=progress)
+    found = manifest_of_content(table, threads)
+    if found.text != file.info.manifest.text:
+        raise file.damaged(f"its {found.difference(file.info.manifest)} does not match its digest")
+    for mine, right in zip(file.counts(), table.counts.tolist(), strict=True):
+        if mine != {GScore.from_code(code): number for code, number in enumerate(right) if number}:
+            raise file.damaged("its numbers of values are not those of its positions")
+    return table
+
+
+def _check_starts(file: TableFile, table: Table) -> None:
+    """Count the runs before every block, and compare with what the file says."""
+    ends = np.flatnonzero(table.run_rank & LAST_RUN) + 1
+    first_runs = np.concatenate([[0], ends])
+    stored = file.starts()
+    slots = np.bitwise_count(table.run_mask)
+    before = 0
+    for holder in (0, 1):
+        for side in (0, 1):
+            counts = np.concatenate([[0], np.cumsum(slots[holder, side], dtype=np.int64)])
+            starts = first_runs[before + counts[: -1 : BLOCK // 64]]
+            wrong = np.flatnonzero(starts != stored[holder, side])
+            if wrong.size:
+                block = int(wrong[0])
+                whose = f"{('White', 'Black')[holder]}'s scores, {('White', 'Black')[side]} to move"
+                raise file.damaged(
+                    f"accrued/start of block {block} of {whose}: stored "
+                    f"{stored[holder, side, block]}, recomputed {starts[block]}"
+                )
+            before += int(counts[-1])

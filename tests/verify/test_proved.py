@@ -1,0 +1,95 @@
+"""Proved tables that others rest on: large packed ones are unpacked once, and read from plain copies."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tbgen.cli.main import main
+from tbgen.errors import TbgenError
+from tbgen.index.table import Table
+from tbgen.packed.plain import COPIES
+from tbgen.packed.sources import UnpackedSources
+from tbgen.store.format import table_path
+from tbgen.variant import Variant
+from tbgen.verify import proved, tables
+from tests.support.packed_tables import PackedTables
+
+Proved = Callable[[], list[str]]
+
+
+@pytest.fixture
+def directory(tables: Path, packed: PackedTables, tmp_path: Path) -> Path:
+    """KNNvK and KNvK packed, and KvK."""
+    shutil.copy(table_path(tables, "KvK", Variant.R_MOBILITY), tmp_path)
+    for name in ("KNvK", "KNNvK"):
+        shutil.copy(packed(name), tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Which tables are read whole from now on, none of them being small enough to be held in memory."""
+    found: list[str] = []
+    real = proved.read_whole
+
+    def reading(file: Any, *rest: Any) -> Table:
+        found.append(file.info.material)
+        return real(file, *rest)
+
+    monkeypatch.setattr(proved, "_SMALL", 0)
+    for module in (proved, tables):
+        monkeypatch.setattr(module, "read_whole", reading)
+    return found
+
+
+def verified(directory: Path, capsys: pytest.CaptureFixture[str]) -> bool:
+    code = main(["verify", "KNNvK", "--dir", str(directory), "--json"])
+    found = json.loads(capsys.readouterr().out)["tables"]
+    assert [table["material"] for table in found] == ["KvK", "KNvK", "KNNvK"]
+    assert not (directory / COPIES).exists()
+    return code == 0 and all(table["proved"] for table in found)
+
+
+def test_tables_that_others_rest_on_are_unpacked_once(
+    directory: Path, unpacked: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert verified(directory, capsys)
+    assert unpacked.count("KNvK") == unpacked.count("KNNvK") == 1
+
+
+def test_without_room_for_copies_they_are_unpacked_again(
+    directory: Path,
+    unpacked: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*arguments: object) -> None:
+        raise TbgenError("no room")
+
+    monkeypatch.setattr(UnpackedSources, "keep", refuse)
+    assert verified(directory, capsys)
+    assert unpacked.count("KNvK") == 2
+
+
+def test_a_damaged_copy_is_found(
+    directory: Path,
+    unpacked: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing is proved with it."""
+    keep = UnpackedSources.keep
+
+    def spoil(self: UnpackedSources, table: Table, info: Any) -> None:
+        value = table.value.copy()
+        value[0, value[0] == 7] = 9
+        monkeypatch.setattr(table, "value", value)
+        keep(self, table, info)
+
+    monkeypatch.setattr(UnpackedSources, "keep", spoil)
+    assert verified(directory, capsys)
+    assert unpacked.count("KNvK") == 2
