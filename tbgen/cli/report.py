@@ -25,16 +25,16 @@ longest way to every score with its line, what becomes of accrued scores, what e
 materials mate. Every page has its data beside it as JSON and CSV, its plots as SVG and PNG, its lines as PGN.
 The pages need no server and nothing from elsewhere. Without materials, all tables that are there count.
 
-Progress goes to stderr. A packed table is unpacked in memory (of some that it rests on there are copies
-beside the tables meanwhile), and what becomes of accrued scores is counted by solving it again, which takes
-as long as its build. Lines that lead to tables that are missing are left out, and so are those that need
-depths which tables do not store; with --depths these are made, which may take minutes and some GiB of memory
-for each score, and kept beside the tables. A file with its final name is complete; the pages over all tables
-come last. Pages of an earlier report stay where they are.
+Progress goes to stderr. A packed table is unpacked in memory; of some that it rests on there are copies
+beside the tables meanwhile. What becomes of its accrued scores is counted with --layers, by solving it again:
+that takes as long as its build, and 10 GiB of memory for five men. Lines that lead to tables that are missing
+are left out, and so are those that need depths which tables do not store; with --depths these are made, which
+may take minutes and some GiB of memory for each score, and kept beside the tables. A file with its final name
+is complete; the pages over all tables come last. Pages of an earlier report stay where they are.
 
 With --save DIR the data go into files of a few kB each, which outlast the tables; tables whose data are there
-are passed over, so the same command goes on where it was stopped; --depths adds the lines that they lack.
-With --from DIR a report is made of such files, without tables.
+are passed over, so the same command goes on where it was stopped; --depths adds the lines that they lack, and
+--layers the accrued scores. With --from DIR a report is made of such files, without tables.
 """
 _EPILOG = """\
 examples:
@@ -64,6 +64,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_json(parser, "one JSON document of all data; then the site is written only with --out")
     parser.add_argument(
+        "--layers", action="store_true", help="count what becomes of accrued scores in packed tables too"
+    )
+    parser.add_argument(
         "--depths", action="store_true", help="make the depths that lines need and tables lack"
     )
     parser.add_argument("--save", type=Path, metavar="DIR", help="save the data there, and write no site")
@@ -77,10 +80,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--save writes data of tables only: save them, then make a report with: --from DIR")
     if arguments.saved is not None and arguments.dir is not None:
         raise UsageError("--from has data in place of tables: leave out --dir or --from")
-    if arguments.saved is not None and arguments.depths:
-        raise UsageError(
-            "--depths takes tables: leave it out, or save the data again with: --save DIR --depths"
-        )
+    for option in ("layers", "depths"):
+        if arguments.saved is not None and getattr(arguments, option):
+            raise UsageError(
+                f"--{option} takes tables: leave it out, or save the data again with: --save DIR --{option}"
+            )
     if arguments.out is None and arguments.save is None and not arguments.json:
         raise UsageError(
             "say where the site goes: --out DIR; or print its data: --json; or save them: --save DIR"
@@ -93,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tbgen.report import plan_report, read_report, report_document, save_report, write_report
 
     source = arguments.dir if arguments.saved is None else arguments.saved
-    chosen: Any = {"men": arguments.men, "rules": arguments.variant}
+    chosen: Any = {"men": arguments.men, "rules": arguments.variant, "layers": arguments.layers}
     if arguments.saved is not None:
         chosen["saved"] = True
     shown = _Shown(plan_report(source, arguments.materials, **chosen))

@@ -65,6 +65,7 @@ def read_report(
     men: int | None = None,
     rules: Variant | str | None = None,
     saved: bool = False,
+    layers: bool = False,
     depths: bool = False,
     threads: int = 2,
     progress: Tell | None = None,
@@ -76,6 +77,8 @@ def read_report(
     :param men: the tables of 2 to so many men that are there.
     :param rules: ``r`` or ``wg``; None for both.
     :param saved: whether the directory has data that :func:`save_report` has saved, not tables.
+    :param layers: whether to solve packed tables again, layer by layer, to count what becomes of accrued
+        scores, which takes as long as their build, and twice as much memory.
     :param depths: whether to make the depths that lines need and tables do not store, score by score, which
         may take minutes and some GiB of memory each time; without, such lines are left out.
     :param threads: threads that count, of some 50 MiB each.
@@ -86,7 +89,7 @@ def read_report(
     :raises DamagedTableError: if a table, or a file of data, cannot be used.
     :raises TbgenError: if there is no table.
     """
-    plan = plan_report(directory, materials, men=men, rules=rules, saved=saved)
+    plan = plan_report(directory, materials, men=men, rules=rules, saved=saved, layers=layers)
     return _make(plan, None, depths, threads, progress)
 
 
@@ -98,6 +101,7 @@ def write_report(
     men: int | None = None,
     rules: Variant | str | None = None,
     saved: bool = False,
+    layers: bool = False,
     depths: bool = False,
     threads: int = 2,
     progress: Tell | None = None,
@@ -111,7 +115,7 @@ def write_report(
     :raises MissingExtraError: without jinja2 or matplotlib, before anything is read.
     :raises TbgenError: if the site cannot be written; what was there under a final name is whole.
     """
-    plan = plan_report(directory, materials, men=men, rules=rules, saved=saved)
+    plan = plan_report(directory, materials, men=men, rules=rules, saved=saved, layers=layers)
     from tbgen import __version__
     from tbgen.report.site.site import Site
 
@@ -126,6 +130,7 @@ def save_report(
     *,
     men: int | None = None,
     rules: Variant | str | None = None,
+    layers: bool = False,
     depths: bool = False,
     threads: int = 2,
     progress: Tell | None = None,
@@ -140,9 +145,9 @@ def save_report(
 
     :raises TbgenError: if something cannot be written; what was there under a final name is whole.
     """
-    whole = plan_report(directory, materials, men=men, rules=rules)
+    whole = plan_report(directory, materials, men=men, rules=rules, layers=layers)
     data = SavedData(Path(out))
-    saved = [task for task in whole.tasks if _is_saved(data, whole.directory, task)]
+    saved = [task for task in whole.tasks if _is_saved(data, whole, task)]
     plan = whole.without(saved, data.differences())
     clock, count = Clock(plan, progress), len(plan.tasks)
     with passing_copies(plan.directory), FromTables(plan, depths=depths, threads=threads) as read:
@@ -162,13 +167,15 @@ def save_report(
     return count
 
 
-def _is_saved(data: SavedData, directory: Path, task: Task) -> bool:
-    """Whether the data of a table are there, with all that can be said of accrued scores."""
-    with StoredFile(table_path(directory, task.material.name, task.variant), material=task.material) as file:
+def _is_saved(data: SavedData, plan: Plan, task: Task) -> bool:
+    """Whether the data of a table are there, accrued scores included if these are to be counted."""
+    path = table_path(plan.directory, task.material.name, task.variant)
+    with StoredFile(path, material=task.material) as file:
         info = file.info
     if data.digest(task.material, task.variant) != info.digest:
         return False
-    return not info.stores_accrued or data.table(task.material, task.variant).accrued is not None
+    counts = plan.layers and info.has_layers
+    return not counts or data.table(task.material, task.variant).accrued is not None
 
 
 def report_document(report: Report) -> dict[str, Any]:

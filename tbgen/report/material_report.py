@@ -94,7 +94,9 @@ class FromTables:
             for task in tasks:
                 steps = clock.steps(task)
                 table = source(task.variant, steps)
-                tables.append(report_source(table, threads=self._threads, steps=steps))
+                tables.append(
+                    report_source(table, threads=self._threads, layers=self._plan.layers, steps=steps)
+                )
                 clock.finish(task)
             if comparison is not None:
                 steps = clock.steps(comparison)

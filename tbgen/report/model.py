@@ -351,7 +351,7 @@ class TableReport:
     records: tuple[Record, ...]
     """One per value that occurs, best for White first."""
     accrued: AccruedView | None
-    """None if the table was built without accrued scores."""
+    """None if the table has none, or is packed and they were not counted."""
     endgame: Endgame
     mating: MatingPotential
     black_king: KingMap

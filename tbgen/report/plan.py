@@ -63,14 +63,14 @@ class Comparison:
 Job = Task | Comparison
 
 
-def _task(directory: Path, material: Material, variant: Variant) -> Task:
+def _task(directory: Path, material: Material, variant: Variant, layers: bool) -> Task:
     """Return the task of reading a table."""
     with StoredFile(table_path(directory, material.name, variant), material=material) as file:
         info = file.info
     steps = ["counted"]
     if info.packed:
         steps = [UNPACKING, *steps]
-        if variant.resets and info.stores_accrued:
+        if layers and info.has_layers:
             steps.append("accrued scores")
     return Task(
         material, variant, {name: 2 * info.size / _SPEED[name] for name in steps} | {LINES: _LINES_SECONDS}
@@ -88,6 +88,8 @@ class Plan:
     """In build order."""
     saved: bool
     """Whether the directory has saved data, not tables."""
+    layers: bool = False
+    """Whether layers of packed tables are made, to count what becomes of accrued scores."""
 
     @property
     def seconds(self) -> float:
@@ -134,6 +136,7 @@ def plan_report(
     men: int | None = None,
     rules: Variant | str | None = None,
     saved: bool = False,
+    layers: bool = False,
 ) -> Plan:
     """Return what there is to report on.
 
@@ -142,6 +145,8 @@ def plan_report(
     :param men: the tables of 2 to so many men that are there.
     :param rules: ``r`` or ``wg``; None for both.
     :param saved: whether the directory has data that :func:`tbgen.report.save_report` has saved, not tables.
+
+    :param layers: whether layers of packed tables are to be made, to count what becomes of accrued scores.
 
     :raises UsageError: if a name, the number of men or the rules mean nothing.
     :raises MissingTableError: if a table that was named is missing.
@@ -167,7 +172,7 @@ def plan_report(
         words += [] if directory is None else ["--dir", str(directory)]
         raise TbgenError(f"{place} has no such table; make some with: {shlex.join(words)}")
     tasks = tuple(
-        Task(material, variant, {"data": _DATA_SECONDS}) if saved else _task(place, material, variant)
+        Task(material, variant, {"data": _DATA_SECONDS}) if saved else _task(place, material, variant, layers)
         for variant in chosen
         for material in sorted(there[variant] & (wanted or there[variant]))
     )
@@ -177,7 +182,7 @@ def plan_report(
         Comparison(material, {} if saved else {"compared": 2 * layout_of(material).size / _SPEED["compared"]})
         for material in sorted(both.intersection(data.differences()) if saved else both)
     )
-    return Plan(place, tasks, compared, saved)
+    return Plan(place, tasks, compared, saved, layers)
 
 
 @dataclass(frozen=True, slots=True)

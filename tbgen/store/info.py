@@ -74,6 +74,12 @@ class TableInfo:
         return self.stores_accrued and not self.packed
 
     @property
+    def has_layers(self) -> bool:
+        """Whether the depths of accrued scores, and the values of one side to move, follow only from layers
+        that are made again: in packed tables of the variant with resets."""
+        return self.stores_accrued and self.packed and self.variant.resets
+
+    @property
     def form(self) -> str:
         """``plain`` or ``packed``."""
         return "packed" if self.packed else "plain"

@@ -151,6 +151,7 @@ def test_an_interrupted_report_lacks_pages_only(
         ([], 2, "say where the site goes: --out DIR; or print its data: --json"),
         (["--out", "x", "--men", "9"], 2, "--men 9: expected a number from 2 to 5"),
         (["--from", ".", "--json", "--depths"], 2, "--depths takes tables: leave it out"),
+        (["--from", ".", "--json", "--layers"], 2, "--layers takes tables: leave it out"),
         (["--out", "x", "--men", "two"], 2, "argument --men: invalid int value: 'two'"),
         (["--out", "x", "--rules", "s"], 2, "argument --rules: invalid choice: 's'"),
         (["--out", "x", "--threads", "0"], 2, "--threads: 0 is too small: give at least 1"),

@@ -101,7 +101,7 @@ def mating_potential(
             )
     else:
         directory = default_directory() if tables is None else Path(tables)
-        scanned = count_table(directory, material, variant, accrued=False)
+        scanned = count_table(directory, material, variant)
     counts = scanned.on_board()
     unlike, like = counts[:, :LIKE_BISHOPS], counts[:, LIKE_BISHOPS:]
     pawns = ("P" in material.white, "P" in material.black)

@@ -25,6 +25,7 @@ def report_table(
     variant: Variant,
     *,
     threads: int = 2,
+    layers: bool = False,
     lines: Tablebase | None = None,
 ) -> TableReport:
     """Open a table and return its report; see :func:`report_source`.
@@ -38,22 +39,25 @@ def report_table(
     if isinstance(material, str):
         material = Material.parse(material)
     with open_source(Path(directory), material, variant, threads=threads) as source:
-        report = report_source(source, threads=threads)
+        report = report_source(source, threads=threads, layers=layers)
     if lines is None:
         return report
     return replace(report, records=tuple(with_line(record, lines) for record in report.records))
 
 
-def report_source(source: TableSource, *, threads: int = 2, steps: Steps | None = None) -> TableReport:
+def report_source(
+    source: TableSource, *, threads: int = 2, layers: bool = False, steps: Steps | None = None
+) -> TableReport:
     """Read a table once and return its report, without lines.
 
+    :param layers: as :func:`tbgen.report.scan.counting.count_source` takes it.
     :param steps: told what is done, and which share of it.
 
     :raises DamagedTableError: if the table cannot be used.
     """
     begin = time.perf_counter()
     material, variant = source.layout.material, source.info.variant
-    scanned = count_source(source, threads=threads, steps=steps)
+    scanned = count_source(source, threads=threads, layers=layers, steps=steps)
     view = accrued_view(scanned.states_on_board(), scanned.states) if scanned.has_accrued else None
     return TableReport(
         material=material,

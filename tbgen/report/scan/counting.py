@@ -22,7 +22,7 @@ from tbgen.variant import Variant
 
 
 def count_table(
-    directory: Path, material: Material, variant: Variant, *, threads: int = 2, accrued: bool = True
+    directory: Path, material: Material, variant: Variant, *, threads: int = 2, layers: bool = False
 ) -> TableCounts:
     """Open a table and count; see :func:`count_source`.
 
@@ -30,31 +30,29 @@ def count_table(
     :raises DamagedTableError: if it cannot be used.
     """
     with open_source(directory, material, variant, threads=threads) as source:
-        return count_source(source, threads=threads, accrued=accrued)
+        return count_source(source, threads=threads, layers=layers)
 
 
 def count_source(
-    source: TableSource, *, threads: int = 2, accrued: bool = True, steps: Steps | None = None
+    source: TableSource, *, threads: int = 2, layers: bool = False, steps: Steps | None = None
 ) -> TableCounts:
     """Read a table once and count.
 
     The result does not depend on the number of threads, each of which takes some 50 MiB.
 
-    :param accrued: whether to count what becomes of accrued scores, for which the layers of a packed table
-        are made again, which takes as long as its build.
+    :param layers: whether to make the layers of a packed table, to count what becomes of accrued scores; that
+        takes as long as its build, and twice as much memory.
 
     :raises DamagedTableError: if it cannot be used.
     """
     blocks, size = blocks_of(source.layout), source.layout.size
     fixed = symmetric_slots(source.layout)
     done, lock, stopped = 0, Lock(), Event()
-    info = source.info
-    layered = accrued and info.packed and info.stores_accrued and info.variant.resets
-    ranks = np.zeros((2, size), np.uint8) if layered else None
+    ranks = np.zeros((2, size), np.uint8) if layers and source.info.has_layers else None
 
     def part(number: int) -> TableCounts:
         nonlocal done
-        found = TableCounts.empty(source, accrued)
+        found = TableCounts.empty(source, layers)
         for start, count in blocks[number::threads]:
             if stopped.is_set():
                 break
@@ -79,8 +77,8 @@ def count_source(
         total.merge(other)
     _scan_en_passant(source, total)
     if ranks is not None:
-        with source.layers() as layers:
-            count_layers(source, layers, ranks, fixed, total, threads, steps)
+        with source.layers() as made:
+            count_layers(source, made, ranks, fixed, total, threads, steps)
     return total
 
 

@@ -51,21 +51,23 @@ class TableCounts:
     en_passant_rows: list[tuple[int, int]]
     """Pawn placement and target square of the rows of en passant positions."""
     has_accrued: bool
-    """Whether accrued scores are counted: the table has them, or the variant needs none."""
+    """Whether accrued scores are counted."""
     longest: dict[tuple[int, int, int], Found] = field(default_factory=dict)
     """By kind, side and code: depth and slot."""
     longest_en_passant: dict[tuple[int, int], Found] = field(default_factory=dict)
     """By side and code: depth, and row times phase size plus slot within the phase."""
 
     @classmethod
-    def empty(cls, source: TableSource, accrued_too: bool = True) -> TableCounts:
+    def empty(cls, source: TableSource, layers: bool) -> TableCounts:
         """Return a scan of nothing.
 
-        :param accrued_too: whether accrued scores are to be counted, if that can be done.
+        :param layers: whether accrued scores of packed tables are counted; those that are stored as runs are,
+            and so are those of the variant that needs none.
         """
-        depths = source.info.max_depth + 1
+        info = source.info
+        depths = info.max_depth + 1
         return cls(
-            source.info,
+            info,
             source.layout,
             counts=np.zeros((2, CLASSES, 256, depths), np.int64),
             symmetric=np.zeros((2, CLASSES, 256, depths), np.int64),
@@ -75,7 +77,7 @@ class TableCounts:
             states=accrued.empty(),
             states_symmetric=accrued.empty(),
             en_passant_rows=source.en_passant_rows(),
-            has_accrued=accrued_too and (source.info.stores_accrued or not source.info.variant.resets),
+            has_accrued=not info.variant.resets or info.stores_runs or (layers and info.has_layers),
         )
 
     @property
