@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import sys
 import time
 from pathlib import Path
@@ -44,6 +45,8 @@ examples:
   tbgen report --save docs/tables
   tbgen report --from docs/tables --out site
 """
+
+_PACKAGE: Final = logging.getLogger("tbgen")
 
 _MOST_THREADS: Final = 16
 """Threads by default at the most: each takes some 50 MiB."""
@@ -107,15 +110,13 @@ def run(arguments: argparse.Namespace) -> int:
         "progress": shown,
     }
     begin = time.monotonic()
-    try:
+    with shown:
         if arguments.save is not None:
             count = save_report(source, arguments.materials, arguments.save, **options)
         elif arguments.out is None:
             report = read_report(source, arguments.materials, **options)
         else:
             report = write_report(source, arguments.materials, arguments.out, **options)
-    finally:
-        shown.clear()
     if arguments.save is not None:
         print(f"{arguments.save}: data of {counted(count, 'table')}, {duration(time.monotonic() - begin)}")
         return 0
@@ -132,13 +133,22 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-class _Shown:
-    """Shows what there is to do when the work begins, and then how far it is."""
+class _Shown(logging.Handler):
+    """Shows what there is to do when the work begins, then how far it is, and what the package warns of; a
+    context."""
 
     def __init__(self, plan: Plan) -> None:
+        super().__init__(logging.WARNING)
         self._plan = plan
         self._begun = False
         self._line = ProgressLine()
+
+    def __enter__(self) -> None:
+        _PACKAGE.addHandler(self)
+
+    def __exit__(self, *exception: object) -> None:
+        _PACKAGE.removeHandler(self)
+        self._line.clear()
 
     def __call__(self, progress: Progress) -> None:
         if not self._begun:
@@ -147,6 +157,6 @@ class _Shown:
             say(f"{tables} of {self._plan.directory} to report on, about {duration(self._plan.seconds)}")
         self._line.show(str(progress))
 
-    def clear(self) -> None:
-        """Remove what is shown."""
-        self._line.clear()
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a warning that stays."""
+        self._line.note(record.getMessage())
