@@ -3,11 +3,13 @@
 
     scripts/check_records.py data
     scripts/check_records.py data KBNvKN KNNvKP
+    scripts/check_records.py --saved docs/tables
 
 G0.0 and -G0.0 are mates and their depth is the distance to mate in plies, so the longest ones of a table must
 be the published ones. They, and where they were published, are in tests/data/mate_records.csv, the numbers of
 positions in tests/data/position_totals.csv. Without MATERIAL, all tables in DIR are compared. Tables are read
-piece by piece, in less than a minute each; packed ones are unpacked before, which takes longer.
+piece by piece, in less than a minute each; packed ones are unpacked before, which takes longer. With --saved
+DIR has no tables but what ``tbgen report --save`` has saved of them, which takes no time.
 
 Prints a line per table: the longest mate that White and that Black to move can force, the longest of all, the
 legal positions with White and with Black to move, and a position that takes longest. Where a figure differs,
@@ -34,8 +36,9 @@ from tbgen.index.position import board_of
 from tbgen.index.symmetry import IMAGE, TRANSPOSE, TRIANGLE
 from tbgen.material import Material, all_materials
 from tbgen.packed.plain import open_plain, passing_copies
+from tbgen.report.data.saved import SavedData
 from tbgen.score import NONE, GScore
-from tbgen.store.format import table_path
+from tbgen.store.format import tables_in
 from tbgen.variant import Variant
 
 PUBLISHED: Final = Path(__file__).resolve().parent.parent / "tests" / "data"
@@ -188,25 +191,58 @@ def positions(path: Path, layout: Layout, canonical: tuple[int, int], whole_boar
     return images * canonical[0] - images // 2 * white, images * canonical[1] - images // 2 * black
 
 
-def compare(directory: Path, record: Record) -> bool:
-    """Compare one table, print a line, and tell whether it agrees."""
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a table has."""
+
+    mates: tuple[Longest, Longest, Longest]
+    """The longest of White with White to move, of Black with Black to move, and of all."""
+    positions: tuple[int, int]
+    """Legal positions with White and with Black to move, counted as the published ones are."""
+
+
+def in_table(directory: Path, record: Record, variant: Variant) -> Found:
+    """Return what a table has, reading all of it."""
     layout = layout_of(record.material)
     with (
         passing_copies(directory),
-        open_plain(directory, record.material, Variant.R_MOBILITY) as file,
+        open_plain(directory, record.material, variant) as file,
     ):
         mates = longest_mates(file.path, layout)
         legal = positions(file.path, layout, file.info.positions, record.whole_board)
-    longest = (*mates.moving, mates.of_all)
+    return Found((*mates.moving, mates.of_all), legal)
+
+
+def in_data(directory: Path, record: Record, variant: Variant) -> Found:
+    """Return what saved data say of a table."""
+    report = SavedData(directory).table(record.material, variant)
+    distribution = report.distribution
+    moving, of_all = (Longest(), Longest()), Longest()
+    for side, code in enumerate(MATES):
+        value = GScore.from_code(code)
+        moving[side].plies = max(distribution.depths[side].get(value, {0: 0}))
+        for found in report.records:  # these know positions with an en passant right too
+            if found.value == value:
+                longest = Longest(found.depth, found.fen)
+                of_all = max(of_all, longest, key=lambda each: each.plies)
+                if found.white_to_move is (side == 0) and found.depth >= moving[side].plies:
+                    moving[side].plies, moving[side].fen = longest.plies, longest.fen
+    count = distribution.total if record.whole_board else distribution.canonical_total
+    return Found((*moving, of_all), (count(0), count(1)))
+
+
+def compare(found: Found, record: Record) -> bool:
+    """Compare one table, print a line, and tell whether it agrees."""
     known = (*record.mates, record.longest)
-    wrong = [mate for mate, plies in zip(longest, known, strict=True) if plies not in (None, mate.plies)]
-    agrees = not wrong and legal == record.positions
-    white, black, of_all = (_figure(mate.plies, plies) for mate, plies in zip(longest, known, strict=True))
-    numbers = " and ".join(map(_figure, legal, record.positions))
+    pairs = list(zip(found.mates, known, strict=True))
+    wrong = [mate for mate, plies in pairs if plies not in (None, mate.plies)]
+    agrees = not wrong and found.positions == record.positions
+    white, black, of_all = (_figure(mate.plies, plies) for mate, plies in pairs)
+    numbers = " and ".join(map(_figure, found.positions, record.positions))
     print(
         f"{record.material!s:6} {'agrees' if agrees else 'DIFFERS'}: mates in plies {white} White to move, "
         f"{black} Black to move, {of_all} of all; {numbers} positions; "
-        f"{(wrong[0] if wrong else mates.of_all).fen or 'no mate'}",
+        f"{(wrong[0] if wrong else found.mates[2]).fen or 'no mate'}",
         flush=True,
     )
     return agrees
@@ -216,20 +252,27 @@ def _figure(found: int, known: int | None) -> str:
     return f"{found:,}" if known in (None, found) else f"{found:,} (published {known:,})"
 
 
-def run(directory: Path, names: list[str]) -> int:
-    """Compare the tables asked for, or all that are there, and return the exit code."""
+def run(
+    directory: Path, names: list[str], variant: Variant = Variant.R_MOBILITY, *, saved: bool = False
+) -> int:
+    """Compare the tables asked for, or all that are there, and return the exit code.
+
+    :param variant: mates are the same by both.
+    :param saved: whether the directory has saved data, not tables.
+    """
     records = published()
+    there = set(SavedData(directory).tables(variant) if saved else tables_in(directory, variant))
     materials = [Material.parse(name) for name in names] or [
-        material
-        for material in all_materials(5)
-        if material.name in records and table_path(directory, material.name, Variant.R_MOBILITY).exists()
+        material for material in all_materials(5) if material.name in records and material in there
     ]
     for material in materials:
         if material.name not in records:
             raise UsageError(f"{material} has no published record: its men are fewer than three")
     if not materials:
-        raise MissingTableError(next(iter(records)), directory)
-    agree = [compare(directory, records[material.name]) for material in materials]
+        raise MissingTableError(next(iter(records)), directory, variant)
+    find = in_data if saved else in_table
+    wanted = [records[material.name] for material in materials]
+    agree = [compare(find(directory, record, variant), record) for record in wanted]
     return 0 if all(agree) else 1
 
 
@@ -237,11 +280,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("directory", type=Path, metavar="DIR", help="folder of the tables")
+    parser.add_argument("directory", type=Path, metavar="DIR", help="folder of the tables, or of their data")
     parser.add_argument("materials", nargs="*", metavar="MATERIAL", help="default: all that are in DIR")
+    parser.add_argument("--rules", type=Variant, choices=list(Variant), default=Variant.R_MOBILITY)
+    parser.add_argument("--saved", action="store_true", help="DIR has saved data, not tables")
     args = parser.parse_args()
     try:
-        return run(args.directory, args.materials)
+        return run(args.directory, args.materials, args.rules, saved=args.saved)
     except TbgenError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code

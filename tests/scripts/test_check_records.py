@@ -2,17 +2,21 @@
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tbgen.material import Material, all_materials
+from tbgen.report import save_report
+from tbgen.report.data.saved import SavedData
 from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
 from tbgen.variant import Variant
+from tests.support.paths import ROOT
 from tests.support.script_modules import load_script
 
 check_records = load_script("check_records")
@@ -58,6 +62,33 @@ def test_three_men_agree(three_men: Path, capsys: pytest.CaptureFixture[str]) ->
         [name, "agrees:"] for name in ("KQvK", "KRvK", "KBvK", "KNvK", "KPvK")
     ]
     assert "8/8/8/8/4k3/8/1Q6/K7 b" in lines[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", list(Variant))
+def test_published_data_agree(variant: Variant, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of whatever is in docs/tables, five men too."""
+    assert check_records.run(ROOT / "docs" / "tables", [], variant, saved=True) == 0
+    compared = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    data = SavedData(ROOT / "docs" / "tables").tables(variant)
+    assert compared == [material.name for material in data[1:]]
+
+
+def test_saved_data_say_what_tables_do(
+    three_men: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ["KQvK", "KNvK", "KPvK"]
+    save_report(three_men, names, tmp_path, rules="r")
+    said = []
+    for directory, saved in ((three_men, False), (tmp_path, True)):
+        assert check_records.run(directory, names, saved=saved) == 0
+        # Of equally long mates each names one.
+        said.append([line.rpartition(";")[0] for line in capsys.readouterr().out.splitlines()])
+    assert said[0] == said[1]
+    records = check_records.published()
+    found = check_records.in_data(tmp_path, records["KQvK"], Variant.R_MOBILITY)
+    assert not check_records.compare(found, replace(records["KQvK"], mates=(21, 0)))
+    assert "DIFFERS: mates in plies 19 (published 21) White to move" in capsys.readouterr().out
 
 
 @pytest.mark.slow
