@@ -149,7 +149,7 @@ def save_report(
     data = SavedData(Path(out))
     saved = [task for task in whole.tasks if _is_saved(data, whole, task)]
     plan = whole.without(saved, data.differences())
-    clock, count = Clock(plan, progress), len(plan.tasks)
+    clock, count = Clock(plan, progress, whole.materials), len(plan.tasks)
     with passing_copies(plan.directory), FromTables(plan, depths=depths, threads=threads) as read:
         for material in plan.materials:
             found = read(material, clock)

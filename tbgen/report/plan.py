@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -208,10 +208,13 @@ Tell = Callable[[Progress], None]
 
 
 class Clock:
-    """Tells how far a report is, and how long it takes still, by what it has taken so far."""
+    """Tells how far a report is, and how long it takes still, by what it has taken so far.
 
-    def __init__(self, plan: Plan, tell: Tell | None) -> None:
-        self._materials = plan.materials
+    :param among: all materials, if the plan leaves out those that are done.
+    """
+
+    def __init__(self, plan: Plan, tell: Tell | None, among: Sequence[Material] = ()) -> None:
+        self._materials = list(among) or plan.materials
         self._total = plan.seconds
         self._tell = tell
         self._done = 0.0

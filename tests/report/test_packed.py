@@ -101,7 +101,10 @@ def test_lines_that_need_layers(tables: Path, packed: PackedTables, tmp_path: Pa
     assert short.lines_left_out == 1
     assert not list(directory.glob("*.layer.h5"))
     for saved in (1, 0):
-        assert save_report(directory, ["KNvK"], tmp_path / "data", rules="r", depths=True) == saved
+        told: list[Progress] = []
+        options = {"rules": "r", "depths": True, "progress": told.append}
+        assert save_report(directory, ["KNvK"], tmp_path / "data", **options) == saved  # type: ignore[arg-type]
+        assert "KNvK (1 of 1): r, lines 0%, about 0.0 s left" in map(str, told)
     full = read_report(tmp_path / "data", saved=True)
     assert full.lines_left_out == 0
     assert len(list(directory.glob("*.layer.h5"))) == 1
