@@ -25,7 +25,6 @@ def report_table(
     variant: Variant,
     *,
     threads: int = 2,
-    layers: bool = False,
     lines: Tablebase | None = None,
 ) -> TableReport:
     """Open a table and return its report; see :func:`report_source`.
@@ -39,7 +38,7 @@ def report_table(
     if isinstance(material, str):
         material = Material.parse(material)
     with open_source(Path(directory), material, variant, threads=threads) as source:
-        report = report_source(source, threads=threads, layers=layers)
+        report = report_source(source, threads=threads)
     if lines is None:
         return report
     return replace(report, records=tuple(with_line(record, lines) for record in report.records))

@@ -21,16 +21,14 @@ from tbgen.score import NONE
 from tbgen.variant import Variant
 
 
-def count_table(
-    directory: Path, material: Material, variant: Variant, *, threads: int = 2, layers: bool = False
-) -> TableCounts:
+def count_table(directory: Path, material: Material, variant: Variant, *, threads: int = 2) -> TableCounts:
     """Open a table and count; see :func:`count_source`.
 
     :raises MissingTableError: if there is no such table.
     :raises DamagedTableError: if it cannot be used.
     """
     with open_source(directory, material, variant, threads=threads) as source:
-        return count_source(source, threads=threads, layers=layers)
+        return count_source(source, threads=threads)
 
 
 def count_source(
