@@ -104,10 +104,10 @@ def open_source(
     """
     path = table_path(directory, material.name, variant)
     with StoredFile(path, material=material) as stored:
-        packed = stored.info.packed
-    if not packed:
+        info = stored.info
+    if not info.packed:
         return PlainSource(path, material)
-    return UnpackedSource(directory, material, variant, threads=threads, steps=steps)
+    return UnpackedSource(directory, info, threads=threads, steps=steps)
 
 
 class PlainSource:
@@ -200,8 +200,7 @@ class UnpackedSource:
     def __init__(
         self,
         directory: Path,
-        material: Material,
-        variant: Variant,
+        info: TableInfo,
         *,
         threads: int = 2,
         steps: Steps | None = None,
@@ -212,12 +211,10 @@ class UnpackedSource:
             if steps is not None:
                 steps(step, done / total)
 
-        with StoredFile(table_path(directory, material.name, variant), material=material) as stored:
-            self.info = stored.info
-        self._threads = threads
+        self.info, self._threads = info, threads
         with ExitStack() as stack:
-            self._sources = stack.enter_context(UnpackedSources(directory, variant, threads))
-            self._table: Table = self._sources.unpack(material, unpacked)
+            self._sources = stack.enter_context(UnpackedSources(directory, info.variant, threads))
+            self._table: Table = self._sources.unpack(Material.parse(info.material), unpacked)
             self._opened = stack.pop_all()
 
     def __enter__(self) -> Self:
