@@ -12,7 +12,8 @@ import numpy as np
 
 from tbgen.accelerate import int64
 from tbgen.index.layout import SIDES, Layout
-from tbgen.index.source import Source, StoredTable
+from tbgen.index.source import ArrayTable, Source
+from tbgen.index.table import Table
 from tbgen.index.zeroing import is_wide, phase_groups
 from tbgen.material import Material
 from tbgen.retro.cache_lines import zeros
@@ -55,12 +56,12 @@ class EveryLayer:
     :param sources: every successor's table.
     """
 
-    def __init__(
-        self, table: StoredTable, layout: Layout, sources: Mapping[Material, Source], *, threads: int = 2
-    ) -> None:
-        self._layout, self._width = layout, threads
+    def __init__(self, table: Table, sources: Mapping[Material, Source], *, threads: int = 2) -> None:
+        self._layout = layout = table.layout
+        self._width = threads
         self._loader = PoolLoader(layout, sources)
-        self._loader.recall_en_passant(table, range(len(layout.placements)))
+        whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
+        self._loader.recall_en_passant(whole, range(len(layout.placements)))
         self._most = 1 if is_wide(layout) else max(1, _WINDOW_SLOTS // layout.phase_size)
         self._groups = phase_groups(layout)
         self._threads, self._sweeps = ThreadPoolExecutor(threads), WideSweeps(threads)

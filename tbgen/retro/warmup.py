@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Final
 
 from tbgen.accelerate import compiling, mark_compiled
-from tbgen.index.source import ArrayTable
 from tbgen.index.table import AccruedForm
 from tbgen.material import Material
 from tbgen.retro.every_layer import EveryLayer
@@ -18,7 +17,7 @@ FAMILY: Final = "solver"
 
 def ensure_compiled(note: Callable[[str], object]) -> None:
     """Compile the kernels if they are not in the cache; ``note`` is told so before."""
-    with compiling(FAMILY, "of the solver", "about a minute", note) as needed:
+    with compiling(FAMILY, "of the solver", "about two minutes", note) as needed:
         if needed:
             compile_kernels()
 
@@ -30,8 +29,7 @@ def compile_kernels() -> None:
         solve(smallest, {}, Variant.R_MOBILITY, wide=wide, accrued=AccruedForm.FUNCTIONS)
         table = solve(smallest, {}, Variant.R_MOBILITY, wide=wide)
         expand(table.layout, 0, table.value[0], table.depth[0])
-    whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
-    with EveryLayer(whole, table.layout, {}) as every:
+    with EveryLayer(table, {}) as every:
         for window in every.windows:
             for _ in every.layers(window):
                 pass

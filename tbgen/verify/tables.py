@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tbgen.errors import MissingTableError, TbgenError
-from tbgen.index.source import ArrayTable
 from tbgen.index.table import AccruedForm, Table
 from tbgen.material import Material, closure
 from tbgen.packed.plain import passing_copies
@@ -152,8 +151,7 @@ def _layers(table: Table, around: SubTables, threads: int, reporter: Reporter) -
     from tbgen.retro.warmup import ensure_compiled
 
     ensure_compiled(reporter.note)
-    whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
-    return EveryLayer(whole, table.layout, around.sources(), threads=threads)
+    return EveryLayer(table, around.sources(), threads=threads)
 
 
 def _compile(reporter: Reporter) -> None:

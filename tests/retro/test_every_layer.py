@@ -38,7 +38,7 @@ def test_layers_are_those_solved_alone(
     whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
     sources = {sub: source_of(plain(tables, sub.name)) for sub in table.material.successors()}
     seen = 0
-    with EveryLayer(whole, layout, sources, threads=3) as every:
+    with EveryLayer(table, sources, threads=3) as every:
         assert [phase for first, last in every.windows for phase in range(first, last)] == list(
             range(len(layout.placements))
         )

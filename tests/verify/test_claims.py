@@ -8,8 +8,9 @@ import pytest
 
 from tbgen.cli.main import main
 from tbgen.generator import AccruedStorage, build
-from tbgen.index.layout import Layout, layout_of
-from tbgen.index.source import Source, StoredTable
+from tbgen.index.layout import layout_of
+from tbgen.index.source import Source
+from tbgen.index.table import Table
 from tbgen.material import Material
 from tbgen.retro.every_layer import EveryLayer, Layer
 from tbgen.score import GScore, Rank
@@ -37,10 +38,8 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Tampered(EveryLayer):
     """Layers with something changed before they are shown."""
 
-    def __init__(
-        self, tamper: Tamper | None, table: StoredTable, layout: Layout, sources: Mapping[Material, Source]
-    ) -> None:
-        super().__init__(table, layout, sources)
+    def __init__(self, tamper: Tamper | None, table: Table, sources: Mapping[Material, Source]) -> None:
+        super().__init__(table, sources)
         self.tamper = tamper
 
     def layers(self, window: tuple[int, int]) -> Iterator[tuple[Layer, Layer]]:
@@ -60,7 +59,7 @@ def verify_bare(directory: Path, name: str, tamper: Tamper | None = None) -> Ver
         table = file.read()
         assert not table.stores_accrued
         around = {sub: sources.get(sub) for sub in material.successors()}
-        with Tampered(tamper, file, layout_of(material), around) as layers:
+        with Tampered(tamper, table, around) as layers:
             return verify_table(table, fresh_around(directory, material), layers=layers)
 
 
@@ -129,11 +128,11 @@ class Forgetful(EveryLayer):
 
 
 def test_layers_of_some_phases_prove_nothing(bare: Path) -> None:
-    layout = layout_of(Material.parse("KPvK"))
+    with TableFile(table_path(bare, "KPvK", Variant.R_MOBILITY)) as file:
+        table = file.read()
     with (
-        TableFile(table_path(bare, "KPvK", Variant.R_MOBILITY)) as file,
         Sources(bare, Variant.R_MOBILITY) as sources,
-        Forgetful(file, layout, {sub: sources.get(sub) for sub in layout.material.successors()}) as layers,
+        Forgetful(table, {sub: sources.get(sub) for sub in table.material.successors()}) as layers,
         pytest.raises(ValueError, match="not those of all 24 phases"),
     ):
-        verify_table(file.read(), fresh_around(bare, layout.material), layers=layers)
+        verify_table(table, fresh_around(bare, table.material), layers=layers)

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from tbgen.cli.main import main
-from tbgen.index.layout import Side, Slot, layout_of
-from tbgen.index.source import ArrayTable
+from tbgen.index.layout import Side, Slot
 from tbgen.index.table import FRESH, Functions, Table
 from tbgen.material import Material, closure
 from tbgen.packed.file import PackedFile
@@ -220,15 +219,13 @@ def test_a_probe_that_says_something_else_is_found(
     table, needed = ready["KNvK"]
     material = Material.parse("KNvK")
     subs = {sub: plain(tables, sub.name) for sub in material.successors()}
-    whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
-
     sources = {sub: source_of(other) for sub, other in subs.items()}
     directory_for(table, needed, tables, tmp_path)
     values = Values([tmp_path], variant=Variant.R_MOBILITY, max_open=8, cache_bytes=1 << 20)
     file = values.table(material)
     assert isinstance(file, PackedFile)
     liar = Liar(table, file, kind)
-    with EveryLayer(whole, layout_of(material), sources) as layers:
+    with EveryLayer(table, sources) as layers:
         result = verify_table(table, sub_tables_of(table.layout, subs), layers=layers, reader=liar)
     values.close()
     assert result.wrong == liar.lies == (kind != "nothing")

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.index.layout import Layout, layout_of
-from tbgen.index.source import ArrayTable
 from tbgen.index.table import LAST_RUN
 from tbgen.material import Material
 from tbgen.store import schema
@@ -252,6 +251,5 @@ class UnpackedSource:
         from tbgen.retro.warmup import ensure_compiled
 
         ensure_compiled(_logger.warning)
-        table = self._table
-        whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
-        return EveryLayer(whole, table.layout, self._sources.around(table.material), threads=self._threads)
+        around = self._sources.around(self._table.material)
+        return EveryLayer(self._table, around, threads=self._threads)
