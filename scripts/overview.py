@@ -28,7 +28,7 @@ from tbgen.report.facts.overview_highlights import (
     mating_highlights,
     record_highlights,
 )
-from tbgen.report.facts.table_highlights import held_behind
+from tbgen.report.facts.table_highlights import SIDES, counted_pawns, held_behind
 from tbgen.report.facts.wording import meaning, percent
 from tbgen.report.model import OverallRecord, Record, TableReport, Typical
 from tbgen.text import counted, plies
@@ -100,6 +100,7 @@ def write_overview(report: Report, path: Path) -> None:
     page.add("## What stands out")
     page.add_list(index_highlights(tables))
     _records(page, report.records[Variant.R_MOBILITY])
+    _strangest(page, tables, report.records[Variant.R_MOBILITY])
     _upsets(page, tables)
     _decided(page, tables)
     page.add("## Who can mate, and what else there is to force")
@@ -133,7 +134,7 @@ def _records(page: Page, records: Sequence[OverallRecord]) -> None:
     page.add_list(record_highlights(records))
     longest = sorted(records, key=lambda record: -record.depth)[:SHOWN]
     for record in longest:
-        _shown(page, f"{meaning(record.holders[0].value)} in {plies(record.depth)}", record.holders[0])
+        _shown(page, _way(record.holders[0]), record.holders[0])
     page.add("For every score, the longest way to it; like ones up to symmetry and colours are counted.")
     page.add_table(
         ("score", "plies", "positions", "material", "example"),
@@ -150,8 +151,8 @@ def _records(page: Page, records: Sequence[OverallRecord]) -> None:
     )
 
 
-def _shown(page: Page, title: str, record: Record) -> None:
-    page.add(f"### {record.material}: {title}")
+def _shown(page: Page, title: str, record: Record, *sentences: str) -> None:
+    page.add(f"### {record.material}: {title}", *sentences)
     page.add_diagram(f"{record.material}.{str(record.value).replace('-', 'm')}", record.fen)
     page.add(f"`{record.fen}`: {_movetext(record)}" if record.line else f"`{record.fen}`")
 
@@ -167,6 +168,44 @@ def _movetext(record: Record) -> str:
         accrued = point.accrued
     left = len(record.line) - 2 * MOVES
     return " ".join(parts) + (f" ... and {plies(left)} more" if left > 0 else "")
+
+
+def _strangest(page: Page, tables: Sequence[TableReport], records: Sequence[OverallRecord]) -> None:
+    page.add(
+        "## The strangest positions",
+        "Of every material the longest way to every value is known. The extremes among these positions:",
+    )
+    behind = [
+        (record.value.rank, -table.mating.rule.advantage, -record.depth, record.material, record)
+        for table in tables
+        for record in table.records
+        if table.mating.rule.leader not in (None, record.value.white)
+    ]
+    mates = [found for found in behind if not found[0]]
+    if mates:
+        _, lead, *_, record = min(mates)
+        _shown(
+            page,
+            _way(record),
+            record,
+            f"Nobody who mates is further behind than {_holder(record)} here, by {counted_pawns(-lead)}.",
+        )
+    alone = [found for found in behind if found[-1].material.black == "K"]
+    if alone:
+        record = min(alone)[-1]
+        _shown(
+            page, _way(record), record, f"{_holder(record)} has nothing but the king, and holds the score."
+        )
+    highest = records[-1].holders[0]
+    _shown(page, _way(highest), highest, "No best play of both sides ends with a higher score.")
+
+
+def _way(record: Record) -> str:
+    return f"{meaning(record.value)} in {plies(record.depth)}"
+
+
+def _holder(record: Record) -> str:
+    return SIDES[not record.value.white]
 
 
 def _upsets(page: Page, tables: Sequence[TableReport]) -> None:
@@ -186,7 +225,7 @@ def _upsets(page: Page, tables: Sequence[TableReport]) -> None:
         (
             (
                 table.material.name,
-                ("White", "Black")[side],
+                SIDES[side],
                 percent(share),
                 *_mates(table, side),
             )
@@ -239,6 +278,20 @@ def _differences(page: Page, report: Report) -> None:
             "## Where resetting matters", "Whole-game mobility never resets the score. Compared with it:"
         )
         page.add_list(difference_highlights(report.differences))
+        turned = [
+            (-example.r_depth, found.material, example.fen, example)
+            for found in report.differences
+            for example in found.examples
+            if example.r.white is not example.wg.white
+        ]
+        if turned:
+            _, material, fen, example = min(turned)
+            page.add(
+                f"### {material}: {meaning(example.r)} in {plies(example.r_depth)}, or {meaning(example.wg)}",
+                f"Without resetting the score is the other side's, in {plies(example.wg_depth)}.",
+            )
+            page.add_diagram(f"{material}.rules", fen)
+            page.add(f"`{fen}`")
 
 
 def _endgames(page: Page, tables: Sequence[TableReport]) -> None:
