@@ -15,7 +15,7 @@ from tbgen.cli.progress import ProgressLine
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError
 from tbgen.material import MAX_MEN
-from tbgen.text import counted, duration
+from tbgen.text import counted, duration, size_text
 
 if TYPE_CHECKING:
     from tbgen.report import Plan, Progress
@@ -26,12 +26,13 @@ longest way to every score with its line, what becomes of accrued scores, what e
 materials mate. Every page has its data beside it as JSON and CSV, its plots as SVG and PNG, its lines as PGN.
 The pages need no server and nothing from elsewhere. Without materials, all tables that are there count.
 
-Progress goes to stderr. A packed table is unpacked in memory; of some that it rests on there are copies
-beside the tables meanwhile. What becomes of its accrued scores is counted with --layers, by solving it again:
-that takes as long as its build, and 10 GiB of memory for five men. Lines that lead to tables that are missing
-are left out, and so are those that need depths which tables do not store; with --depths these are made, which
-may take minutes and some GiB of memory for each score, and kept beside the tables. A file with its final name
-is complete; the pages over all tables come last. Pages of an earlier report stay where they are.
+Progress goes to stderr, and before it what time and memory it takes. A packed table is unpacked in memory; of
+some that it rests on there are copies beside the tables meanwhile. What becomes of its accrued scores is
+counted with --layers, by solving it again: that takes as long as its build, and 10 GiB for five men. Lines
+that lead to tables that are missing are left out, and so are those that need depths which tables do not
+store; with --depths these are made, which may take minutes and some GiB of memory for each score, and kept
+beside the tables. A file with its final name is complete; the pages over all tables come last. Pages of an
+earlier report stay where they are.
 
 With --save DIR the data go into files of a few kB each, which outlast the tables; tables whose data are there
 are passed over, so the same command goes on where it was stopped; --depths adds the lines that they lack, and
@@ -154,7 +155,9 @@ class _Shown(logging.Handler):
         if not self._begun:
             self._begun = True
             tables = counted(len(self._plan.tasks), "table")
-            say(f"{tables} of {self._plan.directory} to report on, about {duration(self._plan.seconds)}")
+            memory = f" and {size_text(self._plan.memory)} of memory" if self._plan.memory else ""
+            seconds = duration(self._plan.seconds)
+            say(f"{tables} of {self._plan.directory} to report on, about {seconds}{memory}")
         self._line.show(str(progress))
 
     def emit(self, record: logging.LogRecord) -> None:

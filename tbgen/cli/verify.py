@@ -5,19 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbgen.cli.options import add_directory, add_json, add_rules, as_given, directory_of, whole_number
 from tbgen.cli.progress import ProgressLine
 from tbgen.errors import MissingTableError, NoTablesError, TbgenError
+from tbgen.machine import free_memory
 from tbgen.material import Material
 from tbgen.store.format import tables_in
-from tbgen.text import counted, duration
+from tbgen.text import counted, duration, size_text
 from tbgen.variant import Variant
 
 if TYPE_CHECKING:
+    from tbgen.verify.plan import Countdown, ProofPlan
     from tbgen.verify.report import Entry, Finding
     from tbgen.verify.tables import TableProof
 
@@ -26,7 +27,7 @@ Check the digests of tables, then prove every value and depth in them by generat
 position, for every accrued score, independently of the program that built them. A table rests on its
 sub-tables, so these are proved first. Without materials, all tables of the directory are proved. Of packed
 tables of five men that others rest on there are plain copies beside the tables meanwhile, a few hundred MiB
-each, if there is room for them.
+each, if there is room for them. What all that takes is said first.
 
 With --proofs FILE what is proved is added to a list, and tables whose digest stands there are not proved
 again: a run that was stopped goes on, here or on another machine.
@@ -115,12 +116,28 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class _Reporter:
-    """Tells the terminal what the proof is doing."""
+    """Tells the terminal what the proofs are doing."""
 
     def __init__(self) -> None:
         self.line = ProgressLine()
-        self._begun = time.monotonic()
+        self._countdown: Countdown | None = None
         self._table = ""
+
+    def planned(self, plan: ProofPlan) -> None:
+        """Say what it takes."""
+        from tbgen.verify.plan import Countdown
+
+        self._countdown = Countdown(plan)
+        if not plan.to_do:
+            return
+        free = free_memory()
+        parts = [
+            f"about {duration(plan.seconds)}",
+            f"about {size_text(plan.memory)} of memory"
+            + (f", though {size_text(free)} are free" if plan.memory > free else ""),
+            *([f"{size_text(plan.disk)} of disk for copies"] if plan.disk else []),
+        ]
+        self.note(f"{counted(len(plan.to_do), 'table')} to prove in {plan.directory}: {', '.join(parts)}")
 
     def note(self, text: str) -> None:
         """Print a sentence on stderr."""
@@ -128,13 +145,16 @@ class _Reporter:
 
     def begin(self, material: Material, number: int, count: int) -> None:
         """Remember what to show."""
+        assert self._countdown is not None
+        self._countdown.begin(material)
         self._table = f"{material} ({number} of {count})"
         self.progress("digest", 0)
 
     def progress(self, step: str, share: float) -> None:
-        """Show table, step, its share done and the time spent."""
-        gone = duration(time.monotonic() - self._begun)
-        self.line.show(f"{self._table}: {step} {share:.0%}, {gone} gone")
+        """Show table, step, its share done and the time that is left."""
+        assert self._countdown is not None
+        left = duration(self._countdown.seconds_left(step, share))
+        self.line.show(f"{self._table}: {step} {share:.0%}, about {left} left")
 
 
 def _text(proof: TableProof) -> str:

@@ -19,7 +19,7 @@ from tbgen.store.sources import KEPT, SMALL
 from tbgen.variant import Variant
 
 _MIB: Final = 1 << 20
-_BASE_MEMORY: Final = 230 * _MIB
+BASE_MEMORY: Final = 230 * _MIB
 """The interpreter, numba and compiled kernels; in the process that compiles them, it may be 0.7 GiB."""
 
 
@@ -78,8 +78,8 @@ def together(needs: Iterable[Estimate], kept: int = 0) -> int:
     own = small = 0
     for table in needs:
         own += table.memory - table.shared
-        small += table.shared - _BASE_MEMORY
-    return _BASE_MEMORY + min(max(small, kept), KEPT) + own
+        small += table.shared - BASE_MEMORY
+    return BASE_MEMORY + min(max(small, kept), KEPT) + own
 
 
 def copies(todo: Collection[Material], variant: Variant, form: Form = Form.AUTO) -> dict[Material, int]:
@@ -115,7 +115,7 @@ def _bytes_per_slot(material: Material, kind: "_Kind", storage: AccruedStorage, 
 
 def shared_memory(material: Material) -> int:
     """Return the bytes of what tables that are built by one process share (:class:`Sources`)."""
-    return _BASE_MEMORY + min(KEPT, sum(map(_kept, material.successors())))
+    return BASE_MEMORY + min(KEPT, sum(map(_kept, material.successors())))
 
 
 def _kept(material: Material) -> int:

@@ -16,7 +16,7 @@ from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.index.layout import Layout, Side, Slot, layout_of
 from tbgen.machine import free_memory
 from tbgen.material import Material
-from tbgen.packed.plain import COPIES, passing_copies
+from tbgen.packed.plain import COPIES, UNPACKING_BYTES, UNPACKING_SECONDS, passing_copies
 from tbgen.score import Code, GScore
 from tbgen.store.cache import ChunkCache
 from tbgen.store.format import table_path
@@ -31,12 +31,9 @@ _OPEN: Final = 8
 _FAMILY: Final = "layers"
 """Name of the kernels in the cache."""
 
-_NANOSECONDS: Final = 110
-_NANOSECONDS_TO_UNPACK: Final = 115
-"""Wall time per slot of a phase, and of a table that is unpacked: KRBNvK on two cores; even materials take up
-to twice as long."""
-_BYTES_TO_UNPACK: Final = 24
-"""Memory per slot of one side to move."""
+_SECONDS: Final = 110e-9
+"""Wall time per slot of both sides of a phase: KRBNvK on two cores; even materials take up to twice as
+long."""
 
 _logger = logging.getLogger(__name__)
 
@@ -157,8 +154,8 @@ class Layers:
         from tbgen.retro.layer import memory_needed
 
         unpacked = [layout_of(material).size for material in self._to_unpack(layout.material)]
-        needed = max([memory_needed(layout, phase), *(_BYTES_TO_UNPACK * size for size in unpacked)])
-        seconds = 2e-9 * (_NANOSECONDS * layout.phase_size + _NANOSECONDS_TO_UNPACK * sum(unpacked))
+        needed = max([memory_needed(layout, phase), *(UNPACKING_BYTES * size for size in unpacked)])
+        seconds = 2 * (_SECONDS * layout.phase_size + UNPACKING_SECONDS * sum(unpacked))
         what = f"the depths of {layout.material} with {accrued} accrued are not stored, and making them"
         free = free_memory()
         if needed > free:

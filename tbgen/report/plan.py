@@ -12,19 +12,28 @@ from pathlib import Path
 from typing import Final
 
 from tbgen.errors import MissingTableError, TbgenError
+from tbgen.generator.estimate import BASE_MEMORY
 from tbgen.index.layout import layout_of
+from tbgen.index.source import BYTES_PER_SLOT
 from tbgen.material import Material, all_materials
+from tbgen.packed.plain import UNPACKING_BYTES, UNPACKING_SECONDS
 from tbgen.report.data.saved import SavedData
 from tbgen.store.format import default_directory, table_path, tables_in
 from tbgen.store.stored_file import StoredFile
 from tbgen.text import duration
 from tbgen.variant import Variant
+from tbgen.verify.plan import layers_memory, seconds_left
 
 UNPACKING: Final = "unpacking"
 LINES: Final = "lines"
 
-_SPEED: Final = {UNPACKING: 20e6, "counted": 60e6, "accrued scores": 10e6, "compared": 100e6}
-"""Slots of both sides that a step does in a second, roughly."""
+_SECONDS: Final = {
+    UNPACKING: UNPACKING_SECONDS,
+    "counted": 17e-9,
+    "accrued scores": 100e-9,
+    "compared": 10e-9,
+}
+"""What a step takes per slot of both sides, roughly."""
 _LINES_SECONDS: Final = 2.0
 """What the lines of a table take, where no depths are made for them, with its plots and pages."""
 _DATA_SECONDS: Final = 1.0
@@ -39,6 +48,8 @@ class Task:
     variant: Variant
     steps: Mapping[str, float]
     """What is done, in this order, with the seconds it takes, roughly."""
+    memory: int = 0
+    """Bytes of memory that a packed table takes meanwhile, roughly."""
 
     @property
     def title(self) -> str:
@@ -67,14 +78,24 @@ def _task(directory: Path, material: Material, variant: Variant, layers: bool) -
     """Return the task of reading a table."""
     with StoredFile(table_path(directory, material.name, variant), material=material) as file:
         info = file.info
-    steps = ["counted"]
+    steps, memory = ["counted"], 0
     if info.packed:
-        steps = [UNPACKING, *steps]
+        steps, memory = [UNPACKING, *steps], UNPACKING_BYTES * info.size
         if layers and info.has_layers:
             steps.append("accrued scores")
-    return Task(
-        material, variant, {name: 2 * info.size / _SPEED[name] for name in steps} | {LINES: _LINES_SECONDS}
-    )
+            memory = max(memory, _unpacked(material) + layers_memory(layout_of(material)))
+    seconds = {name: 2 * info.size * _SECONDS[name] for name in steps} | {LINES: _LINES_SECONDS}
+    return Task(material, variant, seconds, memory)
+
+
+def _comparison(material: Material) -> Comparison:
+    """Return the task of comparing two tables."""
+    return Comparison(material, {"compared": 2 * layout_of(material).size * _SECONDS["compared"]})
+
+
+def _unpacked(material: Material) -> int:
+    """Return the bytes of a table in memory."""
+    return 2 * BYTES_PER_SLOT * layout_of(material).size
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +116,16 @@ class Plan:
     def seconds(self) -> float:
         """What the report takes, roughly."""
         return sum(sum(job.steps.values()) for jobs in (self.tasks, self.compared) for job in jobs)
+
+    @property
+    def memory(self) -> int:
+        """Bytes of memory that packed tables take, roughly: those of a material are held together."""
+        most = 0
+        for material in self.materials:
+            packed = [task.memory for task in self.tables(material) if task.memory]
+            if packed:
+                most = max(most, max(packed) + (len(packed) - 1) * _unpacked(material))
+        return most and BASE_MEMORY + most
 
     @property
     def materials(self) -> list[Material]:
@@ -179,7 +210,7 @@ def plan_report(
     count = Counter(task.material for task in tasks)
     both = {material for material, number in count.items() if number > 1}
     compared = tuple(
-        Comparison(material, {} if saved else {"compared": 2 * layout_of(material).size / _SPEED["compared"]})
+        Comparison(material, {}) if saved else _comparison(material)
         for material in sorted(both.intersection(data.differences()) if saved else both)
     )
     return Plan(place, tasks, compared, saved, layers)
@@ -243,8 +274,6 @@ class Clock:
     def _show(self, material: Material, stage: str, done: float) -> None:
         if self._tell is None:
             return
-        passed = time.monotonic() - self._begin
-        rest = max(0.0, self._total - done)
-        left = rest * passed / done if passed > 1 and done else rest
+        left = seconds_left(self._total, done, time.monotonic() - self._begin)
         number = self._materials.index(material) + 1
         self._tell(Progress(material, number, len(self._materials), stage, left))

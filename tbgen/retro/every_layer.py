@@ -62,15 +62,14 @@ class EveryLayer:
         self._loader = PoolLoader(layout, sources)
         whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
         self._loader.recall_en_passant(whole, range(len(layout.placements)))
-        self._most = 1 if is_wide(layout) else max(1, _WINDOW_SLOTS // layout.phase_size)
+        self._most = _phases_of_window(layout)
         self._groups = phase_groups(layout)
         self._threads, self._sweeps = ThreadPoolExecutor(threads), WideSweeps(threads)
         parts = min(threads, MAX_PARTS) if self._most == 1 else 1
+        most = slots_of_window(layout)
         self._workspaces = [
-            make_workspace(layout, Variant.R_MOBILITY, parts)
-            for _ in range(max(last - first for first, last in self.windows))
+            make_workspace(layout, Variant.R_MOBILITY, parts) for _ in range(most // layout.phase_size)
         ]
-        most = len(self._workspaces) * layout.phase_size
         self._room = [(_empty(most), _empty(most)) for _ in range(_SHOWN)]
 
     def __enter__(self) -> "EveryLayer":
@@ -115,6 +114,15 @@ class EveryLayer:
         if self._most == 1:
             return _Wide(begun[0], self._threads, self._width, self._sweeps)
         return _Narrow(begun, self._threads)
+
+
+def slots_of_window(layout: Layout) -> int:
+    """Return how many slots, of one side to move, a window has at the most."""
+    return layout.phase_size * min(_phases_of_window(layout), max(map(len, phase_groups(layout))))
+
+
+def _phases_of_window(layout: Layout) -> int:
+    return 1 if is_wide(layout) else max(1, _WINDOW_SLOTS // layout.phase_size)
 
 
 class _Ranks(Protocol):

@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,29 +16,12 @@ from tbgen.score import GScore
 from tbgen.store.format import BLOCK
 from tbgen.store.reader import TableFile
 from tbgen.verify.consistency import inconsistency
+from tbgen.verify.plan import HELD, SMALL, Reporter, unpacking
 from tbgen.verify.sub_tables import Fresh, SubTables
 
 if TYPE_CHECKING:
     from tbgen.packed.file import PackedFile
     from tbgen.packed.sources import UnpackedSources
-
-_HELD: Final = 1 << 30
-"""Bytes of tables that are held in memory for those to come."""
-_SMALL: Final = _HELD // 4
-"""Bytes of a table up to which it is held there."""
-
-
-class Reporter(Protocol):
-    """Told what the proof is doing."""
-
-    def note(self, text: str) -> None:
-        """Something worth a line."""
-
-    def begin(self, material: Material, number: int, count: int) -> None:
-        """Table ``number`` of ``count`` begins."""
-
-    def progress(self, step: str, share: float) -> None:
-        """A step of the table has got this far, 0 to 1."""
 
 
 class ProvedTables:
@@ -70,7 +53,7 @@ class ProvedTables:
     def keep(self, table: Table) -> None:
         """Keep a proved table for those that rest on it."""
         material, fresh = table.material, (table.value, table.depth)
-        if sum(array.nbytes for array in fresh) <= _SMALL:
+        if sum(array.nbytes for array in fresh) <= SMALL:
             self._hold(material, fresh)
         elif any(material in other.successors() for other in self._left):
             file = self.values.table(material)
@@ -103,7 +86,7 @@ class ProvedTables:
     def _hold(self, material: Material, fresh: Fresh) -> None:
         self._held[material] = fresh
         taken = sum(array.nbytes for held in self._held.values() for array in held)
-        while taken > _HELD:
+        while taken > HELD:
             _, oldest = self._held.popitem(last=False)
             taken -= sum(array.nbytes for array in oldest)
 
@@ -135,8 +118,10 @@ def _unpacked(file: "PackedFile", around: SubTables, threads: int, reporter: Rep
     from tbgen.packed.unpack import unpack
     from tbgen.packed.writer import manifest_of_content
 
+    name = unpacking(Material.parse(file.info.material))
+
     def progress(step: str, done: int, total: int) -> None:
-        reporter.progress(step, done / total)
+        reporter.progress(name, done / total)
 
     file.check()
     table = unpack(file, around.sources(), threads=threads, progress=progress)

@@ -27,22 +27,14 @@ class SubTables:
     """
 
     def __init__(self, layout: Layout, read: Callable[[Material], Fresh]) -> None:
-        promoted = sides_after_promotion(layout)
-        places: dict[tuple[Material, Side], int] = {}
-        end = 0
-        for material in sorted(layout.material.successors()):
-            large = material.men == layout.material.men
-            for side in sorted(promoted[material]) if large else SIDES:
-                places[material, side] = end
-                end += layout_of(material).size
-        self.places: Final = places
+        self.places, end = _places(layout)
         """Where the slots of a table with one side to move begin."""
         self.value: Final = np.empty(end, np.uint8)
         self.depth: Final = np.empty(end, np.uint16)
         for material in sorted(layout.material.successors()):
             fresh = read(material)
             for side in SIDES:
-                if (material, side) in places:
+                if (material, side) in self.places:
                     part = self._part(material, side)
                     self.value[part], self.depth[part] = fresh[0][side], fresh[1][side]
             del fresh  # before the next one is read: they are large
@@ -62,6 +54,24 @@ class SubTables:
     def _part(self, material: Material, side: Side) -> slice:
         start = self.places[material, side]
         return slice(start, start + layout_of(material).size)
+
+
+def slots_around(layout: Layout) -> int:
+    """Return how many slots there are of the sub-tables of a layout."""
+    return _places(layout)[1]
+
+
+def _places(layout: Layout) -> tuple[dict[tuple[Material, Side], int], int]:
+    """Return where the slots of each table and side to move begin, and where the last ones end."""
+    promoted = sides_after_promotion(layout)
+    places: dict[tuple[Material, Side], int] = {}
+    end = 0
+    for material in sorted(layout.material.successors()):
+        large = material.men == layout.material.men
+        for side in sorted(promoted[material]) if large else SIDES:
+            places[material, side] = end
+            end += layout_of(material).size
+    return places, end
 
 
 @dataclass(frozen=True)

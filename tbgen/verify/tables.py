@@ -14,8 +14,9 @@ from tbgen.probe.values import Values
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.variant import Variant
+from tbgen.verify.plan import Reporter, plan_proofs
 from tbgen.verify.proofs import ProofDone, Proofs
-from tbgen.verify.proved import ProvedTables, Reporter, read_whole
+from tbgen.verify.proved import ProvedTables, read_whole
 from tbgen.verify.report import VerifyResult
 from tbgen.verify.sub_tables import SubTables
 
@@ -75,32 +76,35 @@ def verify(
             raise MissingTableError(material.name, directory, variant)
     proofs = proofs or Proofs()
     failed: set[Material] = set()
+    plan = plan_proofs(order, directory, variant, sample=sample, threads=threads, proofs=proofs)
+    reporter.planned(plan)
     _compile(reporter)
     with (
         passing_copies(directory),
         closing(Values([directory], variant=variant, max_open=_MAX_OPEN, cache_bytes=_CACHE_BYTES)) as values,
     ):
-        proved = ProvedTables(values, order, threads, reporter)
-        for number, material in enumerate(order):
-            reporter.begin(material, number + 1, len(order))
-            proved.begin(material)
+        proved = ProvedTables(values, plan.to_do, threads, reporter)
+        for number, task in enumerate(plan.tasks, start=1):
+            material = task.material
+            reporter.begin(material, number, len(plan.tasks))
             proof = _obstacle(material, failed)
-            if proof is None:
-                try:
-                    digest = values.table(material).info.digest
-                    done = proofs.of(material, variant, digest, sample)
-                    if done is not None:
-                        proof = TableProof(material, earlier=done)
-                    else:
-                        result = _verify(material, proved, sample, seed, limit)
-                        proof = TableProof(material, result=result)
-                except TbgenError as error:
-                    proof = TableProof(material, error=error)
+            if task.earlier is not None:
+                proof = proof or TableProof(material, earlier=task.earlier)
+            else:
+                proved.begin(material)
+                proof = proof or _proof(material, proved, sample, seed, limit)
             if not proof.proved:
                 failed.add(material)
             elif proof.result is not None:
-                proofs.add(_done(proof.result, variant, digest))
+                proofs.add(_done(proof.result, variant, values.table(material).info.digest))
             yield proof
+
+
+def _proof(material: Material, proved: ProvedTables, sample: int | None, seed: int, limit: int) -> TableProof:
+    try:
+        return TableProof(material, result=_verify(material, proved, sample, seed, limit))
+    except TbgenError as error:
+        return TableProof(material, error=error)
 
 
 def _verify(

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from tbgen.errors import MissingTableError, TbgenError, UsageError
+from tbgen.generator.estimate import BASE_MEMORY
+from tbgen.index.layout import layout_of
 from tbgen.material import Material
 from tbgen.report import Plan, Progress, plan_report, read_report, report_document, write_report
 from tbgen.report.plan import Clock, Task
@@ -73,6 +75,16 @@ def test_a_site_says_what_the_report_says(directory: Path, tmp_path: Path) -> No
     again = read_report(directory, threads=1)
     assert again.pages == ()
     assert report_document(again) == report_document(report)
+
+
+def test_tables_of_a_material_are_held_together() -> None:
+    """While one is unpacked the other one is there."""
+    large, small = map(Material.parse, ("KQvK", "KvK"))
+    r, wg = Variant.R_MOBILITY, Variant.WHOLE_GAME
+    tasks = (Task(small, r, {}, 7), Task(large, r, {}, 1000), Task(large, wg, {}, 200), Task(small, wg, {}))
+    found = Plan(Path(), tasks, (), saved=False).memory
+    assert found == BASE_MEMORY + 1000 + 2 * 3 * layout_of(large).size
+    assert Plan(Path(), tasks[3:], (), saved=False).memory == 0, "plain tables are read in parts"
 
 
 def test_progress_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from tbgen.errors import TbgenError
+from tbgen.index.layout import layout_of
 from tbgen.material import Material, closure
 from tbgen.packed.plain import COPIES
-from tbgen.report import Progress, read_report, save_report, write_report
+from tbgen.report import Progress, plan_report, read_report, save_report, write_report
 from tbgen.report.facts.records import lines_left_out
 from tbgen.store.format import table_path
 from tbgen.variant import Variant
@@ -75,6 +76,10 @@ def test_saving_goes_on_where_it_was_stopped(
     tables: Path, whole_game_tables: Path, packed: PackedTables, tmp_path: Path
 ) -> None:
     directory, data = both(tables, packed, tmp_path / "packed"), tmp_path / "data"
+    plans = [plan_report(directory, ["KNvK"], layers=layers) for layers in (False, True)]
+    sizes = (layout_of(Material.parse("KNvK")).size * each for each in (24 + 6, 50 + 6 + 6))
+    assert all(plan.memory > size for plan, size in zip(plans, sizes, strict=True))
+    assert plan_report(directory, ["KvK"]).memory == 0, "not packed"
     counted = ["r, unpacking", "r, counted", "r, accrued scores"], ["wg, unpacking", "wg, counted"]
     first = stages(directory, data)
     assert first == [*counted[0], *counted[1], "both, compared", "r, lines", "wg, lines"]

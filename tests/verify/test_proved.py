@@ -15,7 +15,7 @@ from tbgen.packed.plain import COPIES
 from tbgen.packed.sources import UnpackedSources
 from tbgen.store.format import table_path
 from tbgen.variant import Variant
-from tbgen.verify import proved, tables
+from tbgen.verify import plan, proved, tables
 from tests.support.packed_tables import PackedTables
 
 Proved = Callable[[], list[str]]
@@ -40,7 +40,8 @@ def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         found.append(file.info.material)
         return real(file, *rest)
 
-    monkeypatch.setattr(proved, "_SMALL", 0)
+    for module in (plan, proved):
+        monkeypatch.setattr(module, "SMALL", 0)
     for module in (proved, tables):
         monkeypatch.setattr(module, "read_whole", reading)
     return found

@@ -1,0 +1,250 @@
+"""What there is to prove, and what that takes: time, memory and disk, before it begins."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Protocol
+
+from tbgen.errors import TbgenError
+from tbgen.generator.estimate import BASE_MEMORY, estimate, pool_memory
+from tbgen.generator.form import Form
+from tbgen.index.layout import Layout, layout_of
+from tbgen.index.source import BYTES_PER_SLOT
+from tbgen.material import Material
+from tbgen.packed.plain import UNPACKING_BYTES, UNPACKING_SECONDS
+from tbgen.store.format import table_path
+from tbgen.store.info import TableInfo
+from tbgen.store.stored_file import StoredFile
+from tbgen.variant import Variant
+from tbgen.verify.proofs import ProofDone, Proofs
+from tbgen.verify.sub_tables import slots_around
+
+HELD: Final = 1 << 30
+"""Bytes of proved tables that are held in memory for those to come."""
+SMALL: Final = HELD // 4
+"""Bytes of a table up to which it is held there."""
+
+STATES: Final = "states"
+"""The step in which states are proved."""
+
+_SECONDS: Final = {Variant.R_MOBILITY: 250e-9, Variant.WHOLE_GAME: 70e-9}
+"""Wall time per slot of both sides of a proof, on two cores: by r-mobility measured from 90 to 700 ns, as
+there are few or many layers."""
+_BYTES: Final = 14
+"""Memory of a proof per slot of one side to move, beside values and depths: ranks, keys, and which slots are
+images of others."""
+_LAYER_BYTES: Final = 50
+"""Memory per slot of one side of the phases whose layers are made at one time: workspaces, and two pairs of
+layers to look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProofTask:
+    """One table to prove."""
+
+    material: Material
+    earlier: ProofDone | None = None
+    """An earlier proof, which will do."""
+    steps: Mapping[str, float] = field(default_factory=dict)
+    """What is done, in this order, with the seconds it takes, roughly; nothing where the table is proved, or
+    cannot be read."""
+    memory: int = 0
+    """Bytes of memory, but for what is held of tables proved before."""
+    disk: int = 0
+    """Bytes of plain copies that it leaves for later tables."""
+
+    @property
+    def seconds(self) -> float:
+        """What it takes, roughly."""
+        return sum(self.steps.values())
+
+
+@dataclass(frozen=True, slots=True)
+class ProofPlan:
+    """The tables to prove."""
+
+    directory: Path
+    tasks: tuple[ProofTask, ...]
+    """In build order, with those that are proved."""
+
+    @property
+    def to_do(self) -> list[Material]:
+        """The tables without a proof."""
+        return [task.material for task in self.tasks if task.earlier is None]
+
+    @property
+    def seconds(self) -> float:
+        """What all of them take, roughly."""
+        return sum(task.seconds for task in self.tasks)
+
+    @property
+    def memory(self) -> int:
+        """Bytes of memory that they take, roughly."""
+        held = sum(BYTES_PER_SLOT * 2 * size for size in self._sizes if BYTES_PER_SLOT * 2 * size <= SMALL)
+        return max((task.memory for task in self.tasks), default=0) + min(held, HELD)
+
+    @property
+    def disk(self) -> int:
+        """Bytes of disk that plain copies take, roughly, until all is done."""
+        return sum(task.disk for task in self.tasks)
+
+    @property
+    def _sizes(self) -> list[int]:
+        return [layout_of(task.material).size for task in self.tasks]
+
+
+def plan_proofs(
+    order: Iterable[Material],
+    directory: Path,
+    variant: Variant,
+    *,
+    sample: int | None = None,
+    threads: int = 2,
+    proofs: Proofs | None = None,
+) -> ProofPlan:
+    """Return what it takes to prove tables in this order, of which each comes after those that it rests on.
+
+    A table that cannot be read takes nothing. The other arguments are those of
+    :func:`tbgen.verify.tables.verify`.
+    """
+    proofs = proofs or Proofs()
+    infos = {material: _info(directory, material, variant) for material in order}
+    earlier = {
+        material: None if info is None else proofs.of(material, variant, info.digest, sample)
+        for material, info in infos.items()
+    }
+    left = [material for material, done in earlier.items() if done is None]
+    at_hand = {material for material, info in infos.items() if info is None or _is_at_hand(directory, info)}
+    tasks = []
+    for material, info in infos.items():
+        if earlier[material] is not None or info is None:
+            tasks.append(ProofTask(material, earlier[material]))
+            continue
+        left.remove(material)
+        unpacked = [*_to_unpack(material, at_hand), *([material] if info.packed else [])]
+        steps = {unpacking(each): 2 * layout_of(each).size * UNPACKING_SECONDS for each in unpacked}
+        steps[STATES] = 2 * info.size * _SECONDS[variant]
+        kept = {each for each in unpacked if each not in at_hand and _rests_on(left, each)}
+        at_hand |= kept
+        tasks.append(
+            ProofTask(
+                material,
+                None,
+                {step: seconds * 2 / min(threads, 2) for step, seconds in steps.items()},
+                max(_memory(material, info), *(_memory_to_unpack(each) for each in unpacked), 0),
+                sum(estimate(each, variant, form=Form.PACKED).copy for each in kept),
+            )
+        )
+    return ProofPlan(directory, tuple(tasks))
+
+
+def unpacking(material: Material) -> str:
+    """Return the name of the step in which a packed table is unpacked."""
+    return f"unpacking {material}"
+
+
+def layers_memory(layout: Layout) -> int:
+    """Return about how many bytes it takes to make all layers of a table."""
+    from tbgen.retro.every_layer import slots_of_window  # needs numba
+
+    return pool_memory(layout) + _LAYER_BYTES * slots_of_window(layout)
+
+
+class Reporter(Protocol):
+    """Told what the proofs are doing."""
+
+    def planned(self, plan: ProofPlan) -> None:
+        """There is this to do; told once, before anything is done."""
+
+    def note(self, text: str) -> None:
+        """Something worth a line."""
+
+    def begin(self, material: Material, number: int, count: int) -> None:
+        """Table ``number`` of ``count`` begins."""
+
+    def progress(self, step: str, share: float) -> None:
+        """A step of the table has got this far, 0 to 1."""
+
+
+class Countdown:
+    """How long all proofs of a plan take still, by what they have taken so far."""
+
+    def __init__(self, plan: ProofPlan) -> None:
+        self._tasks = {task.material: task for task in plan.tasks}
+        self._total, self._done = plan.seconds, 0.0
+        self._current: ProofTask | None = None
+        self._within = 0.0
+        self._begun = time.monotonic()
+
+    def begin(self, material: Material) -> None:
+        """Go on to the next table."""
+        if self._current is not None:
+            self._done += self._current.seconds
+        self._current, self._within = self._tasks[material], 0.0
+
+    def seconds_left(self, step: str, share: float) -> float:
+        """Return the seconds that are left, roughly, once a share of a step of the table is done."""
+        steps = {} if self._current is None else self._current.steps
+        if step in steps:
+            names = list(steps)
+            before = sum(steps[name] for name in names[: names.index(step)])
+            self._within = max(self._within, before + steps[step] * share)
+        return seconds_left(self._total, self._done + self._within, time.monotonic() - self._begun)
+
+
+def seconds_left(total: float, done: float, passed: float) -> float:
+    """Return how many seconds work goes on that should take ``total`` and of which ``done`` is done.
+
+    :param passed: seconds since it began; the rest takes as much longer than it should as what is done.
+    """
+    rest = max(0.0, total - done)
+    return rest * passed / done if passed > 1 and done else rest
+
+
+def _info(directory: Path, material: Material, variant: Variant) -> TableInfo | None:
+    try:
+        with StoredFile(table_path(directory, material.name, variant), material=material) as file:
+            return file.info
+    except TbgenError:
+        return None
+
+
+def _is_at_hand(directory: Path, info: TableInfo) -> bool:
+    """Whether values and depths are there in little time: of plain tables, small ones, and from copies."""
+    if not info.packed or 2 * info.size * BYTES_PER_SLOT <= SMALL:
+        return True
+    from tbgen.packed.sources import UnpackedSources  # needs numba
+
+    with UnpackedSources(directory, info.variant) as copies:
+        copy = copies.open_copy(Material.parse(info.material), info)
+    if copy is not None:
+        copy.close()
+    return copy is not None
+
+
+def _to_unpack(material: Material, at_hand: Collection[Material]) -> list[Material]:
+    """Return which tables have to be unpacked before one can be read, each after those that it rests on."""
+    found: dict[Material, None] = {}
+    for sub in sorted(material.successors() - set(at_hand)):
+        found |= dict.fromkeys([*_to_unpack(sub, at_hand), sub])
+    return list(found)
+
+
+def _rests_on(materials: Iterable[Material], material: Material) -> bool:
+    return any(material in other.successors() for other in materials)
+
+
+def _memory(material: Material, info: TableInfo) -> int:
+    """Return the bytes that a proof takes, roughly."""
+    layout = layout_of(material)
+    own = BYTES_PER_SLOT * (2 * layout.size + slots_around(layout)) + _BYTES * layout.size
+    made = info.variant.resets and not info.stores_runs
+    return BASE_MEMORY + own + (layers_memory(layout) if made else 0)
+
+
+def _memory_to_unpack(material: Material) -> int:
+    layout = layout_of(material)
+    return BASE_MEMORY + UNPACKING_BYTES * layout.size + BYTES_PER_SLOT * slots_around(layout)

@@ -1,0 +1,134 @@
+"""What proofs take is said before they begin: tables to prove and to unpack, time, memory and disk."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tbgen.cli import verify as command
+from tbgen.cli.main import main
+from tbgen.index.layout import layout_of
+from tbgen.material import Material
+from tbgen.packed.sources import UnpackedSources
+from tbgen.store.format import table_path
+from tbgen.store.stored_file import StoredFile
+from tbgen.variant import Variant
+from tbgen.verify import plan as planning
+from tbgen.verify.plan import (
+    STATES,
+    Countdown,
+    ProofPlan,
+    ProofTask,
+    layers_memory,
+    plan_proofs,
+    seconds_left,
+    unpacking,
+)
+from tbgen.verify.proofs import ProofDone, Proofs
+from tests.support.packed_tables import PackedTables
+
+NAMES = ("KvK", "KNvK", "KNNvK")
+ORDER = [Material.parse(name) for name in NAMES]
+R = Variant.R_MOBILITY
+
+
+@pytest.fixture
+def directory(tables: Path, packed: PackedTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """KNNvK and KNvK packed, and KvK; none is small."""
+    monkeypatch.setattr(planning, "SMALL", 0)
+    shutil.copy(table_path(tables, "KvK", R), tmp_path)
+    for name in NAMES[1:]:
+        shutil.copy(packed(name), tmp_path)
+    return tmp_path
+
+
+def proofs_of(directory: Path, *names: str) -> Proofs:
+    proofs = Proofs()
+    for name in names:
+        with StoredFile(table_path(directory, name, R)) as file:
+            proofs.add(ProofDone(Material.parse(name), R, file.info.digest, 1, 1, 1, 1.0))
+    return proofs
+
+
+def steps(plan: ProofPlan) -> dict[str, list[str]]:
+    return {task.material.name: list(task.steps) for task in plan.tasks}
+
+
+def test_what_is_unpacked_is_kept_for_those_that_rest_on_it(directory: Path) -> None:
+    plan = plan_proofs(ORDER, directory, R)
+    assert plan.to_do == ORDER
+    own = {name: unpacking(Material.parse(name)) for name in NAMES}
+    assert steps(plan) == {"KvK": [STATES], "KNvK": [own["KNvK"], STATES], "KNNvK": [own["KNNvK"], STATES]}
+    assert [task.disk > 0 for task in plan.tasks] == [False, True, False]
+    assert plan.disk == plan.tasks[1].disk
+    assert plan.seconds == pytest.approx(sum(sum(task.steps.values()) for task in plan.tasks))
+    assert plan.seconds > 0
+
+
+def test_what_is_proved_takes_nothing_but_to_be_unpacked(directory: Path) -> None:
+    proofs = proofs_of(directory, "KvK", "KNvK")
+    plan = plan_proofs(ORDER, directory, R, proofs=proofs)
+    assert plan.to_do == ORDER[2:]
+    assert [task.earlier is None for task in plan.tasks] == [False, False, True]
+    whole = [unpacking(ORDER[1]), unpacking(ORDER[2]), STATES]
+    assert steps(plan) == {"KvK": [], "KNvK": [], "KNNvK": whole}
+    assert plan.disk == 0, "nothing rests on them"
+    with UnpackedSources(directory, R) as sources:
+        sources.open(ORDER[1]).close()  # makes a copy
+    assert steps(plan_proofs(ORDER, directory, R, proofs=proofs))["KNNvK"] == whole[1:]
+    every = plan_proofs(ORDER, directory, R, proofs=proofs_of(directory, *NAMES))
+    assert (every.to_do, every.seconds, every.disk) == ([], 0, 0)
+
+
+def test_a_table_that_cannot_be_read_takes_nothing(directory: Path) -> None:
+    table_path(directory, "KNvK", R).write_bytes(b"nothing")
+    plan = plan_proofs(ORDER, directory, R)
+    assert plan.to_do == ORDER
+    assert steps(plan)["KNvK"] == []
+
+
+def test_layers_take_memory(tables: Path, directory: Path) -> None:
+    """Those of a packed table are made again, those of a plain one are stored."""
+    plain, packed = (plan_proofs(ORDER, place, R).tasks[2].memory for place in (tables, directory))
+    assert packed - plain == layers_memory(layout_of(ORDER[2])) > 50 * layout_of(ORDER[2]).size
+
+
+def test_the_rest_takes_as_long_as_what_is_done() -> None:
+    assert seconds_left(10, 0, 5) == 10
+    assert seconds_left(10, 4, 0.5) == 6, "too early to tell"
+    assert seconds_left(10, 4, 8) == 12
+    assert seconds_left(10, 11, 8) == 0
+
+
+def test_a_countdown_goes_by_the_steps_of_each_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    first = ProofTask(ORDER[0], None, {"unpacking KvK": 2.0, STATES: 6.0})
+    countdown = Countdown(ProofPlan(Path(), (first, ProofTask(ORDER[1], None, {STATES: 4.0}))))
+    countdown.begin(ORDER[0])
+    assert countdown.seconds_left("digest", 0) == 12
+    now = 4.0
+    assert countdown.seconds_left("unpacking KvK", 1) == 20
+    assert countdown.seconds_left("positions", 0) == 20
+    assert countdown.seconds_left(STATES, 1) == 2
+    assert countdown.seconds_left(STATES, 0) == 2, "it does not go back"
+    countdown.begin(ORDER[1])
+    assert countdown.seconds_left(STATES, 0.5) == pytest.approx(0.8)
+
+
+def test_the_command_says_it_first(
+    tables: Path, directory: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["verify", "KNvK", "--dir", str(directory)]) == 0
+    said = capsys.readouterr().err.splitlines()[0]
+    assert re.search(
+        rf"2 tables to prove in {directory}: about [\d.]+ s, about [\d.]+ [MG]iB of memory$", said
+    )
+    monkeypatch.setattr(command, "free_memory", lambda: 1 << 20)
+    assert main(["verify", "KNvK", "--dir", str(tables)]) == 0
+    assert capsys.readouterr().err.splitlines()[0].endswith("of memory, though 1.00 MiB are free")
+    proofs = directory / "proofs.txt"
+    for lines in (1, 0):
+        assert main(["verify", "KvK", "--dir", str(directory), "--proofs", str(proofs)]) == 0
+        assert capsys.readouterr().err.count("to prove") == lines
