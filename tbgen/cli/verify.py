@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tbgen.cli.options import add_directory, add_json, add_rules, as_given, directory_of, whole_number
 from tbgen.cli.progress import ProgressLine
@@ -27,7 +27,7 @@ Check the digests of tables, then prove every value and depth in them by generat
 position, for every accrued score, independently of the program that built them. A table rests on its
 sub-tables, so these are proved first. Without materials, all tables of the directory are proved. Of packed
 tables of five men that others rest on there are plain copies beside the tables meanwhile, a few hundred MiB
-each, if there is room for them. What all that takes is said first.
+each, if there is room for them. What all that takes is said first, if it is long.
 
 With --proofs FILE what is proved is added to a list, and tables whose digest stands there are not proved
 again: a run that was stopped goes on, here or on another machine.
@@ -39,6 +39,9 @@ examples:
   tbgen verify --rules wg
   tbgen verify --proofs proofs.txt
 """
+
+_LONG: Final = 2.0
+"""Seconds from which on work is worth a sentence."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -124,11 +127,11 @@ class _Reporter:
         self._table = ""
 
     def planned(self, plan: ProofPlan) -> None:
-        """Say what it takes."""
+        """Say what it takes, if it is long."""
         from tbgen.verify.plan import Countdown
 
         self._countdown = Countdown(plan)
-        if not plan.to_do:
+        if plan.seconds < _LONG:
             return
         free = free_memory()
         parts = [
