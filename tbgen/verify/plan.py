@@ -27,6 +27,9 @@ HELD: Final = 1 << 30
 SMALL: Final = HELD // 4
 """Bytes of a table up to which it is held there."""
 
+_SURE: Final = 20.0
+"""Seconds that work has to be worth before it tells much about the rest."""
+
 STATES: Final = "states"
 """The step in which states are proved."""
 
@@ -36,6 +39,10 @@ there are few or many layers."""
 _BYTES: Final = 14
 """Memory of a proof per slot of one side to move, beside values and depths: ranks, keys, and which slots are
 images of others."""
+_RUN_BYTES: Final = 12
+"""Memory per run: rank, value and depth, and where the runs of a slot begin."""
+_FUNCTION_BYTES: Final = 4
+"""Memory per slot of one side of a packed table: the number of its function."""
 _LAYER_BYTES: Final = 50
 """Memory per slot of one side of the phases whose layers are made at one time: workspaces, and two pairs of
 layers to look at."""
@@ -107,8 +114,8 @@ def plan_proofs(
 ) -> ProofPlan:
     """Return what it takes to prove tables in this order, of which each comes after those that it rests on.
 
-    A table that cannot be read takes nothing. The other arguments are those of
-    :func:`tbgen.verify.tables.verify`.
+    A table that cannot be read takes nothing, and a sample less than what is said. The other arguments are
+    those of :func:`tbgen.verify.tables.verify`.
     """
     proofs = proofs or Proofs()
     infos = {material: _info(directory, material, variant) for material in order}
@@ -120,10 +127,11 @@ def plan_proofs(
     at_hand = {material for material, info in infos.items() if info is None or _is_at_hand(directory, info)}
     tasks = []
     for material, info in infos.items():
+        if material in left:
+            left.remove(material)
         if earlier[material] is not None or info is None:
             tasks.append(ProofTask(material, earlier[material]))
             continue
-        left.remove(material)
         unpacked = [*_to_unpack(material, at_hand), *([material] if info.packed else [])]
         steps = {unpacking(each): 2 * layout_of(each).size * UNPACKING_SECONDS for each in unpacked}
         steps[STATES] = 2 * info.size * _SECONDS[variant]
@@ -134,7 +142,7 @@ def plan_proofs(
                 material,
                 None,
                 {step: seconds * 2 / min(threads, 2) for step, seconds in steps.items()},
-                max(_memory(material, info), *(_memory_to_unpack(each) for each in unpacked), 0),
+                max(_memory(material, info), *(_memory_to_unpack(each, material) for each in unpacked), 0),
                 sum(estimate(each, variant, form=Form.PACKED).copy for each in kept),
             )
         )
@@ -177,11 +185,13 @@ class Countdown:
         self._total, self._done = plan.seconds, 0.0
         self._current: ProofTask | None = None
         self._within = 0.0
-        self._begun = time.monotonic()
+        self._begun = 0.0
 
     def begin(self, material: Material) -> None:
-        """Go on to the next table."""
-        if self._current is not None:
+        """Go on to the next table; time counts from the first one on, when kernels are compiled."""
+        if self._current is None:
+            self._begun = time.monotonic()
+        else:
             self._done += self._current.seconds
         self._current, self._within = self._tasks[material], 0.0
 
@@ -198,10 +208,10 @@ class Countdown:
 def seconds_left(total: float, done: float, passed: float) -> float:
     """Return how many seconds work goes on that should take ``total`` and of which ``done`` is done.
 
-    :param passed: seconds since it began; the rest takes as much longer than it should as what is done.
+    :param passed: seconds since it began; the rest takes as much longer than it should as what is done, once
+        that is worth more than some seconds.
     """
-    rest = max(0.0, total - done)
-    return rest * passed / done if passed > 1 and done else rest
+    return max(0.0, total - done) * (_SURE + passed) / (_SURE + done)
 
 
 def _info(directory: Path, material: Material, variant: Variant) -> TableInfo | None:
@@ -218,8 +228,11 @@ def _is_at_hand(directory: Path, info: TableInfo) -> bool:
         return True
     from tbgen.packed.sources import UnpackedSources  # needs numba
 
-    with UnpackedSources(directory, info.variant) as copies:
-        copy = copies.open_copy(Material.parse(info.material), info)
+    try:
+        with UnpackedSources(directory, info.variant) as copies:
+            copy = copies.open_copy(Material.parse(info.material), info)
+    except TbgenError:
+        return False
     if copy is not None:
         copy.close()
     return copy is not None
@@ -241,10 +254,14 @@ def _memory(material: Material, info: TableInfo) -> int:
     """Return the bytes that a proof takes, roughly."""
     layout = layout_of(material)
     own = BYTES_PER_SLOT * (2 * layout.size + slots_around(layout)) + _BYTES * layout.size
-    made = info.variant.resets and not info.stores_runs
-    return BASE_MEMORY + own + (layers_memory(layout) if made else 0)
+    if info.stores_runs:
+        own += _RUN_BYTES * info.runs
+    elif info.variant.resets:
+        own += layers_memory(layout) + _FUNCTION_BYTES * layout.size
+    return BASE_MEMORY + own
 
 
-def _memory_to_unpack(material: Material) -> int:
-    layout = layout_of(material)
-    return BASE_MEMORY + UNPACKING_BYTES * layout.size + BYTES_PER_SLOT * slots_around(layout)
+def _memory_to_unpack(material: Material, proving: Material) -> int:
+    """Return the bytes that it takes, roughly, to unpack a table for the proof of one."""
+    around = sum(slots_around(layout_of(each)) for each in {material, proving})
+    return BASE_MEMORY + UNPACKING_BYTES * layout_of(material).size + BYTES_PER_SLOT * around

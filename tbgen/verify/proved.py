@@ -40,8 +40,9 @@ class ProvedTables:
         self._held: OrderedDict[Material, Fresh] = OrderedDict()
 
     def begin(self, material: Material) -> None:
-        """Note that a table is being proved, and no longer to come."""
-        self._left.remove(material)
+        """Note that a table is being proved, or was before, and is no longer to come."""
+        if material in self._left:
+            self._left.remove(material)
 
     def around(self, material: Material) -> SubTables:
         """Return all that a table rests on.

@@ -84,27 +84,27 @@ def verify(
         closing(Values([directory], variant=variant, max_open=_MAX_OPEN, cache_bytes=_CACHE_BYTES)) as values,
     ):
         proved = ProvedTables(values, plan.to_do, threads, reporter)
-        for number, task in enumerate(plan.tasks, start=1):
-            material = task.material
-            reporter.begin(material, number, len(plan.tasks))
+        for number, material in enumerate(order, start=1):
+            reporter.begin(material, number, len(order))
+            proved.begin(material)
             proof = _obstacle(material, failed)
-            if task.earlier is not None:
-                proof = proof or TableProof(material, earlier=task.earlier)
-            else:
-                proved.begin(material)
-                proof = proof or _proof(material, proved, sample, seed, limit)
+            if proof is None:
+                try:
+                    # A file may have changed since the plan was made.
+                    digest = values.table(material).info.digest
+                    done = proofs.of(material, variant, digest, sample)
+                    if done is not None:
+                        proof = TableProof(material, earlier=done)
+                    else:
+                        result = _verify(material, proved, sample, seed, limit)
+                        proof = TableProof(material, result=result)
+                except TbgenError as error:
+                    proof = TableProof(material, error=error)
             if not proof.proved:
                 failed.add(material)
             elif proof.result is not None:
-                proofs.add(_done(proof.result, variant, values.table(material).info.digest))
+                proofs.add(_done(proof.result, variant, digest))
             yield proof
-
-
-def _proof(material: Material, proved: ProvedTables, sample: int | None, seed: int, limit: int) -> TableProof:
-    try:
-        return TableProof(material, result=_verify(material, proved, sample, seed, limit))
-    except TbgenError as error:
-        return TableProof(material, error=error)
 
 
 def _verify(

@@ -103,6 +103,6 @@ def test_progress_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> Non
     clock.steps(second)("unpacking", 0.5)
     assert shown == [
         "KQvK (1 of 2): r, unpacking 0%, about 8.0 s left",
-        "KQvK (1 of 2): r, counted 50%, about 4.5 s left",
-        "KRvK (2 of 2): r, unpacking 50%, about 13.6 s left",
+        "KQvK (1 of 2): r, counted 50%, about 3.8 s left",
+        "KRvK (2 of 2): r, unpacking 50%, about 4.9 s left",
     ]
