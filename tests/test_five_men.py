@@ -60,6 +60,7 @@ def test_published_figures(five: Path) -> None:
         assert file.info.stores_accrued == 1
 
 
+@pytest.mark.exhaustive
 def test_a_sample_is_proved(five: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", NAME, "--sample", "20000", "--dir", str(five)]) == 0
     assert "nothing wrong in a sample: 20,000 of 21,590,981 positions" in capsys.readouterr().out

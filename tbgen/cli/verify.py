@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tbgen.cli.options import add_directory, add_json, add_rules, as_given, directory_of, whole_number
 from tbgen.cli.progress import ProgressLine
+from tbgen.countdown import Countdown
 from tbgen.errors import MissingTableError, NoTablesError, TbgenError
 from tbgen.machine import free_memory
 from tbgen.material import Material
@@ -18,7 +19,9 @@ from tbgen.text import counted, duration, size_text
 from tbgen.variant import Variant
 
 if TYPE_CHECKING:
-    from tbgen.verify.plan import Countdown, ProofPlan
+    from collections.abc import Mapping
+
+    from tbgen.verify.plan import ProofPlan
     from tbgen.verify.report import Entry, Finding
     from tbgen.verify.tables import TableProof
 
@@ -123,14 +126,14 @@ class _Reporter:
 
     def __init__(self) -> None:
         self.line = ProgressLine()
-        self._countdown: Countdown | None = None
+        self._countdown = Countdown(0)
+        self._steps: dict[Material, Mapping[str, float]] = {}
         self._table = ""
 
     def planned(self, plan: ProofPlan) -> None:
         """Say what it takes, if it is long."""
-        from tbgen.verify.plan import Countdown
-
-        self._countdown = Countdown(plan)
+        self._countdown = Countdown(plan.seconds)
+        self._steps = {task.material: task.steps for task in plan.tasks}
         if plan.seconds < _LONG:
             return
         free = free_memory()
@@ -148,15 +151,14 @@ class _Reporter:
 
     def begin(self, material: Material, number: int, count: int) -> None:
         """Remember what to show."""
-        assert self._countdown is not None
-        self._countdown.begin(material)
+        self._countdown.begin(self._steps[material])
         self._table = f"{material} ({number} of {count})"
         self.progress("digest", 0)
 
     def progress(self, step: str, share: float) -> None:
         """Show table, step, its share done and the time that is left."""
-        assert self._countdown is not None
-        left = duration(self._countdown.seconds_left(step, share))
+        self._countdown.reach(step, share)
+        left = duration(self._countdown.seconds_left)
         self.line.show(f"{self._table}: {step} {share:.0%}, about {left} left")
 
 

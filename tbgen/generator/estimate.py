@@ -12,7 +12,7 @@ from tbgen.errors import TbgenError
 from tbgen.generator.accrued_storage import AccruedStorage
 from tbgen.generator.form import Form
 from tbgen.index.layout import Layout, layout_of
-from tbgen.index.source import BYTES_PER_SLOT
+from tbgen.index.source import BYTES_PER_SLOT, fresh_bytes
 from tbgen.index.zeroing import en_passant_configs, is_wide, most_promoted_slots
 from tbgen.material import Material
 from tbgen.store.sources import KEPT, SMALL
@@ -119,7 +119,7 @@ def shared_memory(material: Material) -> int:
 
 
 def _kept(material: Material) -> int:
-    size = 2 * layout_of(material).size * BYTES_PER_SLOT
+    size = fresh_bytes(layout_of(material).size)
     return size if size <= SMALL else 0
 
 
@@ -128,7 +128,7 @@ def pool_memory(layout: Layout) -> int:
     rights = len(en_passant_configs(layout)) * layout.phase_size
     smaller = [m for m in layout.material.successors() if m.men < layout.material.men]
     around = sum(2 * layout_of(m).size for m in smaller) + most_promoted_slots(layout)
-    return BYTES_PER_SLOT * (2 * layout.size + rights + around)
+    return fresh_bytes(layout.size) + BYTES_PER_SLOT * (rights + around)
 
 
 def slots_at_work(layout: Layout, threads: int) -> int:

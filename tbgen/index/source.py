@@ -12,6 +12,14 @@ BYTES_PER_SLOT: Final = 3
 """Bytes of a value and a depth in memory."""
 
 
+def fresh_bytes(size: int) -> int:
+    """Return the bytes of all fresh values and depths of a table in memory.
+
+    :param size: slots of one side to move.
+    """
+    return 2 * size * BYTES_PER_SLOT
+
+
 class Source(Protocol):
     """A table whose fresh values and depths can be asked for, phase by phase and side by side."""
 

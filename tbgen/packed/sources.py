@@ -21,7 +21,7 @@ from tbgen.accelerate import compiling
 from tbgen.errors import DamagedTableError, MissingTableError
 from tbgen.files import write_errors
 from tbgen.index.layout import Side
-from tbgen.index.source import BYTES_PER_SLOT, Source
+from tbgen.index.source import Source, fresh_bytes
 from tbgen.index.table import Table
 from tbgen.material import Material
 from tbgen.packed.file import PackedFile
@@ -95,7 +95,7 @@ class UnpackedSources(Sources):
         path = self._path(material)
         with StoredFile(path, material=material) as stored:
             info = stored.info
-        if not info.packed or material.pawns or 2 * info.size * BYTES_PER_SLOT <= SMALL:
+        if not info.packed or material.pawns or fresh_bytes(info.size) <= SMALL:
             return
         copy = self.open_copy(material, info)
         if copy is not None:

@@ -45,8 +45,9 @@ class FromData:
         """
         tables = []
         for task in self._plan.tables(material):
+            clock.begin(task)
             tables.append(self._data.table(material, task.variant))
-            clock.finish(task)
+            clock.finish()
         compared = self._plan.comparison(material) is not None
         return MaterialReport(tables, self._data.difference(material) if compared else None)
 
@@ -92,17 +93,17 @@ class FromTables:
                 return opened[variant]
 
             for task in tasks:
-                steps = clock.steps(task)
+                steps = clock.begin(task)
                 table = source(task.variant, steps)
                 tables.append(
                     report_source(table, threads=self._threads, layers=self._plan.layers, steps=steps)
                 )
-                clock.finish(task)
+                clock.finish()
             if comparison is not None:
-                steps = clock.steps(comparison)
+                steps = clock.begin(comparison)
                 both = source(Variant.R_MOBILITY, steps), source(Variant.WHOLE_GAME, steps)
                 compared = difference(*both, steps)
-                clock.finish(comparison)
+                clock.finish()
         return MaterialReport([self.with_lines(found, clock) for found in tables], compared)
 
     def with_lines(self, report: TableReport, clock: Clock) -> TableReport:

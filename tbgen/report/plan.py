@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,10 +10,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Final
 
+from tbgen.countdown import Countdown
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.generator.estimate import BASE_MEMORY
 from tbgen.index.layout import layout_of
-from tbgen.index.source import BYTES_PER_SLOT
+from tbgen.index.source import fresh_bytes
 from tbgen.material import Material, all_materials
 from tbgen.packed.plain import UNPACKING_BYTES, UNPACKING_SECONDS
 from tbgen.report.data.saved import SavedData
@@ -22,7 +22,7 @@ from tbgen.store.format import default_directory, table_path, tables_in
 from tbgen.store.stored_file import StoredFile
 from tbgen.text import duration
 from tbgen.variant import Variant
-from tbgen.verify.plan import layers_memory, seconds_left
+from tbgen.verify.plan import layers_memory
 
 UNPACKING: Final = "unpacking"
 LINES: Final = "lines"
@@ -83,7 +83,7 @@ def _task(directory: Path, material: Material, variant: Variant, layers: bool) -
         steps, memory = [UNPACKING, *steps], UNPACKING_BYTES * info.size
         if layers and info.has_layers:
             steps.append("accrued scores")
-            memory = max(memory, _unpacked(material) + layers_memory(layout_of(material)))
+            memory = max(memory, fresh_bytes(info.size) + layers_memory(layout_of(material)))
     seconds = {name: 2 * info.size * _SECONDS[name] for name in steps} | {LINES: _LINES_SECONDS}
     return Task(material, variant, seconds, memory)
 
@@ -91,11 +91,6 @@ def _task(directory: Path, material: Material, variant: Variant, layers: bool) -
 def _comparison(material: Material) -> Comparison:
     """Return the task of comparing two tables."""
     return Comparison(material, {"compared": 2 * layout_of(material).size * _SECONDS["compared"]})
-
-
-def _unpacked(material: Material) -> int:
-    """Return the bytes of a table in memory."""
-    return 2 * BYTES_PER_SLOT * layout_of(material).size
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +119,7 @@ class Plan:
         for material in self.materials:
             packed = [task.memory for task in self.tables(material) if task.memory]
             if packed:
-                most = max(most, max(packed) + (len(packed) - 1) * _unpacked(material))
+                most = max(most, max(packed) + (len(packed) - 1) * fresh_bytes(layout_of(material).size))
         return most and BASE_MEMORY + most
 
     @property
@@ -246,34 +241,26 @@ class Clock:
 
     def __init__(self, plan: Plan, tell: Tell | None, among: Sequence[Material] = ()) -> None:
         self._materials = list(among) or plan.materials
-        self._total = plan.seconds
+        self._countdown = Countdown(plan.seconds)
         self._tell = tell
-        self._done = 0.0
-        self._begin = time.monotonic()
 
-    def steps(self, job: Job) -> Callable[[str, float], None]:
-        """Return what is told the steps of a job and the share of each that is done, 0 to 1."""
-        names, begun = list(job.steps), self._done
+    def begin(self, job: Job) -> Callable[[str, float], None]:
+        """Go on to a job, and return what is told its steps and the share of each that is done, 0 to 1."""
+        self._countdown.begin(job.steps)
 
         def show(step: str, share: float) -> None:
-            before = sum(job.steps[name] for name in names[: names.index(step)])
-            self._show(
-                job.material, f"{job.title}, {step} {share:.0%}", begun + before + job.steps[step] * share
-            )
+            self._countdown.reach(step, share)
+            self.show(job.material, f"{job.title}, {step} {share:.0%}")
 
         return show
 
+    def finish(self) -> None:
+        """The job is done."""
+        self._countdown.finish()
+
     def show(self, material: Material, stage: str) -> None:
-        """Tell a stage that takes no time that is known."""
-        self._show(material, stage, self._done)
-
-    def finish(self, job: Job) -> None:
-        """Go on to the next one."""
-        self._done += sum(job.steps.values())
-
-    def _show(self, material: Material, stage: str, done: float) -> None:
-        if self._tell is None:
-            return
-        left = seconds_left(self._total, done, time.monotonic() - self._begin)
-        number = self._materials.index(material) + 1
-        self._tell(Progress(material, number, len(self._materials), stage, left))
+        """Tell what is being done."""
+        if self._tell is not None:
+            number = self._materials.index(material) + 1
+            left = self._countdown.seconds_left
+            self._tell(Progress(material, number, len(self._materials), stage, left))

@@ -6,7 +6,7 @@ from threading import RLock
 from types import TracebackType
 from typing import Final, Self
 
-from tbgen.index.source import BYTES_PER_SLOT, ArraySource, Source
+from tbgen.index.source import ArraySource, Source, fresh_bytes
 from tbgen.index.table import Table
 from tbgen.material import Material
 from tbgen.store.format import table_path
@@ -55,7 +55,7 @@ class Sources:
             if material in self._files:
                 return self._files[material]
             file = self.open(material)
-            if 2 * file.info.size * BYTES_PER_SLOT > SMALL:
+            if fresh_bytes(file.info.size) > SMALL:
                 self._files[material] = file
                 return file
             with file:
@@ -74,7 +74,7 @@ class Sources:
 
     def put(self, table: Table) -> None:
         """Keep a table that has just been built, if it is small."""
-        if 2 * table.layout.size * BYTES_PER_SLOT <= SMALL:
+        if fresh_bytes(table.layout.size) <= SMALL:
             with self._lock:
                 self._keep(table.material, ArraySource(table.value, table.depth))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ from tbgen.errors import TbgenError
 from tbgen.generator.estimate import BASE_MEMORY, estimate, pool_memory
 from tbgen.generator.form import Form
 from tbgen.index.layout import Layout, layout_of
-from tbgen.index.source import BYTES_PER_SLOT
+from tbgen.index.source import BYTES_PER_SLOT, fresh_bytes
 from tbgen.material import Material
 from tbgen.packed.plain import UNPACKING_BYTES, UNPACKING_SECONDS
 from tbgen.store.format import table_path
@@ -26,9 +25,6 @@ HELD: Final = 1 << 30
 """Bytes of proved tables that are held in memory for those to come."""
 SMALL: Final = HELD // 4
 """Bytes of a table up to which it is held there."""
-
-_SURE: Final = 20.0
-"""Seconds that work has to be worth before it tells much about the rest."""
 
 STATES: Final = "states"
 """The step in which states are proved."""
@@ -90,17 +86,14 @@ class ProofPlan:
     @property
     def memory(self) -> int:
         """Bytes of memory that they take, roughly."""
-        held = sum(BYTES_PER_SLOT * 2 * size for size in self._sizes if BYTES_PER_SLOT * 2 * size <= SMALL)
+        sizes = [fresh_bytes(layout_of(task.material).size) for task in self.tasks]
+        held = sum(size for size in sizes if size <= SMALL)
         return max((task.memory for task in self.tasks), default=0) + min(held, HELD)
 
     @property
     def disk(self) -> int:
         """Bytes of disk that plain copies take, roughly, until all is done."""
         return sum(task.disk for task in self.tasks)
-
-    @property
-    def _sizes(self) -> list[int]:
-        return [layout_of(task.material).size for task in self.tasks]
 
 
 def plan_proofs(
@@ -177,43 +170,6 @@ class Reporter(Protocol):
         """A step of the table has got this far, 0 to 1."""
 
 
-class Countdown:
-    """How long all proofs of a plan take still, by what they have taken so far."""
-
-    def __init__(self, plan: ProofPlan) -> None:
-        self._tasks = {task.material: task for task in plan.tasks}
-        self._total, self._done = plan.seconds, 0.0
-        self._current: ProofTask | None = None
-        self._within = 0.0
-        self._begun = 0.0
-
-    def begin(self, material: Material) -> None:
-        """Go on to the next table; time counts from the first one on, when kernels are compiled."""
-        if self._current is None:
-            self._begun = time.monotonic()
-        else:
-            self._done += self._current.seconds
-        self._current, self._within = self._tasks[material], 0.0
-
-    def seconds_left(self, step: str, share: float) -> float:
-        """Return the seconds that are left, roughly, once a share of a step of the table is done."""
-        steps = {} if self._current is None else self._current.steps
-        if step in steps:
-            names = list(steps)
-            before = sum(steps[name] for name in names[: names.index(step)])
-            self._within = max(self._within, before + steps[step] * share)
-        return seconds_left(self._total, self._done + self._within, time.monotonic() - self._begun)
-
-
-def seconds_left(total: float, done: float, passed: float) -> float:
-    """Return how many seconds work goes on that should take ``total`` and of which ``done`` is done.
-
-    :param passed: seconds since it began; the rest takes as much longer than it should as what is done, once
-        that is worth more than some seconds.
-    """
-    return max(0.0, total - done) * (_SURE + passed) / (_SURE + done)
-
-
 def _info(directory: Path, material: Material, variant: Variant) -> TableInfo | None:
     try:
         with StoredFile(table_path(directory, material.name, variant), material=material) as file:
@@ -224,7 +180,7 @@ def _info(directory: Path, material: Material, variant: Variant) -> TableInfo | 
 
 def _is_at_hand(directory: Path, info: TableInfo) -> bool:
     """Whether values and depths are there in little time: of plain tables, small ones, and from copies."""
-    if not info.packed or 2 * info.size * BYTES_PER_SLOT <= SMALL:
+    if not info.packed or fresh_bytes(info.size) <= SMALL:
         return True
     from tbgen.packed.sources import UnpackedSources  # needs numba
 
@@ -253,7 +209,7 @@ def _rests_on(materials: Iterable[Material], material: Material) -> bool:
 def _memory(material: Material, info: TableInfo) -> int:
     """Return the bytes that a proof takes, roughly."""
     layout = layout_of(material)
-    own = BYTES_PER_SLOT * (2 * layout.size + slots_around(layout)) + _BYTES * layout.size
+    own = fresh_bytes(layout.size) + BYTES_PER_SLOT * slots_around(layout) + _BYTES * layout.size
     if info.stores_runs:
         own += _RUN_BYTES * info.runs
     elif info.variant.resets:

@@ -1,8 +1,9 @@
 """Tables that have been proved, for those that rest on them: read whole and checked, some of them held."""
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,7 +76,7 @@ class ProvedTables:
                 with copy:
                     copy.check(self.threads)
                     return copy.read_fresh()
-        table = read_whole(file, self.around(material), self.threads, self.reporter)
+        table = read_whole(file, partial(self.around, material), self.threads, self.reporter)
         self.keep(table)
         return table.value, table.depth
 
@@ -92,8 +93,10 @@ class ProvedTables:
             taken -= sum(array.nbytes for array in oldest)
 
 
-def read_whole(file: AnyTable, around: SubTables, threads: int, reporter: Reporter) -> Table:
+def read_whole(file: AnyTable, around: Callable[[], SubTables], threads: int, reporter: Reporter) -> Table:
     """Return a whole table after checking its digest and what it says about itself.
+
+    :param around: returns all that the table rests on, which a packed one is read together with.
 
     :raises TbgenError: if it cannot be read, or is not what it says.
     """
@@ -101,7 +104,7 @@ def read_whole(file: AnyTable, around: SubTables, threads: int, reporter: Report
         file.check(threads)
         table = file.read()
     else:
-        table = _unpacked(file, around, threads, reporter)
+        table = _unpacked(file, around(), threads, reporter)
     problem = inconsistency(table)
     if problem is not None:
         raise file.damaged(problem)

@@ -118,7 +118,7 @@ def _verify(
 
     around, threads = proved.around(material), proved.threads
     file = proved.values.table(material)
-    table = read_whole(file, around, threads, proved.reporter)
+    table = read_whole(file, lambda: around, threads, proved.reporter)
     made = table.variant.resets and table.accrued_form is not AccruedForm.RUNS
     with _layers(table, around, threads, proved.reporter) if made else nullcontext() as layers:
         result = verify_table(

@@ -52,9 +52,9 @@ def source_of_move(said: list[str], playing: Tables, arbiter: Game, words: str) 
 
 @pytest.mark.slow
 def test_it_comes_to_the_value_after_the_depth_and_not_before(tables: Path, truth: Tablebase) -> None:
-    """500 positions, half of them with an accrued score: both sides played by the engine."""
+    """200 positions, half of them with an accrued score: both sides played by the engine."""
     playing, longest = Tables([tables], print), 0
-    for board, score in starts("engine", 500, MATERIALS):
+    for board, score in starts("engine", 200, MATERIALS):
         promised = truth.probe(board, score)
         arbiter = started(board, score)
         accrued = played(arbiter, playing, known(promised.depth))

@@ -121,7 +121,7 @@ def codes_of(file: TableFile, side: Side, slot: Slot, own: int) -> list[Code]:
     return [code for code in codes if code != (own if side else 255 - own)]
 
 
-@pytest.mark.parametrize(("name", "every"), [("KNvK", 10), ("KBvKN", 400), ("KPvKP", 400), ("KRvKN", 400)])
+@pytest.mark.parametrize(("name", "every"), [("KNvK", 10), ("KBvKN", 2000), ("KPvKP", 1200), ("KRvKN", 1600)])
 def test_every_state_of_single_positions(name: str, every: int, tables: Path, packed: PackedTables) -> None:
     """One position of ``every`` by chance, with all accrued scores."""
     path, chance = packed(name), random.Random(name)

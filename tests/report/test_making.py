@@ -96,11 +96,12 @@ def test_progress_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> Non
     plan = Plan(Path(), tuple(Task(name, Variant.R_MOBILITY, steps) for name in names), (), saved=False)
     clock = Clock(plan, lambda progress: shown.append(str(progress)))
     first, second = plan.tasks
-    clock.steps(first)("unpacking", 0)
-    clock.steps(first)("counted", 0.5)
+    show = clock.begin(first)
+    show("unpacking", 0)
+    show("counted", 0.5)
     now = 30.0
-    clock.finish(first)
-    clock.steps(second)("unpacking", 0.5)
+    clock.finish()
+    clock.begin(second)("unpacking", 0.5)
     assert shown == [
         "KQvK (1 of 2): r, unpacking 0%, about 8.0 s left",
         "KQvK (1 of 2): r, counted 50%, about 3.8 s left",

@@ -15,6 +15,7 @@ from tbgen.report import Progress, plan_report, read_report, save_report, write_
 from tbgen.report.facts.records import lines_left_out
 from tbgen.store.format import table_path
 from tbgen.variant import Variant
+from tests.support.exhaustive import exhaustive
 from tests.support.packed_tables import PackedTables
 
 R, WG = Variant.R_MOBILITY, Variant.WHOLE_GAME
@@ -31,7 +32,7 @@ def with_sub_tables(name: str, tables: Path, packed: PackedTables, directory: Pa
 
 @pytest.mark.parametrize(
     "name",
-    ["KNvK", *(pytest.param(name, marks=pytest.mark.slow) for name in ("KPvK", "KBNvK", "KPvKP"))],
+    ["KNvK", pytest.param("KPvK", marks=pytest.mark.slow), *exhaustive(["KBNvK", "KPvKP"])],
 )
 def test_a_report(name: str, tables: Path, packed: PackedTables, tmp_path: Path) -> None:
     """Accrued scores are counted from layers, not from runs."""

@@ -30,6 +30,7 @@ from tbgen.retro.solver import solve
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 from tbgen.score import NONE, GScore
 from tbgen.variant import Variant
+from tests.support.exhaustive import exhaustive
 from tests.support.made_up_tables import Fresh, as_sources, made_up
 from tests.support.one_ply import folded, one_ply
 from tests.support.slots import board_at
@@ -37,7 +38,7 @@ from tests.support.table_states import States
 
 TYPES = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
 
-SLOW = [("KNNvK", True), ("KBvKN", True), ("KNvKP", False)]
+MORE = [("KNNvK", True), ("KBvKN", True), ("KNvKP", False)]
 
 
 class Game:
@@ -120,7 +121,7 @@ def some_boards(game: Game, number: int, rng: random.Random) -> list[chess.Board
     ("name", "wide"),
     [
         *itertools.product(["KNvK", "KQvK", "KPvK"], [True, False]),
-        *(pytest.param(*case, marks=pytest.mark.slow) for case in SLOW),
+        *exhaustive(MORE),
     ],
 )
 def test_a_table_with_made_up_sub_tables(name: str, wide: bool) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.support.distributions import DISTRIBUTIONS, distribution, text
+from tests.support.exhaustive import exhaustive
 from tests.support.reference import ReferenceTable, solve, solve_arrays
 from tests.support.reference_game import (
     Fresh,
@@ -200,7 +201,7 @@ def test_the_certificate_of_a_game_finds_a_wrong_entry(en_passant: Game) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", THREE_MEN)
+@pytest.mark.parametrize("name", ["KNvK", "KBvK", "KPvK", *exhaustive(["KRvK", "KQvK"])])
 def test_three_men_distributions_and_longest_depths(name: str) -> None:
     table = solve(name)
     for side in (0, 1):
@@ -221,17 +222,15 @@ def test_kpvk_distribution_black_to_move() -> None:
     ("name", "states"),
     [
         ("KNvK", 14_136_832),
-        ("KBvK", 15_815_352),
-        ("KRvK", 17_779_712),
-        ("KQvK", 19_408_544),
         ("KPvK", 8_985_944),
+        *exhaustive([("KBvK", 15_815_352), ("KRvK", 17_779_712), ("KQvK", 19_408_544)]),
     ],
 )
 def test_three_men_states_are_proved(name: str, states: int) -> None:
     assert solve(name).certify() == states
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("pawn", [chess.B7, chess.G2])
 def test_both_solvers_agree_on_a_pawn_placement(pawn: chess.Square) -> None:
     tables = {name: solve(name) for name in ("KPvK", "KQvK", "KRvK", "KBvK", "KNvK", "KvK")}

@@ -16,6 +16,7 @@ from tbgen.retro import solver
 from tbgen.score import NONE, GScore
 from tbgen.variant import Variant
 from tests.support.depths import known
+from tests.support.exhaustive import exhaustive
 from tests.support.one_ply import by_probing, one_ply
 from tests.support.reference import ReferenceTable, solve
 from tests.support.reference_game import Game, king_placements, solve_game
@@ -91,10 +92,8 @@ def test_every_state_of_kvk(wide: bool) -> None:
     ("name", "states"),
     [
         ("KNvK", 14_136_832),
-        ("KBvK", 15_815_352),
-        ("KRvK", 17_779_712),
-        ("KQvK", 19_408_544),
         ("KPvK", 8_985_944),
+        *exhaustive([("KBvK", 15_815_352), ("KRvK", 17_779_712), ("KQvK", 19_408_544)]),
     ],
 )
 def test_every_state_of_three_men(name: str, states: int, wide: bool) -> None:
@@ -209,7 +208,7 @@ def test_a_placement_with_en_passant(tablebase: Tablebase) -> None:
     check_placement("8/8/8/pP6/8/8/8/k1K5 w - a6 0 1", 5000, tablebase)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "fen",
     [

@@ -23,6 +23,7 @@ from tbgen.variant import Variant
 from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult, board_at
 from tests.support.distributions import DISTRIBUTIONS, distribution
+from tests.support.exhaustive import exhaustive
 from tests.support.one_ply import by_probing, folded, one_ply
 from tests.support.random_boards import en_passant_board, random_board
 from tests.support.reference import solve_whole_game
@@ -65,7 +66,7 @@ def rank_of(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
 # The reference
 
 
-@pytest.mark.parametrize("name", THREE_MEN)
+@pytest.mark.parametrize("name", ["KvK", "KBvK", "KNvK", "KPvK", *exhaustive(["KRvK", "KQvK"])])
 def test_every_value_is_that_of_the_reference(name: str, whole_game_tables: Path) -> None:
     table, right = read(whole_game_tables, name), whole_game_table(name)
     assert np.array_equal(table.value, right.value)

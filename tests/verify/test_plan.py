@@ -17,12 +17,9 @@ from tbgen.variant import Variant
 from tbgen.verify import plan as planning
 from tbgen.verify.plan import (
     STATES,
-    Countdown,
     ProofPlan,
-    ProofTask,
     layers_memory,
     plan_proofs,
-    seconds_left,
     unpacking,
 )
 from tbgen.verify.proofs import ProofDone, Proofs
@@ -95,30 +92,6 @@ def test_layers_take_memory(tables: Path, directory: Path) -> None:
         runs = file.info.runs
     size = layout_of(ORDER[2]).size
     assert packed + 12 * runs - plain == layers_memory(layout_of(ORDER[2])) + 4 * size > 50 * size
-
-
-def test_the_rest_takes_as_long_as_what_is_done() -> None:
-    assert seconds_left(600, 0, 0) == 600
-    assert seconds_left(600, 0.001, 2) == pytest.approx(660, rel=0.001), "too early to tell"
-    assert seconds_left(600, 200, 420) == 800
-    assert seconds_left(10, 11, 8) == 0
-
-
-def test_a_countdown_goes_by_the_steps_of_each_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 1000.0
-    monkeypatch.setattr("time.monotonic", lambda: now)
-    first = ProofTask(ORDER[0], None, {"unpacking KvK": 2.0, STATES: 6.0})
-    countdown = Countdown(ProofPlan(Path(), (first, ProofTask(ORDER[1], None, {STATES: 4.0}))))
-    now = 0.0
-    countdown.begin(ORDER[0])
-    assert countdown.seconds_left("digest", 0) == 12
-    now = 4.0
-    assert countdown.seconds_left("unpacking KvK", 1) == pytest.approx(10 * 24 / 22)
-    assert countdown.seconds_left("positions", 0) == pytest.approx(10 * 24 / 22)
-    assert countdown.seconds_left(STATES, 1) == pytest.approx(4 * 24 / 28)
-    assert countdown.seconds_left(STATES, 0) == pytest.approx(4 * 24 / 28), "it does not go back"
-    countdown.begin(ORDER[1])
-    assert countdown.seconds_left(STATES, 0.5) == pytest.approx(2 * 24 / 30)
 
 
 def test_the_command_says_it_first(

@@ -189,7 +189,7 @@ def test_wrong_en_passant_entries_are_found_and_named(pawn_tables: Tables, data:
     assert result.findings[0].fen == board.fen()
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_samples_of_all_tables_up_to_four_men_are_right(
     tables: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
