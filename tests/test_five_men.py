@@ -12,11 +12,13 @@ import pytest
 
 from tbgen import open_tablebase
 from tbgen.cli.main import main
+from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
 from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
 from tbgen.variant import Variant
+from tbgen.verify.proofs import Proofs
 from tests.support.one_ply import by_probing, one_ply
 from tests.support.paths import ROOT
 
@@ -56,8 +58,11 @@ def test_published_figures(five: Path) -> None:
     assert run.returncode == 0, run.stdout + run.stderr
     assert "agrees" in run.stdout
     with StoredFile(table_path(five, NAME, Variant.R_MOBILITY)) as file:
-        assert sum(file.info.positions) == 21_590_981
-        assert file.info.stores_accrued == 1
+        info = file.info
+    assert sum(info.positions) == 21_590_981
+    assert info.stores_accrued == 1
+    proved = Proofs(ROOT / "docs" / "tables" / "proofs.r.txt")
+    assert proved.of(Material.parse(NAME), Variant.R_MOBILITY, info.digest, sample=None)
 
 
 @pytest.mark.exhaustive

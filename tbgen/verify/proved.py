@@ -97,7 +97,6 @@ def read_whole(file: AnyTable, around: Callable[[], SubTables], threads: int, re
     """Return a whole table after checking its digest and what it says about itself.
 
     :param around: returns all that the table rests on, which a packed one is read together with.
-
     :raises TbgenError: if it cannot be read, or is not what it says.
     """
     if isinstance(file, TableFile):

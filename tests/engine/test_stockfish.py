@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 MATERIALS = ("KRvK", "KBNvK", "KQvKR", "KRvKB", "KPvK", "KBvK", "KRPvK")
-GAMES = 28
+GAMES = 14
 PLIES = 120
 NODES = 2000
 

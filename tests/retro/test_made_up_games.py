@@ -38,7 +38,7 @@ from tests.support.table_states import States
 
 TYPES = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
 
-MORE = [("KNNvK", True), ("KBvKN", True), ("KNvKP", False)]
+MORE = [("KNNvK", True), ("KNvKP", False)]
 
 
 class Game:
@@ -121,6 +121,7 @@ def some_boards(game: Game, number: int, rng: random.Random) -> list[chess.Board
     ("name", "wide"),
     [
         *itertools.product(["KNvK", "KQvK", "KPvK"], [True, False]),
+        pytest.param("KBvKN", True, marks=pytest.mark.slow),
         *exhaustive(MORE),
     ],
 )

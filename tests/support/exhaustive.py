@@ -7,7 +7,7 @@ import pytest
 
 
 def exhaustive(cases: Iterable[Any]) -> list[Any]:
-    """The cases as parameters of a test, those of several parameters as tuples."""
+    """Return the cases as parameters of a test; a tuple is a case of several parameters."""
     return [
         pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.exhaustive)
         for case in cases

@@ -3,6 +3,7 @@
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,6 +19,7 @@ from tbgen.verify import plan as planning
 from tbgen.verify.plan import (
     STATES,
     ProofPlan,
+    ProofTask,
     layers_memory,
     plan_proofs,
     unpacking,
@@ -92,6 +94,34 @@ def test_layers_take_memory(tables: Path, directory: Path) -> None:
         runs = file.info.runs
     size = layout_of(ORDER[2]).size
     assert packed + 12 * runs - plain == layers_memory(layout_of(ORDER[2])) + 4 * size > 50 * size
+
+
+def test_the_command_tells_how_long_it_takes_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0  # it passes as planned
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    reporter, shown = command._Reporter(), list[str]()
+    monkeypatch.setattr(reporter, "line", SimpleNamespace(show=shown.append, note=shown.append))
+    tasks = (
+        ProofTask(ORDER[0], None, {STATES: 0.5}),
+        ProofTask(ORDER[1], None, {"unpacking": 0.4, STATES: 1.0}),
+    )
+    reporter.planned(ProofPlan(Path(), tasks))
+    reporter.begin(ORDER[0], 1, 2)
+    now = 0.2
+    reporter.progress(STATES, 0.4)
+    now = 0.5
+    reporter.begin(ORDER[1], 2, 2)
+    now = 0.9
+    reporter.progress("unpacking", 1)
+    now = 1.2
+    reporter.progress(STATES, 0.3)
+    assert shown == [
+        "KvK (1 of 2): digest 0%, about 1.9 s left",
+        "KvK (1 of 2): states 40%, about 1.7 s left",
+        "KNvK (2 of 2): digest 0%, about 1.4 s left",
+        "KNvK (2 of 2): unpacking 100%, about 1.0 s left",
+        "KNvK (2 of 2): states 30%, about 0.7 s left",
+    ]
 
 
 def test_the_command_says_it_first(

@@ -3,16 +3,20 @@
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tbgen.cli.main import main
+from tbgen.cli.verify import _Reporter
 from tbgen.errors import TbgenError
 from tbgen.index.table import Table
+from tbgen.material import Material
 from tbgen.packed.plain import COPIES
 from tbgen.packed.sources import UnpackedSources
+from tbgen.probe.values import Values
 from tbgen.store.format import table_path
 from tbgen.variant import Variant
 from tbgen.verify import plan, proved, tables
@@ -60,6 +64,13 @@ def test_tables_that_others_rest_on_are_unpacked_once(
 ) -> None:
     assert verified(directory, capsys)
     assert unpacked.count("KNvK") == unpacked.count("KNNvK") == 1
+
+
+def test_a_plain_table_is_read_without_what_it_rests_on(tables: Path, unpacked: list[str]) -> None:
+    with closing(Values([tables], variant=Variant.R_MOBILITY, max_open=4, cache_bytes=0)) as values:
+        proved_tables = proved.ProvedTables(values, (), 1, _Reporter())
+        proved_tables.around(Material.parse("KNNvK"))
+    assert unpacked == ["KNvK"]
 
 
 def test_without_room_for_copies_they_are_unpacked_again(
