@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 MATERIALS = ("KRvK", "KBNvK", "KQvKR", "KRvKB", "KPvK", "KBvK", "KRPvK")
-GAMES = 14
+GAMES = 56
 PLIES = 120
 NODES = 2000
 
