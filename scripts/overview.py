@@ -113,7 +113,11 @@ def write_overview(report: Report, path: Path) -> None:
 def _beginning(page: Page, report: Report) -> None:
     parts = []
     for variant, tables in report.by_variant.items():
-        count = sum(table.distribution.canonical_total(side) for table in tables for side in (0, 1))
+        count = sum(
+            sum(counts.values())
+            for table in tables
+            for counts in (*table.distribution.canonical, *table.distribution.en_passant)
+        )
         parts.append(
             f"{counted(len(tables), 'table')} by {variant.label}, {count:,} positions up to symmetry"
         )

@@ -1,5 +1,8 @@
 """The data of docs/tables, made of tables that the tests do not all build."""
 
+import json
+
+from tbgen.material import Material
 from tbgen.report.data.saved import SavedData
 from tbgen.score import GScore
 from tbgen.variant import Variant
@@ -29,3 +32,15 @@ def test_data_are_of_the_tables_whose_digests_stand_beside_them() -> None:
         assert len(materials) >= 36
         for material in materials:
             assert data.digest(material, variant) == digests[material.name], material
+
+
+def test_data_count_as_many_positions_as_the_tables_say_they_have() -> None:
+    data = SavedData(PUBLISHED)
+    for table in json.loads((PUBLISHED / "set.json").read_text())["tables"]:
+        material, variant = Material.parse(table["material"]), Variant(table["rules"])
+        if data.digest(material, variant) is None:
+            assert variant is Variant.WHOLE_GAME, f"the data by r-mobility are complete, but for {material}"
+            continue
+        found = data.table(material, variant).distribution
+        counts = [*found.canonical, *found.en_passant]
+        assert sum(sum(values.values()) for values in counts) == table["positions"], material
