@@ -18,9 +18,9 @@ from tbgen.text import counted, duration, size_text
 
 _DESCRIPTION = """\
 Fetch tables from a set that tbgen publish has laid out, and with them the tables that they rest on. Those
-that are there already are left alone. A table appears under its name when it is complete, its SHA-256 is the
-one that the set states, and its content matches its digest. What broke off goes on where it was when the
-command is given again.
+that are there already are left alone; with --check all of them is read first, and damaged ones are fetched
+anew. A table appears under its name when it is complete, its SHA-256 is the one that the set states, and its
+content matches its digest. What broke off goes on where it was when the command is given again.
 
 Whether what the set says is true, only your own build or tbgen verify can tell; the digests of the tables
 that the makers of tbgen have built are in docs/tables of its sources.
@@ -43,6 +43,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", type=whole_number(1, 64), default=4, metavar="N", help="files at once (default: 4)"
     )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="read all of the tables that are there, and fetch damaged ones anew",
+    )
     add_json(parser, "what became of the tables as one JSON document")
     add_directory(parser)
 
@@ -53,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     materials, variants = sets_of(arguments)
     published = read_list(source)
     place = source.place(LIST_NAME).removesuffix(f"/{LIST_NAME}")
-    to_do = plan(published, directory, variants, materials, place=place)
+    to_do = plan(published, directory, variants, materials, place=place, check=arguments.check)
     say(_summary(to_do, directory))
     report = _Report(to_do)
     error = None

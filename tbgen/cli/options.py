@@ -71,7 +71,11 @@ def as_given(error: TbgenError, given: Path | None) -> TbgenError:
 def add_sets(parser: argparse.ArgumentParser, default: str) -> None:
     """Add the choice of tables for :func:`sets_of`; ``default`` says which they are without one."""
     parser.add_argument(
-        "materials", nargs="*", metavar="MATERIAL", help=f"material such as KBvK (default: {default})"
+        "materials",
+        nargs="*",
+        default=[],
+        metavar="MATERIAL",
+        help=f"material such as KBvK, and those that it rests on (default: {default})",
     )
     parser.add_argument(
         "--men", type=whole_number(2, MAX_MEN), metavar="N", help="all materials of 2 to N men"

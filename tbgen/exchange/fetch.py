@@ -9,13 +9,13 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
-from typing import BinaryIO, Final, Protocol
+from typing import BinaryIO, ClassVar, Final, Protocol
 
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.exchange.check import check_table
@@ -30,6 +30,8 @@ from tbgen.variant import Variant
 
 PARTIAL: Final = ".part"
 _HASHED_AT_ONCE: Final = 1 << 20
+_NAMED: Final = 5
+"""Tables that a sentence names at the most."""
 _PATIENCE: Final = 0.5
 """Seconds that threads which have to stop are waited for."""
 
@@ -81,46 +83,57 @@ def read_list(source: Source) -> PublishedSet:
 def plan(
     published: PublishedSet,
     directory: Path,
-    variants: Iterable[Variant],
+    variants: Sequence[Variant],
     materials: Iterable[Material] | None = None,
     *,
     place: str,
+    check: bool = False,
 ) -> Plan:
     """Compare a set with what a directory has.
 
     :param materials: the tables that are wanted, and with them those that they rest on; None for all.
     :param place: where the set is, for the sentence.
-    :raises MissingTableError: if the set lacks a table that is named.
+    :param check: whether all of every table that is there is read, to find those that are damaged; else only
+        what a table says of itself is.
+    :raises NotPublishedError: if the set lacks a table that is wanted, or has none for the rules.
     """
     named = None if materials is None else closure(materials)
-    wanted, there, others = [], [], []
+    wanted, there, others, missing = [], [], [], []
     for variant in variants:
-        for material in named or [table.material for table in published.tables if table.variant is variant]:
+        all_of_set = [table.material for table in published.tables if table.variant is variant]
+        for material in all_of_set if named is None else named:
             path = table_path(directory, material.name, variant)
             table = published.find(material, variant)
-            digest = _digest(path, material)
+            digest = _digest(path, material, variant, check=check)
             if table is None:
                 if digest is None:
-                    raise NotPublishedError(material, variant, place)
+                    missing.append(material)
             elif digest == table.digest:
                 there.append(table)
             elif digest is not None:
                 others.append(table)
             else:
                 wanted.append(table)
+        if missing:
+            raise NotPublishedError(place, variant, missing)
+    if not (wanted or there or others):
+        raise NotPublishedError(place, variants[0], [])
     left = sum(bytes_left(table, directory) for table in wanted)
     return Plan(tuple(wanted), tuple(there), tuple(others), left)
 
 
-class NotPublishedError(MissingTableError):
-    """A table that is wanted and not part of the set."""
+class NotPublishedError(TbgenError):
+    """Tables that are wanted, or that wanted ones rest on, and that are not part of the set."""
 
-    def __init__(self, material: Material, variant: Variant, place: str) -> None:
-        super().__init__(material.name, None, variant)
-        self._place = place
+    exit_code: ClassVar[int] = MissingTableError.exit_code
+    code: ClassVar[str] = MissingTableError.code
 
-    def __str__(self) -> str:
-        return f"the set of {self._place} has no table {self.material} for the rules {self.rules}"
+    def __init__(self, place: str, variant: Variant, missing: list[Material]) -> None:
+        names = ", ".join(material.name for material in missing[:_NAMED])
+        more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+        lacks = f"lacks {names}{more}" if missing else "has no tables"
+        remedy = "name tables that do without, or build them with tbgen build" if missing else "choose others"
+        super().__init__(f"the set of {place} {lacks} for the rules {variant}: {remedy}")
 
 
 def fetch(
@@ -184,9 +197,12 @@ def _fetch_one(table: PublishedTable, source: Source, directory: Path, report: F
         place = source.place(table.name)
         try:
             digest = check_table(part, table.material, table.variant)
-        except DamagedTableError as error:
+        except DamagedTableError:
             part.unlink()
-            raise TbgenError(f"{place} is no table that can be used: {error}") from None
+            raise TbgenError(
+                f"{place} is no table of {table.material} for the rules {table.variant} that can be used: "
+                "it was not taken"
+            ) from None
         if digest != table.digest:
             part.unlink()
             raise TbgenError(f"{place} holds another table than its set says: it was not taken")
@@ -260,16 +276,22 @@ def _state_of(file: BinaryIO, most: int) -> "hashlib._Hash":
 
 @contextmanager
 def _locked(part: Path) -> Iterator[BinaryIO]:
-    """Open a partial file for this process alone.
+    """Open a partial file for this process alone; one that is empty in the end is removed.
 
     :raises TbgenError: if another one is at work on it.
+    :raises OSError: also if it is a link, for that leads elsewhere.
     """
-    with part.open("a+b") as file:
+    with open(part, "a+b", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW, 0o666)) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise TbgenError(f"{part.name} is being fetched by another process: wait for it") from None
-        yield file
+        try:
+            yield file
+        except BaseException:
+            if not size_of(part):
+                part.unlink(missing_ok=True)
+            raise
 
 
 def _check_room(tables: Iterable[PublishedTable], directory: Path) -> None:
@@ -292,9 +314,11 @@ def _partial(path: Path) -> Path:
     return path.with_name(path.name + PARTIAL)
 
 
-def _digest(path: Path, material: Material) -> str | None:
-    """Return the digest that a table states, None if it is missing or damaged."""
+def _digest(path: Path, material: Material, variant: Variant, *, check: bool) -> str | None:
+    """Return the digest that a table states, None if it is missing or damaged, as far as that is checked."""
     try:
+        if check:
+            return check_table(path, material, variant)
         with StoredFile(path, material=material) as file:
             return file.info.digest
     except (MissingTableError, DamagedTableError):

@@ -6,11 +6,11 @@ import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tbgen.errors import NoTablesError
+from tbgen.errors import MissingTableError, NoTablesError
 from tbgen.exchange.check import check_table
 from tbgen.exchange.published import LIST_NAME, PublishedSet, PublishedTable, size_of
 from tbgen.files import write_errors, write_file, written_aside
-from tbgen.material import Material
+from tbgen.material import Material, closure
 from tbgen.store.format import table_path, tables_in
 from tbgen.variant import Variant
 
@@ -31,28 +31,33 @@ def publish(
     Tables are linked where the file system can, else copied, and all of each is read and checked. What was
     published there before stays, and is not read again where it has not changed.
 
-    :param materials: which tables; all if None.
+    :param materials: which tables, and with them those that they rest on; all if None.
     :param done: called with every table, its number, and how many there are.
     :raises NoTablesError: if there are none.
-    :raises MissingTableError: if one that is named is missing.
+    :raises MissingTableError: if one of them is missing, and was not published there before.
     :raises DamagedTableError: if one cannot be used.
     """
     variants = tuple(variants)
+    named = None if materials is None else closure(materials)
     wanted = [
         (material, variant)
         for variant in variants
-        for material in (sorted({*materials}) if materials is not None else tables_in(directory, variant))
+        for material in (tables_in(directory, variant) if named is None else named)
     ]
     if not wanted:
         raise NoTablesError(directory, directory, variants[0])
     with write_errors(target):
         target.mkdir(parents=True, exist_ok=True)
     known = {table.name: table for table in _published(target)}
+    for material, variant in reversed(wanted):  # building the largest one builds what it rests on
+        path = table_path(directory, material.name, variant)
+        if path.name not in known and not path.exists():
+            raise MissingTableError(material.name, directory, variant)
     for number, (material, variant) in enumerate(wanted, 1):
         source = table_path(directory, material.name, variant)
         path = target / source.name
         before = known.get(path.name)
-        if before is None or not _unchanged(source, path, before, target / LIST_NAME):
+        if before is None or (source.exists() and not _unchanged(source, path, before, target / LIST_NAME)):
             table = _table(source, material, variant)
             _lay_out(source, path)
             known[table.name] = table
@@ -91,10 +96,17 @@ def _lay_out(source: Path, path: Path) -> None:
         return
     with written_aside(path) as temporary, write_errors(path):
         temporary.unlink()
-        try:
-            os.link(source, temporary)
-        except OSError:
+        if not _linked(source, temporary):
             shutil.copyfile(source, temporary)
+
+
+def _linked(source: Path, path: Path) -> bool:
+    """Link a file, and return whether that can be."""
+    try:
+        os.link(source, path)
+    except OSError:
+        return False
+    return True
 
 
 def _write_list(target: Path, tables: Iterable[PublishedTable]) -> None:

@@ -72,19 +72,9 @@ class PublishedSet:
             each has to be that of the table that it stands for.
         """
         try:
-            document = json.loads(text)
-            if document["format"] != _FORMAT:
-                raise ValueError("it does not begin as one")
-            if document["version"] != _VERSION:
-                raise ValueError(f"it has version {document['version']!r}: take a newer tbgen")
-            tables = [_table(entry) for entry in document["tables"]]
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            reason = f"it has no {error}" if type(error) is KeyError else str(error).splitlines()[0]
-            raise TbgenError(f"{where} is no list of tables that can be used: {reason}") from None
-        names = [table.name for table in tables]
-        if len(set(names)) < len(names):
-            raise TbgenError(f"{where} is no list of tables that can be used: it has a table twice")
-        return cls.of(tables)
+            return cls.of(_tables(text))
+        except (ValueError, KeyError, TypeError) as error:
+            raise TbgenError(f"{where} is no list of tables that can be used: {_reason(error)}") from None
 
     def find(self, material: Material, variant: Variant) -> PublishedTable | None:
         """Return a table of the set, if it is there."""
@@ -99,8 +89,29 @@ class PublishedSet:
         return json.dumps({"format": _FORMAT, "version": _VERSION, "tables": tables}, indent=1) + "\n"
 
 
+def _tables(text: bytes) -> list[PublishedTable]:
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        raise ValueError("it is no JSON document") from None
+    if document["format"] != _FORMAT:
+        raise ValueError("it does not begin as one")
+    if document["version"] != _VERSION:
+        raise ValueError(f"it has version {quote(str(document['version']))}: take a newer tbgen")
+    tables = [_table(entry) for entry in document["tables"]]
+    if len({table.name for table in tables}) < len(tables):
+        raise ValueError("it has a table twice")
+    return tables
+
+
+def _reason(error: Exception) -> str:
+    if type(error) is KeyError:
+        return f"it has no {error}"
+    return "it is not made as one" if isinstance(error, TypeError) else str(error).splitlines()[0]
+
+
 def _table(entry: Any) -> PublishedTable:
-    material, variant = Material.parse(str(entry["material"])), Variant(entry["rules"])
+    material, variant = Material.parse(str(entry["material"])), Variant.parse(str(entry["rules"]))
     size, sha256, digest = entry["bytes"], entry["sha256"], entry["digest"]
     if type(size) is not int or not 0 < size < _MOST_TABLE_BYTES:
         raise ValueError(f"{material} cannot have {quote(str(size))} bytes")

@@ -56,7 +56,11 @@ def source_of(text: str) -> Source:
 
     :raises UsageError: if it is neither.
     """
-    parts = urllib.parse.urlsplit(text)
+    try:
+        parts = urllib.parse.urlsplit(text)
+        _ = parts.port  # only then is it looked at
+    except ValueError as error:
+        raise UsageError(f"{quote(text)} cannot be fetched from: {error}") from None
     if parts.scheme in ("http", "https") and parts.hostname:
         return WebSource(text)
     if parts.scheme == "file":
@@ -127,7 +131,13 @@ class WebSource:
             if not answer.get_redirect_location():
                 return answer
             answer.close()
-            address = urllib.parse.urljoin(address, answer.headers["Location"])
+            location = answer.headers["Location"]
+            try:
+                address = urllib.parse.urljoin(address, location)
+            except ValueError:
+                raise TbgenError(
+                    f"{self.place(name)} leads to {quote(location)}, which is no address"
+                ) from None
             if not address.startswith(self._base) or "/../" in urllib.parse.unquote(address):
                 raise TbgenError(
                     f"{self.place(name)} leads out of the set, to {quote(address)}: fetch from there, if you "
@@ -144,8 +154,17 @@ class WebSource:
             raise InterruptedTransferError(
                 f"{self.place(name)} cannot be reached: {_reason(error)}"
             ) from None
-        if answer.status in (200, 206) or answer.get_redirect_location():
+        if answer.get_redirect_location():
             return answer
+        if answer.status in (200, 206):
+            coding = answer.headers.get("Content-Encoding", "identity")
+            if coding == "identity":
+                return answer
+            answer.close()
+            raise TbgenError(
+                f"{self.place(name)} comes compressed ({quote(coding)}): the server has to hand out files "
+                "as they are"
+            )
         answer.close()
         if answer.status == 416:  # what is there is no beginning of the file
             return self._request(name, address, {**headers, "Range": "bytes=0-"})
@@ -194,4 +213,6 @@ def _reason(error: Exception) -> str:
         if isinstance(cause, OSError) and cause.strerror:
             return cause.strerror
         cause = cause.__cause__ or cause.__context__
-    return str(error).split("(")[0].strip() or type(error).__name__
+    if isinstance(error, urllib3.exceptions.ProtocolError):
+        return "the server did not answer by the rules of HTTP, or closed the connection"
+    return str(error).split("(")[0].strip() or "the connection failed"

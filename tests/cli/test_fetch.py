@@ -78,7 +78,7 @@ def test_a_failure_in_json(published: Path, tmp_path: Path, capsys: pytest.Captu
     [
         (["--from", "ftp://example.org/"], 2, "an http or https address"),
         (["--from", "nowhere"], 2, "there is no directory nowhere"),
-        (["KQQvK", "--from", "SET"], 3, "has no table KQQvK"),
+        (["KQQvK", "--from", "SET"], 3, "lacks KQQvK"),
         (["junk", "--from", "SET"], 2, "junk"),
         (["--from", "SET", "--jobs", "0"], 2, "--jobs"),
         ([], 2, "--from"),

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tbgen.errors import NoTablesError, TbgenError, UsageError
+from tbgen.errors import MissingTableError, NoTablesError, TbgenError, UsageError
 from tbgen.exchange import sources
 from tbgen.exchange.fetch import fetch, plan, read_list
 from tbgen.exchange.publish import publish
@@ -111,6 +111,34 @@ def test_a_damaged_table_is_not_published(own: Path, tmp_path: Path) -> None:
     assert set(files(tmp_path / "set")) == {"KvK.r.h5", LIST_NAME, "SHA256SUMS"}
 
 
+def test_published_tables_come_with_those_they_rest_on(three_men: Path, tmp_path: Path) -> None:
+    published = publish(three_men, tmp_path / "set", R, [Material.parse("KQvK")])
+    assert [table.material.name for table in published.tables] == ["KvK", "KQvK"]
+    own = tmp_path / "own"
+    own.mkdir()
+    with pytest.raises(MissingTableError, match="KQvK is missing"):
+        publish(own, tmp_path / "other", R, [Material.parse("KQvK")])
+    assert publish(own, tmp_path / "set", R, [Material.parse("KQvK")]) == published, "they stay"
+
+
+def test_a_full_disk_of_another_file_system(
+    three_men: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(number: int) -> Callable[..., None]:
+        def failing(*_: object) -> None:
+            raise OSError(number, os.strerror(number))
+
+        return failing
+
+    monkeypatch.setattr(os, "link", fail(errno.EXDEV))
+    publish(three_men, tmp_path / "copied", R, [Material.parse("KvK")])
+    assert (tmp_path / "copied" / "KvK.r.h5").read_bytes() == (three_men / "KvK.r.h5").read_bytes()
+    monkeypatch.setattr(shutil, "copyfile", fail(errno.ENOSPC))
+    with pytest.raises(TbgenError, match="the disk is full"):
+        publish(three_men, tmp_path / "set", R, [Material.parse("KvK")])
+    assert files(tmp_path / "set") == {}
+
+
 def test_nothing_to_publish(tmp_path: Path) -> None:
     with pytest.raises(NoTablesError):
         publish(tmp_path, tmp_path / "set", R)
@@ -150,6 +178,15 @@ def test_a_damaged_table_is_fetched_anew(published: Path, own: Path) -> None:
     (own / KQVK).write_bytes(b"junk")
     assert get(str(published), own).tables == [KQVK]
     assert (own / KQVK).read_bytes() == (published / KQVK).read_bytes()
+
+
+def test_flipped_bits_are_found_where_all_is_checked(published: Path, own: Path) -> None:
+    tampered(own / KQVK)
+    all_of_set = read_list(source_of(str(published)))
+    assert plan(all_of_set, own, R, place="").wanted == ()
+    to_do = plan(all_of_set, own, R, place="", check=True)
+    assert [table.name for table in to_do.wanted] == [KQVK]
+    assert len(to_do.there) == 5
 
 
 @pytest.mark.parametrize("ranges", [True, False])
@@ -237,7 +274,11 @@ def test_a_file_that_is_not_what_the_set_says(
 
 @pytest.mark.parametrize(
     ("spoil", "sentence"),
-    [(replaced, "it holds KRvK"), (tampered, "KQvK"), (lambda path: path.write_bytes(b"HDF"), "KQvK")],
+    [
+        (replaced, "is no table of KQvK for the rules r that can be used: it was not taken$"),
+        (tampered, "is no table of KQvK"),
+        (lambda path: path.write_bytes(b"HDF"), "is no table of KQvK"),
+    ],
 )
 def test_a_list_that_lies(
     spoil: Callable[[Path], object], sentence: str, spoilt: Path, tmp_path: Path
@@ -264,19 +305,19 @@ def test_a_list_that_lies(
     [
         (lambda d: d | {"format": "junk"}, "does not begin as one"),
         (lambda d: d | {"version": 2}, "newer tbgen"),
-        (lambda d: [d], "no list of tables"),
+        (lambda d: [d], "it is not made as one"),
         (lambda d: {"format": "tbgen set"}, "has no 'version'"),
         (lambda d: changed(d, file="../KvK.r.h5"), "is not the file of KvK"),
         (lambda d: changed(d, file="/etc/passwd"), "is not the file of KvK"),
         (lambda d: changed(d, material="../K"), "no list of tables"),
-        (lambda d: changed(d, rules="x"), "no list of tables"),
+        (lambda d: changed(d, rules="x"), "no rules 'x'"),
         (lambda d: changed(d, bytes=-1), "cannot have"),
         (lambda d: changed(d, bytes=True), "cannot have"),
         (lambda d: changed(d, bytes=1 << 50), "cannot have"),
         (lambda d: changed(d, sha256="00"), "no SHA-256"),
         (lambda d: changed(d, digest=7), "no SHA-256"),
         (lambda d: d | {"tables": d["tables"] * 2}, "twice"),
-        (lambda d: d | {"tables": 7}, "no list of tables"),
+        (lambda d: d | {"tables": 7}, "it is not made as one"),
     ],
 )
 def test_a_list_that_means_nothing(
@@ -292,9 +333,20 @@ def changed(document: Document, **facts: object) -> Document:
     return document | {"tables": [first | facts]}
 
 
-@pytest.mark.parametrize("text", [b"", b"junk", b"[" * 100_000, b"\xff\xfe", b"null", b"{}"])
-def test_no_list_at_all(text: bytes) -> None:
-    with pytest.raises(TbgenError, match="the list is no list of tables"):
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (b"", "it is no JSON document"),
+        (b"junk", "it is no JSON document"),
+        (b"[" * 100_000, "it is no JSON document"),
+        (b"\xff\xfe", "it is no JSON document"),
+        (b'{"bytes": ' + b"9" * 10_000 + b"}", "it is no JSON document"),
+        (b"null", "it is not made as one"),
+        (b"{}", "it has no 'format'"),
+    ],
+)
+def test_no_list_at_all(text: bytes, sentence: str) -> None:
+    with pytest.raises(TbgenError, match=f"the list is no list of tables that can be used: {sentence}$"):
         PublishedSet.parse(text, "the list")
 
 
@@ -331,6 +383,46 @@ def test_a_redirect_out_of_the_set(location: str, published: Path, tmp_path: Pat
     ):
         get(server.address, tmp_path, "KQvK")
     assert set(files(tmp_path)) <= {"KvK.r.h5", f"{KQVK}.part"}
+
+
+def test_a_redirect_that_is_no_address(published: Path, tmp_path: Path) -> None:
+    def misbehave(handler: Handler, name: str) -> bool:
+        handler.send_response(302)
+        handler.send_header("Location", "http://[::1/x")
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+        return True
+
+    with (
+        serving(published, misbehave=misbehave) as server,
+        pytest.raises(TbgenError, match="which is no address"),
+    ):
+        read_list(source_of(server.address))
+
+
+def test_a_server_that_does_not_keep_to_http(published: Path) -> None:
+    def misbehave(handler: Handler, name: str) -> bool:
+        handler.wfile.write(b"what is that?\r\n\r\n")
+        handler.close_connection = True
+        return True
+
+    with (
+        serving(published, misbehave=misbehave) as server,
+        pytest.raises(TbgenError, match="did not answer by the rules of HTTP"),
+    ):
+        read_list(source_of(server.address))
+
+
+def test_a_server_that_compresses(published: Path) -> None:
+    def misbehave(handler: Handler, name: str) -> bool:
+        handler.send_response(200)
+        handler.send_header("Content-Encoding", "gzip")
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+        return True
+
+    with serving(published, misbehave=misbehave) as server, pytest.raises(TbgenError, match="compressed"):
+        read_list(source_of(server.address))
 
 
 def test_a_redirect_within_the_set(published: Path, tmp_path: Path) -> None:
@@ -375,12 +467,28 @@ def test_no_set_there(tmp_path: Path) -> None:
 
 
 def test_a_table_that_the_set_lacks(published: Path, tmp_path: Path) -> None:
-    with pytest.raises(TbgenError, match="has no table KQQvK for the rules r") as error:
+    with pytest.raises(TbgenError, match="lacks KQQvK for the rules r") as error:
         get(str(published), tmp_path, "KQQvK")
     assert error.value.exit_code == 3
+    with pytest.raises(TbgenError, match="lacks KQQvK, KQRvK, KQBvK, KQNvK, KRRvK and 25 more for"):
+        plan(read_list(source_of(str(published))), tmp_path, R, all_materials(4), place="there")
+    with pytest.raises(TbgenError, match="has no tables for the rules wg"):
+        plan(read_list(source_of(str(published))), tmp_path, [Variant.WHOLE_GAME], place="there")
 
 
-@pytest.mark.parametrize("text", ["ftp://example.org/x", "nowhere/at/all", "http://"])
+def test_a_link_is_not_followed(published: Path, tmp_path: Path) -> None:
+    (tmp_path / "victim").write_bytes(b"mine")
+    directory = tmp_path / "new"
+    directory.mkdir()
+    (directory / "KvK.r.h5.part").symlink_to(tmp_path / "victim")
+    with pytest.raises(TbgenError, match="symbolic links"):
+        get(str(published), directory, "KvK")
+    assert (tmp_path / "victim").read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize(
+    "text", ["ftp://example.org/x", "nowhere/at/all", "http://", "http://[::1/", "http://localhost:99999/"]
+)
 def test_no_source(text: str) -> None:
     with pytest.raises(UsageError):
         source_of(text)
