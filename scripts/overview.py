@@ -17,6 +17,7 @@ from typing import Final
 import chess
 import chess.svg
 
+from tbgen.board.mobility import own_score
 from tbgen.errors import TbgenError
 from tbgen.files import write_file
 from tbgen.html.diagrams import described
@@ -41,6 +42,8 @@ UPSETS: Final = 12
 """Endgames in which the side with less does best that are listed."""
 DRAWN: Final = 0.75
 """Part of the positions from which on an endgame counts as drawn in chess."""
+EXAMPLES: Final = 2
+"""Of these that are shown."""
 MOVES: Final = 12
 """Moves of a line that are shown; longer ones end with dots."""
 DIAGRAM_SIZE: Final = 260
@@ -104,6 +107,7 @@ def write_overview(report: Report, path: Path) -> None:
     _upsets(page, tables)
     _decided(page, tables)
     page.add("## Who can mate, and what else there is to force")
+    page.add("Of the materials without pawns:")
     page.add_list(mating_highlights([table for table in tables if not table.material.pawns]))
     _differences(page, report)
     _endgames(page, tables)
@@ -127,6 +131,9 @@ def _beginning(page: Page, report: Report) -> None:
         f"that makes of the endgames of chess. It is made from {'; '.join(parts)}. White is the first side "
         "of a name, scores with a minus are Black's, and depths count plies until the accrued score is the "
         "value.",
+        "A score says how few moves somebody was left with, and half a point more if it was without a check: "
+        "G0.0 is mate, G0.5 stalemate, G3.5 three moves and no check; the lowest since the last capture or "
+        "pawn move counts ([theory](theory.md), [words](glossary.md)).",
         "Every number comes from the data in `docs/tables`, which `tbgen report --save docs/tables` saved: "
         "`scripts/overview.py` makes this page of them, and `tbgen report --from docs/tables --out site` a "
         "site with all numbers, lines and plots.",
@@ -136,15 +143,22 @@ def _beginning(page: Page, report: Report) -> None:
 def _records(page: Page, records: Sequence[OverallRecord]) -> None:
     page.add("## The longest ways")
     page.add_list(record_highlights(records))
+    page.add(
+        "Below, a line begins with the score of its position, and the accrued score stands behind every move "
+        "that changes it."
+    )
     longest = sorted(records, key=lambda record: -record.depth)[:SHOWN]
     for record in longest:
         _shown(page, _way(record.holders[0]), record.holders[0])
-    page.add("For every score, the longest way to it; like ones up to symmetry and colours are counted.")
+    page.add(
+        "For every score, the longest way to it, and how many positions take as long; those that are one and "
+        "the same up to symmetry and colours count once."
+    )
     page.add_table(
         ("score", "plies", "positions", "material", "example"),
         (
             (
-                str(record.g),
+                str(record.holders[0].value),
                 str(record.depth),
                 str(record.ties),
                 ", ".join(dict.fromkeys(holder.material.name for holder in record.holders)),
@@ -158,14 +172,17 @@ def _records(page: Page, records: Sequence[OverallRecord]) -> None:
 def _shown(page: Page, title: str, record: Record, *sentences: str) -> None:
     page.add(f"### {record.material}: {title}", *sentences)
     page.add_diagram(f"{record.material}.{str(record.value).replace('-', 'm')}", record.fen)
-    page.add(f"`{record.fen}`: {_movetext(record)}" if record.line else f"`{record.fen}`")
+    mover = SIDES[not record.white_to_move]
+    page.add(f"{mover} to move, `{record.fen}`{f': {_movetext(record)}' if record.line else ''}")
 
 
 def _movetext(record: Record) -> str:
-    """Return the first moves of a line, with the accrued score where it changes."""
-    board, accrued, parts = chess.Board(record.fen), None, list[str]()
+    """Return the first moves of a line: the score of its start, then the accrued score where it changes."""
+    board = chess.Board(record.fen)
+    accrued = own_score(board)
+    parts = [f"({accrued})"]
     for point in record.line[: 2 * MOVES]:
-        if board.turn or not parts:
+        if board.turn or len(parts) == 1:
             parts.append(f"{board.fullmove_number}.{'' if board.turn else '..'}")
         board.push_uci(point.uci)
         parts.append(point.san if point.accrued == accrued else f"{point.san} ({point.accrued})")
@@ -214,7 +231,7 @@ def _holder(record: Record) -> str:
 
 def _upsets(page: Page, tables: Sequence[TableReport]) -> None:
     upsets = sorted(
-        ((share, side, table) for table in tables for share, side in held_behind(table)),
+        ((share, side, table) for table in tables for share, side in held_behind(table, mates=False)),
         key=lambda upset: (-upset[0], upset[2].material, upset[1]),
     )[:UPSETS]
     if not upsets:
@@ -222,33 +239,50 @@ def _upsets(page: Page, tables: Sequence[TableReport]) -> None:
     page.add(
         "## Where less is more",
         "In these endgames the side with less, by the rule of thumb of [reports](report.md), holds the score "
-        "most often.",
+        "most often where chess would call it a draw. It mates besides in the part of the positions that the "
+        "last column says.",
     )
     page.add_table(
-        ("material", "to move", "the side with less holds the score in", "White mates", "Black mates"),
+        ("material", "with less", "to move", "holds the score of draws in", "mates in"),
         (
-            (
-                table.material.name,
-                SIDES[side],
-                percent(share),
-                *_mates(table, side),
-            )
+            (table.material.name, _behind(table), SIDES[side], percent(share), _mates(table, side))
             for share, side, table in upsets
         ),
     )
+    for table in [*{table.material: table for _, _, table in upsets}.values()][:EXAMPLES]:
+        held = [
+            record
+            for record in table.records
+            if record.value.rank > 1 and SIDES[not record.value.white] == _behind(table)
+        ]
+        if held:
+            longest = max(held, key=lambda record: record.depth)
+            _shown(page, _way(longest), longest)
 
 
-def _mates(table: TableReport, side: int) -> tuple[str, str]:
+def _behind(table: TableReport) -> str:
+    """Return the side with less."""
+    return SIDES[bool(table.mating.rule.leader)]
+
+
+def _mates(table: TableReport, side: int) -> str:
+    """Return in which part of the positions the side with less mates."""
     found, total = table.distribution.outcomes(side), table.distribution.total(side)
-    return percent(found.won / total), percent(found.lost / total)
+    return percent((found.lost if table.mating.rule.leader else found.won) / total)
 
 
 def _decided(page: Page, tables: Sequence[TableReport]) -> None:
     found = []
     for table in tables:
         modes = [typical.mode for typical in table.endgame.sides if typical.mode is not None]
+        holders = {
+            score.white
+            for typical in table.endgame.sides
+            for score in (typical.mode, typical.median)
+            if score is not None
+        }
         drawn = min(_drawn(table, side) for side in (0, 1))
-        if drawn >= DRAWN and len(modes) == 2 and modes[0].white is modes[1].white:
+        if drawn >= DRAWN and len(modes) == 2 and len(holders) == 1:
             found.append((max(mode.rank for mode in modes), -drawn, table))
     if not found:
         return
@@ -256,11 +290,12 @@ def _decided(page: Page, tables: Sequence[TableReport]) -> None:
     page.add(
         "## Drawn in chess, decided here",
         f"At least {percent(DRAWN)} of the positions of these endgames are drawn in chess, whoever is to "
-        "move. Here one side is typically better off with either side to move: those come first in which it "
-        "goes furthest.",
+        "move. Here one side holds the score in most quiet positions (below), whoever is to move: shown is "
+        "the most frequent value, and in which part of the quiet positions it is the value; the lowest ones "
+        "come first.",
     )
     page.add_table(
-        ("material", "drawn in chess", "White to move", "", "Black to move", ""),
+        ("material", "drawn in chess", "White to move", "in", "Black to move", "in"),
         (
             (
                 table.material.name,
@@ -279,7 +314,9 @@ def _drawn(table: TableReport, side: int) -> float:
 def _differences(page: Page, report: Report) -> None:
     if report.differences:
         page.add(
-            "## Where resetting matters", "Whole-game mobility never resets the score. Compared with it:"
+            "## Where resetting matters",
+            "Whole-game mobility never resets the score. Compared with it, in "
+            f"{counted(len(report.differences), 'material')}:",
         )
         page.add_list(difference_highlights(report.differences))
         turned = [
@@ -295,7 +332,7 @@ def _differences(page: Page, report: Report) -> None:
                 f"Without resetting the score is the other side's, in {plies(example.wg_depth)}.",
             )
             page.add_diagram(f"{material}.rules", fen)
-            page.add(f"`{fen}`")
+            page.add(f"{SIDES[not chess.Board(fen).turn]} to move, `{fen}`")
 
 
 def _endgames(page: Page, tables: Sequence[TableReport]) -> None:
@@ -304,10 +341,11 @@ def _endgames(page: Page, tables: Sequence[TableReport]) -> None:
     page.add(
         "The typical value is the most frequent one of quiet positions, in which the game is not over and "
         "nothing can be captured; then come the part of the quiet positions that has it, and the longest way "
-        "in the whole table."
+        "in the whole table. All placements count, also those with two bishops of a side on squares of one "
+        "colour, half of all: this is why KBBvK comes to G0.5 in half of the positions, and to mate else."
     )
     page.add_table(
-        ("material", "White to move", "", "Black to move", "", "longest way"),
+        ("material", "White to move", "in", "Black to move", "in", "longest way"),
         (
             (
                 table.material.name,

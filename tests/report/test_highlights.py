@@ -140,9 +140,10 @@ def test_records(reports: dict[str, TableReport]) -> None:
         some = [replace(record, ties=1 if place < number else 2) for place, record in enumerate(records)]
         assert f"{begin} reached from one position alone, up to symmetry." in record_highlights(some)
     less = overall_records(record for record in reports["KNvK"].records if not record.value.white)
-    assert f"In {len(less)} of {len(less)} examples the score belongs to the side with less." in " ".join(
-        record_highlights(less)
-    )
+    assert (
+        f"In {len(less)} of {len(less)} examples, one for each material that reaches a record, the score "
+        "belongs to the side with less."
+    ) in record_highlights(less)
     assert record_highlights([]) == []
 
 

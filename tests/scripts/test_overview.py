@@ -46,6 +46,9 @@ def test_few_tables_make_a_page(three_men: Path, tmp_path: Path) -> None:
     assert "Nobody who mates" not in text, "neither side can"
     assert "### KBvK: -G1.5 in 1 ply\n\nBlack has nothing but the king, and holds the score." in text
     assert "](page/KBvK.mG1.5.svg)" in text
+    assert re.search(r"Black to move, `[^`]+`: \(G\d+\.\d\) 1\.\.\. \S+ \(-G1\.5\)", text), (
+        "the start comes first"
+    )
     assert not old.exists()
 
 

@@ -80,7 +80,8 @@ def record_highlights(records: Sequence[OverallRecord]) -> list[str]:
     behind = [holder for holder in holders if _is_behind(holder.material, holder.value.white)]
     if behind:
         sentences.append(
-            f"In {len(behind)} of {counted(len(holders), 'example')} the score belongs to the side with less."
+            f"In {len(behind)} of {counted(len(holders), 'example')}, one for each material that "
+            f"reaches a record, the score belongs to the side with less."
         )
     return sentences
 
@@ -109,11 +110,13 @@ def endgame_highlights(reports: Sequence[TableReport]) -> list[str]:
                 f"It says most in {report.material}: {meaning(mode)} in {percent(share)} of those with "
                 f"{SIDES[side]} to move."
             )
-    most = max(reports, key=lambda report: len(report.endgame.unusual))
-    if most.endgame.unusual:
+    exceptions = [len({entry.value for entry in report.endgame.unusual}) for report in reports]
+    most = max(exceptions)
+    if most:
+        holder = reports[exceptions.index(most)].material
         sentences.append(
-            f"{most.material} has the most exceptions: "
-            f"{counted(len(most.endgame.unusual), 'value')} of less than {100 * UNUSUAL_SHARE:g} % each."
+            f"{holder} has the most exceptions: {counted(most, 'value')} of less than "
+            f"{100 * UNUSUAL_SHARE:g} % of the quiet positions."
         )
     shown = [example for report in reports for example in report.endgame.examples]
     if shown:
@@ -139,12 +142,17 @@ def mating_highlights(reports: Sequence[TableReport]) -> list[str]:
         for truth in report.mating.truth
         if truth.white == report.mating.rule.leader
     ]
-    chances = [(max(truth.shares), report) for report, truth in leads if truth.verdict is Verdict.SOMETIMES]
+    chances = [
+        (share, SIDES[not truth.white], SIDES[truth.white is not attacks], report)
+        for report, truth in leads
+        if truth.verdict is Verdict.SOMETIMES
+        for share, attacks in zip(truth.shares, (True, False), strict=True)
+    ]
     if chances:
-        share, report = max(chances, key=lambda found: found[0])
+        share, mates, to_move, report = max(chances, key=lambda found: found[0])
         sentences.append(
-            f"Of the materials that do not win in general, {report.material} comes nearest: mate is forced "
-            f"in {percent(share)} of the open positions."
+            f"Of the materials that do not win in general, {report.material} comes nearest: {mates} forces "
+            f"mate in {percent(share)} of the open positions with {to_move} to move."
         )
     forced = [
         (best, report)

@@ -83,14 +83,17 @@ def rare_value(found: Rarest) -> str:
     )
 
 
-def held_behind(report: TableReport) -> list[tuple[float, int]]:
-    """Return in which part of the positions the side with less holds the score, and with whom to move."""
+def held_behind(report: TableReport, *, mates: bool = True) -> list[tuple[float, int]]:
+    """Return in which part of the positions the side with less holds the score, and with whom to move.
+
+    :param mates: whether those count in which it mates, as in chess.
+    """
     leader = report.mating.rule.leader
     if leader is None:
         return []
     board = report.distribution.board
     held = [
-        sum(count for value, count in counts.items() if value.white is not leader)
+        sum(count for value, count in counts.items() if value.white is not leader and (mates or value.rank))
         / report.distribution.total(side)
         for side, counts in enumerate(board)
         if counts
