@@ -92,7 +92,8 @@ def page(tables: Sequence[_Facts], data: Path) -> Iterable[str]:
         "# The set, table by table",
         "",
         "Every table of two to five men that was built here: how many legal positions it has up to symmetry, "
-        "its longest way to the goal, its file, how long it took to build from its sub-tables (by the clock: "
+        "its longest way to the goal (with every accrued score where tables store the depths of these, which "
+        "those of up to four men do), its file, how long it took to build from its sub-tables (by the clock: "
         "most were built two at a time, and beside other work), and how many states have been proved, each "
         "from its successors (`tbgen verify`). SHA-256 of files and digests of contents are in "
         "`docs/tables/set.json`; `scripts/set_page.py` makes this page of it and of the lists of proofs.",

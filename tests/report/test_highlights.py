@@ -127,7 +127,7 @@ def test_all_tables_together(reports: dict[str, TableReport]) -> None:
     assert f"The longest way of all leads to G0.0 (White mates): {plies(longest.depth)}, in KPvK." in text
     assert "Nothing is rarer than -G1.5 with White to move, in 4 positions on the board, in KPvK." in text
     assert "The move is a burden in KvK:" in text
-    assert "The side with less does best in KPvK:" in text
+    assert "The side with less gets most out of draws in KPvK:" in text
     assert index_highlights([]) == []
 
 

@@ -32,6 +32,20 @@ def test_the_page_is_what_the_data_say(tmp_path: Path) -> None:
         assert picture.read_bytes() == (ROOT / "docs" / "findings" / picture.name).read_bytes()
 
 
+def test_the_readme_repeats_it() -> None:
+    text, page = ((ROOT / name).read_text() for name in ("README.md", "docs/findings.md"))
+    chapter = text.partition("\n## What the tables say\n")[2].partition("\n## ")[0]
+    sentences = [line for line in chapter.splitlines() if line.startswith("- ")]
+    assert len(sentences) >= 3
+    for line in [*sentences, *re.findall(r"!\[[^]]*\]", chapter)]:
+        assert line in page
+    (picture,) = re.findall(r"docs/findings/(\S+)\.(m?G[\d.]+)\.svg", chapter)
+    material, score = picture
+    plies = re.search(r"in (\d+) plies: a draw", chapter)
+    assert plies is not None
+    assert f"### {material}: {score.replace('m', '-')} in {plies[1]} plies" in page
+
+
 def test_few_tables_make_a_page(three_men: Path, tmp_path: Path) -> None:
     save_report(three_men, ["KvK", "KBvK"], tmp_path / "data", rules="r")
     page = tmp_path / "docs" / "page.md"

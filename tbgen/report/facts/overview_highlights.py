@@ -43,12 +43,12 @@ def index_highlights(reports: Sequence[TableReport]) -> list[str]:
     if rare:
         found, report = min(rare, key=lambda pair: pair[0][:2])
         sentences.append(f"Nothing is rarer than {rare_value(found)}, in {report.material}.")
-    upset = [(share, side, report) for report in reports for share, side in held_behind(report)]
+    upset = [(share, side, report) for report in reports for share, side in held_behind(report, mates=False)]
     if upset:
         share, side, report = max(upset, key=lambda found: found[0])
         sentences.append(
-            f"The side with less does best in {report.material}: it holds the score in {percent(share)} of "
-            f"the positions with {SIDES[side]} to move."
+            f"The side with less gets most out of draws in {report.material}: of the positions with "
+            f"{SIDES[side]} to move, it holds the score in {percent(share)} that chess calls drawn."
         )
     burdens = [report.material for report in reports if is_burden(report)]
     if burdens:
