@@ -66,9 +66,12 @@ class SavedData:
         path = self._path(material, variant)
         found = _read(path)
         try:
-            return reading.table_report(found, [_record(entry) for entry in found["records"]])
+            report = reading.table_report(found, [_record(entry) for entry in found["records"]])
         except _UNREADABLE as error:
             raise _damaged(path, error) from error
+        if (report.material, report.variant) != (material, variant):
+            raise _damaged(path, f"its data are of {report.material} by {report.variant.label}")
+        return report
 
     def difference(self, material: Material) -> Difference:
         """Return how the tables of both variants differ.
@@ -78,9 +81,12 @@ class SavedData:
         path = self._path(material, _DIFFERENCE)
         found = _read(path)
         try:
-            return reading.difference(found)
+            difference = reading.difference(found)
         except _UNREADABLE as error:
             raise _damaged(path, error) from error
+        if difference.material != material:
+            raise _damaged(path, f"its data are of {difference.material}")
+        return difference
 
     def save_table(self, report: TableReport) -> None:
         """Save the report of a table.
