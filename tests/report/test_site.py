@@ -372,7 +372,7 @@ def test_missing_lines_and_accrued_scores_are_said(reports: list[TableReport], t
     write(tmp_path, [replace(reports[2], records=records, accrued=None)])
     page = (tmp_path / "tables/KRvK.r.html").read_text()
     html5lib.HTMLParser(strict=True).parse(page)
-    assert "The line is left out: it leads to a table, or to a layer" in page
+    assert "The line is left out: a table that it leads to was not there" in page
     assert "built without them, or it is packed, and they were not counted" in page
     assert not (tmp_path / "tables/KRvK.r.pgn").exists()
 
