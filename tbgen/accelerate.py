@@ -62,6 +62,9 @@ def _cache() -> Path:
     return Path(tempfile.mkdtemp(prefix="tbgen-kernels-"))
 
 
+_COMPILING: Final[set[str]] = set()
+"""Families that this process is compiling."""
+
 CACHE: Final = _cache()
 """Directory of the compiled kernels."""
 
@@ -82,13 +85,14 @@ def mark_compiled(kernels: str) -> None:
 def compiling(kernels: str, which: str, takes: str, note: Callable[[str], object]) -> Iterator[bool]:
     """Have the block compile a family of kernels if that is still to do, which is its value, and say so.
 
-    Processes that need the same family wait for the first one.
+    Processes that need the same family wait for the first one. Within the block the same process need not:
+    its threads compile what they use.
 
     :param which: what follows the word kernels in the sentence.
     :param takes: about how long it takes, in words.
     :param note: told the sentence.
     """
-    if is_compiled(kernels):
+    if is_compiled(kernels) or kernels in _COMPILING:
         yield False
         return
     with (CACHE / f"{kernels}.lock").open("w") as lock:
@@ -97,7 +101,11 @@ def compiling(kernels: str, which: str, takes: str, note: Callable[[str], object
         needed = not is_compiled(kernels)
         if needed:
             note(f"compiling the kernels {which}, once for this version of tbgen: {takes}")
-        yield needed
+        _COMPILING.add(kernels)
+        try:
+            yield needed
+        finally:
+            _COMPILING.discard(kernels)
         mark_compiled(kernels)
 
 

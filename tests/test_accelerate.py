@@ -1,6 +1,7 @@
 """When kernels are compiled, and what is said of it."""
 
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -21,3 +22,20 @@ def test_kernels_are_compiled_once_and_announced(tmp_path: Path, monkeypatch: py
             assert needed == expected
         assert is_compiled("tests")
     assert said == [sentence] * 2
+
+
+def test_a_thread_of_the_block_does_not_wait_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accelerate, "CACHE", tmp_path)
+    found: list[bool] = []
+
+    def work() -> None:
+        with compiling("tests", "of tests", "a second", str) as needed:
+            found.append(needed)
+
+    with compiling("tests", "of tests", "a second", str):
+        thread = Thread(target=work, daemon=True)
+        thread.start()
+        thread.join(60)
+        assert found == [False]
+        assert not is_compiled("tests")
+    assert is_compiled("tests")

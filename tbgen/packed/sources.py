@@ -88,7 +88,8 @@ class UnpackedSources(Sources):
         with self._lock:
             if material not in self._packed and not self.has(material):
                 self._take_as_it_is(material)
-            return self._packed.get(material) or super().get(material)
+            packed = self._packed.get(material)
+        return packed or super().get(material)
 
     def _take_as_it_is(self, material: Material) -> None:
         """Take a large packed table without pawns as a source, if there is no copy of it."""

@@ -1,8 +1,8 @@
 """Sub-tables as the solver reads them: small ones from memory, large ones straight from their files."""
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from pathlib import Path
-from threading import RLock
+from threading import Lock, RLock
 from types import TracebackType
 from typing import Final, Self
 
@@ -31,6 +31,7 @@ class Sources:
         self._kept: OrderedDict[Material, ArraySource] = OrderedDict()
         self._files: dict[Material, TableFile] = {}
         self._lock = RLock()
+        self._opening: defaultdict[Material, Lock] = defaultdict(Lock)
 
     def __enter__(self) -> Self:
         return self
@@ -49,17 +50,25 @@ class Sources:
         :raises DamagedTableError: if it cannot be used.
         """
         with self._lock:
-            if material in self._kept:
-                self._kept.move_to_end(material)
-                return self._kept[material]
-            if material in self._files:
-                return self._files[material]
+            opening = self._opening[material]
+        # Opening a packed table may take long, and threads that read those that it rests on: only who wants
+        # the same table waits for it.
+        with opening:
+            with self._lock:
+                if material in self._kept:
+                    self._kept.move_to_end(material)
+                    return self._kept[material]
+                if material in self._files:
+                    return self._files[material]
             file = self.open(material)
             if fresh_bytes(file.info.size) > SMALL:
-                self._files[material] = file
+                with self._lock:
+                    self._files[material] = file
                 return file
             with file:
-                return self._keep(material, ArraySource(*file.read_fresh()))
+                source = ArraySource(*file.read_fresh())
+            with self._lock:
+                return self._keep(material, source)
 
     def has(self, material: Material) -> bool:
         """Whether a table has been read or opened."""

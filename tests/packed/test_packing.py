@@ -4,6 +4,8 @@ import itertools
 import os
 import random
 import shutil
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from tbgen.index.table import FRESH
 from tbgen.material import Material
 from tbgen.packed import sources as sources_of_build
 from tbgen.packed.file import PackedFile
+from tbgen.packed.plain import COPIES
 from tbgen.packed.sources import PackedSource, UnpackedSources
 from tbgen.packed.unpack import promotions, unpack
 from tbgen.probe.exits import TableExits
@@ -97,6 +100,32 @@ def test_large_tables_without_pawns_are_read_as_they_are(
     full = plain(tables, "KPvK")
     assert np.array_equal(table.value, full.value)
     assert np.array_equal(table.depth, full.depth)
+
+
+_UNPACKING = """
+import sys
+from pathlib import Path
+from tbgen.material import Material
+from tbgen.packed import sources
+from tbgen.variant import Variant
+sources.SMALL = 0
+with sources.UnpackedSources(Path(sys.argv[1]), Variant.R_MOBILITY) as tables:
+    tables.get(Material.parse("KQPvK"))
+"""
+"""In a process of its own, for one that waits for itself would wait for ever."""
+
+
+def test_unpacking_reads_large_tables_in_threads_of_its_own(
+    tables: Path, packed: PackedTables, tmp_path: Path
+) -> None:
+    """They rest on tables of the same sources, which the table that is unpacked must not hold."""
+    for name in ("KvK", "KQvK", "KRvK", "KBvK", "KNvK", "KPvK", "KQRvK", "KQBvK", "KQNvK"):
+        shutil.copy(table_path(tables, name, R), tmp_path)
+    for name in ("KQQvK", "KQPvK"):
+        shutil.copy(packed(name), tmp_path)
+    run = [sys.executable, "-c", _UNPACKING, str(tmp_path)]
+    subprocess.run(run, check=True, timeout=300)
+    assert (tmp_path / COPIES / "KQPvK.r.h5").exists()
 
 
 def test_whole_game_mobility(whole_game_tables: Path, packed: PackedTables) -> None:
