@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final, TypeVar, cast
 
 import numba
@@ -63,7 +64,9 @@ def _cache() -> Path:
 
 
 _COMPILING: Final[set[str]] = set()
-"""Families that this process is compiling."""
+"""Families that a thread of this process compiles, or waits for another process to compile."""
+_CLAIMING: Final = Lock()
+"""Held by a thread that looks which families those are."""
 
 CACHE: Final = _cache()
 """Directory of the compiled kernels."""
@@ -85,28 +88,33 @@ def mark_compiled(kernels: str) -> None:
 def compiling(kernels: str, which: str, takes: str, note: Callable[[str], object]) -> Iterator[bool]:
     """Have the block compile a family of kernels if that is still to do, which is its value, and say so.
 
-    Processes that need the same family wait for the first one. Within the block the same process need not:
-    its threads compile what they use.
+    Processes that need the same family wait for the first one. Threads of one process do not wait for each
+    other, for one may need what the other holds: they compile what they use.
 
     :param which: what follows the word kernels in the sentence.
     :param takes: about how long it takes, in words.
     :param note: told the sentence.
     """
-    if is_compiled(kernels) or kernels in _COMPILING:
+    with _CLAIMING:
+        claimed = not is_compiled(kernels) and kernels not in _COMPILING
+        if claimed:
+            _COMPILING.add(kernels)
+    if not claimed:
         yield False
         return
-    with (CACHE / f"{kernels}.lock").open("w") as lock:
-        with suppress(OSError):  # where files have no locks, each of them compiles
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        needed = not is_compiled(kernels)
-        if needed:
-            note(f"compiling the kernels {which}, once for this version of tbgen: {takes}")
-        _COMPILING.add(kernels)
-        try:
+    try:
+        with (CACHE / f"{kernels}.lock").open("w") as lock:
+            with suppress(OSError):  # where files have no locks, each of them compiles
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            needed = not is_compiled(kernels)
+            if needed:
+                note(f"compiling the kernels {which}, once for this version of tbgen: {takes}")
+            else:
+                lock.close()  # so that no other process waits for the block
             yield needed
-        finally:
-            _COMPILING.discard(kernels)
-        mark_compiled(kernels)
+            mark_compiled(kernels)
+    finally:
+        _COMPILING.discard(kernels)
 
 
 def _compiled(function: Kernel, **options: Any) -> Kernel:

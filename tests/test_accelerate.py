@@ -1,6 +1,8 @@
 """When kernels are compiled, and what is said of it."""
 
+import fcntl
 from pathlib import Path
+from queue import SimpleQueue
 from threading import Thread
 
 import pytest
@@ -39,3 +41,21 @@ def test_a_thread_of_the_block_does_not_wait_for_it(tmp_path: Path, monkeypatch:
         assert found == [False]
         assert not is_compiled("tests")
     assert is_compiled("tests")
+
+
+def test_only_one_thread_waits_for_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accelerate, "CACHE", tmp_path)
+    found: SimpleQueue[bool] = SimpleQueue()
+
+    def work() -> None:
+        with compiling("tests", "of tests", "a second", str) as needed:
+            found.put(needed)
+
+    with (tmp_path / "tests.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # as another process does that compiles them
+        for _ in range(2):
+            Thread(target=work, daemon=True).start()
+        assert found.get(timeout=60) is False
+        assert found.empty()
+        accelerate.mark_compiled("tests")
+    assert found.get(timeout=60) is False

@@ -58,7 +58,24 @@ def run(arguments: argparse.Namespace) -> int:
     materials, variants = sets_of(arguments)
     published = read_list(source)
     place = source.place(LIST_NAME).removesuffix(f"/{LIST_NAME}")
-    to_do = plan(published, directory, variants, materials, place=place, check=arguments.check)
+    line = ProgressLine()
+
+    def checking(name: str, number: int, count: int) -> None:
+        if arguments.check:
+            line.show(f"checking {name}, {number} of {count}")
+
+    try:
+        to_do = plan(
+            published,
+            directory,
+            variants,
+            materials,
+            place=place,
+            check=arguments.check,
+            checking=checking,
+        )
+    finally:
+        line.clear()
     say(_summary(to_do, directory))
     report = _Report(to_do)
     error = None

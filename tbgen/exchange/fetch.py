@@ -4,12 +4,13 @@ What has come of a file lies beside its place, with ``.part`` at the end of its 
 and checked: so a transfer that broke off goes on where it was, with the next try or the next command.
 """
 
+import errno
 import fcntl
 import hashlib
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,6 +89,7 @@ def plan(
     *,
     place: str,
     check: bool = False,
+    checking: Callable[[str, int, int], None] = lambda *_: None,
 ) -> Plan:
     """Compare a set with what a directory has.
 
@@ -95,19 +97,23 @@ def plan(
     :param place: where the set is, for the sentence.
     :param check: whether all of every table that is there is read, to find those that are damaged; else only
         what a table says of itself is.
+    :param checking: called before every table with the name of its file, its number, and how many there are.
     :raises NotPublishedError: if the set lacks a table that is wanted, or has none for the rules.
     """
     named = None if materials is None else closure(materials)
-    wanted, there, others, missing = [], [], [], []
+    wanted, there, others = [], [], []
     for variant in variants:
+        missing = []
         all_of_set = [table.material for table in published.tables if table.variant is variant]
-        for material in all_of_set if named is None else named:
+        looked_at = all_of_set if named is None else named
+        for number, material in enumerate(looked_at, 1):
             path = table_path(directory, material.name, variant)
+            checking(path.name, number, len(looked_at))
             table = published.find(material, variant)
             digest = _digest(path, material, variant, check=check)
             if table is None:
                 if digest is None:
-                    missing.append(material)
+                    missing.append(f"{material} (damaged in {directory})" if path.exists() else material.name)
             elif digest == table.digest:
                 there.append(table)
             elif digest is not None:
@@ -115,9 +121,9 @@ def plan(
             else:
                 wanted.append(table)
         if missing:
-            raise NotPublishedError(place, variant, missing)
-    if not (wanted or there or others):
-        raise NotPublishedError(place, variants[0], [])
+            raise NotPublishedError(place, [variant], missing)
+    if named is None and not (wanted or there or others):
+        raise NotPublishedError(place, variants, [])
     left = sum(bytes_left(table, directory) for table in wanted)
     return Plan(tuple(wanted), tuple(there), tuple(others), left)
 
@@ -128,12 +134,13 @@ class NotPublishedError(TbgenError):
     exit_code: ClassVar[int] = MissingTableError.exit_code
     code: ClassVar[str] = MissingTableError.code
 
-    def __init__(self, place: str, variant: Variant, missing: list[Material]) -> None:
-        names = ", ".join(material.name for material in missing[:_NAMED])
+    def __init__(self, place: str, variants: Sequence[Variant], missing: list[str]) -> None:
+        names = ", ".join(missing[:_NAMED])
         more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
         lacks = f"lacks {names}{more}" if missing else "has no tables"
+        rules = " or ".join(variants)
         remedy = "name tables that do without, or build them with tbgen build" if missing else "choose others"
-        super().__init__(f"the set of {place} {lacks} for the rules {variant}: {remedy}")
+        super().__init__(f"the set of {place} {lacks} for the rules {rules}: {remedy}")
 
 
 def fetch(
@@ -278,20 +285,37 @@ def _state_of(file: BinaryIO, most: int) -> "hashlib._Hash":
 def _locked(part: Path) -> Iterator[BinaryIO]:
     """Open a partial file for this process alone; one that is empty in the end is removed.
 
-    :raises TbgenError: if another one is at work on it.
-    :raises OSError: also if it is a link, for that leads elsewhere.
+    :raises TbgenError: if another one is at work on it, or if it is a link, for that leads elsewhere.
     """
-    with open(part, "a+b", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW, 0o666)) as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise TbgenError(f"{part.name} is being fetched by another process: wait for it") from None
+    with _opened(part) as file:
         try:
             yield file
         except BaseException:
             if not size_of(part):
                 part.unlink(missing_ok=True)
             raise
+
+
+def _opened(part: Path) -> BinaryIO:
+    """Return a partial file, opened and locked."""
+    while True:
+        try:
+            descriptor = os.open(part, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise TbgenError(f"{part} is a link, which is not followed: remove it") from None
+            raise
+        file = os.fdopen(descriptor, "a+b")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise TbgenError(f"{part.name} is being fetched by another process: wait for it") from None
+        # Until it was locked, another process may have put it in place, or removed it.
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), part.lstat()):
+                return file
+        file.close()
 
 
 def _check_room(tables: Iterable[PublishedTable], directory: Path) -> None:

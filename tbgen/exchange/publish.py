@@ -46,13 +46,13 @@ def publish(
     ]
     if not wanted:
         raise NoTablesError(directory, directory, variants[0])
-    with write_errors(target):
-        target.mkdir(parents=True, exist_ok=True)
     known = {table.name: table for table in _published(target)}
     for material, variant in reversed(wanted):  # building the largest one builds what it rests on
         path = table_path(directory, material.name, variant)
         if path.name not in known and not path.exists():
             raise MissingTableError(material.name, directory, variant)
+    with write_errors(target):
+        target.mkdir(parents=True, exist_ok=True)
     for number, (material, variant) in enumerate(wanted, 1):
         source = table_path(directory, material.name, variant)
         path = target / source.name
@@ -71,7 +71,7 @@ def _published(target: Path) -> Iterable[PublishedTable]:
     path = target / LIST_NAME
     try:
         text = path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return ()
     tables = PublishedSet.parse(text, str(path)).tables
     return [table for table in tables if size_of(target / table.name) == table.bytes]

@@ -166,8 +166,9 @@ class WebSource:
                 "as they are"
             )
         answer.close()
-        if answer.status == 416:  # what is there is no beginning of the file
-            return self._request(name, address, {**headers, "Range": "bytes=0-"})
+        if answer.status == 416 and "Range" in headers:  # what is there is no beginning of the file
+            del headers["Range"]
+            return self._request(name, address, headers)
         if answer.status == 404:
             raise TbgenError(f"there is no {self.place(name)}: is it the address of a published set?")
         kind = InterruptedTransferError if answer.status in _BUSY else TbgenError
@@ -197,12 +198,22 @@ def tries() -> Iterator[bool]:
 
 
 def _pool(address: str) -> urllib3.PoolManager:
-    """Return connections, by a proxy where the environment names one."""
+    """Return connections, by a proxy where the environment names one.
+
+    :raises UsageError: if that is none.
+    """
     timeout = urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS)
     parts = urllib.parse.urlsplit(address)
     proxy = urllib.request.getproxies().get(parts.scheme)
     if proxy and not urllib.request.proxy_bypass(parts.hostname or ""):
-        return urllib3.ProxyManager(proxy, timeout=timeout, maxsize=16)
+        with_scheme = proxy if "://" in proxy else f"http://{proxy}"
+        try:
+            return urllib3.ProxyManager(with_scheme, timeout=timeout, maxsize=16)
+        except (ValueError, urllib3.exceptions.HTTPError):
+            raise UsageError(  # without the proxy, which may have a password in it
+                f"the environment variable {parts.scheme}_proxy names no http or https proxy: write "
+                "http://HOST:PORT, or unset it"
+            ) from None
     return urllib3.PoolManager(timeout=timeout, maxsize=16)
 
 

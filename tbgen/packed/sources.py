@@ -8,7 +8,7 @@ no copy are read as they are: the solver asks for each of them once, and mostly 
 import logging
 import shutil
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -63,12 +63,17 @@ class PackedSource:
 
         :raises DamagedTableError: if a block does not decode.
         """
+        sources = self._sources()
         with self._at_work, _compiling():
-            unpack_side(self.file, self._sources(), phase, side, value, depth, threads=self._threads)
+            unpack_side(self.file, sources, phase, side, value, depth, threads=self._threads)
 
 
 class UnpackedSources(Sources):
     """The tables of a directory for one variant as sources, packed ones unpacked when they are asked for."""
+
+    _unpacking: Final = Lock()
+    """Held by the one table with pawns that is being unpacked, which takes much memory. It may read large
+    tables without pawns by threads of its own, and they may unpack small ones, which have none either."""
 
     def __init__(self, directory: Path, variant: Variant, threads: int = 2) -> None:
         super().__init__(directory, variant)
@@ -134,7 +139,8 @@ class UnpackedSources(Sources):
         Raises as :meth:`open` does.
         """
         around = self.around(material)
-        with PackedFile(self._path(material), material=material) as packed, _compiling():
+        one_at_a_time = self._unpacking if material.pawns else nullcontext()
+        with one_at_a_time, PackedFile(self._path(material), material=material) as packed, _compiling():
             return unpack(packed, around, functions=False, threads=self._threads, progress=progress)
 
     def open_copy(self, material: Material, info: TableInfo) -> TableFile | None:

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict, defaultdict
 from pathlib import Path
-from threading import Lock, RLock
+from threading import Lock
 from types import TracebackType
 from typing import Final, Self
 
@@ -30,7 +30,7 @@ class Sources:
         self._directory, self._variant = directory, variant
         self._kept: OrderedDict[Material, ArraySource] = OrderedDict()
         self._files: dict[Material, TableFile] = {}
-        self._lock = RLock()
+        self._lock = Lock()
         self._opening: defaultdict[Material, Lock] = defaultdict(Lock)
 
     def __enter__(self) -> Self:

@@ -8,7 +8,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -225,6 +225,28 @@ def test_the_next_command_goes_on(published: Path, tmp_path: Path) -> None:
         assert (tmp_path / KQVK).read_bytes() == data
         assert not part.exists()
         assert asked == expected
+
+
+def test_a_server_that_refuses_every_range(published: Path, tmp_path: Path) -> None:
+    def misbehave(handler: Handler, name: str) -> bool:
+        if handler.headers.get("Range"):
+            handler.send_error(416)
+        return bool(handler.headers.get("Range"))
+
+    (tmp_path / f"{KQVK}.part").write_bytes((published / KQVK).read_bytes()[:777])
+    with serving(published, misbehave=misbehave) as server:
+        get(server.address, tmp_path, "KQvK")
+        assert [asked for name, asked in server.asked if name == KQVK] == ["bytes=777-", None]
+    assert (tmp_path / KQVK).read_bytes() == (published / KQVK).read_bytes()
+
+
+def test_a_server_that_always_says_it_has_no_such_range(published: Path) -> None:
+    def misbehave(handler: Handler, name: str) -> bool:
+        handler.send_error(416)
+        return True
+
+    with serving(published, misbehave=misbehave) as server, pytest.raises(TbgenError, match="status 416"):
+        read_list(source_of(server.address))
 
 
 def test_a_busy_server_is_asked_again(published: Path, tmp_path: Path) -> None:
@@ -476,14 +498,59 @@ def test_a_table_that_the_set_lacks(published: Path, tmp_path: Path) -> None:
         plan(read_list(source_of(str(published))), tmp_path, [Variant.WHOLE_GAME], place="there")
 
 
+def test_a_table_that_the_set_lacks_and_that_is_there(published: Path, own: Path, tmp_path: Path) -> None:
+    document = json.loads((published / LIST_NAME).read_text())
+    document["tables"] = [entry for entry in document["tables"] if entry["file"] != KQVK]
+    less = PublishedSet.parse(json.dumps(document).encode(), "")
+    kqvk = [Material.parse("KQvK")]
+    assert plan(less, own, R, kqvk, place="").wanted == ()
+    document["tables"] = document["tables"][-1:]
+    to_do = plan(PublishedSet.parse(json.dumps(document).encode(), ""), own, R, kqvk, place="")
+    assert (to_do.wanted, to_do.there, to_do.others) == ((), (), ())
+    tampered(own / KQVK)
+    with pytest.raises(TbgenError, match=r"lacks KQvK \(damaged in .*\) for the rules r"):
+        plan(less, own, R, kqvk, place="", check=True)
+
+
 def test_a_link_is_not_followed(published: Path, tmp_path: Path) -> None:
     (tmp_path / "victim").write_bytes(b"mine")
     directory = tmp_path / "new"
     directory.mkdir()
     (directory / "KvK.r.h5.part").symlink_to(tmp_path / "victim")
-    with pytest.raises(TbgenError, match="symbolic links"):
+    with pytest.raises(TbgenError, match="is a link, which is not followed: remove it"):
         get(str(published), directory, "KvK")
     assert (tmp_path / "victim").read_bytes() == b"mine"
+
+
+def test_what_another_process_has_just_put_in_place_stays(
+    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part, finished, lock = tmp_path / "KvK.r.h5.part", tmp_path / "finished", fcntl.flock
+
+    def slow(file: BinaryIO, how: int) -> None:
+        if not finished.exists():
+            part.write_bytes(b"a whole table")
+            part.rename(finished)
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", slow)
+    assert get(str(published), tmp_path, "KvK").tables == ["KvK.r.h5"]
+    assert finished.read_bytes() == b"a whole table"
+
+
+@pytest.mark.parametrize("proxy", ["socks5://localhost:1", "http://[::1", "file:///etc/passwd"])
+def test_a_proxy_that_is_none(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    monkeypatch.delenv("no_proxy", raising=False)
+    with pytest.raises(UsageError, match="http_proxy names no http or https proxy"):
+        source_of("http://example.org/")
+
+
+def test_a_proxy_without_a_scheme(published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("no_proxy", raising=False)
+    with serving(published) as server:
+        monkeypatch.setenv("http_proxy", server.address.split("/")[2])
+        assert read_list(source_of("http://example.org/set")).tables
 
 
 @pytest.mark.parametrize(
