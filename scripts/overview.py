@@ -43,7 +43,7 @@ UPSETS: Final = 12
 DRAWN: Final = 0.75
 """Part of the positions from which on an endgame counts as drawn in chess."""
 EXAMPLES: Final = 2
-"""Of these that are shown."""
+"""Endgames of this list that get a diagram."""
 MOVES: Final = 12
 """Moves of a line that are shown; longer ones end with dots."""
 DIAGRAM_SIZE: Final = 260
@@ -174,6 +174,11 @@ def _shown(page: Page, title: str, record: Record, *sentences: str) -> None:
     page.add_diagram(f"{record.material}.{str(record.value).replace('-', 'm')}", record.fen)
     mover = SIDES[not record.white_to_move]
     page.add(f"{mover} to move, `{record.fen}`{f': {_movetext(record)}' if record.line else ''}")
+    if record.depth and not record.line:
+        page.add(
+            "The line is left out, for it takes depths that the table does not store: "
+            f'`tbgen probe "{record.fen}" --line --depths` finds it.'
+        )
 
 
 def _movetext(record: Record) -> str:
@@ -243,7 +248,7 @@ def _upsets(page: Page, tables: Sequence[TableReport]) -> None:
         "last column says.",
     )
     page.add_table(
-        ("material", "with less", "to move", "holds the score of draws in", "mates in"),
+        ("material", "with less", "to move", "holds what chess calls drawn in", "mates in"),
         (
             (table.material.name, _behind(table), SIDES[side], percent(share), _mates(table, side))
             for share, side, table in upsets
@@ -342,7 +347,7 @@ def _endgames(page: Page, tables: Sequence[TableReport]) -> None:
         "The typical value is the most frequent one of quiet positions, in which the game is not over and "
         "nothing can be captured; then come the part of the quiet positions that has it, and the longest way "
         "in the whole table. All placements count, also those with two bishops of a side on squares of one "
-        "colour, half of all: this is why KBBvK comes to G0.5 in half of the positions, and to mate else."
+        "colour, nearly half of all."
     )
     page.add_table(
         ("material", "White to move", "in", "Black to move", "in", "longest way"),

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tbgen.material import Material
 from tbgen.report.data.saved import SavedData
 from tbgen.score import GScore
@@ -34,6 +36,7 @@ def test_data_are_of_the_tables_whose_digests_stand_beside_them() -> None:
             assert data.digest(material, variant) == digests[material.name], material
 
 
+@pytest.mark.slow
 def test_data_count_as_many_positions_as_the_tables_say_they_have() -> None:
     data = SavedData(PUBLISHED)
     for table in json.loads((PUBLISHED / "set.json").read_text())["tables"]:

@@ -47,8 +47,8 @@ def index_highlights(reports: Sequence[TableReport]) -> list[str]:
     if upset:
         share, side, report = max(upset, key=lambda found: found[0])
         sentences.append(
-            f"The side with less gets most out of draws in {report.material}: of the positions with "
-            f"{SIDES[side]} to move, it holds the score in {percent(share)} that chess calls drawn."
+            f"The side with less gets most out of draws in {report.material}: {percent(share)} of the "
+            f"positions with {SIDES[side]} to move are drawn in chess, and here it holds the score."
         )
     burdens = [report.material for report in reports if is_burden(report)]
     if burdens:
