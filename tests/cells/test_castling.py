@@ -18,6 +18,7 @@ from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase
 from tbgen.score import GScore
 from tbgen.variant import Variant
+from tests.support.exhaustive import exhaustive
 from tests.support.one_ply import by_probing, one_ply
 from tests.support.packed_tables import PackedTables
 from tests.support.reference_game import Exit, ExitOf, explore, folded, rank_of, score_of, solve_positions
@@ -104,8 +105,8 @@ def test_every_state_of_three_men(king: int, rook: int, colour: bool, three_men:
 @pytest.mark.parametrize(
     ("men", "rights"),
     [
-        ("", "Kq"), ("", "Qq"), ("k", "KQ"), ("K", "kq"), ("kr", "K"), ("kn", "Q"), ("KP", "k"), ("kp", "Q"),
-        ("kP", "K"), ("Kq", "q"), ("kR", "K"),
+        ("", "Kq"), ("k", "KQ"), ("kn", "Q"), ("KP", "k"), ("kP", "K"), ("kR", "K"),
+        *exhaustive([("", "Qq"), ("K", "kq"), ("kr", "K"), ("kp", "Q"), ("Kq", "q")]),
     ],
 )  # fmt: skip
 def test_four_men_ply_by_ply(
@@ -163,8 +164,8 @@ def test_lines_and_batches(three_men: Path) -> None:
 
 @pytest.mark.parametrize(
     ("men", "rights"),
-    [("k", "KQ"), ("kr", "K"), ("kq", "Q"), ("kn", "K"), ("kb", "Q"), ("Kr", "k"), ("kN", "K"), ("KN", "k"),
-     ("kQ", "K"), ("", "Kk"), ("kp", "K"), ("KP", "q"), ("kP", "K"), ("Kp", "k")],
+    [("k", "KQ"), ("kq", "Q"), ("kn", "K"), ("Kr", "k"), ("KN", "k"), ("kQ", "K"), ("", "Kk"), ("KP", "q"),
+     ("kP", "K"), *exhaustive([("kr", "K"), ("kb", "Q"), ("kN", "K"), ("kp", "K"), ("Kp", "k")])],
 )  # fmt: skip
 def test_packed_tables_say_the_same(men: str, rights: str, packed: PackedTables, tmp_path: Path) -> None:
     """Values with every accrued score, from functions of one side, and from runs of both."""

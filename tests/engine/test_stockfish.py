@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 MATERIALS = ("KRvK", "KBNvK", "KQvKR", "KRvKB", "KPvK", "KBvK", "KRPvK")
-GAMES = 56
+GAMES = 28
 PLIES = 120
 NODES = 2000
 

@@ -141,16 +141,16 @@ def test_one_wrong_entry_is_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Also where the file has the digests of its wrong content: it is written with what it unpacks to."""
-    table, needed = ready["KRvKB"]
+    table, needed = ready["KPvK"]
     table = deepcopy(table)
     tamper(table, needed)
     directory_for(table, needed, tables, tmp_path)
-    path = table_path(tmp_path, "KRvKB", Variant.R_MOBILITY)
+    path = table_path(tmp_path, "KPvK", Variant.R_MOBILITY)
     write(content(path, tables), needed, tmp_path)
-    assert main(["verify", "KRvKB", "--dir", str(tmp_path)]) == 1
+    assert main(["verify", "KPvK", "--dir", str(tmp_path)]) == 1
     output = capsys.readouterr()
-    assert output.err.endswith("tables is wrong: KRvKB\n")
-    assert "KRvKB      wrong: " in output.out
+    assert output.err.endswith("tables is wrong: KPvK\n")
+    assert "KPvK       wrong: " in output.out
 
 
 def test_what_a_wrong_function_is_said_to_be(
