@@ -32,6 +32,7 @@ from tbgen.score import NONE, Code
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.variant import Variant
+from tests.support.exhaustive import exhaustive
 from tests.support.functions_of_runs import functions_of_runs
 from tests.support.packed_tables import PackedTables, pack, plain
 from tests.support.solved_tables import source_of
@@ -150,7 +151,9 @@ def codes_of(file: TableFile, side: Side, slot: Slot, own: int) -> list[Code]:
     return [code for code in codes if code != (own if side else 255 - own)]
 
 
-@pytest.mark.parametrize(("name", "every"), [("KNvK", 10), ("KBvKN", 2000), ("KPvKP", 1200), ("KRvKN", 1600)])
+@pytest.mark.parametrize(
+    ("name", "every"), [("KNvK", 20), ("KBvKN", 3000), ("KPvKP", 1200), *exhaustive([("KRvKN", 1600)])]
+)
 def test_every_state_of_single_positions(name: str, every: int, tables: Path, packed: PackedTables) -> None:
     """One position of ``every`` by chance, with all accrued scores."""
     path, chance = packed(name), random.Random(name)

@@ -56,7 +56,7 @@ def test_layers_give_what_the_table_would_hold(
     """Pawn moves lead to other placements, with en passant rights and without, and to other tables."""
     rng = random.Random(name)
     bare = without_accrued(tables, name, tmp_path / "bare")
-    boards = some_boards(tables, name, 400, rng)
+    boards = some_boards(tables, name, 200, rng)
     open_states = 0
     with open_tablebase(tables) as full, open_tablebase(bare, depths=True) as other:
         for accrued in (GScore(rank, white) for rank in (2, 5, 9) for white in (True, False)):
