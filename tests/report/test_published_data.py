@@ -1,6 +1,12 @@
 """The data of docs/tables, made of tables that the tests do not all build."""
 
+import gzip
 import json
+from collections.abc import Iterator
+from typing import Any
+
+import chess
+import pytest
 
 from tbgen.report.data.saved import SavedData
 from tbgen.score import GScore
@@ -10,6 +16,44 @@ from tests.support.paths import ROOT
 PUBLISHED = ROOT / "docs" / "tables"
 ENDS = {GScore(rank, white) for rank in (0, 1) for white in (True, False)}
 """Mate and stalemate."""
+
+
+def records(variant: Variant) -> Iterator[dict[str, Any]]:
+    """All records of tables for a variant, with their lines as moves."""
+    for path in sorted(PUBLISHED.glob(f"*.{variant}.json.gz")):
+        for record in json.loads(gzip.decompress(path.read_bytes()))["records"]:
+            yield record | {"line": record["line"].split()}
+
+
+@pytest.mark.parametrize("variant", Variant)
+def test_every_record_has_its_line(variant: Variant) -> None:
+    short = [record["fen"] for record in records(variant) if len(record["line"]) != record["depth"]]
+    assert short == []
+
+
+def own_score(board: chess.Board) -> GScore:
+    """What a position brings whoever is not to move, by the moves of python-chess."""
+    return GScore(2 * board.legal_moves.count() + (not board.is_check()), not board.turn)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("variant", Variant)
+def test_every_line_comes_to_its_value(variant: Variant) -> None:
+    """With its last ply, replayed without the referee."""
+    replayed = 0
+    for record in records(variant):
+        board = chess.Board(record["fen"])
+        accrued = [own_score(board)]
+        for move in map(chess.Move.from_uci, record["line"]):
+            assert move in board.legal_moves, record["fen"]
+            resets = variant.resets and board.is_zeroing(move)
+            board.push(move)
+            own = own_score(board)
+            accrued.append(own if resets or own.rank < accrued[-1].rank else accrued[-1])
+        assert str(accrued[-1]) == record["value"], record["fen"]
+        assert len(accrued) < 2 or accrued[-1] != accrued[-2], record["fen"]
+        replayed += 1
+    assert replayed > 4000
 
 
 def test_mate_and_stalemate_are_worth_the_same_by_both_rules() -> None:
