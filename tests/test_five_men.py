@@ -52,11 +52,16 @@ def some_boards(tablebase: Tablebase, number: int, rng: random.Random) -> list[c
     return boards
 
 
+@pytest.mark.exhaustive
 def test_published_figures(five: Path) -> None:
     script = ROOT / "scripts" / "check_records.py"
     run = subprocess.run([sys.executable, script, five, NAME], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
     assert "agrees" in run.stdout
+
+
+def test_it_is_the_published_table(five: Path) -> None:
+    """Of which the figures are compared with lists of others (tests/scripts/test_check_records.py)."""
     with StoredFile(table_path(five, NAME, Variant.R_MOBILITY)) as file:
         info = file.info
     assert sum(info.positions) == 21_590_981

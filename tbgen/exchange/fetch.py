@@ -21,7 +21,7 @@ from typing import BinaryIO, ClassVar, Final, Protocol
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.exchange.check import check_table
 from tbgen.exchange.published import LIST_NAME, MOST_LIST_BYTES, PublishedSet, PublishedTable, size_of
-from tbgen.exchange.sources import InterruptedTransferError, Source, tries
+from tbgen.exchange.sources import InterruptedTransferError, NotTakenError, Source, tries
 from tbgen.files import put_in_place, write_errors
 from tbgen.material import Material, closure
 from tbgen.store.format import table_path
@@ -135,12 +135,15 @@ class NotPublishedError(TbgenError):
     code: ClassVar[str] = MissingTableError.code
 
     def __init__(self, place: str, variants: Sequence[Variant], missing: list[str]) -> None:
-        names = ", ".join(missing[:_NAMED])
-        more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-        lacks = f"lacks {names}{more}" if missing else "has no tables"
+        lacks = f"lacks {_listed(missing)}" if missing else "has no tables"
         rules = " or ".join(variants)
         remedy = "name tables that do without, or build them with tbgen build" if missing else "choose others"
         super().__init__(f"the set of {place} {lacks} for the rules {rules}: {remedy}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def fetch(
@@ -153,15 +156,17 @@ def fetch(
 ) -> None:
     """Fetch tables into a directory, several at once, and check each before it gets its name.
 
-    :raises TbgenError: of the first table that cannot be had; those that are done stay, and what has come of
-        others is gone on with the next time.
+    :raises NotTakenError: after all others have come, if tables cannot be had or are not what the set says.
+    :raises TbgenError: at once, if the source cannot be reached or the directory not be written. Tables that
+        are done stay, and what has come of others is gone on with the next time.
     """
     stop = Event()
     tables = tuple(tables)
     with write_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
     _check_room(tables, directory)
-    waiting, ended = SimpleQueue[PublishedTable](), SimpleQueue[BaseException | None]()
+    waiting, ended = SimpleQueue[PublishedTable](), SimpleQueue[tuple[str, BaseException | None]]()
+    not_taken: dict[str, NotTakenError] = {}
     for table in tables:
         waiting.put(table)
 
@@ -172,9 +177,11 @@ def fetch(
                 try:
                     _fetch_one(table, source, directory, report, stop)
                 except BaseException as error:
-                    ended.put(error)
+                    ended.put((table.name, error))
+                    if not isinstance(error, NotTakenError):
+                        stop.set()
                 else:
-                    ended.put(None)
+                    ended.put((table.name, None))
 
     # Daemons, so that an interrupted command need not wait for a server that is silent.
     threads = [Thread(target=work, daemon=True) for _ in range(min(jobs, len(tables)))]
@@ -182,18 +189,29 @@ def fetch(
         thread.start()
     try:
         for _ in tables:
-            error = ended.get()
-            if error is not None:
+            name, error = ended.get()
+            if isinstance(error, NotTakenError):
+                not_taken[name] = error
+            elif error is not None:
                 raise error
     finally:
         stop.set()
         last = time.monotonic() + _PATIENCE
         for thread in threads:
             thread.join(max(0.0, last - time.monotonic()))
+    if not_taken:
+        first = next(iter(not_taken.values()))
+        if len(not_taken) == 1:
+            raise first
+        raise NotTakenError(f"{_listed([*not_taken])} could not be had; the first: {first}")
+
+
+class _TooShortError(InterruptedTransferError, NotTakenError):
+    """A file that has ended too early, without a sign that the transfer broke off."""
 
 
 class _StoppedError(Exception):
-    """Another table has failed, or the user has stopped the command."""
+    """The source has failed, or the directory, or the user has stopped the command."""
 
 
 def _fetch_one(table: PublishedTable, source: Source, directory: Path, report: Fetched, stop: Event) -> None:
@@ -206,13 +224,13 @@ def _fetch_one(table: PublishedTable, source: Source, directory: Path, report: F
             digest = check_table(part, table.material, table.variant)
         except DamagedTableError:
             part.unlink()
-            raise TbgenError(
+            raise NotTakenError(
                 f"{place} is no table of {table.material} for the rules {table.variant} that can be used: "
                 "it was not taken"
             ) from None
         if digest != table.digest:
             part.unlink()
-            raise TbgenError(f"{place} holds another table than its set says: it was not taken")
+            raise NotTakenError(f"{place} holds another table than its set says: it was not taken")
         put_in_place(part, path)
     report.done(table)
 
@@ -234,7 +252,7 @@ def _complete(table: PublishedTable, source: Source, file: BinaryIO, report: Fet
                             raise _StoppedError
                         if file.tell() + len(data) > table.bytes:
                             _start_over(file, report)
-                            raise TbgenError(
+                            raise NotTakenError(
                                 f"{source.place(table.name)} is longer than its set says: it was not taken"
                             )
                         file.write(data)
@@ -242,7 +260,7 @@ def _complete(table: PublishedTable, source: Source, file: BinaryIO, report: Fet
                         report.came(len(data))
             fresh |= size == 0
             if file.tell() < table.bytes:
-                raise InterruptedTransferError(
+                raise _TooShortError(
                     f"{source.place(table.name)} ended after {size_text(file.tell())} of "
                     f"{size_text(table.bytes)}"
                 )
@@ -255,7 +273,7 @@ def _complete(table: PublishedTable, source: Source, file: BinaryIO, report: Fet
             continue
         state = _start_over(file, report)
         if fresh:
-            raise TbgenError(
+            raise NotTakenError(
                 f"{source.place(table.name)} is not the file that its set names (its SHA-256 differs): it "
                 "was not taken"
             )
@@ -285,7 +303,7 @@ def _state_of(file: BinaryIO, most: int) -> "hashlib._Hash":
 def _locked(part: Path) -> Iterator[BinaryIO]:
     """Open a partial file for this process alone; one that is empty in the end is removed.
 
-    :raises TbgenError: if another one is at work on it, or if it is a link, for that leads elsewhere.
+    :raises NotTakenError: if another one is at work on it, or if it is a link, for that leads elsewhere.
     """
     with _opened(part) as file:
         try:
@@ -303,14 +321,14 @@ def _opened(part: Path) -> BinaryIO:
             descriptor = os.open(part, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         except OSError as error:
             if error.errno == errno.ELOOP:
-                raise TbgenError(f"{part} is a link, which is not followed: remove it") from None
+                raise NotTakenError(f"{part} is a link, which is not followed: remove it") from None
             raise
         file = os.fdopen(descriptor, "a+b")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             file.close()
-            raise TbgenError(f"{part.name} is being fetched by another process: wait for it") from None
+            raise NotTakenError(f"{part.name} is being fetched by another process: wait for it") from None
         # Until it was locked, another process may have put it in place, or removed it.
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file.fileno()), part.lstat()):

@@ -28,6 +28,10 @@ class InterruptedTransferError(TbgenError):
     """A transfer that has ended early and may go on."""
 
 
+class NotTakenError(TbgenError):
+    """A file that cannot be had, or is not what its set says; others of the set may be."""
+
+
 class Stream(NamedTuple):
     """A file on its way."""
 
@@ -47,7 +51,7 @@ class Source(Protocol):
         """Open a file from the byte ``start`` on, or from its beginning if that cannot be.
 
         :raises InterruptedTransferError: if it breaks off, also while it is read.
-        :raises TbgenError: if there is no such file, or it is refused.
+        :raises NotTakenError: if there is no such file, or it is refused.
         """
 
 
@@ -89,7 +93,7 @@ class DirectorySource:
         try:
             file = path.open("rb")
         except OSError as error:
-            raise TbgenError(f"{path} cannot be read: {error.strerror}") from None
+            raise NotTakenError(f"{path} cannot be read: {error.strerror}") from None
         with file:
             file.seek(start)
             yield Stream(start, iter(lambda: file.read(_AT_ONCE), b""))
@@ -135,15 +139,15 @@ class WebSource:
             try:
                 address = urllib.parse.urljoin(address, location)
             except ValueError:
-                raise TbgenError(
+                raise NotTakenError(
                     f"{self.place(name)} leads to {quote(location)}, which is no address"
                 ) from None
             if not address.startswith(self._base) or "/../" in urllib.parse.unquote(address):
-                raise TbgenError(
+                raise NotTakenError(
                     f"{self.place(name)} leads out of the set, to {quote(address)}: fetch from there, if you "
                     "trust it"
                 )
-        raise TbgenError(f"{self.place(name)} leads in a circle")
+        raise NotTakenError(f"{self.place(name)} leads in a circle")
 
     def _request(self, name: str, address: str, headers: dict[str, str]) -> urllib3.BaseHTTPResponse:
         try:
@@ -161,7 +165,7 @@ class WebSource:
             if coding == "identity":
                 return answer
             answer.close()
-            raise TbgenError(
+            raise NotTakenError(
                 f"{self.place(name)} comes compressed ({quote(coding)}): the server has to hand out files "
                 "as they are"
             )
@@ -170,8 +174,8 @@ class WebSource:
             del headers["Range"]
             return self._request(name, address, headers)
         if answer.status == 404:
-            raise TbgenError(f"there is no {self.place(name)}: is it the address of a published set?")
-        kind = InterruptedTransferError if answer.status in _BUSY else TbgenError
+            raise NotTakenError(f"there is no {self.place(name)}: is it the address of a published set?")
+        kind = InterruptedTransferError if answer.status in _BUSY else NotTakenError
         raise kind(f"{self.place(name)} was refused by the server (status {answer.status})")
 
     def _start(self, name: str, answer: urllib3.BaseHTTPResponse, start: int) -> int:
@@ -179,7 +183,7 @@ class WebSource:
             return 0
         told = answer.headers.get("Content-Range", "").removeprefix("bytes ").split("-")[0]
         if told not in (str(start), "0"):
-            raise TbgenError(f"{self.place(name)} came from byte {quote(told)} on, not from {start}")
+            raise NotTakenError(f"{self.place(name)} came from byte {quote(told)} on, not from {start}")
         return int(told)
 
     def _data(self, name: str, answer: urllib3.BaseHTTPResponse) -> Iterator[bytes]:

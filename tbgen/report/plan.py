@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from tbgen.countdown import Countdown
 from tbgen.errors import MissingTableError, TbgenError
@@ -72,6 +72,13 @@ class Comparison:
 
 
 Job = Task | Comparison
+
+
+class NothingToReportError(TbgenError):
+    """The tables that a report is to be about are not there, or no saved data of them."""
+
+    exit_code: ClassVar[int] = MissingTableError.exit_code
+    code: ClassVar[str] = MissingTableError.code
 
 
 def _task(directory: Path, material: Material, variant: Variant, layers: bool) -> Task:
@@ -171,13 +178,11 @@ def plan_report(
     :param men: the tables of 2 to so many men that are there.
     :param rules: ``r`` or ``wg``; None for both.
     :param saved: whether the directory has data that :func:`tbgen.report.save_report` has saved, not tables.
-
     :param layers: whether layers of packed tables are to be made, to count what becomes of accrued scores.
-
     :raises UsageError: if a name, the number of men or the rules mean nothing.
     :raises MissingTableError: if a table that was named is missing.
     :raises DamagedTableError: if a table is none.
-    :raises TbgenError: if there is none.
+    :raises NothingToReportError: if there is none, or no saved data of one that was named.
     """
     place = default_directory() if directory is None else Path(directory)
     named = {Material.parse(material) if isinstance(material, str) else material for material in materials}
@@ -187,16 +192,20 @@ def plan_report(
     for material in sorted(named):
         if not any(material in found for found in there.values()):
             if saved:
-                raise TbgenError(f"{place} has no data of {material}; save them with: tbgen report --save")
+                raise NothingToReportError(
+                    f"{place} has no data of {material}; save them with: tbgen report --save"
+                )
             raise MissingTableError(material.name, directory, chosen[0])
     wanted = {*named, *(all_materials(men) if men is not None else ())}
     if not any(found & wanted if wanted else found for found in there.values()):
         if saved:
-            raise TbgenError(f"{place} has no such data of tables; save some with: tbgen report --save")
+            raise NothingToReportError(
+                f"{place} has no such data of tables; save some with: tbgen report --save"
+            )
         words = ["tbgen", "build", "--men", str(men or 3)]
         words += [] if chosen[0] is Variant.R_MOBILITY else ["--rules", chosen[0]]
         words += [] if directory is None else ["--dir", str(directory)]
-        raise TbgenError(f"{place} has no such table; make some with: {shlex.join(words)}")
+        raise NothingToReportError(f"{place} has no such table; make some with: {shlex.join(words)}")
     tasks = tuple(
         Task(material, variant, {"data": _DATA_SECONDS}) if saved else _task(place, material, variant, layers)
         for variant in chosen

@@ -157,7 +157,7 @@ def test_an_interrupted_report_lacks_pages_only(
         (["--out", "x", "--threads", "0"], 2, "--threads: 0 is too small: give at least 1"),
         (["KXvK", "--out", "x"], 2, "'KXvK' is not a material name"),
         (["KvK", "KQvK", "--out", "x"], 3, "table KQvK is missing; build it with: tbgen build KQvK"),
-        (["--out", "x", "--dir", "nothing"], 1, "nothing has no such table; make some with: tbgen build"),
+        (["--out", "x", "--dir", "nothing"], 3, "nothing has no such table; make some with: tbgen build"),
         (["--out", "x", "--dir", "/dev/null"], 1, "/dev/null is not a directory"),
         (
             ["--out", "/dev/null"],

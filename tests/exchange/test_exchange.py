@@ -25,6 +25,7 @@ from tests.support.web_server import Handler, serving
 
 R = (Variant.R_MOBILITY,)
 KQVK = "KQvK.r.h5"
+BAD = ["KBvK.r.h5", KQVK, "KRvK.r.h5"]
 Document = dict[str, Any]
 
 
@@ -292,6 +293,39 @@ def test_a_file_that_is_not_what_the_set_says(
     assert KQVK not in files(tmp_path / "new")
     with pytest.raises(TbgenError, match=sentence if sentence != "there is no" else "cannot be read"):
         get(str(spoilt), tmp_path / "new", "KQvK")
+
+
+@pytest.mark.parametrize("jobs", [1, 4])
+def test_files_that_cannot_be_had_keep_no_others_away(jobs: int, spoilt: Path, tmp_path: Path) -> None:
+    tampered(spoilt / "KBvK.r.h5")
+    (spoilt / KQVK).write_bytes((spoilt / KQVK).read_bytes()[:-5])
+    (spoilt / "KRvK.r.h5").unlink()
+    with serving(spoilt) as server, pytest.raises(TbgenError) as error:
+        get(server.address, tmp_path / "new", jobs=jobs)
+    names, reason = str(error.value).split(" could not be had; the first: ")
+    assert sorted(names.split(", ")) == BAD
+    assert f"/{names.split(', ')[0]}" in reason
+    assert set(files(tmp_path / "new")) == {"KvK.r.h5", "KNvK.r.h5", "KPvK.r.h5", f"{KQVK}.part"}
+
+
+def test_a_server_that_goes_stops_the_rest(published: Path, tmp_path: Path) -> None:
+    """It is not asked for every file that it no longer has."""
+    asked = []
+
+    def misbehave(handler: Handler, name: str) -> bool:
+        asked.append(name)
+        if name in (LIST_NAME, "KvK.r.h5"):
+            return False
+        handler.close_connection = True
+        return True
+
+    with (
+        serving(published, misbehave=misbehave) as server,
+        pytest.raises(TbgenError, match="cannot be reach"),
+    ):
+        get(server.address, tmp_path)
+    assert len(set(asked)) == 3
+    assert set(files(tmp_path)) == {"KvK.r.h5"}
 
 
 @pytest.mark.parametrize(

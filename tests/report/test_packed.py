@@ -34,8 +34,8 @@ def with_sub_tables(name: str, tables: Path, packed: PackedTables, directory: Pa
     "name",
     [
         "KNvK",
-        pytest.param("KPvKP", marks=pytest.mark.slow),
-        *exhaustive(["KPvK", "KBNvK"]),
+        pytest.param("KPvK", marks=pytest.mark.slow),
+        *exhaustive(["KPvKP", "KBNvK"]),
     ],
 )
 def test_a_report(name: str, tables: Path, packed: PackedTables, tmp_path: Path) -> None:

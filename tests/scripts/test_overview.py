@@ -68,5 +68,5 @@ def test_few_tables_make_a_page(three_men: Path, tmp_path: Path) -> None:
 
 def test_without_data_it_says_so(tmp_path: Path) -> None:
     done = made(tmp_path, tmp_path / "page.md")
-    assert done.returncode == 1
+    assert done.returncode == 3
     assert re.fullmatch(r"error: .* has no such data of tables; save some with: .*\n", done.stderr)
