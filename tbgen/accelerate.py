@@ -145,6 +145,14 @@ def inlined(function: Kernel) -> Kernel:
     return _compiled(function, _nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
+def merged(function: Kernel) -> Kernel:
+    """Decorate what few kernels call, each of which is compiled with a copy of it; it is not compiled itself.
+
+    A call that hands on hundreds of arrays, as a whole workspace has them, takes many seconds to compile.
+    """
+    return _compiled(function, inline="always")
+
+
 def intrinsic(generator: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate what writes the machine code of a call by itself (``numba.extending.intrinsic``)."""
     made: Callable[..., Any] = numba.extending.intrinsic(generator)

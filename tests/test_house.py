@@ -111,7 +111,7 @@ def test_kernels_lie_in_their_folders() -> None:
 
 def is_compiled(node: ast.FunctionDef) -> bool:
     names = {ast.unparse(decorator) for decorator in node.decorator_list}
-    return bool(names & {"jit", "kernel", "inlined", "intrinsic"})
+    return bool(names & {"jit", "kernel", "inlined", "merged", "intrinsic"})
 
 
 def test_the_cache_of_kernels_notices_every_edit() -> None:

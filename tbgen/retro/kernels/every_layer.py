@@ -54,7 +54,7 @@ def take_rank(
 ) -> tuple[bool, tuple[Agenda, Agenda]]:
     """Solve a rank of a phase, show its layers, of White's and of Black's score, and leave it; return whether
     any position was in them, and the events of the next rank."""
-    left, _ = solve_rank(workspace, pool, fresh, rank, events, records, NOTHING)
+    left, _ = solve_rank(workspace, pool, fresh, rank, events, records, int64(NOTHING))
     if rank >= FIRST_LAYER:
         show_layer(workspace, int64(1), rank, at, by_holder[0])
         show_layer(workspace, int64(0), rank, at, by_holder[1])

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from tbgen.accelerate import int64, jit
+from tbgen.accelerate import int64, jit, merged
 from tbgen.retro.kernels.bits import ZERO, Ints
 from tbgen.retro.kernels.canonical import canonical_words
 from tbgen.retro.kernels.en_passant import prepare, resolve, room_for_right, side_with_right
@@ -130,7 +130,7 @@ def record_inner(
     return record
 
 
-@jit
+@merged
 def run_inner(
     workspace: Workspace,
     pool: Pool,
@@ -167,7 +167,7 @@ def settle_rank(workspace: Workspace, fresh: Results, rank: int, start: int, sto
     trim(workspace.phase, workspace.white, workspace.black, start, stop)
 
 
-@jit
+@merged
 def solve_rank(
     workspace: Workspace,
     pool: Pool,
