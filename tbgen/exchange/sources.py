@@ -6,7 +6,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import BinaryIO, Final, NamedTuple, Protocol
 
 import urllib3
 
@@ -96,7 +96,14 @@ class DirectorySource:
             raise NotTakenError(f"{path} cannot be read: {error.strerror}") from None
         with file:
             file.seek(start)
-            yield Stream(start, iter(lambda: file.read(_AT_ONCE), b""))
+            yield Stream(start, self._data(file, path))
+
+    def _data(self, file: BinaryIO, path: Path) -> Iterator[bytes]:
+        try:
+            while data := file.read(_AT_ONCE):
+                yield data
+        except OSError as error:
+            raise NotTakenError(f"{path} cannot be read: {error.strerror}") from None
 
 
 class WebSource:

@@ -27,8 +27,9 @@ def records(variant: Variant) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("variant", Variant)
 def test_every_record_has_its_line(variant: Variant) -> None:
-    short = [record["fen"] for record in records(variant) if len(record["line"]) != record["depth"]]
-    assert short == []
+    found = list(records(variant))
+    assert len(found) > 4000
+    assert [record["fen"] for record in found if len(record["line"]) != record["depth"]] == []
 
 
 def own_score(board: chess.Board) -> GScore:
