@@ -90,20 +90,15 @@ class DirectorySource:
     def open(self, name: str, start: int) -> Iterator[Stream]:
         """Open a file; see :class:`Source`."""
         path = self._directory / name
-        try:
+        with _read_errors(path):
             file = path.open("rb")
-        except OSError as error:
-            raise NotTakenError(f"{path} cannot be read: {error.strerror}") from None
         with file:
             file.seek(start)
             yield Stream(start, self._data(file, path))
 
     def _data(self, file: BinaryIO, path: Path) -> Iterator[bytes]:
-        try:
-            while data := file.read(_AT_ONCE):
-                yield data
-        except OSError as error:
-            raise NotTakenError(f"{path} cannot be read: {error.strerror}") from None
+        with _read_errors(path):
+            yield from iter(lambda: file.read(_AT_ONCE), b"")
 
 
 class WebSource:
@@ -198,6 +193,14 @@ class WebSource:
             yield from answer.stream(_AT_ONCE, decode_content=False)
         except urllib3.exceptions.HTTPError as error:
             raise InterruptedTransferError(f"{self.place(name)} broke off: {_reason(error)}") from None
+
+
+@contextmanager
+def _read_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise NotTakenError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def tries() -> Iterator[bool]:

@@ -32,11 +32,6 @@ def test_every_record_has_its_line(variant: Variant) -> None:
     assert [record["fen"] for record in found if len(record["line"]) != record["depth"]] == []
 
 
-def own_score(board: chess.Board) -> GScore:
-    """What a position brings whoever is not to move, by the moves of python-chess."""
-    return GScore(2 * board.legal_moves.count() + (not board.is_check()), not board.turn)
-
-
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("variant", Variant)
 def test_every_line_comes_to_its_value(variant: Variant) -> None:
@@ -44,12 +39,12 @@ def test_every_line_comes_to_its_value(variant: Variant) -> None:
     replayed = 0
     for record in records(variant):
         board = chess.Board(record["fen"])
-        accrued = [own_score(board)]
+        accrued = [GScore.of_board(board)]
         for move in map(chess.Move.from_uci, record["line"]):
             assert move in board.legal_moves, record["fen"]
             resets = variant.resets and board.is_zeroing(move)
             board.push(move)
-            own = own_score(board)
+            own = GScore.of_board(board)
             accrued.append(own if resets or own.rank < accrued[-1].rank else accrued[-1])
         assert str(accrued[-1]) == record["value"], record["fen"]
         assert len(accrued) < 2 or accrued[-1] != accrued[-2], record["fen"]
