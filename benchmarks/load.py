@@ -25,9 +25,9 @@ from urllib.parse import quote
 
 import chess
 
+from tbgen.board.material import Material
 from tbgen.board.validity import validate
 from tbgen.errors import TbgenError
-from tbgen.material import Material
 
 MATERIALS = ("KRvKB", "KQvKR", "KPvKP", "KRPvK", "KNvKP", "KQvKP", "KBNvK", "KBvKN")
 POSITIONS = 2000

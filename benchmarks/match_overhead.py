@@ -17,6 +17,7 @@ from pathlib import Path
 
 import chess
 
+from tbgen.board.variant import Variant
 from tbgen.games.settings import FiftyMoveRule, GameOptions
 from tbgen.games.standings import Standings
 from tbgen.match.adjudication import Judge, StopRules
@@ -28,7 +29,6 @@ from tbgen.match.reporter import Beginning
 from tbgen.match.schedule import Fixture
 from tbgen.match.settings import EventSettings
 from tbgen.match.statistics import Score
-from tbgen.variant import Variant
 
 
 class Counter:

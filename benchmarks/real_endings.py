@@ -18,8 +18,8 @@ from random import Random
 from typing import Any
 
 import tbgen
-from tbgen.score import GScore
-from tbgen.scoring import Scoring
+from tbgen.board.score import GScore
+from tbgen.board.scoring import Scoring
 from tbgen.solve.budget import Budget
 from tbgen.text import parse_duration, parse_size
 

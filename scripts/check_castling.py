@@ -24,11 +24,11 @@ from check_en_passant import ROWS, is_right, suiting_tables
 
 from tbgen import FRESH, TbgenError, open_tablebase
 from tbgen.board.history import Fresh
-from tbgen.material import Material
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import Tablebase
-from tbgen.score import GScore
 from tbgen.text import duration
-from tbgen.variant import Variant
 
 _EN_PASSANT = 0.3
 """Share of positions that get an en passant right where they can."""

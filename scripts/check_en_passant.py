@@ -21,12 +21,12 @@ import chess
 
 from tbgen import FRESH, TbgenError, open_tablebase
 from tbgen.board.history import Fresh
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError
-from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase
-from tbgen.score import GScore
 from tbgen.store.format import tables_in
-from tbgen.variant import Variant
 
 ROWS: Final = {chess.WHITE: 4, chess.BLACK: 3}
 """Rank, from 0, of the pawns that may capture, by the side to move."""

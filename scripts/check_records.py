@@ -30,16 +30,16 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.score import NONE, GScore
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.index.layout import Layout, Side, Slot, layout_of
 from tbgen.index.position import board_of
 from tbgen.index.symmetry import IMAGE, TRANSPOSE, TRIANGLE
-from tbgen.material import Material, all_materials
 from tbgen.packed.plain import open_plain, passing_copies
 from tbgen.report.data.saved import SavedData
-from tbgen.score import NONE, GScore
 from tbgen.store.format import tables_in
-from tbgen.variant import Variant
 
 PUBLISHED: Final = Path(__file__).resolve().parent.parent / "tests" / "data"
 

@@ -24,17 +24,17 @@ from pathlib import Path
 import chess
 
 from tbgen import TbgenError, open_tablebase
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.cells.cell import mobile_squares
 from tbgen.errors import MissingTableError
-from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase
-from tbgen.score import GScore
 from tbgen.solve.budget import Budget
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import solve
 from tbgen.store.format import table_path, tables_in
 from tbgen.text import parse_duration, parse_size
-from tbgen.variant import Variant
 
 MEN = (4, 5)
 """Men of tables that smaller ones, and cells, may say something of."""

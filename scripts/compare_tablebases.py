@@ -36,16 +36,16 @@ import chess.syzygy
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.score import NONE, GScore
+from tbgen.board.variant import Variant
 from tbgen.cli.progress import ProgressLine
 from tbgen.errors import TbgenError, UsageError
 from tbgen.index.layout import PIECE_ORDER, Layout, layout_of
 from tbgen.index.symmetry import TRIANGLE
-from tbgen.material import Material, all_materials
-from tbgen.score import NONE, GScore
 from tbgen.store.format import default_directory, table_path
 from tbgen.store.reader import TableFile
 from tbgen.text import duration
-from tbgen.variant import Variant
 
 RELEASE: Final = "1.11.2"
 SHA256: Final = "a8b43e5678fdb3000695bdaa573117ad683761e5ca38e591c4826eba6d25bb39"

@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from tbgen.board.material import Material
 from tbgen.errors import TbgenError
 from tbgen.generator.estimate import pool_memory, shared_memory, slots_at_work
 from tbgen.index.layout import layout_of
-from tbgen.material import Material
 from tbgen.store.format import SUFFIX
 
 WITHIN: Final = 0.15

@@ -18,6 +18,7 @@ import chess
 import chess.svg
 
 from tbgen.board.mobility import own_score
+from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.files import write_file
 from tbgen.html.diagrams import described
@@ -33,7 +34,6 @@ from tbgen.report.facts.table_highlights import SIDES, counted_pawns, held_behin
 from tbgen.report.facts.wording import meaning, percent
 from tbgen.report.model import OverallRecord, Record, TableReport, Typical
 from tbgen.text import counted, plies
-from tbgen.variant import Variant
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 SHOWN: Final = 3

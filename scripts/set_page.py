@@ -17,13 +17,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.exchange.published import LIST_NAME, PublishedSet, PublishedTable
 from tbgen.files import write_file
-from tbgen.material import Material
 from tbgen.store.stored_file import StoredFile
 from tbgen.text import counted, duration, number, size_text
-from tbgen.variant import Variant
 from tbgen.verify.proofs import ProofDone, Proofs
 
 ROOT: Final = Path(__file__).resolve().parent.parent

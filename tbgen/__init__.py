@@ -68,13 +68,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tbgen.board.history import FRESH
+    from tbgen.board.material import Material
+    from tbgen.board.score import GScore
+    from tbgen.board.scoring import Points, points
     from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, UsageError
     from tbgen.games.referee import Arbiter, adjudicate
-    from tbgen.material import Material
     from tbgen.probe.states import ProbeResult
     from tbgen.probe.tablebase import Tablebase, open_tablebase
-    from tbgen.score import GScore
-    from tbgen.scoring import Points, points
     from tbgen.solve.solver import solve
 
     __version__: str
@@ -102,17 +102,17 @@ _HOME = {
     "FRESH": "tbgen.board.history",
     "Arbiter": "tbgen.games.referee",
     "DamagedTableError": "tbgen.errors",
-    "GScore": "tbgen.score",
-    "Material": "tbgen.material",
+    "GScore": "tbgen.board.score",
+    "Material": "tbgen.board.material",
     "MissingTableError": "tbgen.errors",
-    "Points": "tbgen.scoring",
+    "Points": "tbgen.board.scoring",
     "ProbeResult": "tbgen.probe.states",
     "Tablebase": "tbgen.probe.tablebase",
     "TbgenError": "tbgen.errors",
     "UsageError": "tbgen.errors",
     "adjudicate": "tbgen.games.referee",
     "open_tablebase": "tbgen.probe.tablebase",
-    "points": "tbgen.scoring",
+    "points": "tbgen.board.scoring",
 }
 
 

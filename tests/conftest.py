@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tbgen.board.material import all_materials
+from tbgen.board.variant import Variant
 from tbgen.generator import build
-from tbgen.material import all_materials
 from tbgen.retro.warmup import compile_kernels
 from tbgen.store.format import table_path
 from tbgen.store.writer import write_table
-from tbgen.variant import Variant
 from tests.support.builds import Silent
 from tests.support.packed_tables import PackedTables
 from tests.support.reference_table import reference_table

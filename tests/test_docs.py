@@ -34,7 +34,7 @@ def test_the_site_and_the_manual_page(tmp_path: Path) -> None:
         "__version__"
     ]
     modules = {path.stem for path in (site / "modules").glob("*.html")}
-    assert {"tbgen.score", "tbgen.probe.tablebase", "tbgen.generator.runner"} <= modules
+    assert {"tbgen.board.score", "tbgen.probe.tablebase", "tbgen.generator.runner"} <= modules
     assert not [name for name in modules if ".kernels." in name]
     broken = [
         f"{path.name}: {target}"

@@ -11,13 +11,13 @@ import chess
 import pytest
 
 from tbgen import open_tablebase
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.cli.main import main
-from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase
-from tbgen.score import GScore
 from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
-from tbgen.variant import Variant
 from tbgen.verify.proofs import Proofs
 from tests.support.one_ply import by_probing, one_ply
 from tests.support.paths import ROOT

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.variant import Variant
 from tbgen.cli.main import main
-from tbgen.material import Material, all_materials
-from tbgen.variant import Variant
 from tests.support.paths import ROOT
 
 

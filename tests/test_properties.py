@@ -11,16 +11,16 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.score import NONE, GScore
+from tbgen.board.variant import Variant
 from tbgen.index.layout import Layout, Slot, layout_of
 from tbgen.index.position import locate
 from tbgen.index.symmetry import IMAGE
 from tbgen.index.table import FRESH, LAST_RUN, Table
-from tbgen.material import Material, all_materials
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
-from tbgen.variant import Variant
 from tests.support.one_ply import by_probing, folded, one_ply
 from tests.support.table_states import canonical_slots, runs_of, squares_of
 

@@ -14,16 +14,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.score import NONE, GScore
+from tbgen.board.variant import Variant
 from tbgen.index.layout import layout_of
 from tbgen.index.position import locate
 from tbgen.index.symmetry import IMAGE, TRANSPOSE
-from tbgen.material import Material, all_materials
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
-from tbgen.variant import Variant
 from tests.support.script_modules import load_script
 
 NAMES = [material.name for material in all_materials(4)]

@@ -60,7 +60,7 @@ class FromTables:
     moves = 200
 
     def setup(self, material: str) -> None:
-        from tbgen.score import GScore
+        from tbgen.board.score import GScore
 
         rng = random.Random(material)
         self.thinker = _thinker(True)

@@ -19,7 +19,7 @@ class Probing:
 
     def setup(self, material: str) -> None:
         import tbgen
-        from tbgen.score import GScore
+        from tbgen.board.score import GScore
 
         rng = random.Random(material)
         self.boards = random_boards(material, self.positions)
@@ -81,7 +81,7 @@ class Packed:
 
     def setup(self, material: str) -> None:
         import tbgen
-        from tbgen.score import GScore
+        from tbgen.board.score import GScore
 
         rng = random.Random(material)
         boards = random_boards(material, self.positions)

@@ -20,7 +20,7 @@ class Format:
     def setup(self, kib: int, level: int) -> None:
         import numpy as np
 
-        from tbgen.score import NONE
+        from tbgen.board.score import NONE
         from tbgen.store import dataset, writer
         from tbgen.store.cache import ChunkCache
         from tbgen.store.reader import TableFile

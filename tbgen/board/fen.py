@@ -7,9 +7,9 @@ from typing import Final
 
 import chess
 
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.errors import UsageError, quote
-from tbgen.score import GScore
-from tbgen.variant import Variant
 
 _EXPECTED: Final = (
     "expected pieces, side to move, castling, en passant square, two move counters and, optionally, "

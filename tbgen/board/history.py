@@ -8,10 +8,10 @@ from typing import Final, Literal
 import chess
 
 from tbgen.board.mobility import own_score
+from tbgen.board.score import GScore
 from tbgen.board.validity import validate
+from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
-from tbgen.score import GScore
-from tbgen.variant import Variant
 
 __all__ = ["FRESH", "Fresh", "accrued_score", "no_play"]
 

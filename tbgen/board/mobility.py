@@ -7,7 +7,7 @@ from typing import Final
 
 import chess
 
-from tbgen.score import GScore
+from tbgen.board.score import GScore
 
 _DIAGONAL: Final = tuple(zip(chess.BB_DIAG_MASKS, chess.BB_DIAG_ATTACKS, strict=True))
 _FILE: Final = tuple(zip(chess.BB_FILE_MASKS, chess.BB_FILE_ATTACKS, strict=True))
@@ -51,7 +51,7 @@ def mobility(board: chess.Board) -> tuple[int, bool]:
 
 
 def own_score(board: chess.Board) -> GScore:
-    """Return the score of a valid board itself, as :meth:`tbgen.score.GScore.of_board` does."""
+    """Return the score of a valid board itself, as :meth:`tbgen.board.score.GScore.of_board` does."""
     moves, check = mobility(board)
     return GScore(2 * moves + (not check), not board.turn)
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import chess
 import numpy as np
 
+from tbgen.board.material import Material
 from tbgen.cells.bounds import Block, side_after
 from tbgen.cells.cell import Cell, man_of
 from tbgen.cells.kernels.gather import gather, overlay
@@ -13,7 +14,6 @@ from tbgen.cells.tables import Tables
 from tbgen.index.layout import Layout, Side, layout_of
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES, MIRROR_RANKS
 from tbgen.index.zeroing import en_passant_configs
-from tbgen.material import Material
 
 
 def in_tables(tables: Tables, route: Route) -> bool:

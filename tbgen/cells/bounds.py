@@ -13,10 +13,11 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import int64
+from tbgen.board.score import MAX_CODED_RANK, NONE, Code, GScore
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import CellFrame, frame_of_cell, room_for_cell
 from tbgen.cells.routes import Route, routes_of
+from tbgen.compiler.jit import int64
 from tbgen.errors import UsageError
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.bits import Codes, Plies, Words
@@ -35,7 +36,6 @@ from tbgen.retro.kernels.resets import side_exits
 from tbgen.retro.kernels.single_layer import solve_layer, solve_open_layer
 from tbgen.retro.kernels.sweep import MAX_DEPTH, Results
 from tbgen.retro.kernels.targets import ROUTES, Pool, Routes, Targets
-from tbgen.score import MAX_CODED_RANK, NONE, Code, GScore
 
 _Number = TypeVar("_Number", bound=np.generic)
 _Result = TypeVar("_Result")

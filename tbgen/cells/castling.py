@@ -17,6 +17,8 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.score import NONE, Code
+from tbgen.board.variant import Variant
 from tbgen.cells.blocks import gathered
 from tbgen.cells.bounds import LOWER, NO_RANK, Block, Game, side_after
 from tbgen.cells.cell import Cell, mobile_squares, side_of
@@ -30,9 +32,7 @@ from tbgen.cells.warmup import compile_kernels
 from tbgen.cells.without_rights import FreshStates, Lookups, WithoutRights, board_after
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.layers import FIRST_LAYER
-from tbgen.score import NONE, Code
 from tbgen.text import counted, duration
-from tbgen.variant import Variant
 
 _KEPT: Final = 1 << 30
 """Bytes of solved cells above which they are forgotten before others are solved."""

@@ -12,10 +12,10 @@ from typing import Final, NamedTuple, Self
 
 import chess
 
+from tbgen.board.material import Material
 from tbgen.errors import UsageError
 from tbgen.index.layout import BLACK_TO_MOVE, PIECE_ORDER, SIDES, WHITE_TO_MOVE, Side
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES, MIRROR_RANKS
-from tbgen.material import Material
 
 KING: Final = PIECE_ORDER.index("K")
 TYPES: Final = tuple(chess.PIECE_SYMBOLS.index(name.lower()) for name in PIECE_ORDER)

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.score import NONE, Code
 from tbgen.cells.bounds import LOWER, NO_RANK, WORST, Block, Game
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell
@@ -19,7 +20,6 @@ from tbgen.index.layout import SIDES, Side
 from tbgen.index.table import FRESH
 from tbgen.packed.file import PackedFile
 from tbgen.retro.kernels.layers import FIRST_LAYER
-from tbgen.score import NONE, Code
 
 _Codes = NDArray[np.uint8]
 

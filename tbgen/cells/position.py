@@ -8,9 +8,9 @@ from typing import Self
 import chess
 
 from tbgen.board.mobility import mobility
+from tbgen.board.score import Code, Rank
 from tbgen.cells.cell import Cell
 from tbgen.index.symmetry import MIRROR_FILES, MIRROR_RANKS
-from tbgen.score import Code, Rank
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.score import NONE
 from tbgen.cells.bounds import NO_RANK, Block
 from tbgen.index.layout import SIDES, Side
 from tbgen.index.table import FRESH, LAST_RUN, Table
-from tbgen.score import NONE
 
 _NO_RUN: Final = -1
 

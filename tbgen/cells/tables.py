@@ -9,21 +9,21 @@ from typing import Final, Self
 
 import numpy as np
 
+from tbgen.board.material import Material
+from tbgen.board.score import NONE
+from tbgen.board.variant import Variant
 from tbgen.cells.bounds import Block
 from tbgen.index.layout import Side, layout_of
 from tbgen.index.source import Source
 from tbgen.index.zeroing import en_passant_configs
-from tbgen.material import Material
 from tbgen.packed.file import PackedFile
 from tbgen.packed.sources import PackedSource
 from tbgen.packed.unpack import promotions
 from tbgen.retro.expansion import expand
-from tbgen.score import NONE
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.sources import Sources
 from tbgen.store.stored_file import StoredFile
-from tbgen.variant import Variant
 
 _PHASES_KEPT: Final = 512 << 20
 """Bytes of phases of tables that are kept in memory."""

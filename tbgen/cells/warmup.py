@@ -6,14 +6,14 @@ from typing import Final
 import chess
 import numpy as np
 
-from tbgen.accelerate import compiling
+from tbgen.board.score import Code, GScore
 from tbgen.cells.bounds import WORST, Block, Games
 from tbgen.cells.cell import Cell
 from tbgen.cells.kernels.gather import gather, overlay
 from tbgen.cells.routes import Route
-from tbgen.score import Code, GScore
+from tbgen.compiler.cache import compiling
 
-FAMILY: Final = "cells"
+FAMILY: Final = __name__
 """Name of these kernels in the cache."""
 
 _logger = logging.getLogger(__name__)

@@ -7,6 +7,8 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import Material
+from tbgen.board.score import NONE, Code
 from tbgen.cells.bounds import LOWER, NO_RANK, WORST, Block, Game, side_after
 from tbgen.cells.cell import Cell, man_of
 from tbgen.cells.frames import frame_of_cell
@@ -17,9 +19,7 @@ from tbgen.index.arrays import slots_of
 from tbgen.index.layout import SIDES, Side, layout_of
 from tbgen.index.symmetry import swap_colours
 from tbgen.index.table import Table
-from tbgen.material import Material
 from tbgen.packed.file import PackedFile
-from tbgen.score import NONE, Code
 
 _SWAP: Final = np.array([swap_colours(square) for square in range(64)], np.uint8)
 _READ_MEN: Final = 4

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tbgen.board.fen import parse_fen
+from tbgen.board.scoring import Scheme
 from tbgen.cli.display import diagram, line_document, line_text, mover
 from tbgen.cli.options import (
     add_directory,
@@ -29,7 +30,6 @@ from tbgen.games.settings import unknown_scoring
 from tbgen.games.solving import Solver
 from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase
-from tbgen.scoring import Scheme
 from tbgen.text import plies
 
 _DESCRIPTION = """\

@@ -7,14 +7,14 @@ from typing import Any, Final, Protocol
 
 import chess
 
+from tbgen.board.scoring import Scoring
+from tbgen.board.variant import Variant
 from tbgen.cli.display import diagram, line_document, line_text, mover
 from tbgen.errors import MissingLayerError
 from tbgen.probe.line import LinePly
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
-from tbgen.scoring import Scoring
 from tbgen.text import plies
-from tbgen.variant import Variant
 
 _UNKNOWN: Final = "?  (the table stores the value only: --depths makes the depth)"
 _NOT_WITH_RIGHTS: Final = "?  (not known with castling rights)"

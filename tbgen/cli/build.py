@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tbgen.board.material import MAX_MEN, Material, all_materials
 from tbgen.cli.journal import Journal
 from tbgen.cli.options import (
     MOST_JOBS,
@@ -20,7 +21,6 @@ from tbgen.generator import AccruedStorage, Built, Estimate, build, check_memory
 from tbgen.generator.form import Form
 from tbgen.generator.runner import limits_of, schedule_of
 from tbgen.generator.schedule import Outlook
-from tbgen.material import MAX_MEN, Material, all_materials
 from tbgen.store.format import default_directory
 from tbgen.text import counted, duration, size_text
 

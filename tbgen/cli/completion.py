@@ -4,8 +4,8 @@ import argparse
 from collections.abc import Iterator
 from typing import Final
 
+from tbgen.board.material import MAX_MEN, all_materials
 from tbgen.errors import needs_extra
-from tbgen.material import MAX_MEN, all_materials
 
 _DESCRIPTION: Final = (
     "Print a script by which a shell completes the commands of tbgen, their options and files."

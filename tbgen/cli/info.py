@@ -8,16 +8,16 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.variant import Variant
 from tbgen.cli.manifest import print_manifest
 from tbgen.cli.options import add_directory, add_json, add_rules, as_given, directory_of
 from tbgen.cli.streams import say
 from tbgen.errors import NoTablesError
-from tbgen.material import Material, all_materials
 from tbgen.store.format import tables_in
 from tbgen.store.info import TableInfo
 from tbgen.store.inventory import EXPECTED_MEN, Entry, inventory
 from tbgen.text import counted, size_text
-from tbgen.variant import Variant
 
 _MOST_NAMED = 24
 """Missing tables of one larger number of men that are named; more are counted."""

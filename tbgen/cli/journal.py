@@ -3,9 +3,9 @@
 import time
 from pathlib import Path
 
+from tbgen.board.material import Material
 from tbgen.cli.progress import ProgressLine
 from tbgen.generator import Built
-from tbgen.material import Material
 from tbgen.text import counted, duration, size_text
 
 

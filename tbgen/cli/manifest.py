@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.cli.options import as_given
 from tbgen.cli.streams import say
 from tbgen.errors import NoTablesError
-from tbgen.material import Material
 from tbgen.store.digests import TableDigests, digests_of, set_digests
-from tbgen.variant import Variant
 
 TITLE = "# material rules fresh accrued digest"
 

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from tbgen.board.material import MAX_MEN, Material, all_materials
+from tbgen.board.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Scheme, Scoring
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, NoTablesError, TbgenError, UsageError, quote
-from tbgen.material import MAX_MEN, Material, all_materials
-from tbgen.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Scheme, Scoring
 from tbgen.store.format import default_directory
 from tbgen.text import parse_size
-from tbgen.variant import Variant
 
 if TYPE_CHECKING:
     from tbgen.games.settings import GameOptions

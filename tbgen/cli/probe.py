@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import chess
 
 from tbgen.board.fen import Fen, parse_fen
+from tbgen.board.score import GScore
+from tbgen.board.scoring import Scoring
 from tbgen.cli.answers import Answer, MobilityAnswer
 from tbgen.cli.options import add_directory, add_json, add_rules, add_scoring, directory_of, scoring_of
 from tbgen.cli.standard_input import batches_of_lines
@@ -19,8 +21,6 @@ from tbgen.probe.batch import BATCH, MOVES_BATCH
 from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase
 from tbgen.probe.views import View
-from tbgen.score import GScore
-from tbgen.scoring import Scoring
 
 if TYPE_CHECKING:
     from tbgen.probe.view_tables import ViewTables

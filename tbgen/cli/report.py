@@ -10,11 +10,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from tbgen.board.material import MAX_MEN
 from tbgen.cli.options import add_directory, add_json, add_variant, directory_of, processors, whole_number
 from tbgen.cli.progress import ProgressLine
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError
-from tbgen.material import MAX_MEN
 from tbgen.text import counted, duration, size_text
 
 if TYPE_CHECKING:

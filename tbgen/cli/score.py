@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tbgen.board.scoring import Scheme
 from tbgen.cli.games import add_adjudicating, adjudicating, reported
 from tbgen.cli.options import jobs_of
 from tbgen.cli.progress import ProgressLine
@@ -22,7 +23,6 @@ from tbgen.games.standings.render import comma_separated, markdown, text
 from tbgen.games.standings.table import Table
 from tbgen.games.standings.tables import KEYS, overview, tables
 from tbgen.games.tagging import Adjudicator, Tally, tag_games
-from tbgen.scoring import Scheme
 from tbgen.text import counted
 
 _DESCRIPTION = """\

@@ -6,13 +6,13 @@ from pathlib import Path
 from threading import Thread
 from typing import Final
 
+from tbgen.board.variant import Variant
 from tbgen.cli.options import add_directories, whole_number
 from tbgen.cli.streams import say
 from tbgen.errors import NoTablesError, UsageError
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.solve.budget import Budget
 from tbgen.text import counted, parse_duration, parse_size
-from tbgen.variant import Variant
 
 _LOCAL: Final = "127.0.0.1"
 _PORT: Final = 8042

@@ -10,6 +10,9 @@ from typing import Any
 import chess
 
 from tbgen.board.fen import Fen, parse_fen
+from tbgen.board.score import GScore
+from tbgen.board.scoring import Scoring
+from tbgen.board.variant import Variant
 from tbgen.cli.display import diagram, line_document, line_text, mover
 from tbgen.cli.options import (
     add_cells,
@@ -25,8 +28,6 @@ from tbgen.cli.progress import ProgressLine
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.files import write_file
 from tbgen.html.pictures import picture
-from tbgen.score import GScore
-from tbgen.scoring import Scoring
 from tbgen.solve.budget import Budget
 from tbgen.solve.hold import Hold
 from tbgen.solve.kept import KeptCells
@@ -35,7 +36,6 @@ from tbgen.solve.solution import Solution
 from tbgen.solve.solver import Mobile, solve
 from tbgen.solve.syzygy import Syzygy
 from tbgen.text import counted, parse_duration, parse_size, plies
-from tbgen.variant import Variant
 
 _DESCRIPTION = """\
 Solve a position of any number of men: its value with an accrued score if that can be proved, else an interval

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tbgen.board.variant import Variant
 from tbgen.cli.options import add_cells
 from tbgen.cli.progress import ProgressLine
 from tbgen.cli.streams import say
@@ -16,7 +17,6 @@ from tbgen.games.solving import Solver, open_results
 from tbgen.games.solving.solver import Course, prove
 from tbgen.solve.budget import Budget
 from tbgen.text import counted, duration, number, parse_duration, parse_size
-from tbgen.variant import Variant
 
 _DETAILS = ("solve_time", "solve_total", "solve_memory", "solve_results", "solve_cells")
 

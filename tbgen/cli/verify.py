@@ -8,15 +8,15 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.cli.options import add_directory, add_json, add_rules, as_given, directory_of, whole_number
 from tbgen.cli.progress import ProgressLine
 from tbgen.countdown import Countdown
 from tbgen.errors import MissingTableError, NoTablesError, TbgenError
 from tbgen.machine import free_memory
-from tbgen.material import Material
 from tbgen.store.format import tables_in
 from tbgen.text import counted, duration, size_text
-from tbgen.variant import Variant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

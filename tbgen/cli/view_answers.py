@@ -6,11 +6,11 @@ from typing import Any
 
 import chess
 
+from tbgen.board.scoring import Points
 from tbgen.cli.answers import situation
 from tbgen.cli.display import diagram
 from tbgen.probe.view_tables import ViewMove, ViewResult
 from tbgen.probe.views import View
-from tbgen.scoring import Points
 from tbgen.text import plies
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import chess
 
-from tbgen.score import GScore
+from tbgen.board.score import GScore
 
 
 @dataclass(frozen=True, slots=True)

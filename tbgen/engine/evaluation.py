@@ -9,9 +9,9 @@ from typing import Final
 
 import chess
 
+from tbgen.board.score import GScore
 from tbgen.engine.game import Game
 from tbgen.engine.scale import MATE, worth
-from tbgen.score import GScore
 
 _PAWN, _KNIGHT, _BISHOP, _ROOK, _QUEEN = 100, 320, 330, 500, 900
 _VALUES: Final = (0, _PAWN, _KNIGHT, _BISHOP, _ROOK, _QUEEN, 0)

@@ -7,12 +7,12 @@ from typing import Final
 import chess
 
 from tbgen.board.fen import Fen, parse_fen
+from tbgen.board.score import GScore
+from tbgen.board.scoring import EXPONENTIAL
+from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.settings import FiftyMoveRule, GameSettings
-from tbgen.score import GScore
-from tbgen.scoring import EXPONENTIAL
-from tbgen.variant import Variant
 
 _EXPECTED: Final = "expected: position startpos|fen FEN [moves MOVE ...]"
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from tbgen.board.score import GScore
 from tbgen.errors import UsageError, quote
 from tbgen.games.settings import FiftyMoveRule
-from tbgen.score import GScore
 from tbgen.store.format import default_directory
 
 _EMPTY: Final = "<empty>"

@@ -1,13 +1,13 @@
 """G-scores on the scale of the search: whole numbers, the greater the better for White.
 
 A score of rank r is worth 1/(1 + r) of a mate, as much as harmonic scoring lets its holder lead
-(``Scheme.HARMONIC`` of :mod:`tbgen.scoring`), so the order of the numbers is that of the game. Between two
-scores there is room for two more things: estimates, and how soon a score is reached.
+(``Scheme.HARMONIC`` of :mod:`tbgen.board.scoring`), so the order of the numbers is that of the game. Between
+two scores there is room for two more things: estimates, and how soon a score is reached.
 """
 
 from typing import Final
 
-from tbgen.score import GScore
+from tbgen.board.score import GScore
 
 MATE: Final = 10**9
 """What G0.0 is worth."""

@@ -13,11 +13,11 @@ from typing import Final, Protocol
 
 import chess
 
+from tbgen.board.score import GScore
 from tbgen.engine.evaluation import estimate, man_value
 from tbgen.engine.game import Game
 from tbgen.engine.memory import Bound, Entry, Memory
 from tbgen.engine.scale import MATE, mate_plies, reached
-from tbgen.score import GScore
 
 MOST_PLIES: Final = 100
 """Iterations at most; Python has room for more calls within calls than these take."""

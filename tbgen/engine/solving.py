@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import chess
 
+from tbgen.board.score import GScore
 from tbgen.engine.advice import Advice
 from tbgen.engine.game import Game
 from tbgen.errors import TbgenError
-from tbgen.score import GScore
 from tbgen.solve.command import COMMAND
 
 MEMORY: Final = "4G"

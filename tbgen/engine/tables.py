@@ -7,16 +7,16 @@ from typing import Final
 
 import chess
 
+from tbgen.board.material import MAX_MEN, Material
+from tbgen.board.score import GScore
 from tbgen.engine.advice import Advice
 from tbgen.engine.game import Game
 from tbgen.engine.limits import Timer
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.games.settings import PLIES, FiftyMoveRule
 from tbgen.index.position import shape_of
-from tbgen.material import MAX_MEN, Material
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.score import GScore
 from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
 

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 import chess
 
+from tbgen.board.score import GScore
 from tbgen.engine import report
 from tbgen.engine.advice import Advice
 from tbgen.engine.game import Game
@@ -17,7 +18,6 @@ from tbgen.engine.search import Found, Search
 from tbgen.engine.solving import Solving, SolvingError
 from tbgen.engine.tables import Tables
 from tbgen.games.settings import FiftyMoveRule
-from tbgen.score import GScore
 
 AUTO_SECONDS: Final = 30.0
 """What a move must have before ``auto`` solves: the kernels alone may take that long at first."""

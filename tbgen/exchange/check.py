@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError
-from tbgen.material import Material
 from tbgen.store.reader import TableFile
 from tbgen.store.stored_file import StoredFile
-from tbgen.variant import Variant
 
 
 def check_table(path: Path, material: Material, variant: Variant) -> str:

@@ -18,16 +18,16 @@ from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import BinaryIO, ClassVar, Final, Protocol
 
+from tbgen.board.material import Material, closure
+from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.exchange.check import check_table
 from tbgen.exchange.published import LIST_NAME, MOST_LIST_BYTES, PublishedSet, PublishedTable, size_of
 from tbgen.exchange.sources import InterruptedTransferError, NotTakenError, Source, tries
 from tbgen.files import put_in_place, write_errors
-from tbgen.material import Material, closure
 from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
 from tbgen.text import size_text
-from tbgen.variant import Variant
 
 PARTIAL: Final = ".part"
 _HASHED_AT_ONCE: Final = 1 << 20

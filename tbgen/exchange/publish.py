@@ -6,13 +6,13 @@ import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from tbgen.board.material import Material, closure
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, NoTablesError
 from tbgen.exchange.check import check_table
 from tbgen.exchange.published import LIST_NAME, PublishedSet, PublishedTable, size_of
 from tbgen.files import write_errors, write_file, written_aside
-from tbgen.material import Material, closure
 from tbgen.store.format import table_path, tables_in
-from tbgen.variant import Variant
 
 SUMS_NAME = "SHA256SUMS"
 """The same in the form that ``sha256sum -c`` reads."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError, UsageError, quote
-from tbgen.material import Material
 from tbgen.store.format import table_path
-from tbgen.variant import Variant
 
 LIST_NAME: Final = "tbgen-set.json"
 MOST_LIST_BYTES: Final = 4 << 20

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, NamedTuple, Self
 
+from tbgen.board.score import GScore
+from tbgen.board.scoring import Scoring
 from tbgen.errors import MissingTableError, UsageError, quote
 from tbgen.games.settings import GameSettings
-from tbgen.score import GScore
-from tbgen.scoring import Scoring
 
 __all__ = ["ANYTHING", "Basis", "Outcome", "ScoreInterval", "classical"]
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from tbgen.board.score import GScore
+from tbgen.board.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, OTB_CUTOFF, Komi, Scheme, Scoring, parse_cutoff
+from tbgen.board.variant import Variant
 from tbgen.errors import UsageError, quote
 from tbgen.games.pgn import tags
-from tbgen.score import GScore
-from tbgen.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, OTB_CUTOFF, Komi, Scheme, Scoring, parse_cutoff
-from tbgen.variant import Variant
 
 __all__ = ["FiftyMoveRule", "GameOptions", "GameSettings", "unknown_scoring"]
 

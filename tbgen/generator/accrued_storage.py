@@ -3,8 +3,8 @@
 from enum import Enum
 from typing import Final
 
+from tbgen.board.material import Material
 from tbgen.index.layout import layout_of
-from tbgen.material import Material
 
 _MOST_RUNS: Final = 200_000_000
 

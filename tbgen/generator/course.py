@@ -3,10 +3,10 @@
 import time
 from collections.abc import Callable
 
+from tbgen.board.material import Material
 from tbgen.generator.estimate import Estimate, pace
 from tbgen.generator.one_table import Built, Reporter
 from tbgen.generator.schedule import Limits, Schedule
-from tbgen.material import Material
 
 
 class Course:

@@ -8,15 +8,15 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.generator.accrued_storage import AccruedStorage
 from tbgen.generator.form import Form
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import BYTES_PER_SLOT, fresh_bytes
 from tbgen.index.zeroing import en_passant_configs, is_wide, most_promoted_slots
-from tbgen.material import Material
 from tbgen.store.sources import KEPT, SMALL
-from tbgen.variant import Variant
 
 _MIB: Final = 1 << 20
 BASE_MEMORY: Final = 230 * _MIB

@@ -3,7 +3,7 @@
 from enum import Enum
 from typing import Final
 
-from tbgen.material import Material
+from tbgen.board.material import Material
 
 _PACKED_FROM: Final = 5
 _LEAST: Final = 3

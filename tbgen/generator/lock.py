@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
+from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.variant import Variant
 
 LOCK_NAME: Final = ".tbgen.lock"
 """The lock file for r-mobility; it stays, empty locks cost nothing, and the system releases it when its

@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from tbgen import __version__
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.generator.accrued_storage import AccruedStorage
 from tbgen.generator.estimate import estimate
 from tbgen.generator.form import Form
 from tbgen.generator.memory import make_room, process_peak
 from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm
-from tbgen.material import Material
 from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
 from tbgen.store.writer import write_table
-from tbgen.variant import Variant
 
 if TYPE_CHECKING:
     from tbgen.packed.sources import UnpackedSources
@@ -90,7 +90,7 @@ def sources_of(directory: Path, variant: Variant, threads: int) -> "UnpackedSour
 
 def compile_kernels(reporter: Reporter, *, packed: bool) -> None:
     """Compile the kernels of the solver if they are not in the cache, and those of packed tables if asked."""
-    from tbgen.accelerate import compiling
+    from tbgen.compiler.cache import compiling
     from tbgen.packed import warmup as packed_warmup
     from tbgen.retro import warmup
 

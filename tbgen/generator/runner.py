@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 
+from tbgen.board.material import Material, closure
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.files import remove_leftovers, remove_own
 from tbgen.generator.accrued_storage import AccruedStorage
@@ -16,10 +18,8 @@ from tbgen.generator.lock import build_lock
 from tbgen.generator.memory import available, has_room, make_room
 from tbgen.generator.one_table import Built, Reporter, compile_kernels, solve_and_write, sources_of
 from tbgen.generator.schedule import Limits, Schedule
-from tbgen.material import Material, closure
 from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
-from tbgen.variant import Variant
 
 
 def missing(

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
 
+from tbgen.board.material import Material
 from tbgen.generator.estimate import Estimate, together
-from tbgen.material import Material
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ def squares_of(layout: Layout, slots: NDArray[np.int64]) -> NDArray[np.uint8]:
     layout, then the pawns, White's first.
 
     >>> from tbgen.index.layout import layout_of
-    >>> from tbgen.material import Material
+    >>> from tbgen.board.material import Material
     >>> layout = layout_of(Material.parse("KBvK"))
     >>> squares_of(layout, np.array([layout.slot([0, 10, 29])]))
     array([[ 0, 10, 29]], dtype=uint8)

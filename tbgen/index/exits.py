@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from tbgen.board.score import Code
 from tbgen.errors import TbgenError
 from tbgen.index.layout import Side, Slot
-from tbgen.score import Code
 
 
 class BestExit(NamedTuple):

@@ -18,8 +18,8 @@ from itertools import combinations, product
 from math import factorial, prod
 from typing import Final, NewType
 
+from tbgen.board.material import Material
 from tbgen.index.symmetry import IMAGE, INTO_TRIANGLE, MIRROR_FILES, TRIANGLE, TRIANGLE_COORD
-from tbgen.material import Material
 
 PIECE_ORDER: Final = "KQRBN"
 """Types of free men; a man's ``kind`` is its place here."""

@@ -6,12 +6,12 @@ from typing import Any, Final, NamedTuple
 import chess
 
 from tbgen.board import validity
+from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.mobility import mobility
+from tbgen.board.signed import Signed
 from tbgen.errors import UsageError
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, WHITE_TO_MOVE, Layout, Side, Slot, layout_of
 from tbgen.index.symmetry import MIRROR_FILES, apply, swap_colours
-from tbgen.material import MAX_MEN, Material
-from tbgen.signed import Signed
 
 _PIECES: Final = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
 """By kind: :data:`tbgen.index.layout.PIECE_ORDER`."""

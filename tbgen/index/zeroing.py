@@ -12,9 +12,9 @@ from typing import Final
 
 import numpy as np
 
+from tbgen.board.material import Material
 from tbgen.index.layout import PIECE_ORDER, SIDES, Layout, Side, layout_of
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES, swap_colours
-from tbgen.material import Material
 
 CAPTURED_PAWN: Final = 6
 """Number of the capture of a pawn; 0 is no capture, 1 + man that of a free man."""

@@ -9,13 +9,13 @@ from threading import Thread
 from time import monotonic
 from typing import Any, Final
 
+from tbgen.board.scoring import Scheme
 from tbgen.games.standings import LeftOut, Standings
 from tbgen.games.standings.table import Table
 from tbgen.games.standings.tables import tables
 from tbgen.live.history import FinishedGame
 from tbgen.match.reporter import Beginning
 from tbgen.match.statistics import Course, Score
-from tbgen.scoring import Scheme
 
 __all__ = ["Ranking"]
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import chess
 
+from tbgen.board.variant import Variant
 from tbgen.games.pgn import tags
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.settings import GameOptions
@@ -15,7 +16,6 @@ from tbgen.live.history import FinishedGame
 from tbgen.live.messages import Ended, Finished, Message, Moved, Over, Started
 from tbgen.match.reporter import Beginning
 from tbgen.match.schedule import Fixture, Key
-from tbgen.variant import Variant
 
 __all__ = ["MOST_GAMES", "Change", "Show"]
 

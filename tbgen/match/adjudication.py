@@ -8,6 +8,7 @@ from typing import Final
 
 import chess
 
+from tbgen.board.material import MAX_MEN
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn.ending import Ending
@@ -15,7 +16,6 @@ from tbgen.games.referee.adjudication import adjudicate
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.settings import FiftyMoveRule
 from tbgen.games.solving.solver import Solver
-from tbgen.material import MAX_MEN
 from tbgen.probe.tablebase import Tablebase
 
 __all__ = ["DrawRule", "Evaluations", "Judge", "ResignRule", "StopRules"]

@@ -19,6 +19,7 @@ from typing import Final
 import chess
 import chess.engine
 
+from tbgen.board.scoring import Scheme
 from tbgen.errors import TbgenError, UsageError
 from tbgen.games.outcome import Basis
 from tbgen.games.settings import GameOptions
@@ -37,7 +38,6 @@ from tbgen.match.schedule import Fixture, Format, Gauntlet, Key, Plan, RoundRobi
 from tbgen.match.settings import EventSettings, check
 from tbgen.match.statistics import Course
 from tbgen.match.swiss import Swiss
-from tbgen.scoring import Scheme
 
 __all__ = ["Event", "run_event"]
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from tbgen.board.scoring import Scheme
 from tbgen.games.standings import Elo, Model, Order, Sprt, Standings, elo, sprt, standings
 from tbgen.match.games_file import Kept
 from tbgen.match.schedule import Key
-from tbgen.scoring import Scheme
 
 __all__ = ["Course", "Score", "TestSettings"]
 

@@ -8,17 +8,17 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from tbgen.accelerate import compiling
+from tbgen.board.material import Material
+from tbgen.board.score import Code
+from tbgen.compiler.cache import compiling
 from tbgen.errors import TbgenError
 from tbgen.index.exits import BestExit
 from tbgen.index.layout import SIDES, Layout, Side, Slot, layout_of
 from tbgen.index.position import board_of, locate, validate
 from tbgen.index.table import NO_SCORE
-from tbgen.material import Material
 from tbgen.packed.file import PackedFile
-from tbgen.score import Code
 
-FAMILY: Final = "asking"
+FAMILY: Final = __name__
 """Name of these kernels in the cache."""
 
 _logger = logging.getLogger(__name__)

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
+from tbgen.board.score import NONE, Code
 from tbgen.index.exits import BestExit
 from tbgen.packed.kernels.probe import inherited
-from tbgen.score import NONE, Code
 from tbgen.store.reader import Entry
 
 

@@ -10,9 +10,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import Material
+from tbgen.board.score import NONE, Code
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.table import Functions
-from tbgen.material import Material
 from tbgen.packed.encode import starts_of, symbols_of
 from tbgen.packed.exceptions import slots_of
 from tbgen.packed.kernels.blocks import (
@@ -26,7 +27,6 @@ from tbgen.packed.kernels.blocks import (
 from tbgen.packed.kernels.questions import Coding
 from tbgen.packed.model import decoder_of
 from tbgen.packed.order import rows_of
-from tbgen.score import NONE, Code
 from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
 from tbgen.store.chunks import ChunkedArray

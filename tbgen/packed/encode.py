@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.score import NONE
 from tbgen.index.table import Table
 from tbgen.packed.kernels.blocks import (
     BLOCK_ROWS,
@@ -37,7 +38,6 @@ from tbgen.packed.model import model_of, shares
 from tbgen.packed.order import rows_of
 from tbgen.packed.pack import Needed
 from tbgen.packed.parts import Part, parts_of
-from tbgen.score import NONE
 
 _MOST_BYTES: Final = 8 * BLOCK_SLOTS
 """Bytes that a block may take: no step takes more than twelve bits."""

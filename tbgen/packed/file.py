@@ -9,11 +9,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import Material
+from tbgen.board.score import NONE, Code
 from tbgen.errors import TbgenError
 from tbgen.index.exits import BestExit, Exits, ExitsOfMany
 from tbgen.index.layout import Side, Slot
 from tbgen.index.table import FRESH, NO_SCORE, Functions
-from tbgen.material import Material
 from tbgen.packed.captures import by_capture, with_captures
 from tbgen.packed.coded_file import CodedFile
 from tbgen.packed.kernels.probe import (
@@ -26,7 +27,6 @@ from tbgen.packed.kernels.probe import (
 from tbgen.packed.kernels.questions import DAMAGED, Room, make_room
 from tbgen.packed.memory import Memory
 from tbgen.packed.together import Question, Together, decides
-from tbgen.score import NONE, Code
 from tbgen.store.cache import ChunkCache
 from tbgen.store.reader import Entry
 

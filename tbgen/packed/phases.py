@@ -9,10 +9,11 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import Material
+from tbgen.board.score import NONE
 from tbgen.index.layout import SIDES, Layout, Side
 from tbgen.index.source import Source
 from tbgen.index.zeroing import en_passant_configs
-from tbgen.material import Material
 from tbgen.packed.kernels.derive import Ply
 from tbgen.packed.kernels.one_ply import count_phase, find_ranks
 from tbgen.retro.kernels.canonical import canonical_words, expand_words
@@ -21,7 +22,6 @@ from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.resets import side_exits
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import frame_of, like_men, make_phase, mirrors_itself, place_pawns
-from tbgen.score import NONE
 
 _PARTS: Final = 4
 """Parts of a phase per thread."""

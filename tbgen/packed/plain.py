@@ -8,11 +8,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from tbgen.material import Material
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.stored_file import StoredFile
-from tbgen.variant import Variant
 
 COPIES: Final = ".unpacked"
 """Folder of a directory's plain copies."""

@@ -17,13 +17,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import compiling
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
+from tbgen.compiler.cache import compiling
 from tbgen.errors import DamagedTableError, MissingTableError
 from tbgen.files import write_errors
 from tbgen.index.layout import Side
 from tbgen.index.source import Source, fresh_bytes
 from tbgen.index.table import Table
-from tbgen.material import Material
 from tbgen.packed.file import PackedFile
 from tbgen.packed.plain import COPIES, made
 from tbgen.packed.unpack import unpack, unpack_side
@@ -33,9 +34,8 @@ from tbgen.store.reader import TableFile
 from tbgen.store.sources import SMALL, Sources
 from tbgen.store.stored_file import StoredFile
 from tbgen.store.writer import write_table
-from tbgen.variant import Variant
 
-FAMILY: Final = "unpacking"
+FAMILY: Final = __name__
 """Name in the cache of the kernels that unpacking takes."""
 
 _logger = logging.getLogger(__name__)

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.score import NONE, Code
 from tbgen.index.exits import BestExit, ExitsOfMany
 from tbgen.index.layout import SIDES, Side, Slot
 from tbgen.index.table import FRESH, NO_SCORE
@@ -28,7 +29,6 @@ from tbgen.packed.kernels.probe_many import (
     stored_fresh_of_all,
 )
 from tbgen.packed.kernels.questions import DAMAGED, Asked, Pending, make_asked, make_room
-from tbgen.score import NONE, Code
 from tbgen.store.reader import Entry
 
 Question: TypeAlias = tuple[Side, Slot, int]

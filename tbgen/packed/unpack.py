@@ -6,11 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import Material
+from tbgen.board.score import NONE
 from tbgen.index.layout import SIDES, Side, layout_of
 from tbgen.index.source import Source
 from tbgen.index.table import Functions, Table
 from tbgen.index.zeroing import phase_groups, reached_by_pawn_steps, reached_by_promotion
-from tbgen.material import Material
 from tbgen.packed.file import PackedFile
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG
 from tbgen.packed.kernels.derive import Ply
@@ -18,7 +19,6 @@ from tbgen.packed.kernels.encode import decode_blocks, decode_function_blocks
 from tbgen.packed.kernels.one_ply import derive_all, explain, ready_children
 from tbgen.packed.parts import Part, parts_of
 from tbgen.packed.phases import Phases
-from tbgen.score import NONE
 
 Exceptions = tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16]]
 """Slots of the derived side, ascending, with values and depths."""

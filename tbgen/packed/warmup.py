@@ -4,11 +4,12 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from tbgen.accelerate import mark_compiled
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
+from tbgen.compiler.cache import mark_compiled
 from tbgen.index.layout import layout_of
 from tbgen.index.source import ArraySource
 from tbgen.index.table import AccruedForm
-from tbgen.material import Material
 from tbgen.packed import asking, sources
 from tbgen.packed.asking import ask, no_exits
 from tbgen.packed.file import PackedFile
@@ -16,9 +17,8 @@ from tbgen.packed.pack import NeedFinder
 from tbgen.packed.unpack import unpack
 from tbgen.packed.writer import write_packed
 from tbgen.retro.solver import solve
-from tbgen.variant import Variant
 
-FAMILY: Final = "packed"
+FAMILY: Final = __name__
 """Name of these kernels in the cache."""
 
 

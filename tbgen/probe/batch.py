@@ -7,12 +7,12 @@ from typing import Final, TypeAlias
 import chess
 
 from tbgen.board.history import Fresh
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.probe.moves import RankedMove, order, ranked_moves, reached_by
 from tbgen.probe.states import AnyPosition, AnyScore, ProbeResult, State, result_of, state_of
 from tbgen.probe.values import Values
-from tbgen.score import GScore
-from tbgen.variant import Variant
 
 BATCH: Final = 65536
 """Positions that are looked up together: the more, the fewer chunks are decoded twice."""

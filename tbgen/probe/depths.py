@@ -5,15 +5,15 @@ from collections.abc import Iterator, Sequence
 from os import PathLike
 from typing import TypeAlias
 
+from tbgen.board.score import NONE, Code, GScore
+from tbgen.board.signed import Signed, code_of, of_code
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingLayerError, TbgenError
 from tbgen.index.layout import Layout, Slot
 from tbgen.probe.layers import Layers
 from tbgen.probe.search import DepthSearch
 from tbgen.probe.states import Goal, State
 from tbgen.probe.values import AnyTable, Values
-from tbgen.score import NONE, Code, GScore
-from tbgen.signed import Signed, code_of, of_code
-from tbgen.variant import Variant
 
 
 class DeepValues(Values):

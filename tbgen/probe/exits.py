@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from tbgen.board.score import Code
 from tbgen.errors import TbgenError
 from tbgen.index.exits import BestExit
 from tbgen.index.layout import Layout, Side, Slot
 from tbgen.probe.zeroing import Place, Reached, zeroing_moves_of
-from tbgen.score import Code
 from tbgen.store.reader import Entry
 
 

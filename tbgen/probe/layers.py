@@ -12,12 +12,12 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import Material
+from tbgen.board.score import Code, GScore
 from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.index.layout import Layout, Side, Slot, layout_of
 from tbgen.machine import free_memory
-from tbgen.material import Material
 from tbgen.packed.plain import COPIES, UNPACKING_BYTES, UNPACKING_SECONDS, passing_copies
-from tbgen.score import Code, GScore
 from tbgen.store.cache import ChunkCache
 from tbgen.store.format import table_path
 from tbgen.store.layer import LayerFile, layer_path, write_layer
@@ -28,7 +28,7 @@ from tbgen.text import duration, size_text
 _OPEN: Final = 8
 """Layers kept open."""
 
-_FAMILY: Final = "layers"
+_FAMILY: Final = __name__
 """Name of the kernels in the cache."""
 
 _SECONDS: Final = 110e-9
@@ -121,7 +121,7 @@ class Layers:
         return None
 
     def _make(self, path: Path, table: StoredFile, accrued: GScore, phase: int) -> _Layer:
-        from tbgen.accelerate import compiling
+        from tbgen.compiler.cache import compiling
         from tbgen.packed.sources import UnpackedSources
         from tbgen.retro.layer import LayerSolver
 

@@ -6,13 +6,13 @@ from typing import Final
 
 import chess
 
+from tbgen.board.score import GScore
+from tbgen.board.signed import to_gscore
 from tbgen.errors import DamagedTableError, MissingLayerError
 from tbgen.probe.moves import RankedMove, Reached, Successor, ranked_moves, successors
 from tbgen.probe.search import DepthSearch
 from tbgen.probe.states import Goal, State
 from tbgen.probe.values import Values
-from tbgen.score import GScore
-from tbgen.signed import to_gscore
 
 _SOME_STATES: Final = 50
 """To look at before patience is asked again."""

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import chess
 
 from tbgen.board.san import sans_without_check
+from tbgen.board.score import GScore
+from tbgen.board.signed import Signed, fold, merit, rank_of, to_gscore
+from tbgen.board.variant import Variant
 from tbgen.index.position import Position, locate
 from tbgen.probe.states import Goal, State
 from tbgen.probe.values import Values
-from tbgen.score import GScore
-from tbgen.signed import Signed, fold, merit, rank_of, to_gscore
-from tbgen.variant import Variant
 
 
 @dataclass(frozen=True, slots=True)

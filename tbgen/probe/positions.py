@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.history import FRESH
+from tbgen.board.material import Material
+from tbgen.board.score import NONE, GScore
 from tbgen.errors import UsageError
 from tbgen.index.arrays import slots_of, squares_of
 from tbgen.index.layout import Layout, Side, Slot, layout_of
 from tbgen.index.position import board_of, locate, validate
 from tbgen.index.table import free_men, pawns
-from tbgen.material import Material
 from tbgen.probe.states import AnyPosition, read
-from tbgen.score import NONE, GScore
 from tbgen.store.reader import TableFile
 
 BLOCK_SLOTS: Final = 1 << 20

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from math import inf
 from typing import Final, TypeAlias
 
+from tbgen.board.signed import Signed, merit
+from tbgen.board.variant import Variant
 from tbgen.index.layout import Layout, Side, Slot
 from tbgen.index.position import Position, board_of
 from tbgen.probe.moves import reached_by
 from tbgen.probe.states import Goal, State
-from tbgen.signed import Signed, merit
-from tbgen.variant import Variant
 
 MOST_STATES: Final = 300
 """States to look at before giving up: some tenths of a second, in packed tables up to two seconds."""

@@ -7,13 +7,13 @@ import chess
 
 from tbgen.board.fen import parse_fen
 from tbgen.board.history import FRESH, Fresh, accrued_score
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+from tbgen.board.scoring import Points, points
+from tbgen.board.signed import Signed, fold, of_gscore, to_gscore
+from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 from tbgen.index.position import Position, locate, validate
-from tbgen.material import Material
-from tbgen.score import GScore
-from tbgen.scoring import Points, points
-from tbgen.signed import Signed, fold, of_gscore, to_gscore
-from tbgen.variant import Variant
 
 AnyPosition: TypeAlias = chess.Board | str
 """A board, or a FEN of six or seven fields."""

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, overload
 import chess
 
 from tbgen.board.history import Fresh
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.index.position import validate
-from tbgen.material import Material
 from tbgen.probe.batch import moves_many, probe_many, questions
 from tbgen.probe.line import LinePly, best_line, next_move
 from tbgen.probe.moves import RankedMove, ranked_moves, successors
@@ -21,7 +22,6 @@ from tbgen.probe.states import AnyPosition, AnyScore, ProbeResult, locate_state,
 from tbgen.probe.values import Values
 from tbgen.probe.views import View
 from tbgen.store.format import tables_in
-from tbgen.variant import Variant
 
 if TYPE_CHECKING:  # a probe does without
     from tbgen.probe.positions import PositionTable

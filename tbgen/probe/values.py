@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import chess
 
+from tbgen.board.material import Material
+from tbgen.board.score import NONE, Code
+from tbgen.board.signed import Signed, code_of, of_code, rank_of
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError
 from tbgen.index.layout import Side, Slot, layout_of
 from tbgen.index.position import locate
 from tbgen.index.table import NO_SCORE, Table
-from tbgen.material import Material
 from tbgen.packed.plain import open_plain, passing_copies
 from tbgen.probe.exits import TableExits
 from tbgen.probe.states import Goal, State
 from tbgen.probe.zeroing import Place
-from tbgen.score import NONE, Code
-from tbgen.signed import Signed, code_of, of_code, rank_of
 from tbgen.store.cache import ChunkCache
 from tbgen.store.format import default_directory, table_path
 from tbgen.store.reader import Entry, TableFile
 from tbgen.store.stored_file import StoredFile
-from tbgen.variant import Variant
 
 if TYPE_CHECKING:
     import numpy as np

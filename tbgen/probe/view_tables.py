@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Literal, Self
 import chess
 
 from tbgen.board.history import FRESH
+from tbgen.board.material import Material
+from tbgen.board.score import MAX_RANK, GScore
+from tbgen.board.scoring import Points
+from tbgen.board.signed import Signed
 from tbgen.errors import PositionError, TbgenError, UsageError
-from tbgen.material import Material
 from tbgen.probe.moves import RankedMove, ranked_moves, successors
 from tbgen.probe.states import AnyPosition, ProbeResult, state_of
 from tbgen.probe.values import Values
 from tbgen.probe.views import View
-from tbgen.score import MAX_RANK, GScore
-from tbgen.scoring import Points
-from tbgen.signed import Signed
 
 if TYPE_CHECKING:
     from tbgen.probe.tablebase import Tablebase

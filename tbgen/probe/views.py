@@ -3,9 +3,9 @@
 from enum import StrEnum
 from typing import Final
 
+from tbgen.board.score import GScore
+from tbgen.board.scoring import Points
 from tbgen.errors import UsageError, quote
-from tbgen.score import GScore
-from tbgen.scoring import Points
 
 
 class View(StrEnum):

@@ -10,7 +10,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tbgen.material import Material
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.packed.plain import passing_copies
 from tbgen.report.data.files import everything
 from tbgen.report.data.saved import SavedData
@@ -21,7 +22,6 @@ from tbgen.report.model import OverallRecord, TableReport
 from tbgen.report.plan import Clock, Plan, Task, Tell, plan_report
 from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
-from tbgen.variant import Variant
 
 if TYPE_CHECKING:
     from tbgen.report.site.site import Site

@@ -8,8 +8,9 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, TbgenError
-from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase
 from tbgen.report.data.saved import SavedData
 from tbgen.report.facts.difference import Difference, difference
@@ -18,7 +19,6 @@ from tbgen.report.facts.table_report import report_source
 from tbgen.report.model import TableReport
 from tbgen.report.plan import LINES, Clock, Plan
 from tbgen.report.scan.source import Steps, TableSource, open_source
-from tbgen.variant import Variant
 
 _logger: Final = logging.getLogger(__name__)
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tbgen.material import Material
-from tbgen.score import GScore
-from tbgen.variant import Variant
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 
 Counts = Mapping[GScore, int]
 """Positions per value, best for White first; values that do not occur are left out."""

@@ -10,18 +10,18 @@ from os import PathLike
 from pathlib import Path
 from typing import ClassVar, Final
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.variant import Variant
 from tbgen.countdown import Countdown
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.generator.estimate import BASE_MEMORY
 from tbgen.index.layout import layout_of
 from tbgen.index.source import fresh_bytes
-from tbgen.material import Material, all_materials
 from tbgen.packed.plain import UNPACKING_BYTES, UNPACKING_SECONDS
 from tbgen.report.data.saved import SavedData
 from tbgen.store.format import default_directory, table_path, tables_in
 from tbgen.store.stored_file import StoredFile
 from tbgen.text import duration
-from tbgen.variant import Variant
 from tbgen.verify.plan import layers_memory
 
 UNPACKING: Final = "unpacking"

@@ -10,12 +10,13 @@ from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 
-from tbgen.accelerate import int64
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
+from tbgen.compiler.jit import int64
 from tbgen.index.layout import SIDES, Layout
 from tbgen.index.source import ArrayTable, Source
 from tbgen.index.table import Table
 from tbgen.index.zeroing import is_wide, phase_groups
-from tbgen.material import Material
 from tbgen.retro.cache_lines import zeros
 from tbgen.retro.kernels.every_layer import Shown, show_layer, take_rank
 from tbgen.retro.kernels.frame import legal_words
@@ -33,7 +34,6 @@ from tbgen.retro.pool import PoolLoader
 from tbgen.retro.stages import Stages
 from tbgen.retro.wide import MAX_PARTS, WidePhase, WideSweeps
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
-from tbgen.variant import Variant
 
 Window = tuple[int, int]
 """First phase and the one behind the last."""

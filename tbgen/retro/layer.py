@@ -14,11 +14,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import int64
+from tbgen.board.material import Material
+from tbgen.board.score import NONE, GScore
+from tbgen.board.variant import Variant
+from tbgen.compiler.jit import int64
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import BYTES_PER_SLOT, Source, StoredTable
 from tbgen.index.zeroing import block_slots, reached_by_promotion
-from tbgen.material import Material
 from tbgen.retro.kernels.exits import room_for_exits
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.phase import count_moves
@@ -26,8 +28,6 @@ from tbgen.retro.kernels.single_layer import solve_layer
 from tbgen.retro.kernels.sweep import Results
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
-from tbgen.score import NONE, GScore
-from tbgen.variant import Variant
 
 _BYTES_PER_SLOT: Final = 22
 """Of a workspace, events and results, per slot of the phase for one side to move, as measured: much of

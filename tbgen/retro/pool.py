@@ -8,6 +8,8 @@ from typing import Final, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import Material
+from tbgen.board.score import NONE
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.source import Source, StoredTable
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
@@ -20,10 +22,8 @@ from tbgen.index.zeroing import (
     reached_by_pawn_steps,
     targets_of,
 )
-from tbgen.material import Material
 from tbgen.retro.expansion import expand
 from tbgen.retro.kernels.targets import Pool, Routes, Targets
-from tbgen.score import NONE
 
 _PART: Final = 1 << 22
 """Slots that one thread empties at a time."""

@@ -10,11 +10,13 @@ from queue import SimpleQueue
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import Material
+from tbgen.board.score import MAX_CODED_RANK, NONE
+from tbgen.board.variant import Variant
 from tbgen.index.layout import BLACK_TO_MOVE, Layout, Side, layout_of
 from tbgen.index.source import Source
 from tbgen.index.table import AccruedForm, Table
 from tbgen.index.zeroing import en_passant_configs, is_wide, phase_groups
-from tbgen.material import Material
 from tbgen.retro.cache_lines import zeros
 from tbgen.retro.functions import FunctionBook
 from tbgen.retro.kernels.frame import legal_words
@@ -37,8 +39,6 @@ from tbgen.retro.pool import Map, PoolLoader
 from tbgen.retro.stages import Stages
 from tbgen.retro.wide import MAX_PARTS, WidePhase, WideSweeps
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
-from tbgen.score import MAX_CODED_RANK, NONE
-from tbgen.variant import Variant
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage, how much of it is done and how much there is."""

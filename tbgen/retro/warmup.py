@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from typing import Final
 
-from tbgen.accelerate import compiling, mark_compiled
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
+from tbgen.compiler.cache import compiling, mark_compiled
 from tbgen.index.table import AccruedForm
-from tbgen.material import Material
 from tbgen.retro.every_layer import EveryLayer
 from tbgen.retro.expansion import expand
 from tbgen.retro.solver import solve
-from tbgen.variant import Variant
 
-FAMILY: Final = "solver"
+FAMILY: Final = __name__
 """Name of these kernels in the cache."""
 
 

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from tbgen.accelerate import int64, python_of
+from tbgen.compiler.jit import int64, python_of
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.events import NEVER, Agenda
 from tbgen.retro.kernels.frame import legal_words

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tbgen.board.variant import Variant
 from tbgen.index.layout import Layout
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.index.zeroing import PROMOTED
@@ -17,7 +18,6 @@ from tbgen.retro.kernels.phase import Workspace
 from tbgen.retro.kernels.resets import OneExit
 from tbgen.retro.kernels.sweep import BATCH, Results, Sets
 from tbgen.retro.kernels.targets import Men
-from tbgen.variant import Variant
 
 
 def frame_of(layout: Layout) -> Frame:

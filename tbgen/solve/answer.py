@@ -2,8 +2,8 @@
 
 from typing import NamedTuple, Self
 
+from tbgen.board.score import Code
 from tbgen.cells.bounds import LOWER, UPPER, Interval
-from tbgen.score import Code
 
 
 class Answer(NamedTuple):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import chess
 
+from tbgen.board.score import Code, GScore
 from tbgen.cells.bounds import LOWER, UPPER, WORST
 from tbgen.cells.position import Position
-from tbgen.score import Code, GScore
 from tbgen.solve.search import Search, carried
 
 

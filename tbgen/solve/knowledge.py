@@ -8,6 +8,9 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from tbgen.board.history import FRESH
+from tbgen.board.material import MAX_MEN
+from tbgen.board.score import NONE, Code
+from tbgen.board.signed import code_of, of_gscore
 from tbgen.cells.blocks import block_of_table, gathered, in_tables
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, Game, Interval, Knowledge, side_after
 from tbgen.cells.cell import Cell, side_of
@@ -17,10 +20,7 @@ from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.tables import Tables
 from tbgen.index.layout import Side, layout_of
 from tbgen.index.symmetry import MIRROR_RANKS
-from tbgen.material import MAX_MEN
 from tbgen.probe.tablebase import Tablebase
-from tbgen.score import NONE, Code
-from tbgen.signed import code_of, of_gscore
 from tbgen.solve.kept import KeptCells
 from tbgen.solve.syzygy import Syzygy, both
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
+from tbgen.board.score import Code, GScore
 from tbgen.cells.bounds import Bounds, Games
 from tbgen.cells.cell import Cell
-from tbgen.score import Code, GScore
 from tbgen.solve.knowledge import Known
 from tbgen.solve.meter import Meter, games_bytes
 

@@ -12,12 +12,12 @@ from typing import Final, NamedTuple
 
 import chess
 
+from tbgen.board.score import Code, GScore
 from tbgen.cells.bounds import LOWER, UPPER, WORST
 from tbgen.cells.position import Position, Step
 from tbgen.errors import MissingLayerError
 from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase
-from tbgen.score import Code, GScore
 from tbgen.solve.knowledge import Known
 from tbgen.solve.search import Search, carried
 

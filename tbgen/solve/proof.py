@@ -12,13 +12,13 @@ from typing import Final
 
 import numpy as np
 
+from tbgen.board.score import NONE, Code, GScore
 from tbgen.cells.bounds import LOWER, WORST, Block, Bounds, Interval, side_after
 from tbgen.cells.cell import KING, Cell
 from tbgen.cells.position import Position
 from tbgen.cells.routes import Route
 from tbgen.errors import TbgenError
 from tbgen.index.layout import SIDES
-from tbgen.score import NONE, Code, GScore
 from tbgen.solve.knowledge import Known
 from tbgen.verify.cells import CellProof, prove_by_ply
 from tbgen.verify.ways import men_of_cell

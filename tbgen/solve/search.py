@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import chess
 
+from tbgen.board.score import NONE, Code, GScore
+from tbgen.board.signed import code_of, of_gscore
 from tbgen.cells.bounds import (
     ENDS,
     LOWER,
@@ -30,8 +32,6 @@ from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.position import Position, Step
 from tbgen.cells.routes import routes_of
 from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
-from tbgen.score import NONE, Code, GScore
-from tbgen.signed import code_of, of_gscore
 from tbgen.solve.answer import Answer
 from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import InTime, Known

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import chess
 
+from tbgen.board.score import Code, GScore
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Interval
 from tbgen.cells.position import Position
-from tbgen.score import Code, GScore
 from tbgen.solve.answer import Answer
 from tbgen.solve.hold import Hold, holds
 from tbgen.solve.line import Found, Line

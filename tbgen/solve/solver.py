@@ -10,8 +10,12 @@ from typing import Final, Literal, TypeAlias
 import chess
 
 from tbgen.board.history import FRESH, Fresh, accrued_score
+from tbgen.board.material import MAX_MEN
 from tbgen.board.mobility import own_score
+from tbgen.board.score import GScore
+from tbgen.board.signed import code_of, fold, of_gscore, to_gscore
 from tbgen.board.validity import validate
+from tbgen.board.variant import Variant
 from tbgen.cells.bounds import ENDS
 from tbgen.cells.cell import Cell, mobile_squares
 from tbgen.cells.homes import needs
@@ -19,11 +23,8 @@ from tbgen.cells.position import Position
 from tbgen.cells.tables import Tables
 from tbgen.cells.warmup import compile_kernels
 from tbgen.errors import MissingLayerError, MissingTableError, UsageError
-from tbgen.material import MAX_MEN
 from tbgen.probe.states import AnyPosition, AnyScore, read
 from tbgen.probe.tablebase import Tablebase
-from tbgen.score import GScore
-from tbgen.signed import code_of, fold, of_gscore, to_gscore
 from tbgen.solve import warmup
 from tbgen.solve.budget import Budget
 from tbgen.solve.kept import KeptCells
@@ -36,7 +37,6 @@ from tbgen.solve.sets import sets_worth_trying
 from tbgen.solve.solution import Collection, Solution, SolvedMove, scores
 from tbgen.solve.syzygy import Syzygy
 from tbgen.text import counted, duration, size_text
-from tbgen.variant import Variant
 
 MOST_MOBILE: Final = 4
 """Most men of a cell that are mobile: 64 ** 4 slots for each side to move."""

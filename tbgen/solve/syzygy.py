@@ -15,12 +15,12 @@ import chess.syzygy
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.score import NONE, Code
 from tbgen.cells.bounds import LOWER, WORST, Block, Interval, side_after
 from tbgen.cells.cell import Cell
 from tbgen.cells.routes import Route
 from tbgen.errors import DamagedTableError, TbgenError, UsageError
 from tbgen.index.layout import Side
-from tbgen.score import NONE, Code
 
 _SLOTS: Final = 64**2
 """Slots of a cell all of whose positions are asked for: python-chess takes some 70 microseconds for each."""

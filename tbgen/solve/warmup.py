@@ -5,13 +5,13 @@ from typing import Final
 
 import chess
 
-from tbgen.accelerate import compiling
 from tbgen.cells.bounds import Games
 from tbgen.cells.cell import Cell
 from tbgen.cells.warmup import Nothing
+from tbgen.compiler.cache import compiling
 from tbgen.verify.cells import CellProof
 
-FAMILY: Final = "proof-of-cells"
+FAMILY: Final = __name__
 """Name of these kernels in the cache."""
 
 _logger = logging.getLogger(__name__)

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, NoTablesError, TbgenError
-from tbgen.material import Material
 from tbgen.store.format import table_path, tables_in
 from tbgen.store.info import TableInfo
 from tbgen.store.stored_file import StoredFile
-from tbgen.variant import Variant
 
 
 @dataclass(frozen=True, slots=True)

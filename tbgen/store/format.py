@@ -6,9 +6,9 @@ from glob import escape
 from pathlib import Path
 from typing import Final
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
-from tbgen.material import Material
-from tbgen.variant import Variant
 
 CHUNK_BYTES: Final = 16384
 """Decoded size of a full chunk, the unit of compression and of random access.

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tbgen.board.variant import Variant
 from tbgen.store.manifest import Manifest
 from tbgen.store.schema import PACKED, TABLE, table_sizes
-from tbgen.variant import Variant
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
-from tbgen.material import Material, all_materials
-from tbgen.score import GScore
 from tbgen.store.format import layers_beside, table_path, tables_in
 from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
 from tbgen.store.stored_file import StoredFile
-from tbgen.variant import Variant
 
 EXPECTED_MEN: Final = 4
 """Men up to which all tables are expected."""

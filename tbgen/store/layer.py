@@ -7,10 +7,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
 from tbgen.errors import DamagedTableError
 from tbgen.index.layout import Side, layout_of
-from tbgen.material import Material
-from tbgen.score import GScore
 from tbgen.store.cache import ChunkCache
 from tbgen.store.chunks import DamagedChunkError
 from tbgen.store.dataset import datasets

@@ -10,10 +10,10 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import Material
+from tbgen.board.score import NONE, Code
 from tbgen.index.layout import Side, Slot, layout_of
 from tbgen.index.table import FRESH, LAST_RUN, Table
-from tbgen.material import Material
-from tbgen.score import NONE, Code
 from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
 from tbgen.store.chunks import ChunkedArray, DamagedChunkError

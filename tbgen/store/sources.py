@@ -6,12 +6,12 @@ from threading import Lock
 from types import TracebackType
 from typing import Final, Self
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.index.source import ArraySource, Source, fresh_bytes
 from tbgen.index.table import Table
-from tbgen.material import Material
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
-from tbgen.variant import Variant
 
 KEPT: Final = 256 << 20
 """Bytes of small tables that a build keeps in memory for those that rest on them."""

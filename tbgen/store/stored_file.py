@@ -13,17 +13,17 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, quote
 from tbgen.index.layout import layout_of
 from tbgen.index.table import count_values, free_men, pawns
-from tbgen.material import Material
-from tbgen.score import GScore
 from tbgen.store.cache import ChunkCache
 from tbgen.store.chunks import ChunkedArray, DamagedChunkError
 from tbgen.store.format import rules_of_name
 from tbgen.store.info import TableInfo
 from tbgen.store.schema import COUNT, PACKED, TABLE, VALUE, Schema
-from tbgen.variant import Variant
 
 _T = TypeVar("_T")
 

@@ -12,14 +12,14 @@ from typing import Final
 
 import numpy as np
 
-from tbgen.accelerate import python_of
+from tbgen.board.score import NONE, GScore
 from tbgen.cells.bounds import ENDS, LOWER, WORST, Block, Bounds, Game, Knowledge, side_after
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import Route, routes_of
+from tbgen.compiler.jit import python_of
 from tbgen.errors import TbgenError
 from tbgen.index.layout import Side
-from tbgen.score import NONE, GScore
 from tbgen.verify.game import new_scratch
 from tbgen.verify.geometry import PAWN
 from tbgen.verify.kernels.cells import (

@@ -11,9 +11,9 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.score import NONE, Code
 from tbgen.index.layout import Side, Slot
 from tbgen.index.table import Functions, Table
-from tbgen.score import NONE, Code
 from tbgen.verify.kernels.findings import PROBED
 from tbgen.verify.kernels.keys import DEPTH_MASK, MIDDLE, WHITE_WORTH, Accrued
 from tbgen.verify.kernels.layers import Claims, Said

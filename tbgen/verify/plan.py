@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.generator.estimate import BASE_MEMORY, estimate, pool_memory
 from tbgen.generator.form import Form
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import BYTES_PER_SLOT, fresh_bytes
-from tbgen.material import Material
 from tbgen.packed.plain import UNPACKING_BYTES, UNPACKING_SECONDS
 from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
 from tbgen.store.stored_file import StoredFile
-from tbgen.variant import Variant
 from tbgen.verify.proofs import ProofDone, Proofs
 from tbgen.verify.sub_tables import slots_around
 

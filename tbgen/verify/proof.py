@@ -12,9 +12,9 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.score import NONE
 from tbgen.errors import DamagedTableError
 from tbgen.index.table import LAST_RUN, AccruedForm, Table
-from tbgen.score import NONE
 from tbgen.verify.consistency import inconsistency
 from tbgen.verify.en_passant import rows_of_rights
 from tbgen.verify.game import men_of, new_scratch, resets_of

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.files import write_file
-from tbgen.material import Material
-from tbgen.variant import Variant
 
 _TITLE: Final = "# material rules digest proved positions states seconds"
 

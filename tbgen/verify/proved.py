@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.table import LAST_RUN, Table
-from tbgen.material import Material
 from tbgen.probe.values import AnyTable, Values
-from tbgen.score import GScore
 from tbgen.store.format import BLOCK
 from tbgen.store.reader import TableFile
 from tbgen.verify.consistency import inconsistency

@@ -9,11 +9,11 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import Material
+from tbgen.board.score import MAX_CODED_RANK, GScore
 from tbgen.index.layout import Layout, Side, Slot
 from tbgen.index.position import board_of, locate
 from tbgen.index.table import Table
-from tbgen.material import Material
-from tbgen.score import MAX_CODED_RANK, GScore
 from tbgen.verify.kernels import findings as problems
 from tbgen.verify.kernels.keys import DEPTH_MASK, MIDDLE, WHITE_WORTH
 

@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import Material
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.zeroing import sides_after_promotion
-from tbgen.material import Material
 
 Fresh = tuple[NDArray[np.uint8], NDArray[np.uint16]]
 """Value and depth of a table, shape (2, size) each."""

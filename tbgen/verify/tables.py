@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tbgen.board.material import Material, closure
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.table import AccruedForm, Table
-from tbgen.material import Material, closure
 from tbgen.packed.plain import passing_copies
 from tbgen.probe.values import Values
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
-from tbgen.variant import Variant
 from tbgen.verify.plan import Reporter, plan_proofs
 from tbgen.verify.proofs import ProofDone, Proofs
 from tbgen.verify.proved import ProvedTables, read_whole
@@ -160,7 +160,7 @@ def _layers(table: Table, around: SubTables, threads: int, reporter: Reporter) -
 
 def _compile(reporter: Reporter) -> None:
     """Compile the kernels as a step of its own."""
-    from tbgen.accelerate import compiling
+    from tbgen.compiler.cache import compiling
     from tbgen.verify.warmup import FAMILY, compile_kernels
 
     with compiling(FAMILY, "of the proof", "about 20 seconds", reporter.note) as needed:

@@ -4,19 +4,19 @@ from typing import Final
 
 import numpy as np
 
-from tbgen.accelerate import mark_compiled
+from tbgen.board.material import Material
+from tbgen.board.score import NONE
+from tbgen.board.variant import Variant
+from tbgen.compiler.cache import mark_compiled
 from tbgen.index.layout import layout_of
 from tbgen.index.table import Table
-from tbgen.material import Material
-from tbgen.score import NONE
-from tbgen.variant import Variant
 from tbgen.verify.kernels.keys import Accrued
 from tbgen.verify.kernels.layers import Claims
 from tbgen.verify.proof import Proof
 from tbgen.verify.sub_tables import Fresh, SubTables
 from tbgen.verify.threads import ProofThreads
 
-FAMILY: Final = "proof"
+FAMILY: Final = __name__
 """Name of these kernels in the cache."""
 
 

@@ -15,12 +15,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 import tbgen
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.material import Material
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.probe.views import View
-from tbgen.score import GScore
-from tbgen.variant import Variant
 from tbgen.web import lookups, playing
 from tbgen.web.envelope import ENDPOINT, Envelope
 from tbgen.web.errors import Refusal, refusal_of

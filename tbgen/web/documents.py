@@ -7,14 +7,14 @@ from typing import Any, Final, NamedTuple
 
 import chess
 
+from tbgen.board.score import GScore
+from tbgen.board.scoring import EXPONENTIAL, Points
+from tbgen.board.signed import merit, of_gscore
+from tbgen.board.variant import Variant
 from tbgen.probe.line import LinePly
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.view_tables import ViewMove, ViewResult
-from tbgen.score import GScore
-from tbgen.scoring import EXPONENTIAL, Points
-from tbgen.signed import merit, of_gscore
-from tbgen.variant import Variant
 
 
 class Category(StrEnum):

@@ -9,19 +9,19 @@ import chess
 
 from tbgen.board.fen import parse_fen
 from tbgen.board.history import FRESH
+from tbgen.board.material import MAX_MEN
 from tbgen.board.mobility import own_score
+from tbgen.board.score import GScore
+from tbgen.board.scoring import Scoring
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
 from tbgen.games.outcome import Outcome
 from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.referee import Arbiter, GameOptions, adjudicate
 from tbgen.index.position import validate
-from tbgen.material import MAX_MEN
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase
 from tbgen.probe.views import View
-from tbgen.score import GScore
-from tbgen.scoring import Scoring
-from tbgen.variant import Variant
 from tbgen.web.documents import Category, accrued_document, line_document, position_document, view_document
 from tbgen.web.errors import Refusal, refusal_of
 from tbgen.web.settings import MOST_FEN_LETTERS, MOST_PLIES

@@ -2,10 +2,10 @@
 
 from typing import Any, Final, TypeAlias
 
+from tbgen.board.variant import Variant
 from tbgen.games.outcome import Basis
 from tbgen.games.settings import FiftyMoveRule
 from tbgen.probe.views import View
-from tbgen.variant import Variant
 from tbgen.web.documents import Category, ViewCategory
 from tbgen.web.events import MEDIA_TYPE as EVENTS
 from tbgen.web.monitor import MEDIA_TYPE

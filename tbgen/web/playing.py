@@ -10,11 +10,11 @@ from typing import Any
 import chess
 
 from tbgen.board.san import sans_without_check
+from tbgen.board.signed import merit, of_gscore
 from tbgen.games.referee import Arbiter
 from tbgen.games.settings import FiftyMoveRule
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase
-from tbgen.signed import merit, of_gscore
 from tbgen.web.documents import Known, Reached, legal_document
 from tbgen.web.lookups import Question, question_of, said
 

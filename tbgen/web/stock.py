@@ -11,12 +11,12 @@ from typing import Any, Final
 import chess
 
 from tbgen.board.history import FRESH
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.layout import SIDES, Slot, layout_of
 from tbgen.index.position import board_of, locate, validate
-from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase
-from tbgen.score import GScore
 from tbgen.store.format import table_path
 from tbgen.store.inventory import EXPECTED_MEN, Entry, inventory
 from tbgen.web.errors import Refusal

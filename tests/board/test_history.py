@@ -6,8 +6,8 @@ import chess
 import pytest
 
 from tbgen.board.history import FRESH, accrued_score
+from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
-from tbgen.variant import Variant
 
 KINGS = "8/8/8/2K3k1/8/8/8/8 w - - 0 1"
 VARIANTS = [Variant.R_MOBILITY, Variant.WHOLE_GAME]

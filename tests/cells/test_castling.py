@@ -9,15 +9,15 @@ import chess
 import pytest
 
 import tbgen
+from tbgen.board.material import Material
 from tbgen.board.mobility import mobility
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.homes import home_of, rights_left
 from tbgen.cells.routes import routes_of
 from tbgen.errors import MissingTableError
-from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase
-from tbgen.score import GScore
-from tbgen.variant import Variant
 from tests.support.exhaustive import exhaustive
 from tests.support.one_ply import by_probing, one_ply
 from tests.support.packed_tables import PackedTables

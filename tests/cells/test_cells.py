@@ -4,13 +4,13 @@ import chess
 import numpy as np
 import pytest
 
+from tbgen.board.score import NONE, GScore
 from tbgen.cells.blocks import gathered
 from tbgen.cells.bounds import Block, Bounds, Games
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.position import Position
 from tbgen.cells.routes import routes_of
-from tbgen.score import NONE, GScore
 from tests.support.exhaustive import exhaustive
 from tests.support.made_up_exits import MadeUp, cells, made_up
 from tests.support.reference_cell import Cell as ReferenceCell

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import tbgen.cells.tables
+from tbgen.board.material import Material, all_materials
+from tbgen.board.score import NONE
 from tbgen.cells.tables import Tables
 from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.zeroing import en_passant_configs
-from tbgen.material import Material, all_materials
-from tbgen.score import NONE
 from tests.support.packed_tables import PackedTables
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.store.format import table_path
-from tbgen.variant import Variant
 from tests.support.depths import forget_depths
 
 BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.variant import Variant
 from tbgen.cli import progress
 from tbgen.cli.journal import Journal
 from tbgen.cli.main import main
-from tbgen.material import Material, all_materials
 from tbgen.store.format import table_path, tables_in
-from tbgen.variant import Variant
 from tests.support.builds import digest, logged
 from tests.support.commands import logged_answer
 

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tbgen
+from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.store.format import table_path
-from tbgen.variant import Variant
 from tests.support.commands import failure
 from tests.support.processes import start
 

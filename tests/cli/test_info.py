@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tbgen.board.material import all_materials
+from tbgen.board.variant import Variant
 from tbgen.cli.main import main
-from tbgen.material import all_materials
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
 from tbgen.text import size_text
-from tbgen.variant import Variant
 from tests.support.commands import answer, failure
 from tests.support.packed_tables import PackedTables
 

@@ -10,11 +10,11 @@ from typing import NoReturn
 
 import pytest
 
+from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.probe import layers
 from tbgen.probe.layers import Layers
 from tbgen.store.format import table_path
-from tbgen.variant import Variant
 from tests.support.commands import answer, failure
 from tests.support.depths import forget_depths
 

@@ -11,6 +11,7 @@ from typing import Any
 import html5lib
 import pytest
 
+from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.probe.tablebase import Tablebase
 from tbgen.report.data.documents import document
@@ -18,7 +19,6 @@ from tbgen.report.facts.table_report import report_source, report_table
 from tbgen.report.model import TableReport
 from tbgen.report.scan.source import TableSource
 from tbgen.report.site.site import Site
-from tbgen.variant import Variant
 
 DATE = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", re.MULTILINE)
 

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tbgen.board.score import NONE, GScore
 from tbgen.cells.bounds import Bounds, Games
-from tbgen.score import NONE, GScore
 from tests.support.commands import answer, failure
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -12,9 +12,9 @@ from pathlib import Path
 import chess
 import pytest
 
+from tbgen.board.score import GScore
 from tbgen.cli.main import main
 from tbgen.errors import UsageError
-from tbgen.score import GScore
 from tbgen.solve.budget import Budget
 from tbgen.solve.solution import Solution
 from tests.support.commands import answer, failure
@@ -287,7 +287,7 @@ SLOW = """
 import sys, time
 from tbgen.cli import entry_point
 from tbgen.solve import solution, solver
-from tbgen.score import GScore
+from tbgen.board.score import GScore
 
 def solve(board, accrued, **_):
     if str(accrued) == "G5.0":

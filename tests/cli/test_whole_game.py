@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.generator import build, estimate, missing
 from tbgen.generator.lock import build_lock
-from tbgen.material import Material, all_materials
 from tbgen.store.format import layers_beside, table_path, tables_in
 from tbgen.store.writer import write_table
-from tbgen.variant import Variant
 from tbgen.verify.warmup import compile_kernels
 from tests.support.builds import Diary
 from tests.support.commands import answer, failure

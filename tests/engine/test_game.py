@@ -6,11 +6,11 @@ import chess
 import pytest
 
 from tbgen.board.history import accrued_score
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.engine.game import read_game
 from tbgen.errors import UsageError
 from tbgen.games.settings import FiftyMoveRule
-from tbgen.score import GScore
-from tbgen.variant import Variant
 from tests.support.engines import game
 
 KINGS = "8/8/8/2K3k1/8/8/8/8 w - - 5 1"

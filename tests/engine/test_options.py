@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.board.score import GScore
 from tbgen.engine.options import KINDS, Options
 from tbgen.errors import UsageError
 from tbgen.games.settings import FiftyMoveRule
-from tbgen.score import GScore
 from tests.support.paths import ROOT
 
 

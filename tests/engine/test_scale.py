@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
+from tbgen.board.score import GScore
 from tbgen.engine.scale import LAST_RANK, REACH, centipawns, mate_plies, nearest, reached, worth
-from tbgen.score import GScore
 
 SCORES = sorted(GScore(rank, white) for rank in range(LAST_RANK + 1) for white in (True, False))
 

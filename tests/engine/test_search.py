@@ -9,6 +9,8 @@ from pathlib import Path
 import chess
 import pytest
 
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
 from tbgen.engine.evaluation import estimate
 from tbgen.engine.game import Game
 from tbgen.engine.memory import Memory
@@ -16,9 +18,7 @@ from tbgen.engine.scale import mate_plies, nearest, worth
 from tbgen.engine.search import Found, Search
 from tbgen.engine.tables import Tables
 from tbgen.engine.thinker import NoTables
-from tbgen.material import Material
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.score import GScore
 from tests.support.depths import known
 from tests.support.engines import game
 from tests.support.random_boards import random_board

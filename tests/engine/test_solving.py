@@ -10,13 +10,13 @@ from pathlib import Path
 import chess
 import pytest
 
+from tbgen.board.score import GScore
 from tbgen.engine.game import Game, read_game
 from tbgen.engine.memory import Memory
 from tbgen.engine.solving import Solving, SolvingError
 from tbgen.engine.tables import Tables
 from tbgen.engine.thinker import Chosen, Thinker
 from tbgen.games.settings import FiftyMoveRule
-from tbgen.score import GScore
 from tests.support.engines import game, timer
 
 FEN = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72 G4.5"

@@ -10,8 +10,8 @@ import chess
 import chess.engine
 import pytest
 
+from tbgen.board.material import Material
 from tbgen.engine.tables import Tables
-from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tests.support.engines import game, thinker, timer
 from tests.support.random_boards import random_board

@@ -9,12 +9,12 @@ from pathlib import Path
 import chess
 import pytest
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.score import GScore
 from tbgen.engine.game import Game, read_game
 from tbgen.engine.tables import Tables
 from tbgen.games.settings import FiftyMoveRule
-from tbgen.material import Material, all_materials
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.score import GScore
 from tests.support.depths import forget_depths, known
 from tests.support.engines import game, thinker, timer
 from tests.support.random_boards import starts

@@ -12,14 +12,14 @@ from typing import Any, BinaryIO
 
 import pytest
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, NoTablesError, TbgenError, UsageError
 from tbgen.exchange import sources
 from tbgen.exchange.fetch import fetch, plan, read_list
 from tbgen.exchange.publish import publish
 from tbgen.exchange.published import LIST_NAME, PublishedSet, PublishedTable
 from tbgen.exchange.sources import DirectorySource, source_of
-from tbgen.material import Material, all_materials
-from tbgen.variant import Variant
 from tests.support.packed_tables import PackedTables
 from tests.support.web_server import Handler, serving
 

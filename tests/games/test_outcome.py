@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tbgen.board.score import MAX_CODED_RANK, GScore
+from tbgen.board.scoring import EXPONENTIAL, Komi, Scheme, Scoring
+from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 from tbgen.games.outcome import Basis, Outcome, ScoreInterval
 from tbgen.games.settings import FiftyMoveRule, GameSettings
-from tbgen.score import MAX_CODED_RANK, GScore
-from tbgen.scoring import EXPONENTIAL, Komi, Scheme, Scoring
-from tbgen.variant import Variant
 
 ALL = sorted(GScore(rank, white) for white in (True, False) for rank in range(MAX_CODED_RANK + 1))
 scores = st.sampled_from(ALL)

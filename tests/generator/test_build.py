@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.files import temporary_path
 from tbgen.generator import AccruedStorage, build, missing
 from tbgen.generator.lock import LOCK_NAME
-from tbgen.material import Material
 from tbgen.store.format import table_path, tables_in
 from tbgen.store.reader import TableFile
-from tbgen.variant import Variant
 from tests.support.builds import Diary, digest
 from tests.support.commands import logged_answer
 from tests.support.exhaustive import exhaustive

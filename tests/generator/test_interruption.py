@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.generator import build, estimate
 from tbgen.generator.lock import LOCK_NAME
-from tbgen.material import Material, all_materials
 from tbgen.store.format import tables_in
 from tbgen.store.reader import TableFile
-from tbgen.variant import Variant
 from tests.support.builds import Diary, digest, logged
 from tests.support.processes import end, started, stopping, wait_for
 

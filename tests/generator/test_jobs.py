@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.variant import Variant
 from tbgen.cli import progress
 from tbgen.cli.journal import Journal
 from tbgen.cli.main import main
@@ -21,10 +23,8 @@ from tbgen.generator import Built, build, estimate, memory
 from tbgen.generator.estimate import together
 from tbgen.generator.form import Form
 from tbgen.generator.lock import LOCK_NAME
-from tbgen.material import Material, all_materials
 from tbgen.retro import solver
 from tbgen.store.format import table_path, tables_in
-from tbgen.variant import Variant
 from tests.support.builds import Diary, digest, logged
 from tests.support.commands import failure, logged_answer
 from tests.support.processes import end, started, stopping, wait_for

@@ -18,8 +18,8 @@ import ctypes, json, sys
 from pathlib import Path
 import numpy as np
 from tbgen.generator import build, estimate, memory
-from tbgen.material import Material
-from tbgen.variant import Variant
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # malloc.h
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.errors import TbgenError
 from tbgen.generator import AccruedStorage, Built, build, estimate, memory
 from tbgen.generator.form import Form
 from tbgen.generator.lock import LOCK_NAME
-from tbgen.material import Material, all_materials
 from tbgen.store.format import table_path
-from tbgen.variant import Variant
 from tests.support.builds import Diary, logged
 from tests.support.commands import logged_answer
 from tests.support.disks import small_disk

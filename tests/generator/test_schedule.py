@@ -4,11 +4,11 @@ import random
 
 import pytest
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.variant import Variant
 from tbgen.generator.estimate import Estimate, estimate, together
 from tbgen.generator.schedule import Limits, Schedule
-from tbgen.material import Material, all_materials
 from tbgen.store.sources import KEPT
-from tbgen.variant import Variant
 
 BASE = together([])
 KVK, KQVK, KRVK, KBVK, KNVK, KPVK = all_materials(3)

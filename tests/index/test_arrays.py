@@ -4,10 +4,10 @@ import chess
 import numpy as np
 import pytest
 
+from tbgen.board.material import Material
 from tbgen.index.arrays import slots_of, squares_of
 from tbgen.index.layout import layout_of
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
-from tbgen.material import Material
 
 NAMES = ["KvK", "KBvK", "KPvK", "KNNvK", "KQvKR", "KPvKP", "KPPvK", "KRPvK", "KNNvKN", "KBPvKP", "KPPvKP"]
 

@@ -6,9 +6,9 @@ from itertools import combinations
 import chess
 import pytest
 
+from tbgen.board.material import Material, all_materials
 from tbgen.index.layout import SIDES, Slot, layout_of
 from tbgen.index.position import board_of, en_passant_board, locate
-from tbgen.material import Material, all_materials
 from tests.support.random_boards import random_board
 from tests.support.slots import board_at, men_of
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.board.variant import Variant
 from tbgen.games.settings import FiftyMoveRule, GameOptions
 from tbgen.live.history import History
-from tbgen.variant import Variant
 from tests.match.engines import MATE, words
 from tests.support.matches import played
 

@@ -9,6 +9,7 @@ import chess
 import pytest
 
 import tbgen
+from tbgen.board.score import GScore
 from tbgen.cli.main import main
 from tbgen.games.outcome import Basis, ScoreInterval
 from tbgen.games.pgn.ending import Ending
@@ -16,7 +17,6 @@ from tbgen.games.referee import Arbiter, adjudicate
 from tbgen.games.solving.results import Proved
 from tbgen.games.solving.solver import Solver
 from tbgen.match.adjudication import DrawRule, Evaluations, Judge, ResignRule, StopRules
-from tbgen.score import GScore
 from tests.match.engines import words
 from tests.support.matches import NODES, games_of, last_words, played, tagged
 

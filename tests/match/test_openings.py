@@ -6,10 +6,10 @@ from pathlib import Path
 import chess
 import pytest
 
+from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 from tbgen.games.settings import GameOptions
 from tbgen.match.openings import ChessVariant, OpeningOrder, Openings, OpeningSettings
-from tbgen.variant import Variant
 
 OPTIONS = GameOptions(Variant.R_MOBILITY)
 EPD = """\

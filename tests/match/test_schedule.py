@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
+from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 from tbgen.games.settings import GameOptions
 from tbgen.match.openings import ChessVariant, Openings, OpeningSettings
 from tbgen.match.schedule import Fixture, Format, Gauntlet, Key, Plan, RoundRobin, Schedule
-from tbgen.variant import Variant
 
 
 def plan(players: str, rounds: int = 1, games: int = 2, **more: object) -> Plan:

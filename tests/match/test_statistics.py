@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.board.scoring import Scheme
+from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.games.pgn.splitter import split_games
 from tbgen.games.settings import GameOptions
@@ -16,8 +18,6 @@ from tbgen.games.tagging.tagged import Adjudicator, TaggedGame
 from tbgen.match.games_file import Kept
 from tbgen.match.schedule import Key
 from tbgen.match.statistics import Course, TestSettings
-from tbgen.scoring import Scheme
-from tbgen.variant import Variant
 from tests.match.engines import MATE, words
 from tests.support.matches import event, games_of, played
 

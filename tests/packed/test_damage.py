@@ -12,20 +12,20 @@ import h5py
 import numpy as np
 import pytest
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.score import NONE
+from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.generator import build
 from tbgen.generator.form import Form
 from tbgen.index.layout import Slot
 from tbgen.index.table import Table
-from tbgen.material import Material, all_materials
 from tbgen.packed.file import PackedFile
 from tbgen.packed.pack import Needed
 from tbgen.probe.values import Values
-from tbgen.score import NONE
 from tbgen.store.dataset import AnyArray
 from tbgen.store.format import GZIP_LEVEL, table_path, tables_in
 from tbgen.store.reader import TableFile
-from tbgen.variant import Variant
 from tests.support.builds import Diary
 from tests.support.disks import small_disk
 from tests.support.packed_tables import PackedTables, to_pack, write

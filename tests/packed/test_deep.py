@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tbgen.material import Material
+from tbgen.board.material import Material
 from tbgen.packed.encode import Encoder
 from tbgen.packed.file import PackedFile
 from tests.packed.test_format import Packed

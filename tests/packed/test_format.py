@@ -14,9 +14,9 @@ import h5py
 import numpy as np
 import pytest
 
-from tbgen.material import Material
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.store.format import table_path
-from tbgen.variant import Variant
 from tests.support.document_reader import (
     FRESH,
     NONE,

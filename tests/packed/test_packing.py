@@ -13,13 +13,15 @@ import numpy as np
 import pytest
 
 from tbgen import open_tablebase
+from tbgen.board.material import Material
+from tbgen.board.score import NONE, Code
+from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.index.exits import BestExit
 from tbgen.index.layout import SIDES, Side, Slot, layout_of
 from tbgen.index.position import board_of, locate
 from tbgen.index.source import ArraySource
 from tbgen.index.table import FRESH
-from tbgen.material import Material
 from tbgen.packed import sources as sources_of_build
 from tbgen.packed.file import PackedFile
 from tbgen.packed.plain import COPIES
@@ -28,10 +30,8 @@ from tbgen.packed.unpack import promotions, unpack
 from tbgen.probe.exits import TableExits
 from tbgen.probe.values import Values
 from tbgen.retro.solver import solve
-from tbgen.score import NONE, Code
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
-from tbgen.variant import Variant
 from tests.support.exhaustive import exhaustive
 from tests.support.functions_of_runs import functions_of_runs
 from tests.support.packed_tables import PackedTables, pack, plain
@@ -106,9 +106,9 @@ def test_large_tables_without_pawns_are_read_as_they_are(
 _UNPACKING = """
 import sys
 from pathlib import Path
-from tbgen.material import Material
+from tbgen.board.material import Material
 from tbgen.packed import sources
-from tbgen.variant import Variant
+from tbgen.board.variant import Variant
 sources.SMALL = 0
 with sources.UnpackedSources(Path(sys.argv[1]), Variant.R_MOBILITY) as tables:
     tables.get(Material.parse("KQPvK"))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from tbgen import open_tablebase
+from tbgen.board.material import Material, closure
+from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.material import Material, closure
 from tbgen.packed.plain import COPIES, open_plain, passing_copies
 from tbgen.store.format import table_path
-from tbgen.variant import Variant
 from tests.support.packed_tables import PackedTables
 
 R = Variant.R_MOBILITY

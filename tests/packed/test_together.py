@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 from tbgen import Tablebase, open_tablebase
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.index.layout import SIDES, Side, Slot, layout_of
 from tbgen.index.position import board_of
-from tbgen.material import Material
 from tbgen.packed import together
 from tbgen.packed.file import PackedFile
 from tbgen.packed.together import Together
 from tbgen.probe.states import ProbeResult
-from tbgen.score import GScore
 from tbgen.store.format import table_path
-from tbgen.variant import Variant
 from tests.support.packed_tables import PackedTables
 from tests.support.random_boards import en_passant_board, random_board
 

@@ -11,18 +11,18 @@ import chess
 import pytest
 
 import tbgen
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+from tbgen.board.signed import of_gscore
+from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingLayerError
 from tbgen.games.outcome import Basis
 from tbgen.games.referee import Arbiter, adjudicate
-from tbgen.material import Material
 from tbgen.probe.layers import Layers
 from tbgen.probe.search import DepthSearch
 from tbgen.probe.states import ProbeResult, state_of
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.score import GScore
-from tbgen.signed import of_gscore
 from tbgen.store.format import table_path
-from tbgen.variant import Variant
 from tests.support.builds import without_accrued
 from tests.support.depths import forget_depths
 from tests.support.random_boards import random_board

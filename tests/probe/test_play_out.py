@@ -8,12 +8,12 @@ from pathlib import Path
 import chess
 import pytest
 
+from tbgen.board.material import all_materials
+from tbgen.board.score import GScore
 from tbgen.games.outcome import Basis
 from tbgen.games.referee.adjudication import adjudicate
 from tbgen.games.referee.arbiter import Arbiter
-from tbgen.material import all_materials
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.score import GScore
 from tests.support.depths import known
 from tests.support.random_boards import starts
 

@@ -8,12 +8,12 @@ import chess
 import numpy as np
 import pytest
 
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
 from tbgen.errors import MissingTableError, UsageError
-from tbgen.material import Material
 from tbgen.probe import positions
 from tbgen.probe.positions import Positions
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.score import GScore
 from tests.support.random_boards import en_passant_board, random_board
 
 NAMES = ["KvK", "KBvK", "KPvK", "KQvKR", "KNNvK"]

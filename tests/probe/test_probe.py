@@ -17,16 +17,16 @@ from hypothesis import strategies as st
 
 import tbgen
 from tbgen.board.fen import parse_fen
+from tbgen.board.score import GScore
+from tbgen.board.signed import Signed, fold, merit, of_code, of_gscore, to_gscore
+from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, UsageError
 from tbgen.index.position import locate, validate
 from tbgen.probe.line import LinePly
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.score import GScore
-from tbgen.signed import Signed, fold, merit, of_code, of_gscore, to_gscore
 from tbgen.store.format import table_path
-from tbgen.variant import Variant
 from tests.support.depths import known
 from tests.support.reference import ReferenceTable, solve
 from tests.support.reference_game import rank_of

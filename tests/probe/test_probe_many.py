@@ -17,20 +17,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tbgen.board.fen import parse_fen
+from tbgen.board.material import Material, all_materials
 from tbgen.board.mobility import mobility
 from tbgen.board.san import sans_without_check
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, UsageError
 from tbgen.index.position import validate
-from tbgen.material import Material, all_materials
 from tbgen.probe.batch import moves_many, probe_many, questions
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.score import GScore
 from tbgen.store.chunks import ChunkedArray
 from tbgen.store.format import table_path
-from tbgen.variant import Variant
 from tests.support.processes import start
 
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"

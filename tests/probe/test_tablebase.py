@@ -11,13 +11,13 @@ import chess
 import pytest
 
 import tbgen
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError, UsageError
-from tbgen.material import Material
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.score import GScore
 from tbgen.store.format import table_path
-from tbgen.variant import Variant
 from tests.support.random_boards import en_passant_board, random_board
 
 KINGS = "8/8/8/2K3k1/8/8/8/8 w - -"

@@ -9,14 +9,14 @@ import chess.gaviota
 import numpy as np
 import pytest
 
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
 from tbgen.errors import MissingTableError, PositionError, TbgenError, UsageError
 from tbgen.index.position import locate
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
-from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.probe.view_tables import ClassicalTables
 from tbgen.probe.views import View
-from tbgen.score import GScore
 from tests.support.random_boards import random_board
 from tests.support.view_solver import solve_view
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tbgen.board.score import NONE, GScore
+from tbgen.board.variant import Variant
 from tbgen.index.position import locate
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.report.facts.table_report import report_table
 from tbgen.report.model import AccruedCounts, AccruedView
-from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
-from tbgen.variant import Variant
 from tests.support.report_positions import accrued_scores, positions
 from tests.support.table_states import layers_of
 

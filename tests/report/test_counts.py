@@ -6,14 +6,14 @@ from pathlib import Path
 import chess
 import pytest
 
-from tbgen.material import Material
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.report.facts.table_report import report_table
 from tbgen.report.model import TableReport
 from tbgen.report.scan.counting import count_source, count_table
 from tbgen.report.scan.source import open_source
 from tbgen.report.scan.table_counts import TableCounts
-from tbgen.score import GScore
-from tbgen.variant import Variant
 from tests.support.report_positions import images_of, on_board, positions, up_to_symmetry
 
 NAMES = ["KvK", "KNvK", pytest.param("KPvK", marks=pytest.mark.slow)]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.report.data.documents import document, overall_document
 from tbgen.report.data.files import table_files
@@ -14,7 +15,6 @@ from tbgen.report.data.rows import CSV
 from tbgen.report.facts.records import overall_records
 from tbgen.report.facts.table_report import report_table
 from tbgen.report.model import TableReport
-from tbgen.variant import Variant
 
 
 @pytest.fixture(scope="module")

@@ -10,18 +10,18 @@ import html5lib
 import numpy as np
 import pytest
 
+from tbgen.board.material import Material
+from tbgen.board.score import NONE, GScore
+from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.material import Material
 from tbgen.report.data.documents import difference_document
 from tbgen.report.facts.difference import EXAMPLES, Difference, difference
 from tbgen.report.facts.table_report import report_table
 from tbgen.report.scan.source import open_source
 from tbgen.report.site.site import Site
-from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
-from tbgen.variant import Variant
 from tests.support.report_positions import positions
 
 KNVK = Material.parse("KNvK")

@@ -10,7 +10,9 @@ from typing import Any
 import html5lib
 import pytest
 
-from tbgen.material import Material, all_materials
+from tbgen.board.material import Material, all_materials
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import Tablebase
 from tbgen.report.data.documents import document
 from tbgen.report.facts.difference import Difference
@@ -27,9 +29,7 @@ from tbgen.report.facts.table_report import report_table
 from tbgen.report.facts.wording import percent
 from tbgen.report.model import TableReport
 from tbgen.report.site.site import Site
-from tbgen.score import GScore
 from tbgen.text import plies
-from tbgen.variant import Variant
 
 NAMES = ("KvK", "KQvK", "KRvK", "KBvK", "KNvK", "KPvK")
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.generator.estimate import BASE_MEMORY
 from tbgen.index.layout import layout_of
-from tbgen.material import Material
 from tbgen.report import Plan, Progress, plan_report, read_report, report_document, write_report
 from tbgen.report.plan import Clock, Task
-from tbgen.variant import Variant
 
 
 @pytest.fixture(scope="module")

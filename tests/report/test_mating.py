@@ -5,8 +5,10 @@ from pathlib import Path
 import chess
 import pytest
 
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, UsageError
-from tbgen.material import Material
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.report.facts.endgames import UNUSUAL_SHARE, endgame
 from tbgen.report.facts.mating import mating_potential, mating_rule
@@ -14,8 +16,6 @@ from tbgen.report.facts.wiki import SHOWN
 from tbgen.report.facts.wording import meaning, percent
 from tbgen.report.model import Endgame, Verdict
 from tbgen.report.scan.counting import count_table
-from tbgen.score import GScore
-from tbgen.variant import Variant
 
 
 @pytest.mark.parametrize(

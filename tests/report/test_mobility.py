@@ -7,14 +7,14 @@ import chess
 import numpy as np
 import pytest
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.score import NONE
+from tbgen.board.variant import Variant
 from tbgen.index.layout import Slot, layout_of
-from tbgen.material import Material, all_materials
 from tbgen.report.scan.blocks import BLOCK_SLOTS, block_at, blocks_of, like_bishops, symmetric_slots
 from tbgen.report.scan.mobility import mobility
-from tbgen.score import NONE
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
-from tbgen.variant import Variant
 from tests.support.slots import board_at
 
 NAMES = ["KvK", "KQvK", "KPvK", "KQvKR", "KBBvK", "KRvKN", "KRPvK", "KNvKP", "KPPvK", "KPvKP"]

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.board.material import Material, closure
+from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.generator.estimate import BASE_MEMORY
 from tbgen.index.layout import layout_of
-from tbgen.material import Material, closure
 from tbgen.packed.plain import COPIES
 from tbgen.report import Progress, plan_report, read_report, save_report, write_report
 from tbgen.report.facts.records import lines_left_out
 from tbgen.store.format import table_path
-from tbgen.variant import Variant
 from tests.support.exhaustive import exhaustive
 from tests.support.packed_tables import PackedTables
 

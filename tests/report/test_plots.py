@@ -5,9 +5,9 @@ from itertools import pairwise
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from tbgen.board.score import GScore
 from tbgen.report.model import Distribution
 from tbgen.report.site.plots import value_figure
-from tbgen.score import GScore
 
 
 def made_up(ranks: int, most: int) -> Distribution:

@@ -8,9 +8,9 @@ from typing import Any
 import chess
 import pytest
 
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.report.data.saved import SavedData
-from tbgen.score import GScore
-from tbgen.variant import Variant
 from tests.support.paths import ROOT
 
 PUBLISHED = ROOT / "docs" / "tables"

@@ -9,18 +9,18 @@ import chess
 import chess.pgn
 import pytest
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError
 from tbgen.games.referee.arbiter import Arbiter
-from tbgen.material import Material, all_materials
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.report.facts.records import overall_records, records_of, with_line
 from tbgen.report.model import Record
 from tbgen.report.scan.counting import count_table
-from tbgen.score import GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
-from tbgen.variant import Variant
 
 THREE_MEN = [material.name for material in all_materials(3)]
 

@@ -16,8 +16,10 @@ from xml.etree import ElementTree
 import html5lib
 import pytest
 
+from tbgen.board.material import all_materials
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.material import all_materials
 from tbgen.probe.tablebase import Tablebase
 from tbgen.report.data.documents import document
 from tbgen.report.data.rows import CSV
@@ -26,9 +28,7 @@ from tbgen.report.facts.table_report import report_table
 from tbgen.report.model import LinePoint, TableReport
 from tbgen.report.site import filters
 from tbgen.report.site.site import Site
-from tbgen.score import GScore
 from tbgen.text import part_of, plies, share
-from tbgen.variant import Variant
 
 Element = ElementTree.Element
 

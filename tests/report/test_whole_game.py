@@ -8,13 +8,13 @@ from pathlib import Path
 import chess.pgn
 import pytest
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.variant import Variant
 from tbgen.generator import build
-from tbgen.material import Material, all_materials
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.report.facts.difference import difference
 from tbgen.report.facts.table_report import report_table
 from tbgen.report.scan.source import open_source
-from tbgen.variant import Variant
 from tests.support.builds import Silent
 from tests.support.report_positions import on_board, positions, up_to_symmetry
 

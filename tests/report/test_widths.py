@@ -8,15 +8,15 @@ import pytest
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.html.style import style_sheet
-from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase
 from tbgen.report.facts.difference import difference
 from tbgen.report.facts.records import overall_records
 from tbgen.report.facts.table_report import report_table
 from tbgen.report.scan.source import open_source
 from tbgen.report.site.site import Site
-from tbgen.variant import Variant
 
 Element = ElementTree.Element
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tbgen.board.score import NONE, GScore, Rank
 from tbgen.index.source import ArrayTable
 from tbgen.retro import every_layer
 from tbgen.retro.every_layer import EveryLayer
 from tbgen.retro.layer import LayerSolver
-from tbgen.score import NONE, GScore, Rank
 from tests.support.packed_tables import plain
 from tests.support.solved_tables import source_of
 

@@ -6,16 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tbgen.accelerate import jit
+from tbgen.board.material import Material
+from tbgen.board.score import NONE
+from tbgen.board.variant import Variant
+from tbgen.compiler.jit import jit
 from tbgen.index.layout import WHITE_TO_MOVE
 from tbgen.index.table import FRESH, AccruedForm, Functions, Table
-from tbgen.material import Material
 from tbgen.retro import solver
 from tbgen.retro.kernels.numbering import Numbering, number_of, numbering, with_room
-from tbgen.score import NONE
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
-from tbgen.variant import Variant
 from tests.support.functions_of_runs import functions_of_runs
 from tests.support.solved_tables import solved, source_of
 

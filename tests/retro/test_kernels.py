@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tbgen.accelerate import int64, jit
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
+from tbgen.compiler.jit import int64, jit
 from tbgen.index.layout import SIDES, Layout, layout_of
 from tbgen.index.source import ArraySource, Source
 from tbgen.index.symmetry import IMAGE
 from tbgen.index.table import FRESH, LAST_RUN, Table
-from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.retro.expansion import expand
 from tbgen.retro.geometry import BISHOP, BIT, KING, KNIGHT, QUEEN, ROOK
@@ -30,10 +32,8 @@ from tbgen.retro.kernels.runs import Log, weave
 from tbgen.retro.kernels.sweep import Results
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import frame_of, like_men, make_workspace, mirrors_itself, place_pawns
-from tbgen.score import GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
-from tbgen.variant import Variant
 from tests.support.one_ply import by_probing
 from tests.support.slots import board_at
 from tests.support.table_states import canonical_slots, squares_of

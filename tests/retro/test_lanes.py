@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tbgen.accelerate import jit
+from tbgen.compiler.jit import jit
 from tbgen.retro.cache_lines import LINE, zeros
 from tbgen.retro.kernels import lanes
 from tbgen.retro.kernels.bits import Codes, Plies, Word

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from tbgen import DamagedTableError, MissingTableError, TbgenError, open_tablebase
+from tbgen.board.material import Material
+from tbgen.board.score import NONE, GScore
+from tbgen.board.variant import Variant
 from tbgen.index.layout import Side, layout_of
-from tbgen.material import Material
 from tbgen.probe.depths import DeepValues
-from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
 from tbgen.store.layer import LayerFile, layer_path, write_layer
 from tbgen.store.reader import TableFile
-from tbgen.variant import Variant
 from tests.support.builds import without_accrued
 from tests.support.depths import known
 from tests.support.exhaustive import exhaustive

@@ -15,12 +15,14 @@ import chess
 import numpy as np
 import pytest
 
+from tbgen.board.material import Material
+from tbgen.board.score import NONE, GScore
+from tbgen.board.variant import Variant
 from tbgen.index import zeroing
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import ArraySource
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.index.table import Table
-from tbgen.material import Material
 from tbgen.retro import pool as pools
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.phase import RUNS, EnPassant, count_moves, empty_record, solve_layers
@@ -28,8 +30,6 @@ from tbgen.retro.kernels.runs import weave
 from tbgen.retro.kernels.sweep import MAX_DEPTH, Results
 from tbgen.retro.solver import solve
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
-from tbgen.score import NONE, GScore
-from tbgen.variant import Variant
 from tests.support.exhaustive import exhaustive
 from tests.support.made_up_tables import Fresh, as_sources, made_up
 from tests.support.one_ply import folded, one_ply

@@ -10,6 +10,8 @@ import chess
 import numpy as np
 import pytest
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.index.layout import SIDES, Layout, layout_of
 from tbgen.index.position import locate
 from tbgen.index.zeroing import (
@@ -20,12 +22,10 @@ from tbgen.index.zeroing import (
     sides_after_promotion,
     targets_of,
 )
-from tbgen.material import Material
 from tbgen.retro.pool import PoolLoader
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.sources import Sources
-from tbgen.variant import Variant
 from tests.support.table_states import canonical_slots, squares_of
 
 TYPES = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)

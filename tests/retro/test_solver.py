@@ -8,13 +8,13 @@ import chess
 import numpy as np
 import pytest
 
+from tbgen.board.material import Material
+from tbgen.board.score import NONE, GScore
+from tbgen.board.variant import Variant
 from tbgen.index.layout import layout_of
 from tbgen.index.table import FRESH, LAST_RUN, Table
-from tbgen.material import Material
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.retro import solver
-from tbgen.score import NONE, GScore
-from tbgen.variant import Variant
 from tests.support.depths import known
 from tests.support.exhaustive import exhaustive
 from tests.support.one_ply import by_probing, one_ply

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from tbgen.accelerate import jit
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
+from tbgen.compiler.jit import jit
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.zeroing import reached_by_pawn_steps
-from tbgen.material import Material
 from tbgen.retro.kernels import layers
 from tbgen.retro.kernels.events import Agenda
 from tbgen.retro.kernels.frame import legal_words
@@ -27,7 +28,6 @@ from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.update import Layer, limits, update
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
-from tbgen.variant import Variant
 from tests.support.made_up_tables import as_sources, made_up
 
 

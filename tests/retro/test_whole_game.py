@@ -12,14 +12,14 @@ import pytest
 from numpy.typing import NDArray
 
 from tbgen.board.fen import parse_fen
+from tbgen.board.material import Material, all_materials
+from tbgen.board.score import NONE, GScore
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.index.table import Table
-from tbgen.material import Material, all_materials
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
-from tbgen.variant import Variant
 from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult, board_at
 from tests.support.distributions import DISTRIBUTIONS, distribution

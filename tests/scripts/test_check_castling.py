@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import Tablebase
-from tbgen.score import GScore
-from tbgen.variant import Variant
 from tests.support.paths import ROOT
 
 sys.path.append(str(ROOT / "scripts"))

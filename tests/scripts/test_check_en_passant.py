@@ -10,8 +10,8 @@ from typing import Any
 import chess
 import pytest
 
+from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import Tablebase
-from tbgen.variant import Variant
 from tests.support.paths import ROOT
 
 sys.path.append(str(ROOT / "scripts"))

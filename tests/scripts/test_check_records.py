@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tbgen.material import Material, all_materials
+from tbgen.board.material import Material, all_materials
+from tbgen.board.score import NONE, GScore
+from tbgen.board.variant import Variant
 from tbgen.report import save_report
 from tbgen.report.data.saved import SavedData
-from tbgen.score import NONE, GScore
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
-from tbgen.variant import Variant
 from tests.support.paths import ROOT
 from tests.support.script_modules import load_script
 

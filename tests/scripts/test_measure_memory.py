@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.generator import AccruedStorage, estimate
-from tbgen.material import Material
 from tbgen.store.format import table_path
-from tbgen.variant import Variant
 from tests.support.script_modules import load_script
 
 measure_memory = load_script("measure_memory")

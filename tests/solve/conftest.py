@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tbgen.material import Material
+from tbgen.board.material import Material
 
 
 @pytest.fixture(scope="session")

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import tbgen
+from tbgen.board.score import Code, GScore
+from tbgen.board.signed import code_of, of_gscore
 from tbgen.cells.bounds import Bounds, Games
 from tbgen.cells.cell import Cell
 from tbgen.cells.position import Position
 from tbgen.cells.tables import Tables
-from tbgen.score import Code, GScore
-from tbgen.signed import code_of, of_gscore
 from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import Known, narrower
 from tbgen.solve.layers import Layers

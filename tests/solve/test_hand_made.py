@@ -6,7 +6,7 @@ import chess
 import pytest
 
 import tbgen
-from tbgen.score import GScore
+from tbgen.board.score import GScore
 from tbgen.solve.budget import Budget
 from tbgen.solve.solution import Solution
 

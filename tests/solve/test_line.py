@@ -8,12 +8,12 @@ import chess
 import pytest
 
 import tbgen
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
 from tbgen.cells.bounds import ENDS
 from tbgen.cells.position import Position
 from tbgen.cells.tables import Tables
 from tbgen.games.referee.arbiter import Arbiter
-from tbgen.material import Material
-from tbgen.score import GScore
 from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import Known
 from tbgen.solve.line import Found, Line, Lines

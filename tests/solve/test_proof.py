@@ -9,11 +9,11 @@ import chess
 import numpy as np
 import pytest
 
+from tbgen.board.material import Material
+from tbgen.board.score import NONE
 from tbgen.cells.blocks import gathered
 from tbgen.cells.bounds import Block, Bounds, Games
 from tbgen.cells.routes import Route
-from tbgen.material import Material
-from tbgen.score import NONE
 from tbgen.solve import knowledge, proof
 from tbgen.solve.budget import Budget
 from tbgen.solve.proof import Proof, WrongExitError

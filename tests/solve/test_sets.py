@@ -7,7 +7,7 @@ import chess
 import pytest
 
 import tbgen
-from tbgen.score import GScore
+from tbgen.board.score import GScore
 from tbgen.solve.budget import Budget
 from tbgen.solve.sets import is_shut_in, sets_worth_trying
 

@@ -10,11 +10,11 @@ import chess
 import pytest
 
 import tbgen
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
 from tbgen.cells.bounds import Block
 from tbgen.cells.routes import Route
 from tbgen.errors import UsageError
-from tbgen.material import Material
-from tbgen.score import GScore
 from tbgen.solve import knowledge
 from tbgen.solve.budget import Budget
 from tbgen.solve.meter import memory_needed

@@ -10,6 +10,8 @@ import chess
 import pytest
 
 import tbgen
+from tbgen.board.material import Material
+from tbgen.board.score import NONE, Code
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, side_after
 from tbgen.cells.cell import Cell, mobile_squares
 from tbgen.cells.frames import frame_of_cell
@@ -17,8 +19,6 @@ from tbgen.cells.position import Position
 from tbgen.cells.routes import routes_of
 from tbgen.cells.tables import Tables
 from tbgen.errors import DamagedTableError, TbgenError, UsageError
-from tbgen.material import Material
-from tbgen.score import NONE, Code
 from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import Known
 from tbgen.solve.solver import solve

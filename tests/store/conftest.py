@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.board.variant import Variant
 from tbgen.store.format import table_path
-from tbgen.variant import Variant
 from tests.support.random_tables import random_table, write
 
 

@@ -9,13 +9,13 @@ import h5py
 import numpy as np
 import pytest
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.index.layout import Side, Slot
-from tbgen.material import Material
 from tbgen.store.dataset import AnyArray
 from tbgen.store.format import CHUNK_BYTES, GZIP_LEVEL, table_path
 from tbgen.store.reader import TableFile
-from tbgen.variant import Variant
 from tests.support.damage import refused
 
 

@@ -9,10 +9,10 @@ import h5py
 import numpy as np
 import pytest
 
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.score import GScore
 from tbgen.store.format import table_path
-from tbgen.variant import Variant
 from tests.support.builds import without_accrued
 from tests.support.document_reader import NONE, look_up
 from tests.support.random_boards import en_passant_board

@@ -9,13 +9,13 @@ import h5py
 import numpy as np
 import pytest
 
-from tbgen.score import GScore
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
 from tbgen.store.layer import layer_path, write_layer
 from tbgen.store.reader import TableFile
 from tbgen.store.schema import CONTENT, LAYER, PACKED, TABLE, DatasetSchema, Schema
-from tbgen.variant import Variant
 from tests.support.paths import ROOT
 
 DOCUMENT = ROOT / "docs" / "format.md"

@@ -6,16 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError
 from tbgen.index.layout import SIDES
 from tbgen.index.source import BYTES_PER_SLOT, ArraySource, Source
 from tbgen.index.table import Table
-from tbgen.material import Material
 from tbgen.retro.solver import solve
 from tbgen.store import sources as module
 from tbgen.store.reader import TableFile
 from tbgen.store.sources import Sources
-from tbgen.variant import Variant
 from tests.support.solved_tables import solved
 
 KVK, KBVK, KNVK, KPVK = (Material.parse(name) for name in ("KvK", "KBvK", "KNvK", "KPvK"))

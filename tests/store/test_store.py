@@ -9,16 +9,16 @@ import h5py
 import numpy as np
 import pytest
 
+from tbgen.board.score import NONE, Code
+from tbgen.board.variant import Variant
 from tbgen.index.layout import Side, Slot
 from tbgen.index.table import FRESH, LAST_RUN, Table
-from tbgen.score import NONE, Code
 from tbgen.store import writer
 from tbgen.store.cache import ChunkCache
 from tbgen.store.checksum import fletcher32
 from tbgen.store.format import BLOCK, CHUNK_BYTES, table_path, tables_in
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
-from tbgen.variant import Variant
 from tests.support.random_tables import random_table, write
 from tests.support.reference_table import reference_table
 

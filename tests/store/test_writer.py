@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.index.table import LAST_RUN
 from tbgen.store import writer
 from tbgen.store.dataset import Corner, Dataset
 from tbgen.store.format import layers_beside, table_path, tables_in
-from tbgen.variant import Variant
 from tests.support.damage import refused
 from tests.support.disks import small_disk
 from tests.support.paths import ROOT

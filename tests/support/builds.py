@@ -4,11 +4,11 @@ import re
 import shutil
 from pathlib import Path
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.generator import AccruedStorage, Built, build
-from tbgen.material import Material
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
-from tbgen.variant import Variant
 
 
 class Silent:

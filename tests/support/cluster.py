@@ -3,9 +3,9 @@
 import shutil
 from pathlib import Path
 
-from tbgen.material import Material
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.store.format import table_path
-from tbgen.variant import Variant
 
 KBVK, KBVKN = Material.parse("KBvK"), Material.parse("KBvKN")
 """The second takes a second or more."""

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.board.material import Material
 from tbgen.errors import DamagedTableError
-from tbgen.material import Material
 from tbgen.store.reader import TableFile
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.board.score import Code
 from tbgen.index.layout import Side, Slot
-from tbgen.score import Code
 from tbgen.store.reader import TableFile
 
 

@@ -6,10 +6,10 @@ import zlib
 import chess
 import numpy as np
 
+from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, Block, side_after
 from tbgen.cells.cell import Cell
 from tbgen.cells.routes import Route
-from tbgen.score import Code
 from tests.support.random_cells import random_cells
 
 

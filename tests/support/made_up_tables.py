@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from tbgen.board.material import Material
 from tbgen.index.layout import Layout
 from tbgen.index.source import ArraySource
-from tbgen.material import Material
 from tests.support.table_states import canonical_slots, squares_of
 
 Fresh = tuple[np.ndarray, np.ndarray]

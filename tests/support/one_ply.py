@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import chess
 
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import Tablebase
-from tbgen.score import GScore
-from tbgen.variant import Variant
 
 LookUp = Callable[[chess.Board, GScore | None], tuple[GScore, int]]
 """Value and depth of a board with an accrued score, or fresh."""

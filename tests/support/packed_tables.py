@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm, Table
-from tbgen.material import Material
 from tbgen.packed.asking import compile_kernels_by
 from tbgen.packed.pack import Needed, NeedFinder
 from tbgen.packed.writer import write_packed
 from tbgen.retro.solver import solve
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
-from tbgen.variant import Variant
 from tests.support.solved_tables import source_of
 
 

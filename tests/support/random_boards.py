@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 import chess
 
-from tbgen.material import Material
-from tbgen.score import GScore
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
 
 
 def random_board(rng: random.Random, material: Material) -> chess.Board:

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import Material
+from tbgen.board.score import NONE
+from tbgen.board.variant import Variant
 from tbgen.index.layout import Layout, Slot, layout_of
 from tbgen.index.table import FRESH, LAST_RUN, Table
-from tbgen.material import Material
-from tbgen.score import NONE
-from tbgen.variant import Variant
 from tests.support.reference import solve, solve_whole_game
 from tests.support.shared import shared
 

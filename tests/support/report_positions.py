@@ -9,9 +9,9 @@ from pathlib import Path
 
 import chess
 
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.score import GScore
-from tbgen.variant import Variant
 
 _TRIANGLE = ("a1", "b1", "c1", "d1", "b2", "c2", "d2", "c3", "d3", "d4")
 _MIRRORS = (chess.flip_horizontal, chess.flip_vertical, chess.flip_diagonal)

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from functools import cache
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.index.layout import Layout
 from tbgen.index.source import ArraySource
 from tbgen.index.table import Table
-from tbgen.material import Material
 from tbgen.retro import solver
-from tbgen.variant import Variant
 from tbgen.verify.sub_tables import SubTables
 
 

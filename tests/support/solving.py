@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import chess
 
+from tbgen.board.score import GScore
 from tbgen.errors import UsageError
 from tbgen.games.outcome import ScoreInterval
 from tbgen.games.solving.results import Proved
 from tbgen.games.solving.solver import Progress
 from tbgen.probe.tablebase import Tablebase
-from tbgen.score import GScore
 from tbgen.solve.budget import Budget
 
 LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.score import NONE
 from tbgen.index.layout import Layout
 from tbgen.index.symmetry import IMAGE, TRIANGLE, TRIANGLE_COORD
 from tbgen.index.table import FRESH, LAST_RUN, Table
-from tbgen.score import NONE
 
 Squares = NDArray[np.int64]
 """One row per man, in the order of the layout; one column per position."""

@@ -1,11 +1,11 @@
 """Games as standings see them."""
 
+from tbgen.board.score import GScore
+from tbgen.board.scoring import EXPONENTIAL, Scoring
+from tbgen.board.variant import Variant
 from tbgen.games.outcome import Basis, Outcome, ScoreInterval
 from tbgen.games.settings import FiftyMoveRule, GameSettings
 from tbgen.games.standings import GameRecord
-from tbgen.score import GScore
-from tbgen.scoring import EXPONENTIAL, Scoring
-from tbgen.variant import Variant
 
 
 def game(

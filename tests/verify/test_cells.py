@@ -7,12 +7,12 @@ import chess
 import numpy as np
 import pytest
 
+from tbgen.board.score import NONE, Code, GScore
 from tbgen.cells.bounds import ENDS, Block, Bounds, Games
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import Route, routes_of
 from tbgen.index.layout import SIDES
-from tbgen.score import NONE, Code, GScore
 from tbgen.verify.cells import CellProof, WrongBoundError
 from tbgen.verify.kernels.survey import NO_RANK
 from tbgen.verify.ways import ways_out

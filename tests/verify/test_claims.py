@@ -6,18 +6,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tbgen.board.material import Material
+from tbgen.board.score import GScore, Rank
+from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.generator import AccruedStorage, build
 from tbgen.index.layout import layout_of
 from tbgen.index.source import Source
 from tbgen.index.table import Table
-from tbgen.material import Material
 from tbgen.retro.every_layer import EveryLayer, Layer
-from tbgen.score import GScore, Rank
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.sources import Sources
-from tbgen.variant import Variant
 from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult
 from tbgen.verify.sub_tables import Fresh, SubTables

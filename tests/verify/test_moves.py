@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tbgen.accelerate import kernel
+from tbgen.board.material import Material
+from tbgen.board.score import NONE, GScore
+from tbgen.compiler.jit import kernel
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.position import locate
-from tbgen.material import Material
-from tbgen.score import NONE, GScore
 from tbgen.verify.en_passant import allowed_rights
 from tbgen.verify.game import men_of, new_scratch, resets_of
 from tbgen.verify.kernels.best import Scratch

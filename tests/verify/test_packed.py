@@ -9,18 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tbgen.board.material import Material, closure
+from tbgen.board.score import NONE, Code
+from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.index.layout import Side, Slot
 from tbgen.index.table import FRESH, Functions, Table
-from tbgen.material import Material, closure
 from tbgen.packed.file import PackedFile
 from tbgen.packed.pack import Needed
 from tbgen.packed.unpack import unpack
 from tbgen.probe.values import Values
 from tbgen.retro.every_layer import EveryLayer
-from tbgen.score import NONE, Code
 from tbgen.store.format import table_path
-from tbgen.variant import Variant
 from tbgen.verify.packed import disorder
 from tbgen.verify.proof import verify_table
 from tests.support.commands import logged_answer

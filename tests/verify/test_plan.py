@@ -7,14 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.cli import verify as command
 from tbgen.cli.main import main
 from tbgen.index.layout import layout_of
-from tbgen.material import Material
 from tbgen.packed.sources import UnpackedSources
 from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
-from tbgen.variant import Variant
 from tbgen.verify import plan as planning
 from tbgen.verify.plan import (
     STATES,

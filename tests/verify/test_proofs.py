@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.cli.main import main
-from tbgen.material import Material
-from tbgen.variant import Variant
 from tbgen.verify.proofs import ProofDone, Proofs
 
 KNVK = Material.parse("KNvK")

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.cli.verify import _Reporter
 from tbgen.errors import TbgenError
 from tbgen.index.table import Table
-from tbgen.material import Material
 from tbgen.packed.plain import COPIES
 from tbgen.packed.sources import UnpackedSources
 from tbgen.probe.values import Values
 from tbgen.store.format import table_path
-from tbgen.variant import Variant
 from tbgen.verify import plan, proved, tables
 from tests.support.packed_tables import PackedTables
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from tbgen.board.material import Material
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
-from tbgen.material import Material
 from tbgen.verify.game import men_of, resets_of
 from tbgen.verify.sub_tables import Fresh, SubTables
 

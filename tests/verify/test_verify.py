@@ -14,17 +14,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.score import NONE, GScore
+from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.errors import DamagedTableError
 from tbgen.index.source import ArraySource
 from tbgen.index.table import LAST_RUN, Table
-from tbgen.material import Material, all_materials
 from tbgen.retro.solver import solve
-from tbgen.score import NONE, GScore
 from tbgen.store import dataset
 from tbgen.store.format import table_path
 from tbgen.store.writer import write_table
-from tbgen.variant import Variant
 from tbgen.verify.consistency import inconsistency
 from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult, board_at

@@ -11,8 +11,8 @@ import chess
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tbgen.board.score import GScore
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.score import GScore
 from tests.support.browsing import Visit, launched
 from tests.support.paths import ROOT
 from tests.support.serving import serving

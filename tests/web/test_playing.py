@@ -9,8 +9,8 @@ import chess
 import pytest
 from starlette.testclient import TestClient
 
+from tbgen.board.score import GScore
 from tbgen.probe.tablebase import Tablebase
-from tbgen.score import GScore
 from tbgen.web.app import make_app
 from tbgen.web.lookups import Question, said
 from tbgen.web.settings import Settings

@@ -9,12 +9,12 @@ import chess
 import pytest
 from starlette.testclient import TestClient
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.score import GScore
+from tbgen.board.scoring import EXPONENTIAL
 from tbgen.errors import TbgenError
-from tbgen.material import Material, all_materials
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.probe.views import View
-from tbgen.score import GScore
-from tbgen.scoring import EXPONENTIAL
 from tbgen.web.documents import Category
 from tests.support.commands import answer
 from tests.support.random_boards import en_passant_board, random_board

@@ -10,10 +10,10 @@ import chess
 import pytest
 from starlette.testclient import TestClient
 
+from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError
 from tbgen.probe.tablebase import Tablebase
 from tbgen.store.format import table_path
-from tbgen.variant import Variant
 from tbgen.web.app import make_app
 from tbgen.web.errors import Refusal
 from tbgen.web.limits import Limiter

@@ -8,7 +8,7 @@ import chess
 import pytest
 from starlette.testclient import TestClient
 
-from tbgen.variant import Variant
+from tbgen.board.variant import Variant
 from tbgen.web.app import make_app
 from tbgen.web.settings import Settings
 from tests.support.commands import answer

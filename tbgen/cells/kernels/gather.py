@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from tbgen.accelerate import jit
+from tbgen.board.score import NONE
+from tbgen.compiler.jit import jit
 from tbgen.retro.geometry import IMAGES, SYMMETRY_OF, TRIANGLE_OF
 from tbgen.retro.kernels.bits import Codes, Ints, Plies
-from tbgen.score import NONE
 
 
 @jit

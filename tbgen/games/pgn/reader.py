@@ -10,13 +10,13 @@ import chess.pgn
 
 from tbgen.board.fen import Fen, parse_fen
 from tbgen.board.san import parse_san
+from tbgen.board.score import GScore
 from tbgen.board.validity import validate
 from tbgen.errors import UsageError, quote
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.ending import Ending, read_ending
 from tbgen.games.pgn.splitter import RawGame, Stream, split_games
-from tbgen.score import GScore
 
 _TOKEN: Final = re.compile(
     r"""

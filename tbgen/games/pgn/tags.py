@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from tbgen.variant import Variant
+from tbgen.board.variant import Variant
 
 
 class ResultTags(NamedTuple):

@@ -7,6 +7,8 @@ from dataclasses import replace
 import chess
 
 from tbgen.board.fen import Fen
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, UnprovenError, UsageError
 from tbgen.games.outcome import ANYTHING, Basis, Outcome
 from tbgen.games.pgn.ending import Ending
@@ -16,8 +18,6 @@ from tbgen.games.settings import GameOptions
 from tbgen.games.solving.solver import Solver
 from tbgen.index.position import validate
 from tbgen.probe.tablebase import Tablebase
-from tbgen.score import GScore
-from tbgen.variant import Variant
 
 __all__ = ["adjudicate", "replay"]
 

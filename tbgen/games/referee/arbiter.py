@@ -10,13 +10,13 @@ import chess
 from tbgen.board.fen import Fen, parse_fen
 from tbgen.board.history import Fresh, no_play
 from tbgen.board.mobility import own_score
+from tbgen.board.score import GScore
+from tbgen.board.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Scheme, Scoring, parse_cutoff
 from tbgen.board.validity import validate
+from tbgen.board.variant import Variant
 from tbgen.errors import UsageError, quote
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.settings import FiftyMoveRule, GameSettings
-from tbgen.score import GScore
-from tbgen.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Scheme, Scoring, parse_cutoff
-from tbgen.variant import Variant
 
 NOTHING: Final = GScore(436, True)
 """G218.0: how cuteRMob writes that no score has accrued."""

@@ -21,10 +21,10 @@ from typing import Any, Final, NamedTuple, Self
 
 import chess
 
+from tbgen.board.score import GScore
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.files import write_errors
 from tbgen.games.outcome import ScoreInterval
-from tbgen.score import GScore
 
 __all__ = ["Effort", "Proved", "Results", "State", "open_results"]
 

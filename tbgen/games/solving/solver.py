@@ -10,11 +10,11 @@ from typing import Any, Protocol
 
 import chess
 
+from tbgen.board.score import GScore
 from tbgen.errors import UsageError
 from tbgen.games.outcome import ANYTHING, ScoreInterval
 from tbgen.games.solving.results import Effort, Proved, Results, State
 from tbgen.probe.tablebase import Tablebase
-from tbgen.score import GScore
 from tbgen.solve.budget import Budget
 
 __all__ = ["Course", "Progress", "Prove", "Solver", "prove"]

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Final, Literal
 
+from tbgen.board.score import GScore
 from tbgen.games.outcome import Basis
 from tbgen.games.standings.players import Player
 from tbgen.games.standings.sprt import Model, Sprt
 from tbgen.games.standings.table import Cell, Column, Table, telling_apart
 from tbgen.games.standings.tournament import LeftOut, Standings
-from tbgen.score import GScore
 from tbgen.text import counted
 
 _HISTOGRAM_RANKS: Final = 8

@@ -8,12 +8,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from tbgen.board.score import GScore
 from tbgen.games.standings.elo import Elo
 from tbgen.games.standings.players import Pairs, Player, Results
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.sprt import Sprt
 from tbgen.games.standings.tournament import LeftOut, Standings
-from tbgen.score import GScore
 
 
 def document(result: Standings, left_out: LeftOut, test: Sprt | None = None) -> dict[str, Any]:

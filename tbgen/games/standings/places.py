@@ -8,8 +8,8 @@ from fractions import Fraction
 from itertools import groupby
 from typing import Final
 
+from tbgen.board.scoring import Scheme
 from tbgen.games.standings.players import Player, Results, Row, Seat
-from tbgen.scoring import Scheme
 
 _Key = tuple[Fraction, ...]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
+from tbgen.board.scoring import Scheme
 from tbgen.games.standings.elo import Elo, elo
 from tbgen.games.standings.pairs import Pair
 from tbgen.games.standings.record import GameRecord
-from tbgen.scoring import Scheme
 
 _HALVES: Final = {"1-0": 2, "0-1": 0}
 """Half points of White by the result in chess; one each if it is neither."""

@@ -9,11 +9,11 @@ from functools import lru_cache
 
 import chess
 
+from tbgen.board.score import GScore
+from tbgen.board.scoring import Scheme, Scoring
 from tbgen.errors import UsageError, printable
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.tagging.tagged import TaggedGame
-from tbgen.score import GScore
-from tbgen.scoring import Scheme, Scoring
 
 _UNKNOWN = ("", "?", "-")
 """What a tag says that says nothing."""

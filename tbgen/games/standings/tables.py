@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from tbgen.board.score import GScore
+from tbgen.board.scoring import Scheme
 from tbgen.games.standings.details import (
     changed_games,
     changed_players,
@@ -31,8 +33,6 @@ from tbgen.games.standings.table import (
     telling_apart,
 )
 from tbgen.games.standings.tournament import LeftOut, Standings
-from tbgen.score import GScore
-from tbgen.scoring import Scheme
 
 TIEBREAK_RANKS: Final = (1, 2, 3, 4)
 """Ranks with a column of their own: stalemates, G1.0, G1.5, G2.0."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from tbgen.board.scoring import Scheme
 from tbgen.errors import UsageError
 from tbgen.games.outcome import Basis
 from tbgen.games.standings.pairs import paired
@@ -14,7 +15,6 @@ from tbgen.games.standings.places import Order, placed
 from tbgen.games.standings.players import Player, rows_of
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.sprt import Model, Sprt, sprt
-from tbgen.scoring import Scheme
 
 
 @dataclass(frozen=True, slots=True)

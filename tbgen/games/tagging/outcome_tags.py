@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from tbgen.board.score import GScore
+from tbgen.board.scoring import Scheme
+from tbgen.board.variant import Variant
 from tbgen.games.outcome import Basis, Outcome, ScoreInterval
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.splitter import RawGame, Tag
 from tbgen.games.settings import FiftyMoveRule, GameOptions
-from tbgen.score import GScore
-from tbgen.scoring import Scheme
-from tbgen.variant import Variant
 
 _BREAK: Final = re.compile(rb"\r\n|\n|\r")
 _LAST_BREAK: Final = re.compile(rb"(?:\r\n|\n|\r)\Z")

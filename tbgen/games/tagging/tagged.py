@@ -16,6 +16,7 @@ from os import PathLike
 from threading import Thread
 from typing import Final
 
+from tbgen.board.variant import Variant
 from tbgen.errors import GameError, TbgenError, UsageError
 from tbgen.games.outcome import Outcome
 from tbgen.games.pgn.reader import RESULTS, read_game
@@ -25,7 +26,6 @@ from tbgen.games.settings import GameOptions
 from tbgen.games.solving.solver import Solver
 from tbgen.games.tagging.outcome_tags import outcome_of_tags, tags_of, with_tags
 from tbgen.probe.tablebase import Tablebase
-from tbgen.variant import Variant
 
 _BATCH: Final = 32
 """Games that travel to another process together."""

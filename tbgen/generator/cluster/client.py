@@ -16,6 +16,8 @@ from typing import Any, Final
 from distributed import Client, Future, KilledWorker
 
 from tbgen import __version__
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.files import remove_leftovers
 from tbgen.generator.accrued_storage import AccruedStorage
@@ -37,9 +39,7 @@ from tbgen.generator.lock import build_lock
 from tbgen.generator.one_table import Built, Reporter
 from tbgen.generator.runner import missing, tidy
 from tbgen.generator.schedule import Limits, Schedule
-from tbgen.material import Material
 from tbgen.packed.sources import remove_copies
-from tbgen.variant import Variant
 
 _TICK: Final = 1.0
 """Seconds between two looks at the workers."""

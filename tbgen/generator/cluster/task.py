@@ -10,14 +10,14 @@ from typing import Any, Final
 from distributed import Worker, get_worker
 
 from tbgen import __version__
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.files import temporary_path
 from tbgen.generator.accrued_storage import AccruedStorage
 from tbgen.generator.form import Form
 from tbgen.generator.one_table import Built, build_table
-from tbgen.material import Material
 from tbgen.store.format import table_path
-from tbgen.variant import Variant
 
 MEMORY: Final = "memory"
 """Name of the Dask resource that workers offer and tables need, in bytes."""

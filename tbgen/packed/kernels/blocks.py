@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, int64, jit, kernel
+from tbgen.board.score import NONE
+from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.packed.kernels.rans import (
     Model,
     Steps,
@@ -19,7 +20,6 @@ from tbgen.packed.kernels.rans import (
 from tbgen.packed.kernels.rows import MAX_FREE, Rows, first_slot, place_row, row_hints, row_mask
 from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Plies, Words, lowest
 from tbgen.retro.kernels.lanes import equal, put
-from tbgen.score import NONE
 
 BLOCK_ROWS = 16
 BLOCK_SLOTS = 64 * BLOCK_ROWS

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tbgen.accelerate import inlined, kernel
+from tbgen.compiler.jit import inlined, kernel
 from tbgen.packed.kernels.blocks import (
     BLOCK_ROWS,
     BLOCK_SLOTS,

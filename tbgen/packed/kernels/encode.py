@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, int64, jit
+from tbgen.compiler.jit import inlined, int64, jit
 from tbgen.packed.kernels.blocks import (
     BLOCK_ROWS,
     BLOCK_SLOTS,

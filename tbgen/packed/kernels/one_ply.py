@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, int64, jit
+from tbgen.board.score import NONE
+from tbgen.compiler.jit import inlined, int64, jit
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG
 from tbgen.packed.kernels.derive import Derived, Ply, derive, make_derived
 from tbgen.packed.kernels.rule import merit, own_score, rank_of_code
@@ -17,7 +18,6 @@ from tbgen.retro.kernels.mobility import SLICES
 from tbgen.retro.kernels.moves import Onward, onward
 from tbgen.retro.kernels.resets import rank_and_exits
 from tbgen.retro.kernels.targets import Pool
-from tbgen.score import NONE
 
 
 @jit

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from tbgen.accelerate import inlined, kernel
+from tbgen.compiler.jit import inlined, kernel
 from tbgen.index.symmetry import MIRROR_FILES, TRANSPOSE
 from tbgen.packed.kernels.rows import Rows
 from tbgen.retro.geometry import (

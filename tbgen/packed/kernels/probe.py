@@ -1,6 +1,7 @@
 """Probing a packed table: what follows from what its blocks say, for one position of either side."""
 
-from tbgen.accelerate import inlined, int64, jit, kernel
+from tbgen.board.score import NONE
+from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index.table import FRESH
 from tbgen.packed.kernels.blocks import CAPTURE, SELF
 from tbgen.packed.kernels.position import Men, rank_of_position, set_squares
@@ -16,7 +17,6 @@ from tbgen.packed.kernels.questions import (
     slot_of,
 )
 from tbgen.packed.kernels.rule import conclude, merit, own_score, rank_of_code, weigh
-from tbgen.score import NONE
 
 UNSTORED = -2
 """In the place of a value: the best capture gives it."""

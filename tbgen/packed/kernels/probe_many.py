@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import jit
+from tbgen.compiler.jit import jit
 from tbgen.packed.kernels.position import Men, rank_of_position, set_squares
 from tbgen.packed.kernels.probe import (
     derived_accrued_of,

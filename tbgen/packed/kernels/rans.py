@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba import types
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, int64, intrinsic
+from tbgen.compiler.jit import inlined, int64, intrinsic
 from tbgen.packed.crc import CRC_OF_BYTE
 from tbgen.retro.kernels.bits import Codes, Ints
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tbgen.accelerate import inlined, int64, kernel
+from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.retro.geometry import BETWEEN, BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_OF, TRIANGLE_SQUARE
 from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Ints, Word, Words, lowest, reach
 from tbgen.retro.kernels.canonical import sort_like

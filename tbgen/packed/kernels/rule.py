@@ -6,8 +6,8 @@ first position of its phase (fact F1 of docs/theory.md). Zeroing moves always co
 beats P's own score and some move did not count, P's own score stays.
 """
 
-from tbgen.accelerate import inlined
-from tbgen.score import NONE
+from tbgen.board.score import NONE
+from tbgen.compiler.jit import inlined
 
 
 @inlined

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from tbgen.board.score import GScore
 from tbgen.report.facts.difference import Difference
 from tbgen.report.facts.table_highlights import table_highlights
 from tbgen.report.model import (
@@ -19,7 +20,6 @@ from tbgen.report.model import (
     TableReport,
     Typical,
 )
-from tbgen.score import GScore
 
 SIDES: Final = ("white", "black")
 """Sides to move, and holders, as documents name them."""

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from tbgen.board.variant import Variant
 from tbgen.report.data.documents import difference_document, document, overall_document
 from tbgen.report.data.rows import CSV
 from tbgen.report.facts.difference import Difference
 from tbgen.report.model import OverallRecord, TableReport
 from tbgen.text import csv_text
-from tbgen.variant import Variant
 
 Files = dict[str, str]
 

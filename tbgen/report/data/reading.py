@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from tbgen.material import Material
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.report.data.documents import ACCRUED_FIELDS, SIDES
 from tbgen.report.facts.difference import Difference, Differing
 from tbgen.report.model import (
@@ -26,8 +28,6 @@ from tbgen.report.model import (
     Verdict,
     WikiExample,
 )
-from tbgen.score import GScore
-from tbgen.variant import Variant
 
 Found = Mapping[str, Any]
 """What stands in a document, or in a part of it."""

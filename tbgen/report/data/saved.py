@@ -12,15 +12,15 @@ import zlib
 from pathlib import Path
 from typing import Any, Final
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, TbgenError, UsageError
 from tbgen.files import write_file
-from tbgen.material import Material
 from tbgen.report.data import reading
 from tbgen.report.data.documents import difference_document, document
 from tbgen.report.facts.difference import Difference
 from tbgen.report.facts.records import with_moves
 from tbgen.report.model import Record, TableReport
-from tbgen.variant import Variant
 
 _ENDING: Final = ".json.gz"
 

@@ -9,13 +9,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import Material
+from tbgen.board.score import NONE, GScore
 from tbgen.errors import TbgenError
 from tbgen.index.layout import Side, Slot
 from tbgen.index.position import board_of
-from tbgen.material import Material
 from tbgen.report.scan.blocks import blocks_of, symmetric_slots
 from tbgen.report.scan.source import Steps, TableSource
-from tbgen.score import NONE, GScore
 
 EXAMPLES: Final = 8
 """Most examples of a material."""

@@ -5,6 +5,7 @@ from typing import Final
 import chess
 import numpy as np
 
+from tbgen.board.score import GScore
 from tbgen.index.layout import Side, Slot
 from tbgen.index.position import board_of
 from tbgen.report.facts.wiki import PAGE, SHOWN
@@ -12,7 +13,6 @@ from tbgen.report.facts.wording import meaning, percent
 from tbgen.report.model import Counts, Endgame, Typical, UnusualValue, WikiExample
 from tbgen.report.scan.table_counts import CAPTURES, LIKE_BISHOPS, QUIET, TableCounts
 from tbgen.report.scan.table_counts import Counts as Numbers
-from tbgen.score import GScore
 
 UNUSUAL_SHARE: Final = 0.05
 """Values of fewer of the quiet positions than this are unusual."""

@@ -12,16 +12,16 @@ from typing import Final
 
 import numpy as np
 
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
-from tbgen.material import Material
 from tbgen.report.facts.endgames import without_over
 from tbgen.report.facts.wording import meaning, percent
 from tbgen.report.model import MatingPotential, MatingRule, MatingTruth, Verdict
 from tbgen.report.scan.counting import count_table
 from tbgen.report.scan.table_counts import LIKE_BISHOPS, Counts, TableCounts
-from tbgen.score import GScore
 from tbgen.store.format import default_directory
-from tbgen.variant import Variant
 
 PIECE_VALUES: Final[Mapping[str, float]] = {"Q": 9.5, "R": 5.0, "B": 3.25, "N": 3.25, "P": 1.0}
 """In pawns."""

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from tbgen.material import Material
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
 from tbgen.report.facts.difference import Difference
 from tbgen.report.facts.endgames import UNUSUAL_SHARE
 from tbgen.report.facts.mating import mating_rule
@@ -22,7 +23,6 @@ from tbgen.report.facts.table_highlights import (
 )
 from tbgen.report.facts.wording import enumerated, meaning, percent
 from tbgen.report.model import OverallRecord, TableReport, Verdict
-from tbgen.score import GScore
 from tbgen.text import counted, plies
 
 _NAMED: Final = 6

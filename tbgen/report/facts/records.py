@@ -9,6 +9,7 @@ import chess
 import chess.pgn
 import numpy as np
 
+from tbgen.board.score import GScore
 from tbgen.errors import DamagedTableError, MissingLayerError, MissingTableError
 from tbgen.games.outcome import classical
 from tbgen.games.pgn import tags
@@ -18,7 +19,6 @@ from tbgen.index.position import board_of, en_passant_board
 from tbgen.probe.tablebase import Tablebase
 from tbgen.report.model import LinePoint, OverallRecord, Record
 from tbgen.report.scan.table_counts import ANY, Counts, TableCounts
-from tbgen.score import GScore
 
 
 def records_of(scanned: TableCounts) -> list[Record]:

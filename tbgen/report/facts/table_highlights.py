@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from tbgen.board.score import GScore
 from tbgen.report.facts.endgames import UNUSUAL_SHARE
 from tbgen.report.facts.wording import meaning, percent
 from tbgen.report.model import Record, TableReport, Typical, Verdict
-from tbgen.score import GScore
 from tbgen.text import counted, plies
 
 NOTABLE: Final = 0.005

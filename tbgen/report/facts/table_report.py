@@ -5,7 +5,9 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
-from tbgen.material import Material
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import Tablebase
 from tbgen.report.facts.accrued import accrued_view
 from tbgen.report.facts.endgames import by_score, endgame
@@ -15,8 +17,6 @@ from tbgen.report.model import Distribution, KingMap, TableReport
 from tbgen.report.scan.counting import count_source
 from tbgen.report.scan.source import Steps, TableSource, open_source
 from tbgen.report.scan.table_counts import Counts, TableCounts
-from tbgen.score import GScore
-from tbgen.variant import Variant
 
 
 def report_table(

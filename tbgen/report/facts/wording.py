@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tbgen.score import GScore
+from tbgen.board.score import GScore
 
 
 def meaning(value: GScore) -> str:

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import int64, jit
-from tbgen.score import NONE
+from tbgen.board.score import NONE
+from tbgen.compiler.jit import int64, jit
 
 
 class Known(NamedTuple):

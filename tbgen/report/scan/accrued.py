@@ -5,9 +5,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.score import NONE
 from tbgen.index.table import FRESH
 from tbgen.report.scan.source import Runs
-from tbgen.score import NONE
 
 STATES, STORED, IMPROVED, WORSENED, LOST, LOST_BY_RESET, FRESH_STATES = range(7)
 """Columns of the numbers of states: as the fields of :class:`AccruedCounts`; ``survives`` is what is left."""

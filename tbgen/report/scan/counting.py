@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.material import Material
+from tbgen.board.material import Material
+from tbgen.board.score import NONE
+from tbgen.board.variant import Variant
 from tbgen.report.scan.accrued import tally
 from tbgen.report.scan.blocks import Block, block_at, blocks_of, like_bishops, symmetric_slots
 from tbgen.report.scan.layers import count_layers
 from tbgen.report.scan.mobility import mobility
 from tbgen.report.scan.source import Steps, TableSource, open_source
 from tbgen.report.scan.table_counts import ANY, CAPTURES, LIKE_BISHOPS, QUIET, Counts, TableCounts, better
-from tbgen.score import NONE
-from tbgen.variant import Variant
 
 
 def count_table(directory: Path, material: Material, variant: Variant, *, threads: int = 2) -> TableCounts:

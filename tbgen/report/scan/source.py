@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.table import LAST_RUN
-from tbgen.material import Material
 from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
 from tbgen.store.chunks import DamagedChunkError
@@ -23,7 +24,6 @@ from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile, open_arrays
 from tbgen.store.schema import DatasetSchema
 from tbgen.store.stored_file import StoredFile, open_file
-from tbgen.variant import Variant
 
 if TYPE_CHECKING:
     from tbgen.index.table import Table

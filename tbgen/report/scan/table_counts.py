@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import Material
 from tbgen.index.layout import Layout
 from tbgen.index.symmetry import IMAGE
-from tbgen.material import Material
 from tbgen.report.scan import accrued
 from tbgen.report.scan.source import TableSource
 from tbgen.store.info import TableInfo

@@ -7,9 +7,9 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
-from tbgen.material import Material
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
 from tbgen.report.model import Outcomes, Record, TableReport
-from tbgen.score import GScore
 from tbgen.text import counted, number, part_of
 
 SIDES: Final = ("White to move", "Black to move")

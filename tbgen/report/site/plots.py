@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from tbgen.board.score import GScore
+from tbgen.board.scoring import points
 from tbgen.html.plots import (
     FIRST,
     FIRST_FILL,
@@ -26,8 +28,6 @@ from tbgen.html.plots import (
 )
 from tbgen.report.model import Counts, Distribution, KingMap
 from tbgen.report.site.value_groups import VALUE_GROUPS, by_group
-from tbgen.score import GScore
-from tbgen.scoring import points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

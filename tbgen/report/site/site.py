@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.files import remove_leftovers, write_file
 from tbgen.html.diagrams import diagram, sprites
@@ -27,7 +28,6 @@ from tbgen.report.model import Distribution, OverallRecord, TableReport
 from tbgen.report.site import filters
 from tbgen.report.site.plots import Plot, depth_plot, king_plot, value_plot
 from tbgen.report.site.value_groups import VALUE_GROUPS, by_group
-from tbgen.variant import Variant
 
 PAGES: Final = (
     ("index", "All materials"),

@@ -21,7 +21,7 @@ VALUE_GROUPS: Final = (
 def by_group(depths: Depths) -> tuple[Mapping[int, int], ...]:
     """Return positions per depth, depths ascending, for each of :data:`VALUE_GROUPS`.
 
-    >>> from tbgen.score import GScore
+    >>> from tbgen.board.score import GScore
     >>> by_group({GScore(0, True): {1: 5}, GScore(4, False): {3: 1, 5: 2}, GScore(6, False): {1: 1, 3: 7}})
     ({1: 5}, {}, {}, {1: 1, 3: 8, 5: 2}, {}, {})
     """

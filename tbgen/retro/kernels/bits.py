@@ -8,7 +8,7 @@ from numba import types
 from numba.core import cgutils
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, intrinsic
+from tbgen.compiler.jit import inlined, intrinsic
 from tbgen.retro.geometry import BISHOP, KING, KNIGHT, ROOK
 
 Word: TypeAlias = np.uint64

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tbgen.accelerate import inlined, jit, kernel
+from tbgen.compiler.jit import inlined, jit, kernel
 from tbgen.index.symmetry import MIRROR_FILES, TRANSPOSE
 from tbgen.retro.geometry import BIT, IMAGES, TRIANGLE_OF, TRIANGLE_SQUARE
 from tbgen.retro.kernels.bits import ALL, ZERO, Codes, Ints, Plies, Words

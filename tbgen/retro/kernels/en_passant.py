@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tbgen.accelerate import inlined, int64, jit, kernel
+from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index.zeroing import PROMOTED
 from tbgen.retro.geometry import BIT, PAWN_ATTACKS
 from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Word, lowest

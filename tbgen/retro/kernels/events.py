@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, int64, jit, kernel
+from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, Codes, Ints, Plies, Words, lowest, popcount
 from tbgen.retro.kernels.exits import NO_EXIT, NOWHERE, Exits

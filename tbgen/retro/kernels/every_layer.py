@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from tbgen.accelerate import int64, jit, kernel
+from tbgen.compiler.jit import int64, jit, kernel
 from tbgen.retro.kernels.bits import Codes, Plies, Words
 from tbgen.retro.kernels.events import Agenda
 from tbgen.retro.kernels.layers import FIRST_LAYER

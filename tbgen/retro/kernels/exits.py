@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tbgen.accelerate import inlined, int64, jit, kernel
+from tbgen.board.score import NONE
+from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index.zeroing import PROMOTED
 from tbgen.retro.geometry import IMAGES
 from tbgen.retro.kernels.bits import ONE, Codes, Ints, Plies, Word, Words, lowest
@@ -21,7 +22,6 @@ from tbgen.retro.kernels.targets import (
     pawn_row,
     slots_after,
 )
-from tbgen.score import NONE
 
 NO_EXIT = 65535
 """Smallest depth of a position without a move that leaves the phase."""

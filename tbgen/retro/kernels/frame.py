@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tbgen.accelerate import inlined, jit, kernel
+from tbgen.compiler.jit import inlined, jit, kernel
 from tbgen.index.symmetry import TRANSPOSE
 from tbgen.retro.geometry import (
     BETWEEN,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, int64, kernel
+from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, Words, lowest
 from tbgen.retro.kernels.frame import Frame

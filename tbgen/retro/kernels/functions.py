@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, int64, jit, kernel
+from tbgen.board.score import NONE
+from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index.table import FRESH
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, Codes, Word, Words, lowest
@@ -19,7 +20,6 @@ from tbgen.retro.kernels.frame import Phase
 from tbgen.retro.kernels.layers import Attacker
 from tbgen.retro.kernels.numbering import Numbering, number_of, numbering, with_room
 from tbgen.retro.kernels.runs import changed_states
-from tbgen.score import NONE
 
 _LONGEST = 256
 """Room for the changes of a position under both holders: there is one at most for every code."""

@@ -10,7 +10,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
-from tbgen.accelerate import intrinsic
+from tbgen.compiler.jit import intrinsic
 from tbgen.retro import vectors
 
 

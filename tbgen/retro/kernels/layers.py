@@ -16,7 +16,8 @@ Whole-game mobility takes the same steps without the inner sweeps (section 9 of 
 
 from typing import NamedTuple
 
-from tbgen.accelerate import inlined, int64, jit, kernel
+from tbgen.board.score import NONE
+from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.kernels.bits import ALL, ZERO, Ints, Word, Words
 from tbgen.retro.kernels.events import Agenda, Events, Goals, events_of, next_agenda
 from tbgen.retro.kernels.frame import Frame, Phase
@@ -24,7 +25,6 @@ from tbgen.retro.kernels.front import Scratch
 from tbgen.retro.kernels.lanes import move, put
 from tbgen.retro.kernels.mobility import of_rank
 from tbgen.retro.kernels.sweep import Results, Sets, Sweep
-from tbgen.score import NONE
 
 FIRST_LAYER = 2
 """Rank of the first layer: ranks 0 and 1, mate and stalemate, end the game."""

@@ -5,7 +5,7 @@ rank is twice the number of legal moves, plus one if the side to move is not in 
 check" and a move is added from slice 1 upwards.
 """
 
-from tbgen.accelerate import inlined, kernel
+from tbgen.compiler.jit import inlined, kernel
 from tbgen.retro.geometry import (
     BIT,
     FIRST_RAY,

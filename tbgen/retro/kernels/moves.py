@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from tbgen.accelerate import inlined
+from tbgen.compiler.jit import inlined
 from tbgen.index.symmetry import TRANSPOSE
 from tbgen.retro.geometry import (
     BIT,

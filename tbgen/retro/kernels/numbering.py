@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import int64, jit, kernel
+from tbgen.compiler.jit import int64, jit, kernel
 from tbgen.retro.kernels.bits import Ints, Word, Words
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

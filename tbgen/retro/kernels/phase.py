@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from tbgen.accelerate import int64, jit, merged
+from tbgen.compiler.jit import int64, jit, merged
 from tbgen.retro.kernels.bits import ZERO, Ints
 from tbgen.retro.kernels.canonical import canonical_words
 from tbgen.retro.kernels.en_passant import prepare, resolve, room_for_right, side_with_right

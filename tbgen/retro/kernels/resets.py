@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tbgen.accelerate import jit, kernel
+from tbgen.compiler.jit import jit, kernel
 from tbgen.index.zeroing import PROMOTED
 from tbgen.retro.geometry import (
     BETWEEN,

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, int64, jit, kernel
+from tbgen.board.score import NONE
+from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index.table import FRESH, LAST_RUN
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Word, Words, lowest
@@ -16,7 +17,6 @@ from tbgen.retro.kernels.frame import Phase
 from tbgen.retro.kernels.layers import Attacker, assigned
 from tbgen.retro.kernels.mobility import of_rank
 from tbgen.retro.kernels.sweep import Results
-from tbgen.score import NONE
 
 
 class Log(NamedTuple):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tbgen.accelerate import int64, jit, kernel
+from tbgen.compiler.jit import int64, jit, kernel
 from tbgen.index.symmetry import TRANSPOSE
 from tbgen.retro.kernels.bits import ALL, ZERO, Codes, Plies, Words, image, reach
 from tbgen.retro.kernels.events import Agenda, exit_events, with_exit

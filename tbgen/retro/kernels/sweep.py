@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tbgen.accelerate import inlined, int64, jit, kernel
+from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Word, Words, lowest, prefetch
 from tbgen.retro.kernels.events import NEVER, TIME_BITS, TIME_MASK, Agenda, Events, level_at

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, int64, kernel
+from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.index import zeroing
 from tbgen.retro.geometry import IMAGES, SYMMETRY_OF, TRIANGLE_OF
 from tbgen.retro.kernels.bits import ONE, Codes, Ints, Plies, Words, image, lowest

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tbgen.accelerate import inlined, int64, jit, kernel
+from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, ZERO, Ints, lowest, popcount
 from tbgen.retro.kernels.events import NEVER, TIME_BITS, TIME_MASK, level_of

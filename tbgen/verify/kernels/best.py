@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, int64
+from tbgen.compiler.jit import inlined, int64
 from tbgen.index.symmetry import IMAGE, INTO_TRIANGLE, TRIANGLE_COORD
 from tbgen.verify.geometry import PAWN
 from tbgen.verify.kernels.bitboards import ONE, ZERO, Board, bit, first_bit

@@ -6,7 +6,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from tbgen.accelerate import inlined, intrinsic
+from tbgen.compiler.jit import inlined, intrinsic
 
 Board: TypeAlias = np.uint64
 """A bit board."""

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, int64, kernel
-from tbgen.score import NONE
+from tbgen.board.score import NONE
+from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.verify.geometry import PAWN
 from tbgen.verify.kernels.best import NO_MOVE, Range, Scratch
 from tbgen.verify.kernels.bitboards import ONE, ZERO, Board, bit, count_bits, first_bit

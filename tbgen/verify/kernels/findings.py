@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined
+from tbgen.compiler.jit import inlined
 
 NOWHERE, MISSING, ENDED, STRAY, REPEATED, BETWEEN, WRONG, BY_FUNCTION, PROBED = range(9)
 """A value where there is no position; none where there is one; a wrong value of a mate or stalemate; a run

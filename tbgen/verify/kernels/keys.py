@@ -8,8 +8,8 @@ equal values better than the accrued score the sooner one, among those worse the
 
 from typing import Final, NamedTuple
 
-from tbgen.accelerate import inlined
-from tbgen.score import NONE
+from tbgen.board.score import NONE
+from tbgen.compiler.jit import inlined
 
 WHITE_WORTH: Final = 511
 MIDDLE: Final = 256

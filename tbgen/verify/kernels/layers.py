@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import int64, kernel
+from tbgen.board.score import NONE
+from tbgen.compiler.jit import int64, kernel
 from tbgen.index.table import FRESH
-from tbgen.score import NONE
 from tbgen.verify.kernels.best import Game, Range, Scratch, canonical_slot_of
 from tbgen.verify.kernels.bitboards import ONE, ZERO
 from tbgen.verify.kernels.findings import BETWEEN, BY_FUNCTION, Findings, note

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined
+from tbgen.compiler.jit import inlined
 from tbgen.index.symmetry import TRIANGLE
 from tbgen.verify.geometry import BEHIND, BETWEEN, BISHOP, PAWN, QUEEN, REACH
 from tbgen.verify.kernels.bitboards import FULL, ONE, ZERO, Board, bit, count_bits

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, int64
+from tbgen.board.score import NONE
+from tbgen.compiler.jit import inlined, int64
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES, TRIANGLE_COORD
-from tbgen.score import NONE
 from tbgen.verify.geometry import KNIGHT
 from tbgen.verify.kernels.moves import Men, Squares
 

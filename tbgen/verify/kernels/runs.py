@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, int64, kernel
+from tbgen.board.score import NONE
+from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.index.table import FRESH, LAST_RUN
-from tbgen.score import NONE
 from tbgen.verify.kernels.best import Game, Range, Scratch
 from tbgen.verify.kernels.bitboards import ONE
 from tbgen.verify.kernels.findings import BETWEEN, REPEATED, STRAY, Findings, note

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, int64, kernel
+from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.verify.kernels.best import Game, Range, Scratch, best_en_passant, best_key
 from tbgen.verify.kernels.findings import WRONG, Findings, note
 from tbgen.verify.kernels.keys import MIDDLE, Accrued, inherits, key_before, key_of, level_of

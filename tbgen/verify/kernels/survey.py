@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.accelerate import inlined, int64, kernel
-from tbgen.score import NONE
+from tbgen.board.score import NONE
+from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.verify.kernels.best import Game, Range, Scratch, canonical_slot_of
 from tbgen.verify.kernels.bitboards import ZERO, bit
 from tbgen.verify.kernels.findings import ENDED, MISSING, NOWHERE, Findings, note

@@ -10,14 +10,14 @@ import pytest
 
 from tbgen.board.fen import Fen
 from tbgen.board.history import FRESH
+from tbgen.board.score import GScore
+from tbgen.board.scoring import Komi, Scheme, Scoring
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, UsageError
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.referee import Arbiter, Basis, FiftyMoveRule, GameOptions, Outcome, adjudicate, replay
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.score import GScore
-from tbgen.scoring import Komi, Scheme, Scoring
-from tbgen.variant import Variant
 
 R = Variant.R_MOBILITY
 

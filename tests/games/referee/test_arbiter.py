@@ -11,11 +11,11 @@ import pytest
 
 from tbgen.board.fen import parse_fen
 from tbgen.board.history import FRESH
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 from tbgen.games.referee import Basis, FiftyMoveRule
 from tbgen.games.referee.arbiter import Arbiter
-from tbgen.score import GScore
-from tbgen.variant import Variant
 from tests.support.paths import DATA
 
 GAMES = [json.loads(row) for row in (DATA / "referee_games.jsonl").read_text().splitlines()]

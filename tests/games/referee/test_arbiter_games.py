@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tbgen.board.mobility import own_score
+from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.games.referee import Basis, FiftyMoveRule
 from tbgen.games.referee.arbiter import Arbiter
-from tbgen.score import GScore
-from tbgen.variant import Variant
 
 
 @dataclass

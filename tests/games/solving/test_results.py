@@ -9,9 +9,9 @@ from pathlib import Path
 import chess
 import pytest
 
+from tbgen.board.score import GScore
 from tbgen.errors import TbgenError, UsageError
 from tbgen.games.solving.results import Effort, Results, State, open_results
-from tbgen.score import GScore
 from tests.support.processes import started
 from tests.support.solving import LOCKED, WALL, proved
 

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import chess
 import pytest
 
+from tbgen.board.score import GScore
 from tbgen.errors import UsageError
 from tbgen.games.outcome import ScoreInterval
 from tbgen.games.solving import Effort, Proved, Results, Solver, State
 from tbgen.probe.tablebase import Tablebase
-from tbgen.score import GScore
 from tbgen.solve.budget import Budget
 from tests.support.solving import CASTLING, LOCKED, WALL, Prover, proved
 

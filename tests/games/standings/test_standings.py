@@ -11,14 +11,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tbgen.board.score import GScore
+from tbgen.board.scoring import Komi, Scheme, Scoring
 from tbgen.errors import UsageError
 from tbgen.games.outcome import Basis
 from tbgen.games.standings import GameRecord, LeftOut, Model, Order, elo, sprt, standings
 from tbgen.games.standings.document import document
 from tbgen.games.standings.pairs import paired
 from tbgen.games.tagging import tag_games
-from tbgen.score import GScore
-from tbgen.scoring import Komi, Scheme, Scoring
 from tests.support.tournaments import game
 
 

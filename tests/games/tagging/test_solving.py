@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.board.scoring import Scheme
+from tbgen.board.variant import Variant
 from tbgen.errors import GameError
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn.splitter import split_games
@@ -13,8 +15,6 @@ from tbgen.games.settings import GameOptions
 from tbgen.games.solving import Solver
 from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, tag_games
 from tbgen.games.tagging.outcome_tags import outcome_of_tags, tags_of
-from tbgen.scoring import Scheme
-from tbgen.variant import Variant
 from tests.support.solving import CASTLING, LOCKED, WALL, Prover, proved
 
 R = Variant.R_MOBILITY

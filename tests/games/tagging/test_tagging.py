@@ -11,6 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tbgen.board.score import GScore
+from tbgen.board.scoring import Komi, Scheme
+from tbgen.board.variant import Variant
 from tbgen.errors import GameError, MissingTableError, UsageError
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn import tags
@@ -18,9 +21,6 @@ from tbgen.games.pgn.splitter import RawGame, split_games
 from tbgen.games.settings import FiftyMoveRule, GameOptions
 from tbgen.games.tagging import Adjudicator, TaggedGame, tag_games
 from tbgen.games.tagging.outcome_tags import outcome_of_tags, tags_of, with_tags
-from tbgen.score import GScore
-from tbgen.scoring import Komi, Scheme
-from tbgen.variant import Variant
 from tests.support.made_up_pgn import pgn_like
 from tests.support.paths import DATA
 

@@ -16,6 +16,8 @@ import h5py
 import pytest
 from distributed import LocalCluster
 
+from tbgen.board.material import Material, all_materials
+from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.generator import build, estimate
@@ -23,10 +25,8 @@ from tbgen.generator.cluster import client
 from tbgen.generator.cluster.client import build_on_cluster
 from tbgen.generator.cluster.workers import Worker
 from tbgen.generator.lock import LOCK_NAME
-from tbgen.material import Material, all_materials
 from tbgen.store.format import table_path, tables_in
 from tbgen.store.stored_file import StoredFile
-from tbgen.variant import Variant
 from tests.support.builds import Diary, digest, logged
 from tests.support.cluster import KBVK, KBVKN, SUBS, copy_subs
 from tests.support.disks import small_disk

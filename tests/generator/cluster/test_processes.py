@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.generator.cluster.client import build_on_cluster
 from tbgen.generator.lock import LOCK_NAME
-from tbgen.material import Material
 from tbgen.retro.warmup import compile_kernels
 from tbgen.store.format import table_path, tables_in
-from tbgen.variant import Variant
 from tests.support.builds import Diary
 from tests.support.cluster import KBVK, KBVKN, SUBS
 from tests.support.processes import started, wait_for

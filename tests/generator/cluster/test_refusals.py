@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from distributed import LocalCluster
 
+from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.errors import TbgenError
 from tbgen.generator import estimate
@@ -18,7 +19,6 @@ from tbgen.generator.cluster import client, workers
 from tbgen.generator.cluster.client import build_on_cluster
 from tbgen.generator.cluster.workers import Worker, check_workers
 from tbgen.generator.lock import LOCK_NAME
-from tbgen.variant import Variant
 from tests.support.builds import Diary
 from tests.support.cluster import KBVK
 

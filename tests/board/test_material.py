@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tbgen.board.material import MAX_MEN, Material, all_materials, closure
 from tbgen.errors import UsageError
-from tbgen.material import MAX_MEN, Material, all_materials, closure
 
 ALL = all_materials(MAX_MEN)
 

@@ -9,8 +9,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from tbgen.board.score import MAX_RANK, GScore
 from tbgen.errors import UsageError, quote
-from tbgen.score import MAX_RANK, GScore
 
 __all__ = [
     "DEFAULT_CUTOFF",

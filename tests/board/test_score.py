@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tbgen.board.material import Material
+from tbgen.board.score import MAX_CODED_RANK, MAX_RANK, NONE, GScore
+from tbgen.board.scoring import points
 from tbgen.errors import UsageError
-from tbgen.material import Material
-from tbgen.score import MAX_CODED_RANK, MAX_RANK, NONE, GScore
-from tbgen.scoring import points
 
 MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
 GRAMMAR = rf"[-m{MINUS}{DASH}]?[Gg][0-9]+(\.[05])?"

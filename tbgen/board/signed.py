@@ -5,7 +5,7 @@ White's score of rank r is ``r``, Black's is ``~r`` (that is -1 - r); the low by
 
 from typing import Final, NewType
 
-from tbgen.score import MAX_CODED_RANK, MAX_RANK, Code, GScore, Rank
+from tbgen.board.score import MAX_CODED_RANK, MAX_RANK, Code, GScore, Rank
 
 Signed = NewType("Signed", int)
 """A score as a number: the rank for White's, its complement for Black's."""

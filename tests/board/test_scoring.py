@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tbgen
-from tbgen.errors import UsageError
-from tbgen.score import MAX_RANK, GScore
-from tbgen.scoring import (
+from tbgen.board.score import MAX_RANK, GScore
+from tbgen.board.scoring import (
     DEFAULT_CUTOFF,
     DEFAULT_KOMI,
     EXPONENTIAL,
@@ -21,6 +20,7 @@ from tbgen.scoring import (
     parse_cutoff,
     points,
 )
+from tbgen.errors import UsageError
 from tests.support.paths import DATA
 
 # Points as cuteRMob, the r-mobility fork of Cute Chess, gives them: 29 scores, 2 cutoffs, 12 komis.

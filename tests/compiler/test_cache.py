@@ -7,55 +7,58 @@ from threading import Thread
 
 import pytest
 
-from tbgen import accelerate
-from tbgen.accelerate import compiling, is_compiled
+from tbgen.compiler import cache as kernel_cache
+from tbgen.compiler.cache import compiling, is_compiled
+
+FAMILY = "tbgen.errors"
+"""A module that compiles nothing stands for one that does."""
 
 
 def test_kernels_are_compiled_once_and_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failure does not count."""
-    monkeypatch.setattr(accelerate, "CACHE", tmp_path)
+    monkeypatch.setattr(kernel_cache, "directory", lambda: tmp_path)
     said: list[str] = []
     sentence = "compiling the kernels of tests, once for this version of tbgen: a second"
-    with pytest.raises(ZeroDivisionError), compiling("tests", "of tests", "a second", said.append):
+    with pytest.raises(ZeroDivisionError), compiling(FAMILY, "of tests", "a second", said.append):
         raise ZeroDivisionError
-    assert not is_compiled("tests")
+    assert not is_compiled(FAMILY)
     for expected in (True, False):
-        with compiling("tests", "of tests", "a second", said.append) as needed:
+        with compiling(FAMILY, "of tests", "a second", said.append) as needed:
             assert needed == expected
-        assert is_compiled("tests")
+        assert is_compiled(FAMILY)
     assert said == [sentence] * 2
 
 
 def test_a_thread_of_the_block_does_not_wait_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(accelerate, "CACHE", tmp_path)
+    monkeypatch.setattr(kernel_cache, "directory", lambda: tmp_path)
     found: list[bool] = []
 
     def work() -> None:
-        with compiling("tests", "of tests", "a second", str) as needed:
+        with compiling(FAMILY, "of tests", "a second", str) as needed:
             found.append(needed)
 
-    with compiling("tests", "of tests", "a second", str):
+    with compiling(FAMILY, "of tests", "a second", str):
         thread = Thread(target=work, daemon=True)
         thread.start()
         thread.join(60)
         assert found == [False]
-        assert not is_compiled("tests")
-    assert is_compiled("tests")
+        assert not is_compiled(FAMILY)
+    assert is_compiled(FAMILY)
 
 
 def test_only_one_thread_waits_for_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(accelerate, "CACHE", tmp_path)
+    monkeypatch.setattr(kernel_cache, "directory", lambda: tmp_path)
     found: SimpleQueue[bool] = SimpleQueue()
 
     def work() -> None:
-        with compiling("tests", "of tests", "a second", str) as needed:
+        with compiling(FAMILY, "of tests", "a second", str) as needed:
             found.put(needed)
 
-    with (tmp_path / "tests.lock").open("w") as lock:
+    with (tmp_path / f"{kernel_cache.name_of(FAMILY)}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # as another process does that compiles them
         for _ in range(2):
             Thread(target=work, daemon=True).start()
         assert found.get(timeout=60) is False
         assert found.empty()
-        accelerate.mark_compiled("tests")
+        kernel_cache.mark_compiled(FAMILY)
     assert found.get(timeout=60) is False

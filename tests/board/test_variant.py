@@ -5,8 +5,8 @@ import pickle
 
 import pytest
 
+from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
-from tbgen.variant import Variant
 
 
 def test_names_and_meaning() -> None:

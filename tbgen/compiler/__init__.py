@@ -1,0 +1,1 @@
+"""Compiled kernels: how they are made, and where they are kept."""

@@ -1,0 +1,156 @@
+"""The compiled kernels on disk: where they lie, which sources they were made from, which are there.
+
+A kernel's file lies in a folder named by its module and a digest of all that this module imports, directly
+or not: whatever of the package can be part of its machine code. The place of the package plays no part, so
+clones and environments share the kernels, and an edit discards only those that it can change. Nothing here
+imports numba.
+"""
+
+import atexit
+import fcntl
+import hashlib
+import logging
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+_PACKAGE: Final = Path(__file__).parent.parent
+_IMPORT: Final = re.compile(r"^[ \t]*from (tbgen[.\w]*) import (\([^)]*\)|[^\n#]*)", re.MULTILINE)
+
+_logger = logging.getLogger(__name__)
+
+
+def home() -> Path:
+    """Return the directory that holds the kernels of all versions of tbgen.
+
+    It is ``kernels`` in ``$NUMBA_CACHE_DIR``, else in ``tbgen`` of ``$XDG_CACHE_HOME`` or of ``~/.cache``.
+    """
+    caches = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+    return Path(os.environ.get("NUMBA_CACHE_DIR") or Path(caches, "tbgen"), "kernels")
+
+
+@cache
+def directory() -> Path:
+    """Return the directory of the kernels, creating it if need be.
+
+    Where it cannot be written a directory of this process takes its place, which is removed at the end.
+    """
+    wanted = home()
+    try:
+        wanted.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=wanted).close()
+        return wanted
+    except OSError as error:
+        _logger.warning(
+            "compiled kernels cannot be kept in %s (%s), so every start compiles them again: "
+            "name a directory that can be written in NUMBA_CACHE_DIR",
+            wanted,
+            error.strerror,
+        )
+    own = Path(tempfile.mkdtemp(prefix="tbgen-kernels-"))
+    atexit.register(shutil.rmtree, own, ignore_errors=True)
+    return own
+
+
+@cache
+def imported(path: Path) -> frozenset[Path]:
+    """Return the files of the package that a module imports by itself."""
+    names = set()
+    for module, targets in _IMPORT.findall(path.read_text()):
+        names.add(module)
+        names.update(f"{module}.{name}" for name in re.findall(r"(\w+)(?: as \w+)?", targets))
+    stems = [_PACKAGE.parent.joinpath(*name.split(".")) for name in names]
+    files = {stem.with_suffix(".py") for stem in stems} | {stem / "__init__.py" for stem in stems}
+    return frozenset(file for file in files if file.exists() and file != _PACKAGE / "__init__.py")
+
+
+def closure(module: str) -> list[Path]:
+    """Return the files of the package that a module imports, directly or not, and its own."""
+    path = _PACKAGE.parent.joinpath(*module.split("."))
+    waiting, found = [path.with_suffix(".py")], set()
+    while waiting:
+        file = waiting.pop()
+        if file not in found:
+            found.add(file)
+            waiting += imported(file)
+    return sorted(found)
+
+
+@cache
+def _source_digest(path: Path) -> bytes:
+    return hashlib.sha256(str(path.relative_to(_PACKAGE)).encode() + b"\0" + path.read_bytes()).digest()
+
+
+@cache
+def name_of(module: str) -> str:
+    """Return the name of what was compiled of a module: its own, and a digest of its sources and of the
+    versions of Python, numba and llvmlite."""
+    digest = hashlib.sha256()
+    for fact in (sys.version, version("numba"), version("llvmlite")):
+        digest.update(fact.encode() + b"\0")
+    for source in closure(module):
+        digest.update(_source_digest(source))
+    return f"{module.removeprefix('tbgen.')}-{digest.hexdigest()[:16]}"
+
+
+_COMPILING: Final[set[str]] = set()
+"""Families that a thread of this process compiles, or waits for another process to compile."""
+_CLAIMING: Final = Lock()
+"""Held by a thread that looks which families those are."""
+
+
+def _marker(family: str) -> Path:
+    return directory() / f"{name_of(family)}.compiled"
+
+
+def is_compiled(family: str) -> bool:
+    """Whether a family of kernels, named by the module that has them compiled, lies in the cache."""
+    return _marker(family).exists()
+
+
+def mark_compiled(family: str) -> None:
+    """Remember that all kernels of a family lie in the cache."""
+    _marker(family).touch()
+
+
+@contextmanager
+def compiling(family: str, which: str, takes: str, note: Callable[[str], object]) -> Iterator[bool]:
+    """Have the block compile a family of kernels if that is still to do, which is its value, and say so.
+
+    Processes that need the same family wait for the first one. Threads of one process do not wait for each
+    other, for one may need what the other holds: they compile what they use.
+
+    :param family: name of the module that has the family compiled.
+    :param which: what follows the word kernels in the sentence.
+    :param takes: about how long it takes, in words.
+    :param note: told the sentence.
+    """
+    with _CLAIMING:
+        claimed = not is_compiled(family) and family not in _COMPILING
+        if claimed:
+            _COMPILING.add(family)
+    if not claimed:
+        yield False
+        return
+    try:
+        with _marker(family).with_suffix(".lock").open("w") as lock:
+            with suppress(OSError):  # where files have no locks, each of them compiles
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            needed = not is_compiled(family)
+            if needed:
+                note(f"compiling the kernels {which}, once for this version of tbgen: {takes}")
+            else:
+                lock.close()  # so that no other process waits for the block
+            yield needed
+            mark_compiled(family)
+    finally:
+        _COMPILING.discard(family)
