@@ -1,4 +1,5 @@
-"""README.md shows what the commands print: its examples are run, and only times and sizes may differ."""
+"""README.md and the pages of docs show what the commands print: the examples are run, and only times
+and sizes may differ."""
 
 import doctest
 import os
@@ -15,7 +16,7 @@ README = (ROOT / "README.md").read_text()
 DOCS = ROOT / "docs"
 
 PAGES = "\n".join(
-    [README, *((DOCS / name).read_text() for name in ("referee.md", "scoring.md", "report.md"))]
+    [README, *((DOCS / name).read_text() for name in ("tour.md", "referee.md", "scoring.md", "report.md"))]
 )
 BLOCKS = re.findall(r"^```console\n(.*?)^```$", PAGES, re.MULTILINE | re.DOTALL)
 EXAMPLES = [

@@ -34,16 +34,15 @@ def test_the_page_is_what_the_data_say(tmp_path: Path) -> None:
 
 def test_the_readme_repeats_it() -> None:
     text, page = ((ROOT / name).read_text() for name in ("README.md", "docs/findings.md"))
-    chapter = text.partition("\n## What the tables say\n")[2].partition("\n## ")[0]
-    sentences = [line for line in chapter.splitlines() if line.startswith("- ")]
-    assert len(sentences) >= 3
-    for line in [*sentences, *re.findall(r"!\[[^]]*\]", chapter)]:
-        assert line in page
-    (picture,) = re.findall(r"docs/findings/(\S+)\.(m?G[\d.]+)\.svg", chapter)
-    material, score = picture
-    plies = re.search(r"in (\d+) plies: a draw", chapter)
-    assert plies is not None
-    assert f"### {material}: {score.replace('m', '-')} in {plies[1]} plies" in page
+    (picture,) = re.findall(r"(!\[[^]]*\])\(docs/findings/", text)
+    assert picture in page
+    (found,) = re.findall(
+        r"docs/findings/(\S+)\.(m?G[\d.]+)\.svg\)\n\nA draw in chess.*?after (\d+) plies", text, re.S
+    )
+    material, score, plies = found
+    assert f"### {material}: {score.replace('m', '-')} in {plies} plies" in page
+    (share,) = re.findall(r"Chess calls ([\d.]+ %)", text)
+    assert f"Chess calls {share} of the positions drawn" in page
 
 
 def test_few_tables_make_a_page(three_men: Path, tmp_path: Path) -> None:
