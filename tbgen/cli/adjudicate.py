@@ -27,9 +27,9 @@ from tbgen.games.pgn.files import reading
 from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.referee import Arbiter, Basis, FiftyMoveRule, GameOptions, Outcome, adjudicate, replay
 from tbgen.games.settings import unknown_scoring
-from tbgen.games.solving import Solver
 from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase
+from tbgen.solve.budgeted import Solver
 from tbgen.text import plies
 
 _DESCRIPTION = """\

@@ -7,15 +7,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tbgen.board.interval import ScoreInterval
 from tbgen.board.variant import Variant
 from tbgen.cli.options import add_cells
 from tbgen.cli.progress import ProgressLine
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError
-from tbgen.games.outcome import ScoreInterval
-from tbgen.games.solving import Solver, open_results
-from tbgen.games.solving.solver import Course, prove
 from tbgen.solve.budget import Budget
+from tbgen.solve.budgeted import Course, Solver, prove
+from tbgen.solve.results import open_results
 from tbgen.text import counted, duration, number, parse_duration, parse_size
 
 _DETAILS = ("solve_time", "solve_total", "solve_memory", "solve_results", "solve_cells")

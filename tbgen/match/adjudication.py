@@ -12,10 +12,9 @@ from tbgen.board.material import MAX_MEN
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn.ending import Ending
-from tbgen.games.referee.adjudication import adjudicate
+from tbgen.games.referee.adjudication import StateSolver, adjudicate
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.settings import FiftyMoveRule
-from tbgen.games.solving.solver import Solver
 from tbgen.probe.tablebase import Tablebase
 
 __all__ = ["DrawRule", "Evaluations", "Judge", "ResignRule", "StopRules"]
@@ -109,7 +108,7 @@ class Judge:
     """
 
     def __init__(
-        self, tables: Tablebase | None, solver: Solver | None = None, *, play_on: bool = False
+        self, tables: Tablebase | None, solver: StateSolver | None = None, *, play_on: bool = False
     ) -> None:
         self._tables, self._solver, self._play_on = tables, solver, play_on
         self._one = asyncio.Lock()
@@ -138,7 +137,7 @@ class Judge:
         return _told(outcome, ending)
 
     def _adjudicated(
-        self, arbiter: Arbiter, ending: Ending | None = None, solver: Solver | None = None
+        self, arbiter: Arbiter, ending: Ending | None = None, solver: StateSolver | None = None
     ) -> Outcome:
         """Return the outcome by tables, but without them where they do not know accrued scores."""
         try:

@@ -4,11 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tbgen.board.interval import ScoreInterval
 from tbgen.board.score import MAX_CODED_RANK, GScore
 from tbgen.board.scoring import EXPONENTIAL, Komi, Scheme, Scoring
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
-from tbgen.games.outcome import Basis, Outcome, ScoreInterval
+from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.settings import FiftyMoveRule, GameSettings
 
 ALL = sorted(GScore(rank, white) for white in (True, False) for rank in range(MAX_CODED_RANK + 1))

@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import chess
 
+from tbgen.board.interval import ProvedValue, ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.errors import UsageError
-from tbgen.games.outcome import ScoreInterval
-from tbgen.games.solving.results import Proved
-from tbgen.games.solving.solver import Progress
 from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.budget import Budget
+from tbgen.solve.budgeted import Progress
 
 LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"
 """Six men, one too many for tables; its own score is -G8.5."""
@@ -19,9 +18,9 @@ WALL = "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 3 30"
 CASTLING = "4k3/pp6/8/8/8/8/PP6/4K2R w K - 4 9"
 
 
-def proved(text: str, depth: int | None = None) -> Proved:
+def proved(text: str, depth: int | None = None) -> ProvedValue:
     """What is proved, from both ends with a space between."""
-    return Proved(ScoreInterval.parse(text), depth)
+    return ProvedValue(ScoreInterval.parse(text), depth)
 
 
 class Prover:
@@ -30,14 +29,14 @@ class Prover:
     :param answers: by the first field of the FEN; what is not there is refused.
     """
 
-    def __init__(self, answers: Mapping[str, Sequence[Proved]]) -> None:
+    def __init__(self, answers: Mapping[str, Sequence[ProvedValue]]) -> None:
         self._answers = {fen.split()[0]: list(found) for fen, found in answers.items()}
         self.asked: list[tuple[str, str]] = []
         self.budgets: list[Budget] = []
 
     def __call__(
         self, board: chess.Board, accrued: GScore, *, tables: Tablebase, budget: Budget, progress: Progress
-    ) -> Proved:
+    ) -> ProvedValue:
         """Answer."""
         self.asked.append((board.board_fen(), str(accrued)))
         self.budgets.append(budget)

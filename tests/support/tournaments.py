@@ -1,9 +1,10 @@
 """Games as standings see them."""
 
+from tbgen.board.interval import ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL, Scoring
 from tbgen.board.variant import Variant
-from tbgen.games.outcome import Basis, Outcome, ScoreInterval
+from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.settings import FiftyMoveRule, GameSettings
 from tbgen.games.standings import GameRecord
 

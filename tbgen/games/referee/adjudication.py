@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
 import chess
 
 from tbgen.board.fen import Fen
+from tbgen.board.interval import ANYTHING, ProvedValue, ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, UnprovenError, UsageError
-from tbgen.games.outcome import ANYTHING, Basis, Outcome
+from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.pgn.reader import Game
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.settings import GameOptions
-from tbgen.games.solving.solver import Solver
 from tbgen.index.position import validate
 from tbgen.probe.tablebase import Tablebase
 
-__all__ = ["adjudicate", "replay"]
+__all__ = ["StateSolver", "adjudicate", "replay"]
+
+
+class StateSolver(Protocol):
+    """Proves values of states that no table holds: :class:`tbgen.solve.budgeted.Solver`."""
+
+    def solve(
+        self,
+        board: chess.Board,
+        accrued: GScore,
+        tables: Tablebase,
+        enough: Callable[[ScoreInterval], bool],
+        /,
+    ) -> ProvedValue | None:
+        """Return what is proved of a state, None if nothing is.
+
+        :param enough: tells of bounds whether they need not be narrower.
+
+        :raises UsageError: if positions like this one are not solved.
+        """
 
 
 def replay(game: Game, options: GameOptions) -> Arbiter:
@@ -45,7 +66,7 @@ def adjudicate(
     ending: Ending | None = None,
     *,
     recorded: str = "*",
-    solver: Solver | None = None,
+    solver: StateSolver | None = None,
     require_tables: bool = False,
     require_proof: bool = False,
 ) -> Outcome:
@@ -121,7 +142,7 @@ def _probed(
     return replace(outcome, value=found.value, basis=Basis.TABLEBASE, depth=found.depth), None
 
 
-def _solved(outcome: Outcome, board: chess.Board, tables: Tablebase, solver: Solver) -> Outcome:
+def _solved(outcome: Outcome, board: chess.Board, tables: Tablebase, solver: StateSolver) -> Outcome:
     """Return what solving makes of the outcome of a game that stopped where tables say nothing."""
     scoring = outcome.settings.scoring
     try:
@@ -136,7 +157,7 @@ def _solved(outcome: Outcome, board: chess.Board, tables: Tablebase, solver: Sol
     return replace(outcome, bounds=proved.bounds).scored_by(scoring)
 
 
-def _tried(outcome: Outcome, solver: Solver | None) -> str:
+def _tried(outcome: Outcome, solver: StateSolver | None) -> str:
     """Return what is to be added about solving where it has not proved the result."""
     if solver is None:
         return ""

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from tbgen.board.interval import ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
 from tbgen.board.variant import Variant
-from tbgen.games.outcome import Basis, Outcome, ScoreInterval
+from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.splitter import RawGame, Tag
 from tbgen.games.settings import FiftyMoveRule, GameOptions

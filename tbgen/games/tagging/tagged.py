@@ -21,9 +21,8 @@ from tbgen.errors import GameError, TbgenError, UsageError
 from tbgen.games.outcome import Outcome
 from tbgen.games.pgn.reader import RESULTS, read_game
 from tbgen.games.pgn.splitter import RawGame, Stream, split_games
-from tbgen.games.referee.adjudication import adjudicate, replay
+from tbgen.games.referee.adjudication import StateSolver, adjudicate, replay
 from tbgen.games.settings import GameOptions
-from tbgen.games.solving.solver import Solver
 from tbgen.games.tagging.outcome_tags import outcome_of_tags, tags_of, with_tags
 from tbgen.probe.tablebase import Tablebase
 
@@ -74,7 +73,7 @@ class Adjudicator:
         *,
         require_tables: bool = False,
         require_proof: bool = False,
-        solver: Solver | None = None,
+        solver: StateSolver | None = None,
         trust_tags: bool = False,
     ) -> None:
         self.options = options or GameOptions(Variant.R_MOBILITY)

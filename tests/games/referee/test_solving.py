@@ -10,8 +10,8 @@ from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, UnprovenError
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.referee import Arbiter, Basis, GameOptions, Outcome, adjudicate
-from tbgen.games.solving import Solver
 from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.solve.budgeted import Solver
 from tests.support.solving import CASTLING, LOCKED, Prover, proved
 
 ROOK = "8/8/8/4KRk1/8/8/8/8 b - - 1 1"

@@ -12,9 +12,9 @@ from tbgen.errors import GameError
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn.splitter import split_games
 from tbgen.games.settings import GameOptions
-from tbgen.games.solving import Solver
 from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, tag_games
 from tbgen.games.tagging.outcome_tags import outcome_of_tags, tags_of
+from tbgen.solve.budgeted import Solver
 from tests.support.solving import CASTLING, LOCKED, WALL, Prover, proved
 
 R = Variant.R_MOBILITY

@@ -10,12 +10,12 @@ from typing import Any, Protocol
 
 import chess
 
+from tbgen.board.interval import ANYTHING, ProvedValue, ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.errors import UsageError
-from tbgen.games.outcome import ANYTHING, ScoreInterval
-from tbgen.games.solving.results import Effort, Proved, Results, State
 from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.budget import Budget
+from tbgen.solve.results import Effort, SolveResults, StateName
 
 __all__ = ["Course", "Progress", "Prove", "Solver", "prove"]
 
@@ -28,7 +28,7 @@ class Prove(Protocol):
 
     def __call__(
         self, board: chess.Board, accrued: GScore, *, tables: Tablebase, budget: Budget, progress: Progress
-    ) -> Proved:
+    ) -> ProvedValue:
         """Return what is proved within a budget.
 
         :raises UsageError: if positions like this one are not solved.
@@ -43,7 +43,7 @@ def prove(
     budget: Budget,
     progress: Progress,
     cells: Path | None = None,
-) -> Proved:
+) -> ProvedValue:
     """Return what :func:`tbgen.solve.solver.solve` proves of a state; only this imports the compiler.
 
     :param cells: a directory in which cells are kept from one position to the next.
@@ -61,7 +61,7 @@ def prove(
         kept=None if cells is None else KeptCells(cells),
         progress=lambda lower, upper, cells: progress(ScoreInterval(lower, upper), cells),
     )
-    return Proved(ScoreInterval(solution.lower, solution.upper), solution.depth)
+    return ProvedValue(ScoreInterval(solution.lower, solution.upper), solution.depth)
 
 
 @dataclass(slots=True)
@@ -103,13 +103,13 @@ class Solver:
         seconds: float = Budget.seconds,
         memory: int = Budget.memory,
         total: float | None = None,
-        results: Results | None = None,
+        results: SolveResults | None = None,
         progress: Progress = lambda *_: None,
         prove: Prove = prove,
     ) -> None:
         self.course = Course()
         self._seconds, self._memory, self._total = seconds, memory, total
-        self._results = Results() if results is None else results
+        self._results = SolveResults() if results is None else results
         self._progress, self._prove = progress, prove
 
     def solve(
@@ -118,7 +118,7 @@ class Solver:
         accrued: GScore,
         tables: Tablebase,
         enough: Callable[[ScoreInterval], bool] = lambda _: False,
-    ) -> Proved | None:
+    ) -> ProvedValue | None:
         """Return what is proved of a state, None if nothing is known and there is no time left.
 
         What is known is not worked on again if it is exact or enough, nor if no less time and memory was
@@ -129,7 +129,7 @@ class Solver:
         :raises UsageError: if positions like this one are not solved.
         :raises TbgenError: if a table cannot be used, or the result not be kept.
         """
-        course, state = self.course, State.of(board, accrued)
+        course, state = self.course, StateName.of(board, accrued)
         course.asked += 1
         known = self._results.proved(state)
         if known and (known.bounds.exact or enough(known.bounds)):

@@ -6,12 +6,13 @@ from types import SimpleNamespace
 import chess
 import pytest
 
+from tbgen.board.interval import ProvedValue, ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.errors import UsageError
-from tbgen.games.outcome import ScoreInterval
-from tbgen.games.solving import Effort, Proved, Results, Solver, State
 from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.budget import Budget
+from tbgen.solve.budgeted import Solver
+from tbgen.solve.results import Effort, SolveResults, StateName
 from tests.support.solving import CASTLING, LOCKED, WALL, Prover, proved
 
 BOARD = chess.Board(LOCKED)
@@ -26,7 +27,7 @@ def tables(tmp_path: Path) -> Tablebase:
 
 def test_exact_values_are_not_solved_again(tables: Tablebase) -> None:
     prover = Prover({LOCKED: [proved("G4.0 G4.0", 3)]})
-    results = Results()
+    results = SolveResults()
     for seconds in (10.0, 1000.0):
         solver = Solver(seconds=seconds, results=results, prove=prover)
         assert solver.solve(BOARD, G4, tables) == proved("G4.0 G4.0", 3)
@@ -36,7 +37,7 @@ def test_exact_values_are_not_solved_again(tables: Tablebase) -> None:
 
 def test_bounds_that_are_enough_are_not_solved_again(tables: Tablebase) -> None:
     prover = Prover({LOCKED: [proved("G7.5 G7.0")]})
-    results = Results()
+    results = SolveResults()
     Solver(seconds=1.0, results=results, prove=prover).solve(BOARD, G4, tables)
     more = Solver(seconds=9.0, results=results, prove=prover)
     seen = []
@@ -54,9 +55,9 @@ def test_bounds_that_are_enough_are_not_solved_again(tables: Tablebase) -> None:
 
 def test_only_more_time_memory_or_tables_is_worth_another_attempt(tmp_path: Path, tables: Tablebase) -> None:
     prover = Prover({LOCKED: [proved("-G4.5 G2.0"), proved("-G9.0 G1.0"), proved("G9.0 G3.0")]})
-    results = Results()
+    results = SolveResults()
 
-    def solve(seconds: float, memory: int) -> Proved | None:
+    def solve(seconds: float, memory: int) -> ProvedValue | None:
         return Solver(seconds=seconds, memory=memory, results=results, prove=prover).solve(BOARD, G4, tables)
 
     assert solve(10.0, 4 << 30) == proved("-G4.5 G2.0")
@@ -85,16 +86,16 @@ def test_other_accrued_scores_are_other_states(tables: Tablebase) -> None:
 def test_the_total_time_ends_it(tables: Tablebase, monkeypatch: pytest.MonkeyPatch) -> None:
     """Positions get what is left of it; without any, what is known."""
     now = [0.0]
-    monkeypatch.setattr("tbgen.games.solving.solver.time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr("tbgen.solve.budgeted.time", SimpleNamespace(perf_counter=lambda: now[0]))
     budgets: list[float] = []
 
-    def prove(board: chess.Board, accrued: GScore, *, budget: Budget, **_: object) -> Proved:
+    def prove(board: chess.Board, accrued: GScore, *, budget: Budget, **_: object) -> ProvedValue:
         budgets.append(budget.seconds)
         now[0] += budget.seconds
         return proved("-G4.5 G2.0")
 
-    results = Results()
-    results.add(State.of(chess.Board(WALL), G4), proved("-G5.0 G1.0"), Effort(1.0, 1, 0))
+    results = SolveResults()
+    results.add(StateName.of(chess.Board(WALL), G4), proved("-G5.0 G1.0"), Effort(1.0, 1, 0))
     solver = Solver(seconds=60.0, total=150.0, results=results, prove=prove)
     found = []
     for rank in range(2, 7):
@@ -124,7 +125,7 @@ def test_progress(tables: Tablebase) -> None:
     """What is known comes first."""
     told: list[str] = []
     prover = Prover({LOCKED: [proved("-G4.5 G2.0"), proved("-G9.0 G3.0")]})
-    results = Results()
+    results = SolveResults()
     for seconds in (1.0, 2.0):
         Solver(
             seconds=seconds,

@@ -14,19 +14,18 @@ import os
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
 import chess
 
+from tbgen.board.interval import ProvedValue, ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.files import write_errors
-from tbgen.games.outcome import ScoreInterval
 
-__all__ = ["Effort", "Proved", "Results", "State", "open_results"]
+__all__ = ["Effort", "SolveResults", "StateName", "open_results"]
 
 _HEAD: Final = b'{"format": "results of solving positions, by tbgen", "version": 1}\n'
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
@@ -34,7 +33,7 @@ _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 _REMEDY: Final = "choose another place with --solve-results"
 
 
-class State(NamedTuple):
+class StateName(NamedTuple):
     """A position with an accrued score, as files name it."""
 
     position: str
@@ -61,40 +60,22 @@ class Effort(NamedTuple):
         return all(mine >= its for mine, its in zip(self, other, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Proved:
-    """What is proved of a state."""
-
-    bounds: ScoreInterval
-    """What its value lies between."""
-    depth: int | None = None
-    """Plies until the accrued score is the value, where both are known."""
-
-    def and_also(self, other: Proved) -> Proved:
-        """Return what follows from both.
-
-        :raises ValueError: if they contradict each other.
-        """
-        depth = other.depth if self.depth is None else self.depth
-        return Proved(self.bounds.within(other.bounds), depth)
-
-
-class Results:
+class SolveResults:
     """What has been proved of states, and what it took; a file too if it comes from :func:`open_results`."""
 
     def __init__(self) -> None:
-        self._proved: dict[State, Proved] = {}
-        self._efforts: defaultdict[State, list[Effort]] = defaultdict(list)
+        self._proved: dict[StateName, ProvedValue] = {}
+        self._efforts: defaultdict[StateName, list[Effort]] = defaultdict(list)
 
-    def proved(self, state: State) -> Proved | None:
+    def proved(self, state: StateName) -> ProvedValue | None:
         """Return what is known of a state, None of one that nobody has tried."""
         return self._proved.get(state)
 
-    def tried(self, state: State, effort: Effort) -> bool:
+    def tried(self, state: StateName, effort: Effort) -> bool:
         """Tell whether so much has been tried on a state before."""
         return any(before.covers(effort) for before in self._efforts[state])
 
-    def add(self, state: State, proved: Proved, effort: Effort) -> None:
+    def add(self, state: StateName, proved: ProvedValue, effort: Effort) -> None:
         """Add what an attempt has proved.
 
         :raises TbgenError: if that contradicts what was proved before, or cannot be written.
@@ -110,7 +91,7 @@ class Results:
         self._efforts[state].append(effort)
 
 
-class _Kept(Results):
+class _Kept(SolveResults):
     """Results that a file keeps."""
 
     def __init__(self, path: Path, file: FileIO) -> None:
@@ -145,7 +126,7 @@ class _Kept(Results):
         if end < len(text):
             self._file.truncate(end)
 
-    def add(self, state: State, proved: Proved, effort: Effort) -> None:
+    def add(self, state: StateName, proved: ProvedValue, effort: Effort) -> None:
         """Add what an attempt has proved, and write it down.
 
         :raises TbgenError: if that contradicts what was proved before, or cannot be written.
@@ -161,23 +142,23 @@ class _Kept(Results):
             os.fsync(self._file.fileno())
 
 
-def _read(told: dict[str, Any]) -> tuple[State, Proved, Effort]:
+def _read(told: dict[str, Any]) -> tuple[StateName, ProvedValue, Effort]:
     """Return what a line says.
 
     :raises ValueError: or TypeError or KeyError, if it says something else.
     """
-    state = State(str(told["position"]), str(GScore(told["accrued"])))
+    state = StateName(str(told["position"]), str(GScore(told["accrued"])))
     bounds = ScoreInterval.parse(f"{told['lower']} {told['upper']}")
     depth = None if told["depth"] is None else int(told["depth"])
     return (
         state,
-        Proved(bounds, depth),
+        ProvedValue(bounds, depth),
         Effort(float(told["seconds"]), int(told["memory"]), int(told["tables"])),
     )
 
 
 @contextmanager
-def open_results(path: Path) -> Iterator[Results]:
+def open_results(path: Path) -> Iterator[SolveResults]:
     """Open a file of results, made if need be: what it knows counts, and what is added is written down.
 
     :raises UsageError: if the file is something else, or another process has it open.

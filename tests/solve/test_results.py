@@ -11,12 +11,12 @@ import pytest
 
 from tbgen.board.score import GScore
 from tbgen.errors import TbgenError, UsageError
-from tbgen.games.solving.results import Effort, Results, State, open_results
+from tbgen.solve.results import Effort, SolveResults, StateName, open_results
 from tests.support.processes import started
 from tests.support.solving import LOCKED, WALL, proved
 
 MINUTE = Effort(60.0, 8 << 30, 36)
-A, B = (State.of(chess.Board(fen), GScore("G4.5")) for fen in (LOCKED, WALL))
+A, B = (StateName.of(chess.Board(fen), GScore("G4.5")) for fen in (LOCKED, WALL))
 FOUND = [
     (A, proved("-G4.5 G2.0"), MINUTE),
     (B, proved("-G3.5 -G3.5", 7), MINUTE),
@@ -40,9 +40,9 @@ def kept(path: Path) -> bytes:
 
 
 def test_a_state_has_no_clocks() -> None:
-    assert State.of(chess.Board(LOCKED.replace("22 72", "0 1")), GScore("G4.5")) == A
-    assert State.of(chess.Board(LOCKED), GScore("-G4.5")) != A
-    assert State.of(chess.Board(LOCKED.replace(" w ", " b ")), GScore("G4.5")) != A
+    assert StateName.of(chess.Board(LOCKED.replace("22 72", "0 1")), GScore("G4.5")) == A
+    assert StateName.of(chess.Board(LOCKED), GScore("-G4.5")) != A
+    assert StateName.of(chess.Board(LOCKED.replace(" w ", " b ")), GScore("G4.5")) != A
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_state_has_no_clocks() -> None:
 )
 def test_efforts(less: Effort, covered: bool) -> None:
     assert MINUTE.covers(less) == covered
-    results = Results()
+    results = SolveResults()
     results.add(A, proved("-G4.5 G2.0"), MINUTE)
     assert results.tried(A, less) == covered
     assert not results.tried(B, less)
@@ -67,7 +67,7 @@ def test_several_attempts_say_what_all_of_them_prove(path: Path, kept: bytes) ->
     with open_results(path) as results:
         assert results.proved(A) == proved("-G4.5 G2.0")
         assert results.proved(B) == proved("-G3.5 -G3.5", 7)
-        assert results.proved(State("8/8/8/8/8/8/8/8 w - -", "G1.0")) is None
+        assert results.proved(StateName("8/8/8/8/8/8/8/8 w - -", "G1.0")) is None
         results.add(A, proved("-G6.0 G3.0"), Effort(1.0, 1 << 20, 0))
         assert results.proved(A) == proved("-G6.0 G3.0")
     assert path.read_bytes().startswith(kept)
@@ -93,7 +93,7 @@ def test_a_torn_last_line_costs_that_line_alone(
     monkeypatch.setattr(os, "fsync", lambda _: None)  # some thousand of them would take their time
     for size in range(len(kept) + 1):
         path.write_bytes(kept[:size])
-        whole, expected = max(kept[:size].count(b"\n") - 1, 0), Results()
+        whole, expected = max(kept[:size].count(b"\n") - 1, 0), SolveResults()
         for found in FOUND[:whole]:
             expected.add(*found)
         with open_results(path) as results:
@@ -166,12 +166,16 @@ def test_where_no_file_can_be(tmp_path: Path) -> None:
 SCRIPT = """
 import sys
 from pathlib import Path
-from tbgen.games.outcome import ScoreInterval
-from tbgen.games.solving.results import Effort, Proved, State, open_results
+from tbgen.board.interval import ScoreInterval
+from tbgen.solve.results import Effort
+from tbgen.board.interval import ProvedValue
+from tbgen.solve.results import StateName
+from tbgen.solve.results import open_results
 with open_results(Path(sys.argv[1])) as results:
     for number in range(10**6):
         bounds = ScoreInterval.parse("-G4.5 G2.0")
-        results.add(State("8/8/8/8/8/8/8/8 w - -", f"G{number % 60}.0"), Proved(bounds), Effort(number, 1, 1))
+        state = StateName("8/8/8/8/8/8/8/8 w - -", f"G{number % 60}.0")
+        results.add(state, ProvedValue(bounds), Effort(number, 1, 1))
         print(number, flush=True)
 """
 
@@ -184,6 +188,6 @@ def test_a_run_that_is_killed_has_kept_what_it_had(path: Path) -> None:
         running.wait(60)
     with open_results(path) as results:
         for number in range(told + 1):
-            state = State("8/8/8/8/8/8/8/8 w - -", f"G{number % 60}.0")
+            state = StateName("8/8/8/8/8/8/8/8 w - -", f"G{number % 60}.0")
             assert results.tried(state, Effort(number, 1, 1))
     assert re.fullmatch(rb"({.*}\n)+", path.read_bytes())
