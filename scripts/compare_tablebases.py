@@ -36,12 +36,13 @@ import chess.syzygy
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.kinds import PIECE_ORDER
 from tbgen.board.material import Material, all_materials
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.cli.progress import ProgressLine
 from tbgen.errors import TbgenError, UsageError
-from tbgen.index.layout import PIECE_ORDER, Layout, layout_of
+from tbgen.index.layout import Layout, layout_of
 from tbgen.index.symmetry import TRIANGLE
 from tbgen.store.format import default_directory, table_path
 from tbgen.store.reader import TableFile

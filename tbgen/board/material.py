@@ -9,6 +9,7 @@ from functools import cache, total_ordering
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Final
 
+from tbgen.board.kinds import PIECE_ORDER, PROMOTIONS
 from tbgen.errors import UsageError, quote
 
 if TYPE_CHECKING:
@@ -19,9 +20,9 @@ __all__ = ["MAX_MEN", "Material", "all_materials", "closure"]
 MAX_MEN: Final = 5
 """Most men, kings and pawns included, that a material may have."""
 
-_MEN = "KQRBNP"
-_PROMOTED = "QRBN"
-_NAME = re.compile(r"([KQRBNP]+)v([KQRBNP]+)", re.ASCII | re.IGNORECASE)
+_MEN = PIECE_ORDER + "P"
+_PROMOTED = [PIECE_ORDER[kind] for kind in PROMOTIONS]
+_NAME = re.compile(f"([{_MEN}]+)v([{_MEN}]+)", re.ASCII | re.IGNORECASE)
 
 
 @total_ordering

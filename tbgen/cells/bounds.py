@@ -13,6 +13,7 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.kinds import KINDS, PROMOTIONS, reach
 from tbgen.board.score import MAX_CODED_RANK, NONE, Code, GScore
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import CellFrame, frame_of_cell, room_for_cell
@@ -20,6 +21,7 @@ from tbgen.cells.routes import Route, routes_of
 from tbgen.compiler.jit import int64
 from tbgen.errors import UsageError
 from tbgen.index.layout import SIDES, Side
+from tbgen.index.zeroing import CAPTURED_PAWN
 from tbgen.retro.kernels.bits import Codes, Plies, Words
 from tbgen.retro.kernels.exits import NO_EXIT
 from tbgen.retro.kernels.frame import legal_words
@@ -87,9 +89,7 @@ class Interval(NamedTuple):
 
 _COUNTED: Final = 126
 """Moves that ranks of eight bits can count."""
-_MOVES: Final = (8, 27, 14, 13, 8)
-"""Most moves of a man of each kind."""
-_PAWN_MOVES, _PROMOTING_MOVES = 4, 12
+_PAWN_MOVES, _PROMOTING_MOVES = 4, 3 * len(PROMOTIONS)
 """Most moves of a pawn, and of one that is about to promote."""
 
 
@@ -348,8 +348,9 @@ def _no_targets() -> Targets:
     """A directory of no tables."""
     none, rows = np.zeros(0, np.int64), np.zeros(0, np.int32)
     return Targets(
-        np.zeros((2, 7, 5), np.int64), none, none, np.zeros((0, 5), np.int64), none, none, none,
-        np.zeros((0, 2), np.int64), none, rows, np.zeros((0, 16), np.int32), 0,
+        np.zeros((2, CAPTURED_PAWN + 1, len(KINDS)), np.int64), none, none,
+        np.zeros((0, 5), np.int64), none, none, none, np.zeros((0, 2), np.int64), none, rows,
+        np.zeros((0, 16), np.int32), 0,
     )  # fmt: skip
 
 
@@ -367,6 +368,6 @@ def most_moves(cell: Cell, side: Side) -> int:
     """Return a number of legal moves that no position of a cell exceeds with a side to move."""
     men = [*cell.mobile, *(frozen.man for frozen in cell.frozen)]
     pawns, about = cell.pawns[side], chess.BB_RANK_2 if side else chess.BB_RANK_7
-    moves = sum(_MOVES[man.kind] for man in men if man.colour == side)
+    moves = sum(max(map(int.bit_count, reach(man.kind))) for man in men if man.colour == side)
     moves += _PAWN_MOVES * chess.popcount(pawns & ~about) + _PROMOTING_MOVES * chess.popcount(pawns & about)
     return moves

@@ -12,12 +12,12 @@ from typing import Final, NamedTuple, Self
 
 import chess
 
+from tbgen.board.kinds import KING, PIECE_ORDER
 from tbgen.board.material import Material
 from tbgen.errors import UsageError
-from tbgen.index.layout import BLACK_TO_MOVE, PIECE_ORDER, SIDES, WHITE_TO_MOVE, Side
+from tbgen.index.layout import BLACK_TO_MOVE, SIDES, WHITE_TO_MOVE, Side
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES, MIRROR_RANKS
 
-KING: Final = PIECE_ORDER.index("K")
 TYPES: Final = tuple(chess.PIECE_SYMBOLS.index(name.lower()) for name in PIECE_ORDER)
 """python-chess's type of each kind of man."""
 _KIND_OF: Final = {kind: place for place, kind in enumerate(TYPES)}

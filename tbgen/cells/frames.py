@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.cells.cell import KING, Cell, Man
+from tbgen.board.kinds import KING
+from tbgen.cells.cell import Cell, Man
 from tbgen.index.layout import SIDES
 from tbgen.retro.kernels.bits import ALL
 from tbgen.retro.kernels.exits import room_for_exits

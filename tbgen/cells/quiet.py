@@ -1,22 +1,14 @@
 """The best of the quiet moves that stay in a cell, of all its positions at once."""
 
 from functools import cache
-from typing import Final
 
 import chess
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.kinds import KINDS
 from tbgen.cells.cell import Cell
 from tbgen.index.layout import Side
-
-_LINES: Final = ((0, 1), (0, -1), (1, 0), (-1, 0))
-_DIAGONALS: Final = ((1, 1), (1, -1), (-1, 1), (-1, -1))
-_LEAPS: Final = ((1, 2), (2, 1), (-1, 2), (-2, 1), (1, -2), (2, -1), (-1, -2), (-2, -1))
-_STEPS: Final = (_LINES + _DIAGONALS, _LINES + _DIAGONALS, _LINES, _DIAGONALS, _LEAPS)
-"""Steps of a man of each kind: files and ranks."""
-_SLIDES: Final = (False, True, True, True, False)
-"""Whether a man of each kind goes on stepping."""
 
 _Squares = NDArray[np.intp]
 
@@ -46,12 +38,11 @@ class QuietMoves:
         for place, kind, free in self._men:
             of_man = np.ascontiguousarray(np.moveaxis(reached, place, 0)).reshape(64, -1)
             found = np.zeros_like(of_man)
-            for step in _STEPS[kind]:
-                if _SLIDES[kind]:
-                    _slide(of_man, free, step, found)
-                else:
-                    for origin, target in _origins(step):
-                        found[origin] = np.maximum(found[origin], of_man[target])
+            for step in KINDS[kind].rides:
+                _slide(of_man, free, step, found)
+            for step in KINDS[kind].leaps:
+                for origin, target in _origins(step):
+                    found[origin] = np.maximum(found[origin], of_man[target])
             shape = tuple(np.delete(self._shape, place))
             np.maximum(best, np.moveaxis(found.reshape(64, *shape), 0, place), out=best)
         return best.reshape(-1)

@@ -11,34 +11,14 @@ from typing import Final
 
 import chess
 
-from tbgen.cells.cell import KING, Cell, Frozen, Man, man_of
+from tbgen.board.kinds import KINDS, KING, PROMOTIONS, attacks
+from tbgen.cells.cell import Cell, Frozen, Man, man_of
 from tbgen.cells.frames import Castling, CellFrame
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.targets import NO_SQUARE, ROUTE_VICTIMS
 
-PROMOTIONS: Final = range(1, 5)
-"""Kinds that pawns promote to."""
 _NOBODY: Final = -1
 _NOWHERE: Final = int(NO_SQUARE)
-_ATTACKS: Final = {
-    0: lambda square, occupied: chess.BB_KING_ATTACKS[square],
-    1: lambda square, occupied: _rook(square, occupied) | _bishop(square, occupied),
-    2: lambda square, occupied: _rook(square, occupied),
-    3: lambda square, occupied: _bishop(square, occupied),
-    4: lambda square, occupied: chess.BB_KNIGHT_ATTACKS[square],
-}
-"""Squares that a man of each kind attacks."""
-
-
-def _rook(square: int, occupied: int) -> int:
-    return (
-        chess.BB_RANK_ATTACKS[square][chess.BB_RANK_MASKS[square] & occupied]
-        | chess.BB_FILE_ATTACKS[square][chess.BB_FILE_MASKS[square] & occupied]
-    )
-
-
-def _bishop(square: int, occupied: int) -> int:
-    return chess.BB_DIAG_ATTACKS[square][chess.BB_DIAG_MASKS[square] & occupied]
 
 
 @dataclass(frozen=True)
@@ -107,7 +87,7 @@ class _Walker:
             square, man = frozen
             if man.colour != self.side:
                 continue
-            for target in chess.scan_forward(_ATTACKS[man.kind](square, self.cell.still)):
+            for target in chess.scan_forward(attacks(man.kind, square, self.cell.still)):
                 if self.cell.still >> target & 1:
                     if self._may_be_captured(target):
                         yield self._route(square, target, self._moved(self._without(target), frozen, target))
@@ -159,7 +139,7 @@ class _Walker:
         self, origin: int, target: int, destination: Cell, victim: int = _NOBODY, promotion: int = 0
     ) -> Route:
         captured = 0 if victim == _NOBODY else self.number[victim] + 1
-        number = ((origin * (_NOWHERE + 1) + target) * ROUTE_VICTIMS + captured) * 5 + promotion
+        number = ((origin * (_NOWHERE + 1) + target) * ROUTE_VICTIMS + captured) * len(KINDS) + promotion
         return Route(self.side, number, destination)
 
     def _without(self, square: int) -> Cell:

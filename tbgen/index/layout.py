@@ -18,11 +18,9 @@ from itertools import combinations, product
 from math import factorial, prod
 from typing import Final, NewType
 
+from tbgen.board.kinds import PIECE_ORDER
 from tbgen.board.material import Material
 from tbgen.index.symmetry import IMAGE, INTO_TRIANGLE, MIRROR_FILES, TRIANGLE, TRIANGLE_COORD
-
-PIECE_ORDER: Final = "KQRBN"
-"""Types of free men; a man's ``kind`` is its place here."""
 
 _PAWN_SQUARES: Final = range(8, 56)
 
@@ -44,7 +42,7 @@ class Layout:
 
     material: Material
     kinds: tuple[int, ...]
-    """Type of each free man as its place in ``PIECE_ORDER``."""
+    """Kind of each free man: its number in :data:`tbgen.board.kinds.KINDS`."""
     colours: tuple[int, ...]
     """0 for White, 1 for Black, per free man."""
     white_pawns: int

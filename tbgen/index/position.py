@@ -14,7 +14,7 @@ from tbgen.index.layout import BLACK_TO_MOVE, SIDES, WHITE_TO_MOVE, Layout, Side
 from tbgen.index.symmetry import MIRROR_FILES, apply, swap_colours
 
 _PIECES: Final = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
-"""By kind: :data:`tbgen.index.layout.PIECE_ORDER`."""
+"""By kind: :data:`tbgen.board.kinds.PIECE_ORDER`."""
 
 
 class Position(NamedTuple):

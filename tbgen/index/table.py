@@ -7,10 +7,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.kinds import PIECE_ORDER
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
 from tbgen.board.variant import Variant
-from tbgen.index.layout import PIECE_ORDER, Layout, Side, layout_of
+from tbgen.index.layout import Layout, Side, layout_of
 
 FRESH: Final = 128
 """Value of a run that stands for the fresh value and depth; no score has this code."""

@@ -12,8 +12,9 @@ from typing import Final
 
 import numpy as np
 
+from tbgen.board.kinds import PIECE_ORDER, PROMOTIONS
 from tbgen.board.material import Material
-from tbgen.index.layout import PIECE_ORDER, SIDES, Layout, Side, layout_of
+from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES, swap_colours
 
 CAPTURED_PAWN: Final = 6
@@ -96,7 +97,7 @@ def _moves(layout: Layout) -> list[tuple[int, int, int]]:
         if own_pawns:
             moves.append((side, 0, 0))
             # No pawn stands on a last rank to be captured there.
-            moves += [(side, man, kind) for man in [0, *pieces] for kind in range(1, 5)]
+            moves += [(side, man, kind) for man in [0, *pieces] for kind in PROMOTIONS]
     return moves
 
 

@@ -6,28 +6,13 @@ from typing import Final, NamedTuple
 
 import chess
 
+from tbgen.board.kinds import KINDS, NO_PROMOTION, PROMOTIONS, between, reach
 from tbgen.index.layout import SIDES, Layout, Placement, Side, Slot, layout_of
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES, swap_colours
 from tbgen.index.zeroing import CAPTURED_PAWN, PROMOTED, targets_of
 
-_DIAGONAL: Final = tuple(table[0] for table in chess.BB_DIAG_ATTACKS)
-_STRAIGHT: Final = tuple(
-    file[0] | rank[0] for file, rank in zip(chess.BB_FILE_ATTACKS, chess.BB_RANK_ATTACKS, strict=True)
-)
-_REACH: Final = (
-    tuple(chess.BB_KING_ATTACKS),
-    tuple(map(int.__or__, _DIAGONAL, _STRAIGHT)),
-    _STRAIGHT,
-    _DIAGONAL,
-    tuple(chess.BB_KNIGHT_ATTACKS),
-)
-"""Squares that a man reaches on an empty board, by kind (its place in ``PIECE_ORDER``) and square."""
 _PAWN_REACH: Final = tuple(tuple(chess.BB_PAWN_ATTACKS[colour]) for colour in (chess.WHITE, chess.BLACK))
 """Squares that a pawn attacks, by side and square."""
-_SLIDERS: Final = range(1, 4)
-"""Kinds of men that others can stand in the way of."""
-_PROMOTIONS: Final = range(1, 5)
-_NO_PROMOTION: Final = 0
 _NOTHING: Final = 0
 """Captured, as :func:`tbgen.index.zeroing.targets_of` numbers it."""
 
@@ -55,8 +40,8 @@ class ZeroingMoves:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._reach = tuple(_REACH[kind] for kind in layout.kinds)
-        self._slides = tuple(kind in _SLIDERS for kind in layout.kinds)
+        self._reach = tuple(map(reach, layout.kinds))
+        self._rides = tuple(bool(KINDS[kind].rides) for kind in layout.kinds)
         self._men = tuple(
             tuple(man for man, colour in enumerate(layout.colours) if colour == side) for side in SIDES
         )
@@ -87,13 +72,13 @@ class ZeroingMoves:
         for man in self._men[side]:
             start = free[man]
             for stop in _squares(self._reach[man][start] & targets):
-                if self._slides[man] and chess.between(start, stop) & occupied:
+                if self._rides[man] and between(self._layout.kinds[man], start, stop) & occupied:
                     continue
                 captured, left = self._captured(side, free, theirs, stop)
                 moved = free.copy()
                 moved[man] = stop
                 if not self._in_check(side, moved, left, occupied ^ 1 << start, captured):
-                    found.append(self._reached(side, captured, _NO_PROMOTION, moved, mine, left))
+                    found.append(self._reached(side, captured, NO_PROMOTION, moved, mine, left))
         if mine:
             ways = self._ways_of_pawns(side, free, mine, theirs, targets, occupied, ep_square, captures_only)
             for start, stop, captured, left, men in ways:
@@ -145,7 +130,7 @@ class ZeroingMoves:
         """Yield where a legal pawn move leads: to one position, or to four by promotion."""
         if stop >> 3 in (0, 7):
             men = [*free, *[0] * (PROMOTED - len(free)), stop]
-            for kind in _PROMOTIONS:
+            for kind in PROMOTIONS:
                 yield self._reached(side, captured, kind, men, others, theirs)
             return
         passed = -1
@@ -158,7 +143,7 @@ class ZeroingMoves:
                     SIDES[1 - side], free, others, men_after, _NOTHING
                 ):
                     passed = middle
-        yield self._reached(side, captured, _NO_PROMOTION, free, (*others, stop), theirs, passed)
+        yield self._reached(side, captured, NO_PROMOTION, free, (*others, stop), theirs, passed)
 
     def _captured(self, side: Side, free: list[int], theirs: Placement, stop: int) -> tuple[int, Placement]:
         """Return which man of the other side stands on a square, and its pawns that are left without him."""
@@ -175,7 +160,7 @@ class ZeroingMoves:
             if (
                 self._reach[man][start] >> king & 1
                 and man + 1 != captured
-                and not (self._slides[man] and chess.between(start, king) & occupied)
+                and not (self._rides[man] and between(self._layout.kinds[man], start, king) & occupied)
             ):
                 return True
         attacks = _PAWN_REACH[side][king]  # from where pawns attack, who go the other way

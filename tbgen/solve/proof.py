@@ -12,9 +12,10 @@ from typing import Final
 
 import numpy as np
 
+from tbgen.board.kinds import KING
 from tbgen.board.score import NONE, Code, GScore
 from tbgen.cells.bounds import LOWER, WORST, Block, Bounds, Interval, side_after
-from tbgen.cells.cell import KING, Cell
+from tbgen.cells.cell import Cell
 from tbgen.cells.position import Position
 from tbgen.cells.routes import Route
 from tbgen.errors import TbgenError

@@ -6,9 +6,10 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.kinds import PIECE_ORDER
 from tbgen.board.material import Material
 from tbgen.compiler.jit import python_of
-from tbgen.index.layout import PIECE_ORDER, SIDES, Layout, Side, layout_of
+from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.verify.geometry import KING, PAWN
 from tbgen.verify.kernels.best import Scratch

@@ -6,7 +6,7 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.index.layout import PIECE_ORDER
+from tbgen.board.kinds import PIECE_ORDER
 
 Boards = NDArray[np.uint64]
 

@@ -1,0 +1,104 @@
+"""The kinds of men and how each moves, as data: everything that makes moves takes them from here.
+
+Pawns stand apart, since they capture otherwise than they move. The proof has a description of its own.
+"""
+
+from functools import cache
+from typing import Final, NamedTuple, TypeAlias
+
+Step: TypeAlias = tuple[int, int]
+"""Files and ranks that a man goes at once, towards h and 8."""
+
+_ROOK: Final = ((0, 1), (0, -1), (1, 0), (-1, 0))
+_BISHOP: Final = ((1, 1), (-1, -1), (1, -1), (-1, 1))
+_KNIGHT: Final = ((1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2))
+_LONGEST: Final = 7
+"""Steps of the longest way on a board."""
+
+
+class Kind(NamedTuple):
+    """How men of one kind move and capture."""
+
+    letter: str
+    """As in names of materials, and of White's men in FENs."""
+    leaps: tuple[Step, ...] = ()
+    """One of these steps is a move, whatever stands in between."""
+    rides: tuple[Step, ...] = ()
+    """One of these steps, again and again, is a move, up to the first man on the way."""
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of leaps, then those of rides."""
+        return self.leaps + self.rides
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """How often each of :attr:`steps` may be taken in one move."""
+        return (1,) * len(self.leaps) + (_LONGEST,) * len(self.rides)
+
+
+KINDS: Final = (
+    Kind("K", leaps=_ROOK + _BISHOP),
+    Kind("Q", rides=_ROOK + _BISHOP),
+    Kind("R", rides=_ROOK),
+    Kind("B", rides=_BISHOP),
+    Kind("N", leaps=_KNIGHT),
+)
+"""From the strongest to the weakest, the king first; a kind's place here is its number."""
+
+PIECE_ORDER: Final = "".join(kind.letter for kind in KINDS)
+"""The letters of the kinds."""
+KING: Final = 0
+"""Number of the kind that must not be lost."""
+PROMOTIONS: Final = range(1, len(KINDS))
+"""Numbers of the kinds that pawns promote to."""
+NO_PROMOTION: Final = 0
+"""In the place of such a number."""
+
+
+@cache
+def ways(kind: int, square: int) -> tuple[tuple[int, ...], ...]:
+    """Return the squares that a man reaches on an empty board, nearest first, by each of its steps.
+
+    :param kind: number of the kind.
+    :param square: a1 = 0 to h8 = 63.
+
+    >>> ways(PIECE_ORDER.index("B"), 9)
+    ((18, 27, 36, 45, 54, 63), (0,), (2,), (16,))
+    """
+    found = []
+    for (files, ranks), length in zip(KINDS[kind].steps, KINDS[kind].lengths, strict=True):
+        way = []
+        file, rank = square % 8 + files, square // 8 + ranks
+        while len(way) < length and file in range(8) and rank in range(8):
+            way.append(8 * rank + file)
+            file, rank = file + files, rank + ranks
+        found.append(tuple(way))
+    return tuple(found)
+
+
+@cache
+def reach(kind: int) -> tuple[int, ...]:
+    """Return the set of squares that a man reaches on an empty board, by the square where it stands."""
+    return tuple(sum(1 << target for way in ways(kind, square) for target in way) for square in range(64))
+
+
+@cache
+def between(kind: int, start: int, stop: int) -> int:
+    """Return the set of squares that a man passes on its way from one square to another; the empty one where
+    it leaps, or does not get there."""
+    for way in ways(kind, start):
+        if stop in way:
+            return sum(1 << square for square in way[: way.index(stop)])
+    return 0
+
+
+def attacks(kind: int, square: int, occupied: int) -> int:
+    """Return the set of squares that a man attacks, given the set of all squares where men stand."""
+    found = 0
+    for way in ways(kind, square):
+        for target in way:
+            found |= 1 << target
+            if occupied >> target & 1:
+                break
+    return found
