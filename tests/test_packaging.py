@@ -1,17 +1,26 @@
 """What is installed is the whole package: templates, the page and what is vendored, not the modules alone."""
 
+import re
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from tests.support.paths import ROOT
 
 
-def test_a_wheel_has_every_file_of_the_package(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+def test_a_wheel_has_every_file_of_the_package(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if name.startswith("tbgen/")}
     kept = {
@@ -21,3 +30,19 @@ def test_a_wheel_has_every_file_of_the_package(tmp_path: Path) -> None:
     }
     assert {"tbgen/web/page/index.html", "tbgen/report/site/templates/report.html.jinja"} <= kept
     assert packed == kept
+
+
+def test_the_readme_of_a_wheel_names_pages_that_come_with_it(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (metadata,) = [archive.read(name).decode() for name in names if name.endswith("/METADATA")]
+    assert re.findall(r"\]\((?!https?:)[^)]*\)", metadata) == []
+    pages = re.findall(r"`(share/doc/tbgen/[^`]+)`", metadata)
+    assert len(pages) > 10
+    pages += [
+        f"share/doc/tbgen/docs/{page.name}"
+        for page in (ROOT / "docs").glob("*.md")
+        if "```{" not in page.read_text()  # pages of the site that only include others
+    ]
+    brought = {name.partition(".data/data/")[2] for name in names}
+    assert [page for page in pages if page not in brought] == []
