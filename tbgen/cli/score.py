@@ -20,7 +20,7 @@ from tbgen.games.pgn.reader import RESULTS
 from tbgen.games.standings import GameRecord, LeftOut, Model, Order, Standings, sprt, standings
 from tbgen.games.standings.document import document
 from tbgen.games.standings.render import comma_separated, markdown, text
-from tbgen.games.standings.table import Table
+from tbgen.games.standings.table import StandingsTable
 from tbgen.games.standings.tables import KEYS, overview, tables
 from tbgen.games.tagging import Adjudicator, Tally, tag_games
 from tbgen.text import counted
@@ -219,7 +219,7 @@ def _common_scheme(games: Sequence[GameRecord]) -> Scheme:
     return Scheme.EXPONENTIAL
 
 
-def _rendered(form: str, result: Standings, shown: Sequence[Table], title: str) -> str:
+def _rendered(form: str, result: Standings, shown: Sequence[StandingsTable], title: str) -> str:
     match form:
         case "html":
             from tbgen.games.standings.page import page
@@ -232,7 +232,7 @@ def _rendered(form: str, result: Standings, shown: Sequence[Table], title: str) 
     return "\n".join(text(shown, shutil.get_terminal_size((_WIDTH, 24)).columns)).rstrip()
 
 
-def _write(directory: Path, shown: Sequence[Table]) -> None:
+def _write(directory: Path, shown: Sequence[StandingsTable]) -> None:
     """Write each table to a file of its own, and tell their names."""
     try:
         directory.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from tbgen.board.scoring import Scheme
 from tbgen.games.standings import LeftOut, Standings
-from tbgen.games.standings.table import Table
+from tbgen.games.standings.table import StandingsTable
 from tbgen.games.standings.tables import tables
 from tbgen.live.history import FinishedGame
 from tbgen.match.reporter import Beginning
@@ -87,7 +87,7 @@ def _tables(standings: Standings) -> list[dict[str, Any]]:
     return [_table(table) for table in tables(standings, LeftOut()) if table.key in keys]
 
 
-def _table(table: Table) -> dict[str, Any]:
+def _table(table: StandingsTable) -> dict[str, Any]:
     return {
         "title": table.title,
         "note": table.note,

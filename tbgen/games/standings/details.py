@@ -1,108 +1,68 @@
-"""Tables of games: results by score, ends, what best play changed, tests, and the games themselves."""
+"""Tables of games: ends, what best play changed, tests, and the games themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Final, Literal
+from operator import attrgetter
+from typing import Final
 
-from tbgen.board.score import GScore
 from tbgen.games.outcome import Basis
-from tbgen.games.standings.players import Player
 from tbgen.games.standings.sprt import Model, Sprt
-from tbgen.games.standings.table import Cell, Column, Table, telling_apart
+from tbgen.games.standings.table import Cell, Column, StandingsTable, telling_apart
 from tbgen.games.standings.tournament import LeftOut, Standings
 from tbgen.text import counted
 
-_HISTOGRAM_RANKS: Final = 8
-"""Ranks with a column of their own in histograms; larger ones share the last."""
 
-
-def histogram(result: Standings, kind: Literal["given", "suffered"], title: str) -> Table:
-    """Return games by player, colour and score, of those that the player or the opponent holds."""
-    present = sorted(_ranks(result.players))
-    shown, more = present[:_HISTOGRAM_RANKS], present[_HISTOGRAM_RANKS:]
-    columns = [Column("player", "player", word=True), Column("colour", "as", word=True)]
-    columns += [Column(str(GScore(rank, True)), str(GScore(rank, True))) for rank in shown]
-    columns += [Column("more", "more")] if more else []
-    rows: list[list[Cell]] = []
-    for player in result.players:
-        held: Mapping[bool, Mapping[int, int]] = player.given if kind == "given" else player.suffered
-        for white in (True, False):
-            row: list[Cell] = [player.name, "White" if white else "Black"]
-            row += [held[white].get(rank, 0) for rank in shown]
-            row += [sum(held[white].get(rank, 0) for rank in more)] if more else []
-            rows.append(row)
-    return Table(kind, title, "Games by player, colour and G-score.", columns, rows)
-
-
-def _ranks(players: Sequence[Player]) -> set[int]:
-    return {
-        rank
-        for player in players
-        for held in (player.given, player.suffered)
-        for counts in held.values()
-        for rank in counts
-    }
-
-
-def endings(result: Standings) -> Table:
+def endings(result: Standings) -> StandingsTable:
     """Return the grounds on which results rest."""
-    columns = [Column("basis", "basis", word=True), Column("games", "games")]
-    rows: list[list[Cell]] = [
-        [basis.value, result.bases[basis]] for basis in Basis if result.bases.get(basis)
+    columns = [
+        Column("basis", "basis", attrgetter("value"), word=True),
+        Column("games", "games", lambda basis: result.bases[basis]),
     ]
-    return Table("endings", "How games ended", "", columns, rows)
+    found = [basis for basis in Basis if basis in result.bases]
+    return StandingsTable.of("endings", "How games ended", columns, found)
 
 
-def left_out_games(left_out: LeftOut) -> Table:
+def left_out_games(left_out: LeftOut) -> StandingsTable:
     """Return how many games do not count, and why."""
     columns = [Column("reason", "reason", word=True), Column("games", "games")]
     rows: list[list[Cell]] = [["no result (*)", left_out.unfinished], ["broken", left_out.broken]]
-    return Table("left_out", "Games left out", "These count nowhere.", columns, rows)
+    return StandingsTable("left_out", "Games left out", "These count nowhere.", columns, rows)
 
 
-def changed_games(result: Standings) -> Table:
+def changed_games(result: Standings) -> StandingsTable:
     """Return the games whose result is proved not to be what they had accrued."""
-    changes = result.changes
-    show = telling_apart([points for change in changes for points in (change.before, change.after)])
+    show = telling_apart([points for change in result.changes for points in (change.before, change.after)])
     columns = [
-        Column("game", "game", word=True),
-        Column("players", "players", word=True),
-        Column("accrued", "accrued"),
-        Column("result", "result"),
-        Column("points_before", "points before", show),
-        Column("points_after", "points after", show),
-    ]
-    rows: list[list[Cell]] = [
-        [
-            f"{change.game.file} {change.game.number}",
-            f"{change.game.white} - {change.game.black}",
-            str(change.game.outcome.accrued),
-            str(change.game.value),
-            change.before,
-            change.after,
-        ]
-        for change in changes
+        Column("game", "game", lambda change: f"{change.game.file} {change.game.number}", word=True),
+        Column("players", "players", lambda change: f"{change.game.white} - {change.game.black}", word=True),
+        Column("accrued", "accrued", lambda change: str(change.game.outcome.accrued)),
+        Column("result", "result", lambda change: str(change.game.value)),
+        Column("points_before", "points before", attrgetter("before"), show),
+        Column("points_after", "points after", attrgetter("after"), show),
     ]
     note = "Games that are proved not to be worth the score accrued when they stopped; points are White's."
-    return Table("changed_games", "What best play changed: games", note, columns, rows)
+    title = "What best play changed: games"
+    return StandingsTable.of("changed_games", title, columns, result.changes, note)
 
 
-def changed_players(result: Standings) -> Table:
+def changed_players(result: Standings) -> StandingsTable:
     """Return the points that players have won or lost by it."""
     gains = result.gains()
     columns = [
-        Column("player", "player", word=True),
-        Column("gain", "points", lambda gain: f"{float(gain):+.4f}"),
+        Column("player", "player", attrgetter("name"), word=True),
+        Column(
+            "gain",
+            "points",
+            lambda player: gains.get(player.name, Fraction()),
+            lambda gain: f"{float(gain):+.4f}",
+        ),
     ]
-    rows: list[list[Cell]] = [[player.name, gains.get(player.name, Fraction())] for player in result.players]
-    return Table(
-        "changed_players", "What best play changed: players", "Points won or lost by it.", columns, rows
-    )
+    title, note = "What best play changed: players", "Points won or lost by it."
+    return StandingsTable.of("changed_players", title, columns, result.players, note)
 
 
-def test_table(test: Sprt, result: Standings) -> Table:
+def test_table(test: Sprt, result: Standings) -> StandingsTable:
     """Return a test and where it stands."""
     first, second = result.names
     verdict = {"H1": f"elo {test.elo1:g} accepted", "H0": f"elo {test.elo0:g} accepted"}
@@ -127,8 +87,8 @@ def test_table(test: Sprt, result: Standings) -> Table:
     if test.pairs:
         alone = sum(player.results.games - 2 * len(player.pairs.shares) for player in result.players) // 2
         note += f" {counted(alone, 'game')} without a partner left aside."
-    columns = [Column("quantity", "quantity", word=True), Column("value", "value", _plain)]
-    return Table("sprt", "SPRT", note, columns, list(facts.items()))
+    columns = [Column("quantity", "quantity", word=True), Column("value", "value", show=_plain)]
+    return StandingsTable("sprt", "SPRT", note, columns, list(facts.items()))
 
 
 def _plain(fact: str | float) -> str:
@@ -149,25 +109,20 @@ _ELO: Final = {
 }
 
 
-def game_list(result: Standings) -> Table:
+def game_list(result: Standings) -> StandingsTable:
     """Return all games, with White's points."""
     shares = [game.share(result.scheme) for game in result.games]
     show = telling_apart([*shares, *(1 - share for share in shares)])
     columns = [
-        Column("file", "file", word=True),
-        Column("number", "game", word=True),
-        Column("round", "round"),
-        *(Column(side, side, word=True) for side in ("white", "black")),
-        *(Column(name, name) for name in ("classical", "accrued", "result")),
-        Column("basis", "basis", word=True),
-        Column("points", "points", show),
+        Column("file", "file", attrgetter("file"), word=True),
+        Column("number", "game", attrgetter("number"), word=True),
+        Column("round", "round", attrgetter("round")),
+        Column("white", "white", attrgetter("white"), word=True),
+        Column("black", "black", attrgetter("black"), word=True),
+        Column("classical", "classical", attrgetter("classical")),
+        Column("accrued", "accrued", lambda game: str(game.outcome.accrued)),
+        Column("result", "result", lambda game: str(game.value)),
+        Column("basis", "basis", attrgetter("outcome.basis.value"), word=True),
+        Column("points", "points", lambda game: game.share(result.scheme), show),
     ]
-    rows: list[list[Cell]] = [
-        [
-            *(game.file, game.number, game.round, game.white, game.black),
-            *(game.classical, str(game.outcome.accrued), str(game.value), game.outcome.basis.value),
-            share,
-        ]
-        for game, share in zip(result.games, shares, strict=True)
-    ]
-    return Table("games", "Games", "Points are White's.", columns, rows)
+    return StandingsTable.of("games", "Games", columns, result.games, "Points are White's.")

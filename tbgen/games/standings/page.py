@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from tbgen.games.standings.plots import elo_plot, histogram_plot, points_plot
-from tbgen.games.standings.table import Table
+from tbgen.games.standings.table import StandingsTable
 from tbgen.games.standings.tournament import Standings
 from tbgen.html.environment import environment
 from tbgen.text import counted
@@ -17,7 +17,7 @@ _MOST_HISTOGRAMS = 32
 """Players, the best first, who have a histogram of their results."""
 
 
-def page(result: Standings, tables: Sequence[Table], title: str) -> str:
+def page(result: Standings, tables: Sequence[StandingsTable], title: str) -> str:
     """Return the page: tables, with plots of points, Elo and results.
 
     :raises MissingExtraError: without the packages of the extra ``report``.

@@ -1,20 +1,23 @@
-"""The order of players, and what breaks ties."""
+"""The order of players: what it goes by, and what breaks ties."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from itertools import groupby
-from typing import Final
+from typing import Any, Final
 
+from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
-from tbgen.games.standings.players import Player, Results, Row, Seat
-
-_Key = tuple[Fraction, ...]
+from tbgen.games.standings.players import Player, Results
+from tbgen.games.standings.table import Column, signed
 
 _EVEN: Final = Fraction(1, 2)
 """The share that says nothing of a player."""
+_SHOWN_RANKS: Final = (1, 2, 3, 4)
+"""Ranks whose balances have a column: stalemates, G1.0, G1.5, G2.0."""
 
 
 class Order(StrEnum):
@@ -27,71 +30,119 @@ class Order(StrEnum):
     TCEC = "tcec"
     """Points in chess, then those of direct encounters, then the sum of points."""
 
+    def lead(self, results: Results) -> Fraction:
+        """Return what players are ordered by first."""
+        match self:
+            case Order.PERCENT:
+                return results.share
+            case Order.POINTS:
+                return results.points
+        return results.classical
 
-def placed(rows: Sequence[Row], order: Order, scheme: Scheme) -> list[Player]:
-    """Return the players, the best first.
 
-    Ties are broken as the TCEC wiki has it: by the points of the games between all who are tied (once, not
-    again among those still tied), then by exponential points, in the order ``tcec`` by the points of the
-    scheme, then by stalemates given minus suffered, then by the same for G1.0, G1.5, and so on. In the order
-    ``percent`` each of these is taken per game, so that nobody is placed by how many games it has played; who
-    has met none of those tied counts as even with them. All this is exact; players whom nothing parts share a
-    place.
+@dataclass(frozen=True, slots=True)
+class Tiebreak:
+    """A number that parts players who are level, the greater one first, and its column in the standings."""
+
+    key: str
+    """Its name in CSV files, one word."""
+    words: str
+    """What it is, in the sentence on the order of players; empty if those before say it too."""
+    value: Callable[[Player, Sequence[Player]], Fraction | int | None]
+    """Returns the number for a player among all that are level by :meth:`Order.lead`, itself included."""
+    title: str = ""
+    """The heading of its column; empty if it has none."""
+    show: Callable[[Any], str] | None = None
+    """As in :class:`Column`."""
+    per_game: bool = True
+    """Whether the order ``percent`` divides it by the number of games."""
+    without: Fraction = Fraction()
+    """What counts for a player who has no such number."""
+
+    @property
+    def column(self) -> Column:
+        """Its column in a table of players."""
+        return Column(self.key, self.title, lambda player: player.tiebreaks[self.key], self.show)
+
+    def weight(self, player: Player, order: Order) -> Fraction:
+        """Return what a player is ordered by, from its number."""
+        value = player.tiebreaks[self.key]
+        games = len(player.seats) if self.per_game and order is Order.PERCENT else 1
+        return self.without if value is None else Fraction(value, games)
+
+
+def tiebreaks(order: Order, scheme: Scheme, players: Sequence[Player]) -> list[Tiebreak]:
+    """Return what breaks ties, as the TCEC wiki has it: the first that tells players apart decides.
+
+    :param players: whose ranks of results have a balance each.
     """
-    standing = _Standing(order, scheme)
-    ranks = sorted({rank for row in rows for held in row.held(given=True).values() for rank in held if rank})
-    keys: dict[str, _Key] = {}
-    direct: dict[str, Fraction | None] = {}
-    first = {row.name: standing.first(row.seats) for row in rows}
-    for _, tied in groupby(sorted(rows, key=lambda row: first[row.name]), key=lambda row: first[row.name]):
-        group = list(tied)
-        names = {row.name for row in group}
-        for row in group:
-            if len(group) > 1:
-                among = [seat for seat in row.seats if seat.opponent in names - {row.name}]
-                direct[row.name] = standing.direct(among)
-            met = direct.get(row.name)
-            among_tied = _EVEN if met is None else met
-            keys[row.name] = (first[row.name], among_tied, standing.sum(row), *standing.balances(row, ranks))
-    players: list[Player] = []
-    ordered = sorted(rows, key=lambda row: ([-part for part in keys[row.name]], row.name))
-    for number, row in enumerate(ordered, 1):
-        shared = players and keys[players[-1].name] == keys[row.name]
-        place = players[-1].place if shared else number
-        players.append(row.player(place, direct.get(row.name)))
-    return players
+
+    def direct(player: Player, level: Sequence[Player]) -> Fraction | None:
+        names = {other.name for other in level} - {player.name}
+        met = [seat for seat in player.seats if seat.opponent in names]
+        if not names or (order is Order.PERCENT and not met):
+            return None
+        return order.lead(Results.of(met))
+
+    given = {rank for player in players for held in player.given.values() for rank in held if rank}
+    tcec, share = order is Order.TCEC, " per game" if order is Order.PERCENT else ""
+    points = scheme if tcec else Scheme.EXPONENTIAL
+    return [
+        Tiebreak(
+            "direct",
+            f"by points{share} of direct encounters (direct)",
+            direct,
+            "direct",
+            per_game=False,
+            without=_EVEN,
+        ),
+        Tiebreak(
+            "points",
+            f"by {points.value} points",
+            lambda player, _: player.points[points],
+            "points" if tcec else "",
+        ),
+        *map(_balance, sorted({*given, *_SHOWN_RANKS})),
+    ]
 
 
-class _Standing:
-    """What an order looks at."""
+def _balance(rank: int) -> Tiebreak:
+    """Return the results of a rank that players have given, minus those suffered."""
+    score = GScore(rank, True)
+    words = {1: "then by stalemates given minus suffered", 2: "the same for G1.0, and so on"}
+    return Tiebreak(
+        f"balance_{score}",
+        words.get(rank, ""),
+        lambda player, _: player.balance(rank),
+        f"{score} +-" if rank in _SHOWN_RANKS else "",
+        signed,
+    )
 
-    def __init__(self, order: Order, scheme: Scheme) -> None:
-        self._order = order
-        self._scheme = scheme
-        self._points: Callable[[Results], Fraction] = (
-            (lambda results: results.classical) if order is Order.TCEC else (lambda results: results.points)
-        )
 
-    def first(self, seats: Sequence[Seat]) -> Fraction:
-        """Return what comes first."""
-        results = Results.of(seats)
-        return results.share if self._order is Order.PERCENT else self._points(results)
+def placed(players: Sequence[Player], order: Order, breaks: Sequence[Tiebreak]) -> list[Player]:
+    """Return the players with their places, the best first.
 
-    def direct(self, among: Sequence[Seat]) -> Fraction | None:
-        """Return what comes of the games among those tied; per game None where there is none."""
-        return None if self._order is Order.PERCENT and not among else self.first(among)
+    What breaks ties looks at all who are level before any tie is broken, not again at those still level. In
+    the order ``percent`` who has met none of them counts as even with them. All this is exact; players whom
+    nothing parts share a place.
+    """
 
-    def sum(self, row: Row) -> Fraction:
-        """Return what comes after direct encounters; 0 where there are no such points."""
-        total = row.total(self._scheme if self._order is Order.TCEC else Scheme.EXPONENTIAL) or Fraction()
-        return total / self._games(row)
+    def lead(player: Player) -> Fraction:
+        return order.lead(player.results)
 
-    def balances(self, row: Row, ranks: Sequence[int]) -> list[Fraction]:
-        """Return results given minus suffered for each rank."""
-        given, suffered = row.held(given=True), row.held(given=False)
-        sums = [sum(given[white][rank] - suffered[white][rank] for white in (True, False)) for rank in ranks]
-        return [Fraction(balance, self._games(row)) for balance in sums]
+    def weights(player: Player) -> list[Fraction]:
+        return [-lead(player), *(-each.weight(player, order) for each in breaks)]
 
-    def _games(self, row: Row) -> int:
-        """Return what sums are divided by."""
-        return len(row.seats) if self._order is Order.PERCENT else 1
+    found = []
+    for _, group in groupby(sorted(players, key=lead), key=lead):
+        level = list(group)
+        found += [
+            replace(player, tiebreaks={each.key: each.value(player, level) for each in breaks})
+            for player in level
+        ]
+    ordered: list[Player] = []
+    found.sort(key=lambda player: (weights(player), player.name))
+    for _, group in groupby(found, key=weights):
+        place = len(ordered) + 1
+        ordered += [replace(player, place=place) for player in group]
+    return ordered

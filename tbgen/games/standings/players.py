@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Final
 
 from tbgen.board.scoring import Scheme
@@ -15,6 +16,7 @@ from tbgen.games.standings.record import GameRecord
 
 _HALVES: Final = {"1-0": 2, "0-1": 0}
 """Half points of White by the result in chess; one each if it is neither."""
+_COLOURS: Final = (True, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,118 +98,114 @@ class Meeting:
     pairs: Pairs
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Player:
     """A player and all that it has made."""
 
     name: str
-    place: int
+    seats: list[Seat] = field(default_factory=list)
+    """Its games, in order."""
+    paired: list[tuple[Seat, Seat]] = field(default_factory=list)
+    """Its pairs of games."""
+    place: int = 0
     """Counted from 1; players whom nothing parts share one."""
-    results: Results
-    points: Mapping[Scheme, Fraction | None]
-    """By every scheme; None where the komi of a game allows none."""
-    direct: Fraction | None
-    """Points in the games between all who are level with it, by percentage per game; None if nobody is, or
-    by percentage if it has met none of them."""
-    colours: Mapping[bool, Results]
-    """As White (True) and as Black."""
-    given: Mapping[bool, Mapping[int, int]]
-    """How many results of which rank the player holds, as White (True) and as Black."""
-    suffered: Mapping[bool, Mapping[int, int]]
-    """The same for those that the opponent holds."""
-    meetings: Mapping[str, Meeting]
-    """By opponent."""
-    shares: Sequence[float]
-    """The points of each game, in order."""
-    elo: Elo
-    """Against the field."""
-    pairs: Pairs
-    """All pairs of games."""
+    tiebreaks: Mapping[str, Fraction | int | None] = field(default_factory=dict)
+    """What breaks ties, by the keys of tiebreaks."""
+
+    @cached_property
+    def results(self) -> Results:
+        """Of all its games."""
+        return Results.of(self.seats)
+
+    @cached_property
+    def points(self) -> Mapping[Scheme, Fraction | None]:
+        """By every scheme; None where the komi of a game allows none."""
+        return {scheme: self._total(scheme) for scheme in Scheme}
+
+    @property
+    def direct(self) -> Fraction | None:
+        """Points in the games between all who are level with it, by percentage per game.
+
+        None if nobody is, or by percentage if it has met none of them.
+        """
+        points = self.tiebreaks["direct"]
+        return None if points is None else Fraction(points)
+
+    @cached_property
+    def colours(self) -> Mapping[bool, Results]:
+        """As White (True) and as Black."""
+        return {white: Results.of([seat for seat in self.seats if seat.white == white]) for white in _COLOURS}
+
+    @cached_property
+    def given(self) -> Mapping[bool, Mapping[int, int]]:
+        """How many results of which rank the player holds, as White (True) and as Black."""
+        return self._held(given=True)
+
+    @cached_property
+    def suffered(self) -> Mapping[bool, Mapping[int, int]]:
+        """The same for those that the opponent holds."""
+        return self._held(given=False)
+
+    @cached_property
+    def meetings(self) -> Mapping[str, Meeting]:
+        """By opponent."""
+        seats, pairs = defaultdict[str, list[Seat]](list), defaultdict[str, list[tuple[Seat, Seat]]](list)
+        for seat in self.seats:
+            seats[seat.opponent].append(seat)
+        for pair in self.paired:
+            pairs[pair[0].opponent].append(pair)
+        return {name: Meeting(Results.of(met), Pairs.of(pairs[name])) for name, met in seats.items()}
+
+    @property
+    def shares(self) -> Sequence[float]:
+        """The points of each game, in order."""
+        return [float(seat.points) for seat in self.seats]
+
+    @cached_property
+    def elo(self) -> Elo:
+        """Against the field."""
+        return elo(self.shares)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """What all its pairs of games come to."""
+        return Pairs.of(self.paired)
 
     def balance(self, rank: int) -> int:
         """Return how many results of a rank the player has given, minus those suffered."""
-        return sum(
-            self.given[white].get(rank, 0) - self.suffered[white].get(rank, 0) for white in (True, False)
-        )
+        return sum(self.given[white].get(rank, 0) - self.suffered[white].get(rank, 0) for white in _COLOURS)
 
-
-@dataclass(slots=True)
-class Row:
-    """The games of a player, as they come in."""
-
-    name: str
-    seats: list[Seat] = field(default_factory=list)
-    pairs: list[tuple[Seat, Seat]] = field(default_factory=list)
-
-    @property
-    def by_opponent(self) -> Mapping[str, list[Seat]]:
-        """Games by opponent."""
-        found: dict[str, list[Seat]] = defaultdict(list)
-        for seat in self.seats:
-            found[seat.opponent].append(seat)
-        return found
-
-    def total(self, scheme: Scheme) -> Fraction | None:
-        """Return the points by a scheme, None if it has none for the komi of a game."""
-        leads = [(seat.game.leads[scheme], seat.white) for seat in self.seats]
+    def _total(self, scheme: Scheme) -> Fraction | None:
         ahead = Fraction()
-        for lead, white in leads:
+        for seat in self.seats:
+            lead = seat.game.leads[scheme]
             if lead is None:
                 return None
-            ahead += lead if white else -lead
-        return (len(leads) + ahead) / 2
+            ahead += lead if seat.white else -lead
+        return (len(self.seats) + ahead) / 2
 
-    def held(self, *, given: bool) -> dict[bool, Counter[int]]:
-        """Return by colour how many results of which rank the player, or the opponent, holds."""
-        found: dict[bool, Counter[int]] = {True: Counter(), False: Counter()}
+    def _held(self, *, given: bool) -> dict[bool, Counter[int]]:
+        found: dict[bool, Counter[int]] = {white: Counter() for white in _COLOURS}
         for seat in self.seats:
             if (seat.game.value.white == seat.white) is given:
                 found[seat.white][seat.game.value.rank] += 1
         return found
 
-    def player(self, place: int, direct: Fraction | None) -> Player:
-        """Return the player at its place."""
-        shares = [float(seat.points) for seat in self.seats]
-        pairs: dict[str, list[tuple[Seat, Seat]]] = defaultdict(list)
-        for pair in self.pairs:
-            pairs[pair[0].opponent].append(pair)
-        meetings = {
-            name: Meeting(Results.of(seats), Pairs.of(pairs[name]))
-            for name, seats in self.by_opponent.items()
-        }
-        colours = {
-            white: Results.of([seat for seat in self.seats if seat.white == white]) for white in (True, False)
-        }
-        return Player(
-            self.name,
-            place,
-            Results.of(self.seats),
-            {each: self.total(each) for each in Scheme},
-            direct,
-            colours,
-            self.held(given=True),
-            self.held(given=False),
-            meetings,
-            shares,
-            elo(shares),
-            Pairs.of(self.pairs),
-        )
 
-
-def rows_of(games: Iterable[GameRecord], pairs: Iterable[Pair], scheme: Scheme) -> list[Row]:
-    """Return the games of each player, in the order in which players appear.
+def players_of(games: Iterable[GameRecord], pairs: Iterable[Pair], scheme: Scheme) -> list[Player]:
+    """Return the players, without their places, in the order in which they appear.
 
     :raises UsageError: if the scheme has no points for the komi of a game.
     """
-    rows: dict[str, Row] = {}
+    players: dict[str, Player] = {}
     seats: dict[int, tuple[Seat, Seat]] = {}
     for game in games:
         share, halves = game.share(scheme), _HALVES.get(game.classical, 1)
         seats[id(game)] = Seat(game, True, share, halves), Seat(game, False, 1 - share, 2 - halves)
         for name, seat in zip((game.white, game.black), seats[id(game)], strict=True):
-            rows.setdefault(name, Row(name)).seats.append(seat)
+            players.setdefault(name, Player(name)).seats.append(seat)
     for one, other in pairs:
         (white, black), (others_white, others_black) = seats[id(one)], seats[id(other)]
-        rows[one.white].pairs.append((white, others_black))
-        rows[one.black].pairs.append((black, others_white))
-    return list(rows.values())
+        players[one.white].paired.append((white, others_black))
+        players[one.black].paired.append((black, others_white))
+    return list(players.values())

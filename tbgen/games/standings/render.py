@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from textwrap import wrap
 
-from tbgen.games.standings.table import Cell, Part, Table
+from tbgen.games.standings.table import Cell, Part, StandingsTable
 from tbgen.text import csv_text
 
 _GAP = 2
@@ -13,7 +13,7 @@ _SENTENCES = 110
 """Letters in a line of sentences at the most."""
 
 
-def text(tables: Iterable[Table], width: int) -> Iterator[str]:
+def text(tables: Iterable[StandingsTable], width: int) -> Iterator[str]:
     """Yield lines of aligned text; tables that are wider come in blocks, each with the texts at the left."""
     for table in tables:
         yield table.title
@@ -45,7 +45,7 @@ def _blocks(widths: Sequence[int], texts: int, width: int) -> Iterator[list[int]
     yield block
 
 
-def markdown(tables: Iterable[Table]) -> Iterator[str]:
+def markdown(tables: Iterable[StandingsTable]) -> Iterator[str]:
     """Yield lines of Markdown, with tables as GitHub has them."""
     for table in tables:
         yield f"## {table.title}"
@@ -58,7 +58,7 @@ def markdown(tables: Iterable[Table]) -> Iterator[str]:
         yield ""
 
 
-def comma_separated(table: Table) -> str:
+def comma_separated(table: StandingsTable) -> str:
     """Return a table as CSV with a line of names; numbers are not rounded, and may be ``inf``."""
     return csv_text([column.key for column in table.columns], (map(_value, row) for row in table.rows))
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 _MOST_DECIMALS: Final = 12
 
@@ -30,14 +30,16 @@ class Column:
     """Its name in CSV files, one word."""
     title: str
     """Its heading for readers."""
-    show: Callable[[Any], str] = str
-    """How readers see a value, if there is one."""
+    cell: Callable[[Any], Cell] = lambda item: item
+    """Returns its cell in the row of an item."""
+    show: Callable[[Any], str] | None = str
+    """How readers see a value; None for points, with as many decimals as tell those of the column apart."""
     word: bool = False
     """Whether it holds text, and not numbers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class StandingsTable:
     """A table with a title."""
 
     key: str
@@ -48,6 +50,13 @@ class Table:
     columns: Sequence[Column]
     """Those that hold text and stand at the left belong to each row, however wide the table is."""
     rows: Sequence[Sequence[Cell]]
+
+    @classmethod
+    def of(
+        cls, key: str, title: str, columns: Sequence[Column], items: Iterable[object], note: str = ""
+    ) -> Self:
+        """Return a table with a row for each item."""
+        return cls(key, title, note, columns, [[column.cell(item) for column in columns] for item in items])
 
     @property
     def texts(self) -> int:
@@ -61,11 +70,12 @@ class Table:
 
     def shown(self) -> list[list[str]]:
         """Return the cells as readers see them."""
+        shows = [
+            column.show or telling_apart([row[at] for row in self.rows])
+            for at, column in enumerate(self.columns)
+        ]
         return [
-            [
-                "" if cell is None else column.show(cell)
-                for column, cell in zip(self.columns, row, strict=True)
-            ]
+            ["" if cell is None else show(cell) for show, cell in zip(shows, row, strict=True)]
             for row in self.rows
         ]
 
@@ -81,7 +91,7 @@ def decimal(points: Fraction, decimals: int = 4) -> str:
     return f"{sign}{whole}.{part:0{decimals}}".rstrip("0").rstrip(".")
 
 
-def telling_apart(values: Sequence[Cell]) -> Callable[[Fraction], str]:
+def telling_apart(values: Sequence[Cell]) -> Callable[[Any], str]:
     """Return how to show the points of a column: with four decimals, or as many as tell them apart.
 
     >>> show = telling_apart([Fraction(1, 2) + Fraction(1, 2**18), Fraction(1, 2) - Fraction(1, 2**18)])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from operator import attrgetter, itemgetter
+from typing import Any, Final, Literal
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
@@ -12,7 +15,6 @@ from tbgen.games.standings.details import (
     changed_players,
     endings,
     game_list,
-    histogram,
     left_out_games,
     test_table,
 )
@@ -21,21 +23,16 @@ from tbgen.games.standings.places import Order
 from tbgen.games.standings.players import Meeting, Player, Results
 from tbgen.games.standings.sprt import Sprt
 from tbgen.games.standings.table import (
-    Cell,
     Column,
     Part,
-    Table,
+    StandingsTable,
     decimal,
     elo_text,
     margin_text,
     percent,
-    signed,
     telling_apart,
 )
 from tbgen.games.standings.tournament import LeftOut, Standings
-
-TIEBREAK_RANKS: Final = (1, 2, 3, 4)
-"""Ranks with a column of their own: stalemates, G1.0, G1.5, G2.0."""
 
 KEYS: Final = (
     *("standings", "scorings", "ratings", "colours", "crosstable", "meetings", "given", "suffered"),
@@ -43,6 +40,8 @@ KEYS: Final = (
 )
 """All tables, in order."""
 
+_HISTOGRAM_RANKS: Final = 8
+"""Ranks with a column of their own in histograms; larger ones share the last."""
 _MOST_PLAYERS: Final = 64
 """With more of them a crosstable is not for reading."""
 
@@ -55,7 +54,7 @@ def overview(result: Standings) -> set[str]:
     return set(KEYS) - hidden
 
 
-def tables(result: Standings, left_out: LeftOut, test: Sprt | None = None) -> Iterator[Table]:
+def tables(result: Standings, left_out: LeftOut, test: Sprt | None = None) -> Iterator[StandingsTable]:
     """Yield everything there is to say about standings, in the order of :data:`KEYS`."""
     yield _places(result)
     yield _scorings(result)
@@ -63,8 +62,8 @@ def tables(result: Standings, left_out: LeftOut, test: Sprt | None = None) -> It
     yield _colours(result)
     yield _crosstable(result)
     yield _meetings(result)
-    yield histogram(result, "given", "Results that the player holds")
-    yield histogram(result, "suffered", "Results that the opponent holds")
+    yield _histogram(result, "given", "Results that the player holds")
+    yield _histogram(result, "suffered", "Results that the opponent holds")
     yield endings(result)
     if left_out.total:
         yield left_out_games(left_out)
@@ -76,62 +75,79 @@ def tables(result: Standings, left_out: LeftOut, test: Sprt | None = None) -> It
     yield game_list(result)
 
 
-_PLACE: Final = Column("place", "", word=True)
-_PLAYER: Final = Column("player", "player", word=True)
-_GAMES: Final = Column("games", "games")
-_SHARE: Final = Column("share", "%", percent)
-_CHESS: Final = (Column("wins", "+"), Column("draws", "="), Column("losses", "-"))
+_PLAYER: Final = Column("player", "player", attrgetter("name"), word=True)
+_COLOUR: Final = Column("colour", "as", lambda item: "White" if item[1] else "Black", word=True)
+"""Of a player with a colour, see :func:`_by_colour`."""
 
 
-def _places(result: Standings) -> Table:
-    tcec = result.order is Order.TCEC
-    results = [player.results for player in result.players]
-    points = Column("points", "points", telling_apart([each.points for each in results]))
-    direct = Column("direct", "direct", telling_apart([player.direct for player in result.players]))
-    columns = [_PLACE, _PLAYER, _GAMES]
-    columns += [Column("classical", "classical", decimal), direct] if tcec else []
-    columns += [points, _SHARE, *_CHESS]
-    columns += [] if tcec else [direct]
-    columns += [Column(f"balance_{_g(rank)}", f"{_g(rank)} +-", signed) for rank in TIEBREAK_RANKS]
-    columns += _elo_columns("")[:3]
-    rows: list[list[Cell]] = []
-    for player in result.players:
-        found: dict[str, Cell] = {
-            "place": player.place,
-            "player": player.name,
-            "classical": player.results.classical,
-            "direct": player.direct,
-            **_counts(player.results),
-            **{f"balance_{_g(rank)}": player.balance(rank) for rank in TIEBREAK_RANKS},
-            **dict(zip(("elo", "elo_margin", "los"), _elo_cells(player.elo), strict=False)),
-        }
-        rows.append([found[column.key] for column in columns])
-    return Table("standings", "Standings", _places_note(result), columns, rows)
+def _name(key: str, at: int) -> Column:
+    """Return the column of names of players, of which items have several, or other things too."""
+    return Column(key, key, lambda item: item[at].name, word=True)
+
+
+def _by_colour(result: Standings) -> list[tuple[Player, bool]]:
+    return [(player, white) for player in result.players for white in (True, False)]
+
+
+def _results(of: Callable[[Any], Results]) -> list[Column]:
+    """Return columns of what games come to: number, points, points per game, wins, draws, losses."""
+
+    def share(item: object) -> float | None:
+        return float(of(item).share) if of(item).games else None
+
+    return [
+        Column("games", "games", lambda item: of(item).games),
+        Column("points", "points", lambda item: of(item).points, None),
+        Column("share", "%", share, percent),
+        Column("wins", "+", lambda item: of(item).wins),
+        Column("draws", "=", lambda item: of(item).draws),
+        Column("losses", "-", lambda item: of(item).losses),
+    ]
+
+
+def _elo(of: Callable[[Any], Elo | None], prefix: str = "") -> list[Column]:
+    """Return columns of an Elo difference: it, its margin, the likelihood of superiority, both normalised."""
+
+    def column(key: str, title: str, name: str, show: Callable[[Any], str]) -> Column:
+        return Column(prefix + key, title, lambda item: getattr(of(item), name, None), show)
+
+    return [
+        column("elo", "Elo", "difference", elo_text),
+        column("elo_margin", "95 %", "margin", margin_text),
+        column("los", "LOS", "superiority", lambda chance: f"{chance:.1%}"),
+        column("nelo", "nElo", "normalised", elo_text),
+        column("nelo_margin", "95 %", "normalised_margin", margin_text),
+    ]
+
+
+def _places(result: Standings) -> StandingsTable:
+    breaks = [each.column for each in result.tiebreaks if each.title]
+    games, points, *others = _results(attrgetter("results"))
+    # A tiebreak is shown where it decides: before the points, which in chess may be one themselves.
+    at = next((at for at, column in enumerate(breaks) if column.key == points.key), None)
+    before, behind = ([], breaks) if at is None else (breaks[:at], breaks[at + 1 :])
+    if result.order is Order.TCEC:
+        before = [Column("classical", "classical", attrgetter("results.classical"), decimal), *before]
+    place = Column("place", "", attrgetter("place"), word=True)
+    columns = [place, _PLAYER, games, *before, points, *others, *behind, *_elo(attrgetter("elo"))[:3]]
+    return StandingsTable.of("standings", "Standings", columns, result.players, _places_note(result))
 
 
 def _places_note(result: Standings) -> str:
     least, most = result.numbers_of_games
-    first, then = {
-        Order.PERCENT: ("points", "exponential points"),
-        Order.POINTS: ("points", "exponential points"),
-        Order.TCEC: ("points in chess (classical)", f"{result.scheme.value} points"),
-    }[result.order]
-    by_percent = result.order is Order.PERCENT
-    direct = "points per game of direct encounters" if by_percent else "points of direct encounters"
-    rest = "the same for G1.0, and so on"
+    first = "points in chess (classical)" if result.order is Order.TCEC else "points"
+    ties = ", ".join(each.words for each in result.tiebreaks if each.words)
+    order = f"Players are ordered by {first}"
     if least < most:
         number = f"unequal numbers of games, {least} to {most}"
-        if by_percent:
+        if result.order is Order.PERCENT:
             order = f"Players have {number}: they are ordered by points per game (%), not by points"
-            rest += ", all of them per game"
+            ties += ", all of them per game"
         else:
-            order = f"Players are ordered by {first}, although they have {number}"
-    else:
-        order = f"Players are ordered by {first}"
+            order += f", although they have {number}"
     return (
         f"Scoring {result.scheme.value}, {_settings(result)}. + = - are results in chess. {order}. Ties are "
-        f"broken by {direct} (direct), by {then}, then by stalemates given minus suffered, {rest}. Elo is "
-        "against the field, with 95 % margin and likelihood of superiority."
+        f"broken {ties}. Elo is against the field, with 95 % margin and likelihood of superiority."
     )
 
 
@@ -141,134 +157,111 @@ def _settings(result: Standings) -> str:
     return ", ".join(f"{words[name]} {' and '.join(found)}" for name, found in result.settings.items())
 
 
-def _g(rank: int) -> str:
-    return str(GScore(rank, True))
-
-
-def _counts(results: Results) -> dict[str, Cell]:
-    """Return what :data:`_GAMES`, points, :data:`_SHARE` and :data:`_CHESS` show."""
-    return {
-        "games": results.games,
-        "points": results.points,
-        "share": float(results.share) if results.games else None,
-        "wins": results.wins,
-        "draws": results.draws,
-        "losses": results.losses,
-    }
-
-
-def _scorings(result: Standings) -> Table:
-    players = result.players
-    columns = [_PLAYER]
-    rows: list[list[Cell]] = [[player.name] for player in players]
-    for scheme in Scheme:
-        totals = [player.points[scheme] for player in players]
+def _scorings(result: Standings) -> StandingsTable:
+    def columns(scheme: Scheme) -> list[Column]:
+        totals = [player.points[scheme] for player in result.players]
         known = [total for total in totals if total is not None]
-        whole = len(known) == len(players)
-        places = [None if total is None else 1 + sum(other > total for other in known) for total in totals]
-        columns += [
-            Column(scheme.value, scheme.value, telling_apart(totals)),
-            Column(f"{scheme.value}_place", "", lambda place: f"({place})"),
+        if len(known) < len(totals):
+            known = []
+
+        def points(player: Player) -> Fraction | None:
+            return player.points[scheme] if known else None
+
+        def place(player: Player) -> int | None:
+            own = points(player)
+            return None if own is None else 1 + sum(other > own for other in known)
+
+        return [
+            Column(scheme.value, scheme.value, points, None),
+            Column(f"{scheme.value}_place", "", place, lambda place: f"({place})"),
         ]
-        for row, total, place in zip(rows, totals, places, strict=True):
-            row += [total, place] if whole else [None, None]
+
     note = "In brackets the place by these points alone; nothing if full points lack their komi in quarters."
-    return Table("scorings", "Points by every scoring", note, columns, rows)
+    both = [column for scheme in Scheme for column in columns(scheme)]
+    return StandingsTable.of("scorings", "Points by every scoring", [_PLAYER, *both], result.players, note)
 
 
-def _elo_columns(prefix: str) -> list[Column]:
-    return [
-        Column(f"{prefix}elo", "Elo", elo_text),
-        Column(f"{prefix}elo_margin", "95 %", margin_text),
-        Column(f"{prefix}los", "LOS", lambda chance: f"{chance:.1%}"),
-        Column(f"{prefix}nelo", "nElo", elo_text),
-        Column(f"{prefix}nelo_margin", "95 %", margin_text),
+def _ratings(result: Standings) -> StandingsTable:
+    columns = [
+        _PLAYER,
+        Column("games", "games", attrgetter("results.games")),
+        *_elo(attrgetter("elo")),
+        Column("pairs", "pairs", lambda player: len(player.pairs.shares)),
+        *_elo(attrgetter("pairs.elo"), "pairs_"),
     ]
-
-
-def _elo_cells(found: Elo | None) -> list[Cell]:
-    """Return the cells of :func:`_elo_columns`."""
-    if found is None:
-        return [None] * 5
-    measured = (found.difference, found.margin, found.superiority)
-    return [*measured, found.normalised, found.normalised_margin]
-
-
-def _ratings(result: Standings) -> Table:
-    columns = [_PLAYER, _GAMES, *_elo_columns(""), Column("pairs", "pairs"), *_elo_columns("pairs_")]
-    rows: list[list[Cell]] = []
-    for player in result.players:
-        row: list[Cell] = [player.name]
-        for number, found in (
-            (player.results.games, player.elo),
-            (len(player.pairs.shares), player.pairs.elo),
-        ):
-            row += [number, *_elo_cells(found)]
-        rows.append(row)
     note = (
         "Elo against the field with 95 % margin, likelihood of superiority, and normalised Elo; first by "
         "games, then by pairs of games: from the same position with colours reversed, whose luck evens out."
     )
-    return Table("ratings", "Elo by games and by pairs", note, columns, rows)
+    return StandingsTable.of("ratings", "Elo by games and by pairs", columns, result.players, note)
 
 
-def _colours(result: Standings) -> Table:
-    split = [(player, white) for player in result.players for white in (True, False)]
-    points = [player.colours[white].points for player, white in split]
-    columns = [_PLAYER, Column("colour", "as", word=True), _GAMES]
-    columns += [Column("points", "points", telling_apart(points)), _SHARE, *_CHESS]
-    rows: list[list[Cell]] = [
-        [player.name, "White" if white else "Black", *_counts(player.colours[white]).values()]
-        for player, white in split
-    ]
-    return Table("colours", "Results by colour", "", columns, rows)
+def _colours(result: Standings) -> StandingsTable:
+    columns = [_name("player", 0), _COLOUR, *_results(lambda item: item[0].colours[item[1]])]
+    return StandingsTable.of("colours", "Results by colour", columns, _by_colour(result))
 
 
-def _crosstable(result: Standings) -> Table:
+def _crosstable(result: Standings) -> StandingsTable:
+    def part(player: Player, other: Player) -> Part | None:
+        meeting = player.meetings.get(other.name)
+        return None if meeting is None else Part(meeting.results.points, meeting.results.games)
+
     players = result.players
-    parts = [[_part(player, other) for other in players] for player in players]
-    show = telling_apart([part for row in parts for part in row])
-    columns = [
-        Column("number", "", word=True),
-        _PLAYER,
-        *(
-            Column(player.name, str(number), lambda part: f"{show(part.points)} of {part.games}")
-            for number, player in enumerate(players, 1)
-        ),
-    ]
-    rows: list[list[Cell]] = [
-        [number, player.name, *row]
-        for number, (player, row) in enumerate(zip(players, parts, strict=True), 1)
-    ]
+    points = telling_apart([part(player, other) for player in players for other in players])
+
+    def column(number: int, other: Player) -> Column:
+        return Column(
+            other.name,
+            str(number),
+            lambda item: part(item[1], other),
+            lambda found: f"{points(found.points)} of {found.games}",
+        )
+
+    numbered = list(enumerate(players, 1))
+    columns = [Column("number", "", itemgetter(0), word=True), _name("player", 1)]
+    columns += [column(number, other) for number, other in numbered]
     note = "Points of games against each opponent; the numbers above are those at the left."
-    return Table("crosstable", "Crosstable", note, columns, rows)
+    return StandingsTable.of("crosstable", "Crosstable", columns, numbered, note)
 
 
-def _part(player: Player, other: Player) -> Part | None:
-    meeting = player.meetings.get(other.name)
-    return None if meeting is None else Part(meeting.results.points, meeting.results.games)
-
-
-def _meetings(result: Standings) -> Table:
-    met: list[tuple[Player, Player, Meeting]] = [
+def _meetings(result: Standings) -> StandingsTable:
+    met = [
         (player, other, player.meetings[other.name])
         for place, player in enumerate(result.players)
         for other in result.players[place:]
         if other.name in player.meetings
     ]
-    show: Callable[..., str] = telling_apart([meeting.results.points for _, _, meeting in met])
-    halves = ("0", "1/2", "1", "1 1/2", "2")
-    columns = [_PLAYER, Column("opponent", "opponent", word=True), _GAMES, Column("points", "points", show)]
-    columns += [_SHARE, *_CHESS, Column("pairs", "pairs")]
-    columns += [Column(f"pairs_{half}_halves", title) for half, title in enumerate(halves)]
-    columns += _elo_columns("")[:3]
-    rows: list[list[Cell]] = []
-    for player, other, meeting in met:
-        pairs = meeting.pairs
-        row: list[Cell] = [player.name, other.name, *_counts(meeting.results).values(), len(pairs.shares)]
-        rows.append([*row, *pairs.halves, *_elo_cells(pairs.elo)[:3]])
+    columns = [
+        _name("player", 0),
+        _name("opponent", 1),
+        *_results(lambda item: item[2].results),
+        Column("pairs", "pairs", lambda item: len(item[2].pairs.shares)),
+    ]
+    for number, title in enumerate(("0", "1/2", "1", "1 1/2", "2")):
+        columns.append(Column(f"pairs_{number}_halves", title, partial(_halves, number)))
+    columns += _elo(lambda item: item[2].pairs.elo)[:3]
     note = (
         "Pairs are two games from the same position with colours reversed: how many brought 0, 1/2, 1, 1 1/2 "
         "and 2 points in chess (pentanomial), and the Elo difference by the points of pairs."
     )
-    return Table("meetings", "Who met whom", note, columns, rows)
+    return StandingsTable.of("meetings", "Who met whom", columns, met, note)
+
+
+def _halves(number: int, item: tuple[Player, Player, Meeting]) -> int:
+    """Return how many pairs of a meeting brought so many half points in chess."""
+    return item[2].pairs.halves[number]
+
+
+def _histogram(result: Standings, kind: Literal["given", "suffered"], title: str) -> StandingsTable:
+    """Return games by player, colour and score, of those that the player or the opponent holds."""
+
+    def count(ranks: Sequence[int], item: tuple[Player, bool]) -> int:
+        held: Mapping[int, int] = getattr(item[0], kind)[item[1]]
+        return sum(held.get(rank, 0) for rank in ranks)
+
+    ranks = sorted({game.value.rank for game in result.games})
+    shown, more = ranks[:_HISTOGRAM_RANKS], ranks[_HISTOGRAM_RANKS:]
+    bins = [(str(GScore(rank, True)), [rank]) for rank in shown] + ([("more", more)] if more else [])
+    columns = [_name("player", 0), _COLOUR]
+    columns += [Column(name, name, partial(count, ranks)) for name, ranks in bins]
+    return StandingsTable.of(kind, title, columns, _by_colour(result), "Games by player, colour and G-score.")

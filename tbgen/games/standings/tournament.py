@@ -6,13 +6,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from tbgen.board.scoring import Scheme
 from tbgen.errors import UsageError
 from tbgen.games.outcome import Basis
 from tbgen.games.standings.pairs import paired
-from tbgen.games.standings.places import Order, placed
-from tbgen.games.standings.players import Player, rows_of
+from tbgen.games.standings.places import Order, Tiebreak, placed, tiebreaks
+from tbgen.games.standings.players import Player, players_of
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.sprt import Model, Sprt, sprt
 
@@ -43,7 +44,7 @@ class LeftOut:
         return self.unfinished + self.broken
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Standings:
     """What the games of a tournament add up to."""
 
@@ -51,17 +52,42 @@ class Standings:
     """What games are scored by."""
     order: Order
     """What players are ordered by."""
+    tiebreaks: Sequence[Tiebreak]
+    """What decides between players who are level by that."""
     players: Sequence[Player]
     """The best first."""
     games: Sequence[GameRecord]
     """In the order of the files."""
-    bases: Mapping[Basis, int]
-    """Games by the grounds of their results."""
-    changes: Sequence[Change]
-    names: Sequence[str]
-    """The players in the order in which they appear."""
-    settings: Mapping[str, Sequence[str]]
-    """By what the games were refereed and scored, each of them once: rules, 50-move rule, cutoff, komi."""
+
+    @cached_property
+    def bases(self) -> Mapping[Basis, int]:
+        """Games by the grounds of their results."""
+        return Counter(game.outcome.basis for game in self.games)
+
+    @cached_property
+    def changes(self) -> Sequence[Change]:
+        """The games that best play has changed."""
+        return [
+            Change(game, game.share(self.scheme, game.outcome.accrued), game.share(self.scheme))
+            for game in self.games
+            if game.outcome.basis.best_play and game.value != game.outcome.accrued
+        ]
+
+    @cached_property
+    def names(self) -> Sequence[str]:
+        """The players in the order in which they appear."""
+        return list(dict.fromkeys(name for game in self.games for name in (game.white, game.black)))
+
+    @cached_property
+    def settings(self) -> Mapping[str, Sequence[str]]:
+        """The rules, 50-move rules, cutoffs and komis of the games, each of them once."""
+        found = [game.outcome.settings for game in self.games]
+        return {
+            "rules": sorted({settings.variant.value for settings in found}),
+            "fifty_move_rule": sorted({settings.fifty_move_rule.value for settings in found}),
+            "cutoff": sorted({str(settings.scoring.cutoff) for settings in found}),
+            "komi": sorted({str(settings.scoring.komi) for settings in found}),
+        }
 
     @property
     def numbers_of_games(self) -> tuple[int, int]:
@@ -113,29 +139,6 @@ def standings(
     records = [game.scored_by(scheme) for game in games]
     if not records:
         raise UsageError("there are no games to score")
-    rows = rows_of(records, paired(records), scheme)
-    found = [game.outcome.settings for game in records]
-    by = {
-        "rules": {settings.variant.value for settings in found},
-        "fifty_move_rule": {settings.fifty_move_rule.value for settings in found},
-        "cutoff": {str(settings.scoring.cutoff) for settings in found},
-        "komi": {str(settings.scoring.komi) for settings in found},
-    }
-    return Standings(
-        scheme,
-        order,
-        placed(rows, order, scheme),
-        records,
-        Counter(game.outcome.basis for game in records),
-        [_change(game, scheme) for game in records if _is_changed(game)],
-        [row.name for row in rows],
-        {name: sorted(values) for name, values in by.items()},
-    )
-
-
-def _is_changed(game: GameRecord) -> bool:
-    return game.outcome.basis.best_play and game.value != game.outcome.accrued
-
-
-def _change(game: GameRecord, scheme: Scheme) -> Change:
-    return Change(game, game.share(scheme, game.outcome.accrued), game.share(scheme))
+    players = players_of(records, paired(records), scheme)
+    breaks = tiebreaks(order, scheme, players)
+    return Standings(scheme, order, breaks, placed(players, order, breaks), records)

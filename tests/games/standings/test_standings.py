@@ -18,6 +18,7 @@ from tbgen.games.outcome import Basis
 from tbgen.games.standings import GameRecord, LeftOut, Model, Order, elo, sprt, standings
 from tbgen.games.standings.document import document
 from tbgen.games.standings.pairs import paired
+from tbgen.games.standings.places import Tiebreak, placed
 from tbgen.games.tagging import tag_games
 from tests.support.tournaments import game
 
@@ -69,6 +70,17 @@ def test_stalemates_and_then_g_1_0_break_ties() -> None:
     found = {player.name: player for player in standings(alike, classical).players}
     assert found["A"].balance(1) == 1
     assert found["A"].balance(3) == -4
+
+
+def test_a_tiebreak_is_order_and_column() -> None:
+    games = [game("A", "B", "G9.0"), game("B", "A", "G9.0"), game("C", "A", "G9.0"), game("B", "C", "G9.0")]
+    players = standings(games).players
+    blacks = Tiebreak("blacks", "by games as Black", lambda player, _: player.colours[False].games)
+    level = [(player.place, player.name) for player in placed(players, Order.TCEC, [])]
+    assert level == [(1, "A"), (1, "B"), (3, "C")]
+    parted = placed(players, Order.TCEC, [blacks])
+    assert [(player.place, player.name) for player in parted] == [(1, "A"), (2, "B"), (3, "C")]
+    assert [blacks.column.cell(player) for player in parted] == [2, 1, 1]
 
 
 def test_each_tiebreak_alone_decides() -> None:

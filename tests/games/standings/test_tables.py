@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tbgen.games.outcome import Basis
 from tbgen.games.standings import LeftOut, standings
 from tbgen.games.standings.render import comma_separated, text
-from tbgen.games.standings.table import Column, Part, Table, decimal, telling_apart
+from tbgen.games.standings.table import Column, Part, StandingsTable, decimal, telling_apart
 from tbgen.games.standings.tables import KEYS, overview, tables
 from tests.support.tournaments import game
 
@@ -26,13 +26,13 @@ def test_decimals(points: Fraction, decimals: int) -> None:
 def test_columns_tell_close_points_apart() -> None:
     close = [Fraction(1, 2), Fraction(1, 2) + Fraction(1, 10**8), None, Part(Fraction(7, 2), 5)]
     show = telling_apart(close)
-    assert [show(each) for each in (close[0], close[1])] == ["0.5", "0.50000001"]  # type: ignore[arg-type]
+    assert [show(each) for each in (close[0], close[1])] == ["0.5", "0.50000001"]
     assert telling_apart([Fraction(1, 3)])(Fraction(1, 3)) == "0.3333"
 
 
 def test_wide_tables_come_in_blocks_with_their_texts() -> None:
     columns = [Column("name", "name", word=True), *(Column(f"c{at}", f"head{at}") for at in range(5))]
-    table = Table("x", "X", "", columns, [["one", 1, 2, 3, 4, 5], ["two", 6, 7, 8, None, 10]])
+    table = StandingsTable("x", "X", "", columns, [["one", 1, 2, 3, 4, 5], ["two", 6, 7, 8, None, 10]])
     lines = list(text([table], 20))
     assert lines == [
         "X",
