@@ -68,7 +68,7 @@ def ways(kind: int, square: int) -> tuple[tuple[int, ...], ...]:
     """
     found = []
     for (files, ranks), length in zip(KINDS[kind].steps, KINDS[kind].lengths, strict=True):
-        way = []
+        way: list[int] = []
         file, rank = square % 8 + files, square // 8 + ranks
         while len(way) < length and file in range(8) and rank in range(8):
             way.append(8 * rank + file)
