@@ -17,6 +17,7 @@ _READ_BYTES: Final = 1 << 16
 def batches_of_lines(most: int) -> Iterator[list[str]]:
     """Yield the lines in lists of about ``most``, or of fewer where the next line is not there yet.
 
+    Lines end with a line feed; a carriage return before it stays, and one elsewhere ends nothing.
     Whoever writes one line and waits for the answer gets it, and whoever writes many gets them all together.
     Bytes that are not UTF-8 become escapes; the mark that some editors put before the first line is left out.
 
@@ -37,7 +38,7 @@ def batches_of_lines(most: int) -> Iterator[list[str]]:
 
 
 def _arrived(descriptor: int, most: int) -> Iterator[list[str]]:
-    decoder = io.IncrementalNewlineDecoder(getincrementaldecoder("utf-8-sig")("backslashreplace"), True)
+    decoder = getincrementaldecoder("utf-8-sig")("backslashreplace")
     lines, unfinished = [], ""
     while read := os.read(descriptor, _READ_BYTES):
         *whole, unfinished = (unfinished + decoder.decode(read)).split("\n")

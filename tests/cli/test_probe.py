@@ -185,6 +185,17 @@ def test_many_positions(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     ]
 
 
+def test_a_carriage_return_within_a_line_starts_no_answer(default_directory: None) -> None:
+    """Whoever sends lines that end with a line feed gets one answer for each."""
+    command = [sys.executable, "-m", "tbgen", "probe", "--no-moves", "-"]
+    sent = f"junk\r{KBK}\n{KBK}\r\n\r\n{KBK}"
+    done = subprocess.run(command, input=sent.encode(), capture_output=True)
+    answers = [json.loads(line) for line in done.stdout.decode().split("\n")[:-1]]
+    assert [document["fen"] for document in answers] == [f"junk\r{KBK}", KBK, KBK]
+    assert ["error" in document for document in answers] == [True, False, False]
+    assert done.returncode == 2
+
+
 def test_a_byte_order_mark_before_the_first_position() -> None:
     command = [sys.executable, "-m", "tbgen", "probe", "-"]
     done = subprocess.run(command, input=f"{KBK}\n".encode("utf-8-sig"), capture_output=True)
