@@ -125,7 +125,14 @@ def test_all_tables_together(reports: dict[str, TableReport]) -> None:
     longest = max((record for report in every for record in report.records), key=lambda record: record.depth)
     assert longest.material.name == "KPvK"
     assert f"The longest way of all leads to G0.0 (White mates): {plies(longest.depth)}, in KPvK." in text
-    assert "Nothing is rarer than -G1.5 with White to move, in 4 positions on the board, in KPvK." in text
+    board = [count for report in every for side in report.distribution.board for count in side.values()]
+    assert min(filter(None, board)) == 4
+    rare = "Nothing is rarer than -G1.5 with White to move, in 4 positions on the board, in KPvK"
+    assert board.count(4) == 2
+    assert f"{rare}; 1 other value of a table and side to move is as rare." in text
+    alone = " ".join(index_highlights([reports["KNvK"]]))
+    counts = [count for side in reports["KNvK"].distribution.board for count in side.values() if count]
+    assert ("as rare" in alone) == (counts.count(min(counts)) > 1)
     assert "The move is a burden in KvK:" in text
     assert "The side with less gets most out of draws in KPvK:" in text
     assert index_highlights([]) == []

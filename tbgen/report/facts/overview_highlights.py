@@ -42,7 +42,10 @@ def index_highlights(reports: Sequence[TableReport]) -> list[str]:
     rare = [(found, report) for report in reports if (found := rarest(report)) is not None]
     if rare:
         found, report = min(rare, key=lambda pair: pair[0][:2])
-        sentences.append(f"Nothing is rarer than {rare_value(found)}, in {report.material}.")
+        sentences.append(
+            f"Nothing is rarer than {rare_value(found)}, in {report.material}"
+            f"{_as_rare(found.positions, reports)}."
+        )
     upset = [(share, side, report) for report in reports for share, side in held_behind(report, mates=False)]
     if upset:
         share, side, report = max(upset, key=lambda found: found[0])
@@ -56,6 +59,20 @@ def index_highlights(reports: Sequence[TableReport]) -> list[str]:
             f"The move is a burden in {_names(burdens)}: the typical score belongs to whoever is not to move."
         )
     return [sentence for sentence in sentences if sentence]
+
+
+def _as_rare(positions: int, reports: Sequence[TableReport]) -> str:
+    """Say how many other values, by table and side to move, as few positions have."""
+    others = -1 + sum(
+        count == positions
+        for report in reports
+        for counts in report.distribution.board
+        for count in counts.values()
+    )
+    if not others:
+        return ""
+    verb = "is" if others == 1 else "are"
+    return f"; {counted(others, 'other value')} of a table and side to move {verb} as rare"
 
 
 def record_highlights(records: Sequence[OverallRecord]) -> list[str]:
