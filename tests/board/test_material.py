@@ -64,14 +64,16 @@ def test_spellings_of_one_material(name: str) -> None:
     assert Material.parse(name) == Material("KB", "K")
 
 
-@pytest.mark.parametrize("material", ALL, ids=str)
-def test_canonical_names_are_their_own_reading(material: Material) -> None:
-    assert Material.parse(material.name) == Material(material.white, material.black) == material
-    assert str(material) == material.name
-    assert material.men == len(material.name) - 1
-    assert material.pawns == material.name.count("P")
-    assert material.symmetric == (material.name in ["KvK", "KQvKQ", "KRvKR", "KBvKB", "KNvKN", "KPvKP"])
-    assert pickle.loads(pickle.dumps(material)) == material
+def test_canonical_names_are_their_own_reading() -> None:
+    for material in ALL:
+        assert Material.parse(material.name) == Material(material.white, material.black) == material, material
+        assert str(material) == material.name, material
+        assert material.men == len(material.name) - 1, material
+        assert material.pawns == material.name.count("P"), material
+        assert material.symmetric == (
+            material.name in ["KvK", "KQvKQ", "KRvKR", "KBvKB", "KNvKN", "KPvKP"]
+        ), material
+        assert pickle.loads(pickle.dumps(material)) == material, material
 
 
 @pytest.mark.parametrize(
@@ -140,11 +142,11 @@ def board_with(white: str, black: str) -> chess.Board:
     return board
 
 
-@pytest.mark.parametrize("material", ALL, ids=str)
-def test_material_of_a_board(material: Material) -> None:
-    board = board_with(material.white, material.black)
-    assert Material.of_board(board) == (material, False)
-    assert Material.of_board(board.mirror()) == (material, not material.symmetric)
+def test_material_of_a_board() -> None:
+    for material in ALL:
+        board = board_with(material.white, material.black)
+        assert Material.of_board(board) == (material, False), material
+        assert Material.of_board(board.mirror()) == (material, not material.symmetric), material
 
 
 @pytest.mark.parametrize(
@@ -190,11 +192,11 @@ def test_successors(name: str, captures: str, promotions: str, both: str) -> Non
     assert material.successors() == parsed(captures) | parsed(promotions) | parsed(both)
 
 
-@pytest.mark.parametrize("material", ALL, ids=str)
-def test_successors_come_before(material: Material) -> None:
-    assert all(successor < material for successor in material.successors())
-    assert all(successor.men == material.men - 1 for successor in material.captures())
-    assert all(successor.pawns == material.pawns - 1 for successor in material.promotions())
+def test_successors_come_before() -> None:
+    for material in ALL:
+        assert all(successor < material for successor in material.successors()), material
+        assert all(successor.men == material.men - 1 for successor in material.captures()), material
+        assert all(successor.pawns == material.pawns - 1 for successor in material.promotions()), material
 
 
 def crowded_board(material: Material, random: Random) -> chess.Board:
@@ -210,23 +212,23 @@ def crowded_board(material: Material, random: Random) -> chess.Board:
     return board
 
 
-@pytest.mark.parametrize("material", ALL, ids=str)
-def test_successors_are_what_moves_on_a_board_lead_to(material: Material) -> None:
-    random = Random(material.name)
-    unseen = material.successors()
-    for _ in range(10_000):
-        board = crowded_board(material, random)
-        for move in board.pseudo_legal_moves:
-            captured = board.piece_type_at(move.to_square)
-            if captured != chess.KING and (captured or move.promotion):
-                after = board.copy(stack=False)
-                after.push(move)
-                left, _ = Material.of_board(after)
-                assert left in material.successors()
-                unseen.discard(left)
-        if not unseen:
-            break
-    assert not unseen
+def test_successors_are_what_moves_on_a_board_lead_to() -> None:
+    for material in ALL:
+        random = Random(material.name)
+        unseen = material.successors()
+        for _ in range(10_000):
+            board = crowded_board(material, random)
+            for move in board.pseudo_legal_moves:
+                captured = board.piece_type_at(move.to_square)
+                if captured != chess.KING and (captured or move.promotion):
+                    after = board.copy(stack=False)
+                    after.push(move)
+                    left, _ = Material.of_board(after)
+                    assert left in material.successors(), material
+                    unseen.discard(left)
+            if not unseen:
+                break
+        assert not unseen, material
 
 
 def test_closure_of_one_material() -> None:

@@ -79,71 +79,75 @@ class Draw:
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16])
-@pytest.mark.parametrize("seed", range(50))
-def test_as_numpy_does(kind: type[np.uint8] | type[np.uint16], seed: int) -> None:
-    draw = Draw(kind, seed)
-    here, there, chosen, first, bits = draw.here, draw.there, draw.chosen, draw.first, draw.bits
+def test_as_numpy_does(kind: type[np.uint8] | type[np.uint16]) -> None:
+    for seed in range(50):
+        draw = Draw(kind, seed)
+        here, there, chosen, first, bits = draw.here, draw.there, draw.chosen, draw.first, draw.bits
 
-    array, wanted = draw.array.copy(), draw.array.copy()
-    wanted[here][chosen] += kind(7)
-    add(array, first, bits, 7)
-    assert (array == wanted).all()
+        array, wanted = draw.array.copy(), draw.array.copy()
+        wanted[here][chosen] += kind(7)
+        add(array, first, bits, 7)
+        assert (array == wanted).all(), seed
 
-    array, wanted = draw.array.copy(), draw.array.copy()
-    wanted[here][chosen] = 2
-    assert int(put(array, first, bits, 2)) == word_of(chosen & (draw.array[here] != 2))
-    assert (array == wanted).all()
+        array, wanted = draw.array.copy(), draw.array.copy()
+        wanted[here][chosen] = 2
+        assert int(put(array, first, bits, 2)) == word_of(chosen & (draw.array[here] != 2)), seed
+        assert (array == wanted).all(), seed
 
-    array, wanted = draw.array.copy(), draw.array.copy()
-    wanted[here][chosen] = draw.other[there][chosen]
-    move(array, first, draw.other, draw.begin, bits)
-    assert (array == wanted).all()
+        array, wanted = draw.array.copy(), draw.array.copy()
+        wanted[here][chosen] = draw.other[there][chosen]
+        move(array, first, draw.other, draw.begin, bits)
+        assert (array == wanted).all(), seed
 
-    array, wanted = draw.array.copy(), draw.array.copy()
-    wanted[here][chosen] = ~wanted[here][chosen]
-    flip(array, first, bits)
-    assert (array == wanted).all()
+        array, wanted = draw.array.copy(), draw.array.copy()
+        wanted[here][chosen] = ~wanted[here][chosen]
+        flip(array, first, bits)
+        assert (array == wanted).all(), seed
 
-    equal, less, same = compare(draw.array, first, draw.other, draw.begin, 3)
-    assert int(equal) == word_of(draw.array[here] == 3)
-    assert int(less) == word_of(draw.array[here] < draw.other[there])
-    assert int(same) == word_of(draw.array[here] == draw.other[there])
-    for least, most in ((0, 255), (2, 3), (3, 3), (4, 3), (1, 254)):
-        wanted = (draw.array[here] >= least) & (draw.array[here] <= most)
-        assert int(within(draw.array, draw.first, least, most)) == word_of(wanted)
+        equal, less, same = compare(draw.array, first, draw.other, draw.begin, 3)
+        assert int(equal) == word_of(draw.array[here] == 3), seed
+        assert int(less) == word_of(draw.array[here] < draw.other[there]), seed
+        assert int(same) == word_of(draw.array[here] == draw.other[there]), seed
+        for least, most in ((0, 255), (2, 3), (3, 3), (4, 3), (1, 254)):
+            wanted = (draw.array[here] >= least) & (draw.array[here] <= most)
+            assert int(within(draw.array, draw.first, least, most)) == word_of(wanted), seed
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_counts(seed: int) -> None:
+def test_counts() -> None:
     """Counts begin anew below zero, and say so of what was chosen alone."""
-    draw = Draw(np.uint8, seed)
-    wanted = draw.array.copy()
-    wanted[draw.here][draw.chosen] -= np.uint8(1)
-    out = count_down(draw.array, draw.first, draw.bits)
-    assert (draw.array == wanted).all()
-    assert int(out) == word_of(draw.chosen & (wanted[draw.here] == 0))
+    for seed in range(20):
+        draw = Draw(np.uint8, seed)
+        wanted = draw.array.copy()
+        wanted[draw.here][draw.chosen] -= np.uint8(1)
+        out = count_down(draw.array, draw.first, draw.bits)
+        assert (draw.array == wanted).all(), seed
+        assert int(out) == word_of(draw.chosen & (wanted[draw.here] == 0)), seed
 
 
 @pytest.mark.parametrize("turned", [0, 255])
-@pytest.mark.parametrize("seed", range(20))
-def test_the_best_move(seed: int, turned: int) -> None:
-    random = np.random.default_rng(seed)
-    best, nearest, farthest = np.zeros(64, np.uint8), np.full(64, 65535, np.uint16), np.zeros(64, np.uint16)
-    moves: list[list[tuple[int, int]]] = [[] for _ in range(64)]
-    for _ in range(6):
-        value = random.integers(100, 104, SIZE).astype(np.uint8)
-        depth = random.integers(0, 900, SIZE).astype(np.uint16)
-        chosen, first = random.random(64) < 0.7, int(random.integers(0, SIZE - 63))
-        weigh_all(best, (nearest, farthest), np.uint64(word_of(chosen)), value, depth, first, turned)
-        for lane in np.flatnonzero(chosen).tolist():
-            moves[lane].append((int(value[first + lane]) ^ turned, int(depth[first + lane])))
-    for lane, known in enumerate(moves):
-        if known:
-            top = max(value for value, _ in known)
-            plies = [depth for value, depth in known if value == top]
-            assert (best[lane], nearest[lane], farthest[lane]) == (top, min(plies), max(plies))
-        else:
-            assert (best[lane], nearest[lane], farthest[lane]) == (0, 65535, 0)
+def test_the_best_move(turned: int) -> None:
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        best, nearest, farthest = (
+            np.zeros(64, np.uint8),
+            np.full(64, 65535, np.uint16),
+            np.zeros(64, np.uint16),
+        )
+        moves: list[list[tuple[int, int]]] = [[] for _ in range(64)]
+        for _ in range(6):
+            value = random.integers(100, 104, SIZE).astype(np.uint8)
+            depth = random.integers(0, 900, SIZE).astype(np.uint16)
+            chosen, first = random.random(64) < 0.7, int(random.integers(0, SIZE - 63))
+            weigh_all(best, (nearest, farthest), np.uint64(word_of(chosen)), value, depth, first, turned)
+            for lane in np.flatnonzero(chosen).tolist():
+                moves[lane].append((int(value[first + lane]) ^ turned, int(depth[first + lane])))
+        for lane, known in enumerate(moves):
+            if known:
+                top = max(value for value, _ in known)
+                plies = [depth for value, depth in known if value == top]
+                assert (best[lane], nearest[lane], farthest[lane]) == (top, min(plies), max(plies)), seed
+            else:
+                assert (best[lane], nearest[lane], farthest[lane]) == (0, 65535, 0), seed
 
 
 @pytest.mark.parametrize("shape", [1, 1000, (3, 40), (2, 100, 8)])

@@ -58,28 +58,28 @@ def test_what_is_refused() -> None:
     assert str(Arbiter(SHORT).accrued) == "-G12.5"
 
 
-@pytest.mark.parametrize("number", [i for i, g in enumerate(GAMES) if g["fen"] not in {*REFUSED, SHORT}])
-def test_games_of_cutermob(number: int) -> None:
-    game: dict[str, Any] = GAMES[number]
-    arbiter = Arbiter(game["fen"], fifty_move_rule=RULES[game["mode"]], cutoff=game["cutoff"])
-    found, results = [(str(arbiter.accrued), arbiter.clock)], [end(arbiter)]
-    for uci in game["moves"].split():
-        arbiter.push_uci(uci)
-        found.append((str(arbiter.accrued), arbiter.clock))
-        results.append(end(arbiter))
-    assert found == list(zip(game["g"], game["clock"], strict=True))
-    if game["start_result"]:
-        value, reason = game["start_result"].rstrip("}").split(" {")
-        assert results[0] == (GScore.parse(value), REASONS[reason])
-    elif results[1:]:
-        assert results[0] is None
-    assert results[1:-1] == [None] * len(results[1:-1])  # its games stop at the first end
-    if game["result"] is None:
-        assert (results[-1], game["reason"], game["classical"]) == (None, "No result", "*")
-        return
-    assert results[-1] == (GScore.parse(game["result"]), REASONS[game["reason"]])
-    assert arbiter.outcome is not None
-    assert arbiter.outcome.classical == game["classical"]
+def test_games_of_cutermob() -> None:
+    for number in [i for i, g in enumerate(GAMES) if g["fen"] not in {*REFUSED, SHORT}]:
+        game: dict[str, Any] = GAMES[number]
+        arbiter = Arbiter(game["fen"], fifty_move_rule=RULES[game["mode"]], cutoff=game["cutoff"])
+        found, results = [(str(arbiter.accrued), arbiter.clock)], [end(arbiter)]
+        for uci in game["moves"].split():
+            arbiter.push_uci(uci)
+            found.append((str(arbiter.accrued), arbiter.clock))
+            results.append(end(arbiter))
+        assert found == list(zip(game["g"], game["clock"], strict=True)), number
+        if game["start_result"]:
+            value, reason = game["start_result"].rstrip("}").split(" {")
+            assert results[0] == (GScore.parse(value), REASONS[reason]), number
+        elif results[1:]:
+            assert results[0] is None, number
+        assert results[1:-1] == [None] * len(results[1:-1]), number  # its games stop at the first end
+        if game["result"] is None:
+            assert (results[-1], game["reason"], game["classical"]) == (None, "No result", "*"), number
+            continue
+        assert results[-1] == (GScore.parse(game["result"]), REASONS[game["reason"]]), number
+        assert arbiter.outcome is not None, number
+        assert arbiter.outcome.classical == game["classical"], number
 
 
 # Single rules.

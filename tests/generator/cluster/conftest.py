@@ -2,17 +2,22 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from distributed import LocalCluster
 
 from tbgen.retro.warmup import compile_kernels
 from tests.support.cluster import copy_subs
 
+if TYPE_CHECKING:
+    from distributed import LocalCluster
+
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[LocalCluster]:
+def cluster() -> Iterator["LocalCluster"]:
     """A scheduler and two workers in processes of their own; one that dies is replaced."""
+    from distributed import LocalCluster  # here, since it takes every process of the tests a second
+
     compile_kernels()
     with LocalCluster(
         n_workers=2,

@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import h5py
 import pytest
-from distributed import LocalCluster
 
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
@@ -31,6 +30,9 @@ from tests.support.builds import Diary, digest, logged
 from tests.support.cluster import KBVK, KBVKN, SUBS, copy_subs
 from tests.support.disks import small_disk
 
+if TYPE_CHECKING:
+    from distributed import LocalCluster
+
 
 @pytest.fixture(scope="module")
 def local(three_men: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -44,7 +46,7 @@ def local(three_men: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Killer(Diary):
     """Kills the worker that is at work on KBvKN, at a moment of its work, and sees that it was in time."""
 
-    def __init__(self, cluster: LocalCluster, directory: Path, moment: str) -> None:
+    def __init__(self, cluster: "LocalCluster", directory: Path, moment: str) -> None:
         super().__init__()
         cluster.wait_for_workers(2)  # one killed before may not be replaced yet
         self.pids = {nanny.worker_address: nanny.pid for nanny in cluster.workers.values()}
@@ -77,7 +79,7 @@ class Killer(Diary):
         self.killed.append("dead" if not self.path.exists() else "too late")
 
 
-def test_a_cluster_builds_the_same_tables(cluster: LocalCluster, three_men: Path, tmp_path: Path) -> None:
+def test_a_cluster_builds_the_same_tables(cluster: "LocalCluster", three_men: Path, tmp_path: Path) -> None:
     """Sub-tables first; what is there is skipped."""
     directory, diary = tmp_path / "new" / "tables", Diary()
     built = build_on_cluster(
@@ -101,7 +103,7 @@ def test_a_cluster_builds_the_same_tables(cluster: LocalCluster, three_men: Path
     assert diary.finished == ["KBvK"]
 
 
-def test_the_rules_travel_with_the_tasks(cluster: LocalCluster, tmp_path: Path) -> None:
+def test_the_rules_travel_with_the_tasks(cluster: "LocalCluster", tmp_path: Path) -> None:
     """Tables for whole-game mobility rest on sub-tables for it, wherever they are built."""
     shared, alone = tmp_path / "shared", tmp_path / "alone"
     built = build_on_cluster([KBVK], shared, Diary(), cluster.scheduler_address, variant=Variant.WHOLE_GAME)
@@ -113,7 +115,7 @@ def test_the_rules_travel_with_the_tasks(cluster: LocalCluster, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("moment", ["solving", "writing"])
-def test_a_killed_worker(moment: str, cluster: LocalCluster, own: Path, local: Path) -> None:
+def test_a_killed_worker(moment: str, cluster: "LocalCluster", own: Path, local: Path) -> None:
     """Its table is done again, and nothing is left of the first try."""
     killer = Killer(cluster, own, moment)
     built = build_on_cluster([KBVKN], own, killer, cluster.scheduler_address, variant=Variant.R_MOBILITY)
@@ -128,7 +130,7 @@ def test_a_killed_worker(moment: str, cluster: LocalCluster, own: Path, local: P
 
 
 def test_a_table_that_kills_its_workers(
-    cluster: LocalCluster, own: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: "LocalCluster", own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
     killer = Killer(cluster, own, "solving")
@@ -137,7 +139,7 @@ def test_a_table_that_kills_its_workers(
     cluster.wait_for_workers(2)
 
 
-def test_a_damaged_sub_table(cluster: LocalCluster, own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_sub_table(cluster: "LocalCluster", own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What a worker finds wrong is said in the same sentence as in a build without a cluster."""
     with h5py.File(table_path(own, "KNvK", Variant.R_MOBILITY)) as file:
         offset = file["value"].id.get_chunk_info(0).byte_offset
@@ -154,7 +156,7 @@ def test_a_damaged_sub_table(cluster: LocalCluster, own: Path, capsys: pytest.Ca
     assert not list(own.glob("*.tmp-*"))
 
 
-def test_a_full_disk(cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk(cluster: "LocalCluster", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a worker finds it, where the client did not foresee it."""
     monkeypatch.setattr(client, "check_disk", lambda *_: None)
     with small_disk(tmp_path, 48):
@@ -165,7 +167,7 @@ def test_a_full_disk(cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_disk_that_others_fill(
-    cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: "LocalCluster", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has room for all tables at the start, and none when the second is to begin."""
     usage = namedtuple("usage", "total used free")
@@ -177,7 +179,7 @@ def test_a_disk_that_others_fill(
 
 
 def test_the_command(
-    cluster: LocalCluster, three_men: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    cluster: "LocalCluster", three_men: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["build", "KBvK", "--scheduler", cluster.scheduler_address, "--dir", str(tmp_path)]
     assert main(words) == 0

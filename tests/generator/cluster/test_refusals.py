@@ -6,10 +6,9 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from distributed import LocalCluster
 
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
@@ -22,8 +21,11 @@ from tbgen.generator.lock import LOCK_NAME
 from tests.support.builds import Diary
 from tests.support.cluster import KBVK
 
+if TYPE_CHECKING:
+    from distributed import LocalCluster
 
-def refused(cluster: LocalCluster, directory: Path, **options: Any) -> str:
+
+def refused(cluster: "LocalCluster", directory: Path, **options: Any) -> str:
     """The sentence with which a build is refused, and nothing built."""
     diary = Diary()
     with pytest.raises(TbgenError) as caught:
@@ -36,7 +38,7 @@ def refused(cluster: LocalCluster, directory: Path, **options: Any) -> str:
 
 
 def test_clusters_that_cannot_do_the_build(
-    cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: "LocalCluster", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(client, "estimate", lambda *rest: replace(estimate(*rest), memory=10**15))
@@ -73,6 +75,8 @@ def test_workers_must_say_how_much_memory_they_have() -> None:
 
 
 def test_a_scheduler_without_workers(tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
     with LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50) as empty:
         sentence = refused(empty, tmp_path, patience=0.2)
     assert sentence.startswith("the scheduler has no worker: start some with: dask worker tcp://")
