@@ -12,52 +12,31 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
-import chess
-
 from tbgen.board.variant import Variant
+from tbgen.games.live_file import GameMove
 from tbgen.games.settings import FiftyMoveRule, GameOptions
-from tbgen.games.standings import Standings
 from tbgen.match.adjudication import Judge, StopRules
 from tbgen.match.clock import TimeControl
 from tbgen.match.engine import EngineSettings
 from tbgen.match.event import run_event
-from tbgen.match.game import Game
-from tbgen.match.reporter import Beginning
-from tbgen.match.schedule import Fixture
+from tbgen.match.live import LiveWriter
+from tbgen.match.messages import Message, Note
 from tbgen.match.settings import EventSettings
-from tbgen.match.statistics import Score
 
 
 class Counter:
-    """Counts moves, and says nothing."""
+    """Counts moves; everything else goes unsaid but notes."""
 
     plies = 0
 
-    def began(self, event: Beginning) -> None:
-        pass
-
-    def resumed(self, games: int) -> None:
-        pass
-
-    def started(self, fixture: Fixture, total: int | None) -> None:
-        pass
-
-    def moved(
-        self, fixture: Fixture, move: chess.Move, comment: str, left: Mapping[chess.Color, float | None]
-    ) -> None:
-        pass
-
-    def finished(self, game: Game, total: int | None, size: int) -> None:
-        self.plies += len(game.plies)
-
-    def standing(self, score: Score | None, standings: Standings | None, games: int) -> None:
-        pass
-
-    def note(self, text: str) -> None:
-        print(text)
+    def __call__(self, message: Message) -> None:
+        match message:
+            case GameMove():
+                self.plies += 1
+            case Note():
+                print(message.text)
 
 
 def main() -> None:
@@ -81,7 +60,8 @@ def main() -> None:
         )
         counter, options = Counter(), GameOptions(Variant.R_MOBILITY, FiftyMoveRule.IMPROVING)
         before, began = os.times(), time.perf_counter()
-        summary = run_event(settings, options, Judge(None), counter)
+        with LiveWriter(settings.pgn, print) as writer:
+            summary = run_event(settings, options, Judge(None), [counter, writer])
         clock, after = time.perf_counter() - began, os.times()
     computed = after.user + after.system - before.user - before.system
     slots = clock * arguments.concurrency

@@ -3,7 +3,7 @@
 import argparse
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,15 +24,11 @@ from tbgen.errors import UsageError, quote
 from tbgen.text import counted, number
 
 if TYPE_CHECKING:
-    from chess import Move
-
     from tbgen.games.settings import GameOptions
     from tbgen.games.standings import Standings
-    from tbgen.match.game import Game
-    from tbgen.match.reporter import Beginning, Summary
-    from tbgen.match.schedule import Fixture
+    from tbgen.games.standings.encounters import MatchScore
+    from tbgen.match.messages import Message, Summary
     from tbgen.match.settings import EventSettings
-    from tbgen.match.statistics import Score
 
 _DESCRIPTION = """\
 Let UCI engines play each other by r-mobility. An arbiter decides every end on the board; where tables hold a
@@ -176,7 +172,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Play an event."""
     from tbgen.match.adjudication import Judge
     from tbgen.match.event import run_event
-    from tbgen.match.reporter import Reporter, Reporters
+    from tbgen.match.live import LiveWriter
+    from tbgen.match.messages import Listener
     from tbgen.probe.tablebase import Tablebase
 
     arguments = _with_file(arguments)
@@ -184,19 +181,20 @@ def run(arguments: argparse.Namespace) -> int:
     settings, options = _settings(arguments), _game_options(arguments)
     watch = Watch(ProgressLine())
     report = Report(quiet=arguments.quiet or arguments.json)
-    reporters: list[Reporter] = [report]
+    listeners: list[Listener] = [report]
     with ExitStack() as stack:
         solver = stack.enter_context(solving(arguments, watch))
         tables = stack.enter_context(Tablebase(arguments.dir, rules=options.variant))
         judge = Judge(tables, solver, play_on=arguments.play_on)
         if arguments.live is not None:
-            from tbgen.live import Broadcast
+            from tbgen.web.live_server import LiveServer
 
-            broadcast = stack.enter_context(Broadcast(arguments.live, arguments.dir, report.note))
-            reporters.append(broadcast)
-            report.note(f"the event is shown at {broadcast.address}")
+            server = LiveServer(arguments.live, settings.pgn, arguments.dir, report.note)
+            listeners.append(stack.enter_context(server))
+            report.note(f"the event is shown at {server.address}")
+        listeners.insert(0, stack.enter_context(LiveWriter(settings.pgn, report.note)))
         try:
-            summary = run_event(settings, options, judge, Reporters(*reporters))
+            summary = run_event(settings, options, judge, listeners)
         except KeyboardInterrupt:
             say(f"tbgen: finished games are in {settings.pgn}: the same command goes on from there")
             raise
@@ -285,41 +283,34 @@ class Report:
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
 
-    def began(self, event: "Beginning") -> None:
-        """Say nothing: the first game will be told of."""
+    def __call__(self, message: "Message") -> None:
+        """Print a message; moves stand in the PGN."""
+        from tbgen.games.live_file import EventStart, GameEnd, GameStart
+        from tbgen.match.messages import Note, Standing
 
-    def resumed(self, games: int) -> None:
-        """Tell that the event goes on."""
-        say(f"tbgen: {counted(games, 'game')} found, the event goes on")
+        match message:
+            case EventStart(finished=finished, total=total):
+                self._of = "" if total is None else f" of {total}"
+                if finished:
+                    self.note(f"{counted(finished, 'game')} found, the event goes on")
+            case GameStart(number=number, white=white, black=black):
+                self._print(f"Started game {number}{self._of} ({white} vs {black})")
+            case GameEnd(number=number, white=white, black=black, value=value, reason=reason):
+                reason = reason.removeprefix("End by ")
+                self._print(f"Finished game {number} ({white} vs {black}): {value} {{{reason}}}")
+            case Standing(score=score, standings=standings):
+                self._print_standing(score, standings)
+            case Note(text=text):
+                self.note(text)
 
-    def started(self, fixture: "Fixture", total: int | None) -> None:
-        """Tell that a game begins."""
-        of = "" if total is None else f" of {total}"
-        self._print(f"Started game {fixture.number}{of} ({fixture.white} vs {fixture.black})")
-
-    def moved(
-        self, fixture: "Fixture", move: "Move", comment: str, left: Mapping[bool, float | None]
-    ) -> None:
-        """Say nothing: moves stand in the PGN."""
-
-    def finished(self, game: "Game", total: int | None, size: int) -> None:
-        """Tell how a game has ended."""
-        fixture = game.fixture
-        reason = game.reason.removeprefix("End by ")
-        players = f"{fixture.white} vs {fixture.black}"
-        self._print(f"Finished game {fixture.number} ({players}): {game.outcome.value} {{{reason}}}")
-
-    def standing(self, score: "Score | None", standings: "Standings | None", games: int) -> None:
-        """Tell what all games have come to."""
+    def _print_standing(self, score: "MatchScore | None", standings: "Standings | None") -> None:
         if score is not None and score.elo is not None:
             self._print(_score_line(score))
-        elif standings is not None:
-            for player in standings.players:
-                share = f"{float(player.results.share):.3f}"
-                points = f"{float(player.results.points):.4f}"
-                self._print(
-                    f"{player.place:>4} {player.name:24} {points:>10} of {player.results.games} [{share}]"
-                )
+        for player in () if standings is None else standings.players:
+            share, points = f"{float(player.results.share):.3f}", f"{float(player.results.points):.4f}"
+            self._print(
+                f"{player.place:>4} {player.name:24} {points:>10} of {player.results.games} [{share}]"
+            )
 
     def note(self, text: str) -> None:
         """Tell what has to be known."""
@@ -330,7 +321,7 @@ class Report:
             print(line, flush=True)
 
 
-def _score_line(score: "Score") -> str:
+def _score_line(score: "MatchScore") -> str:
     from tbgen.games.standings.table import margin_text
 
     points, games = float(score.points), score.games

@@ -83,6 +83,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SIZE",
         help=f"memory for that (default: {_SOLVE_MEMORY})",
     )
+    parser.add_argument(
+        "--live",
+        type=Path,
+        metavar="EVENT.pgn",
+        help="show the event that tbgen match keeps in this PGN file, at /live",
+    )
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
 
 
@@ -93,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     directories = tuple(directory.absolute() for directory in arguments.dir)
     numbers = {variant: len(_opened(arguments.dir, variant).materials) for variant in Variant}
-    if not any(numbers.values()):
+    if not any(numbers.values()) and arguments.live is None:
         first = _opened(arguments.dir, Variant.R_MOBILITY).directory
         raise NoTablesError(first, arguments.dir[0] if arguments.dir else None)
     tables = " and ".join(
@@ -101,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
 
     def ready(address: str) -> None:
-        say(f"tbgen: {tables} at {address}, until Ctrl-C")
+        say(f"tbgen: {tables or 'no tables'} at {address}, until Ctrl-C")
         if arguments.open:
             Thread(target=_open, args=(f"{address}/",), daemon=True).start()
 
@@ -109,6 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
     settings = Settings(
         directories,
         report=_report_in(arguments.report),
+        live=arguments.live and arguments.live.absolute(),
         solve=None if time is None else Budget(parse_duration(time), memory),
         limit=arguments.limit / 100,
     )

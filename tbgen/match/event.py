@@ -8,12 +8,12 @@ import hashlib
 import logging
 import random
 import signal
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from typing import Final
 
 import chess
@@ -21,22 +21,23 @@ import chess.engine
 
 from tbgen.board.scoring import Scheme
 from tbgen.errors import TbgenError, UsageError
+from tbgen.games.live_file import EventStart, GameEnd, GameStart, Outset, Participant
 from tbgen.games.outcome import Basis
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings import standings
+from tbgen.games.standings.encounters import Encounters, Key
 from tbgen.match.adjudication import Judge
 from tbgen.match.engine import Engine, EngineFault
-from tbgen.match.game import Game, play_game, unplayed_game
+from tbgen.match.game import PlayedGame, play_game, unplayed_game
 from tbgen.match.games_file import GamesFile
 from tbgen.match.guard import Guard
 from tbgen.match.knockout import Knockout
 from tbgen.match.log import EngineLogs
+from tbgen.match.messages import Listener, Message, Note, Standing, Summary
 from tbgen.match.openings import Openings
 from tbgen.match.record import EventTags, game_text
-from tbgen.match.reporter import Beginning, Reporter, Summary
-from tbgen.match.schedule import Fixture, Format, Gauntlet, Key, Plan, RoundRobin, Schedule
+from tbgen.match.schedule import Fixture, Format, Gauntlet, Plan, RoundRobin, Schedule
 from tbgen.match.settings import EventSettings, check
-from tbgen.match.statistics import Course
 from tbgen.match.swiss import Swiss
 
 __all__ = ["Event", "run_event"]
@@ -61,7 +62,7 @@ class Event:
     """An event on its way."""
 
     def __init__(
-        self, settings: EventSettings, options: GameOptions, judge: Judge, reporter: Reporter
+        self, settings: EventSettings, options: GameOptions, judge: Judge, listeners: Sequence[Listener]
     ) -> None:
         """Read the openings, and make the schedule.
 
@@ -70,7 +71,7 @@ class Event:
         check(settings)
         self.settings, self.options = settings, options
         self._scheme = options.scheme or Scheme.EXPONENTIAL
-        self._judge, self._reporter = judge, reporter
+        self._judge, self._listeners = judge, listeners
         openings = Openings(settings.openings, settings.variant, settings.seed, options)
         names = [engine.name for engine in settings.engines]
         plan = Plan(
@@ -85,7 +86,7 @@ class Event:
             settings.event, settings.site, _digest(settings, self.schedule, openings), controls
         )
         self._players = {engine.name: engine for engine in settings.engines}
-        self._course = Course(names, settings.games, settings.test)
+        self._games = Encounters(names, settings.games, settings.test)
         self._due: deque[Fixture] = deque()
         self._in_play = 0
         self._round = 0
@@ -106,11 +107,9 @@ class Event:
         settings = self.settings
         chess.engine.LOGGER.setLevel(logging.CRITICAL)  # it would tell of every odd line
         with GamesFile(settings.pgn, self._tags.digest, self.options) as file:
-            for kept in file.recover().values():
-                self._course.add(kept)
-            self._reporter.began(Beginning(settings, self.options, self.schedule.total, file.size))
-            if self._course.games:
-                self._reporter.resumed(len(self._course))
+            for game in file.recover().values():
+                self._games.add(game)
+            self._tell(self._beginning(file.size))
             with contextlib.ExitStack() as stack:
                 logs = EngineLogs(settings.log)
                 stack.callback(logs.close)
@@ -142,7 +141,7 @@ class Event:
                 if fixture is None:
                     return
                 try:
-                    self._reporter.started(fixture, self.schedule.total)
+                    self._tell(self._opening_of(fixture))
                     game = await self._play(slot, fixture, guard, logs)
                     await self._finish(game, file)
                 finally:
@@ -158,7 +157,7 @@ class Event:
             while True:
                 while self._due:
                     fixture = self._due.popleft()
-                    if fixture.key not in self._course:
+                    if fixture.key not in self._games:
                         self._in_play += 1
                         return fixture
                 if self._over:
@@ -181,14 +180,14 @@ class Event:
         :raises UsageError: if not.
         """
         for fixture in fixtures:
-            kept = self._course.games.get(fixture.key)
+            kept = self._games.games.get(fixture.key)
             if kept is not None and (kept.record.white, kept.record.black) != (fixture.white, fixture.black):
                 raise UsageError(
                     f"{self.settings.pgn}: game {fixture.key} is {kept.record.white} - {kept.record.black}, "
                     f"and should be {fixture.white} - {fixture.black}: take the games from there on out"
                 )
 
-    async def _play(self, slot: _Slot, fixture: Fixture, guard: Guard, logs: EngineLogs) -> Game:
+    async def _play(self, slot: _Slot, fixture: Fixture, guard: Guard, logs: EngineLogs) -> PlayedGame:
         """Play a game with the engines of a slot; those that others need are closed."""
         for name in set(slot.engines) - {fixture.white, fixture.black}:
             await slot.engines.pop(name).close()
@@ -208,13 +207,12 @@ class Event:
                     return await unplayed_game(fixture, side, fault, self.options, self._judge)
                 slot.engines[name] = engine
             sides[side] = engine
-        watcher = partial(self._reporter.moved, fixture)
-        game = await play_game(fixture, sides, self.options, self.settings.stop, self._judge, watcher)
+        game = await play_game(fixture, sides, self.options, self.settings.stop, self._judge, self._tell)
         if game.faulty:
             await slot.engines.pop(game.faulty).close(kill=True)
         return game
 
-    async def _finish(self, game: Game, file: GamesFile) -> None:
+    async def _finish(self, game: PlayedGame, file: GamesFile) -> None:
         """Keep a game, and tell what has become of it."""
         if self._is_chosen(game) and game.arbiter is not None:
             verified = await self._judge.verify(game.arbiter, game.outcome)
@@ -222,45 +220,56 @@ class Event:
         async with self._writing:
             writing = asyncio.ensure_future(asyncio.to_thread(file.append, game_text(game, self._tags)))
             try:
-                kept = await asyncio.shield(writing)
+                finished = await asyncio.shield(writing)
             except asyncio.CancelledError:
                 await writing  # a game that is over is kept
                 raise
             size = file.size
-        self._course.add(kept)
+        self._games.add(finished)
         self._thinking += game.thinking
-        self._reporter.finished(game, self.schedule.total, size)
+        fixture, value = game.fixture, str(game.outcome.value)
+        ending = GameEnd(
+            game.ended,
+            str(fixture.key),
+            fixture.number,
+            fixture.white,
+            fixture.black,
+            value,
+            game.reason,
+            len(self._games),
+            size,
+        )
+        self._tell(ending)
         self._remark(game)
         if game.faulty:
             faults = self._faults.setdefault(game.faulty, {})
             faults[game.termination] = faults.get(game.termination, 0) + 1
-            self._reporter.note(f"{game.faulty}: {game.termination}: {game.detail}")
+            self._tell(Note(f"{game.faulty}: {game.termination}: {game.detail}"))
             if not self.settings.recover and game.outcome.basis is Basis.ABANDONED:
-                raise TbgenError(f"{game.faulty} has failed in game {game.fixture.key}: {game.detail}")
+                raise TbgenError(f"{game.faulty} has failed in game {fixture.key}: {game.detail}")
         await self._tell_standing()
 
     async def _tell_standing(self) -> None:
-        """Tell what all games have come to; what takes long does so in a thread, for clocks run."""
-        course = self._course
-        if course.untested:
-            await asyncio.to_thread(course.test)
+        """Tell the score or the standings; long computations run in a thread, for clocks run meanwhile."""
+        games = self._games
+        if games.untested:
+            await asyncio.to_thread(games.test)
         if len(self.settings.engines) == 2:
-            self._reporter.standing(course.score(), None, len(course))
-        elif len(course) % self.settings.interval == 0:
-            records = [one.record for one in course.whole()]
+            self._tell(Standing(games.score(), None))
+        elif len(games) % self.settings.interval == 0:
+            records = [game.record for game in games.whole()]
             if records:
-                table = await asyncio.to_thread(standings, records, self._scheme)
-                self._reporter.standing(None, table, len(course))
+                self._tell(Standing(None, await asyncio.to_thread(standings, records, self._scheme)))
 
-    def _remark(self, game: Game) -> None:
-        """Tell once for each what has kept a result from being proved."""
+    def _remark(self, game: PlayedGame) -> None:
+        """Say once for each reason why a result could not be proved."""
         outcome = game.outcome
         for remark in ("" if outcome.missing is None else str(outcome.missing), outcome.unsolvable):
             if remark and remark not in self._told:
                 self._told.add(remark)
-                self._reporter.note(f"game {game.fixture.key}: {remark}")
+                self._tell(Note(f"game {game.fixture.key}: {remark}"))
 
-    def _is_chosen(self, game: Game) -> bool:
+    def _is_chosen(self, game: PlayedGame) -> bool:
         """Tell whether an adjudication is to be verified: by lot, but for each game always the same."""
         if game.outcome.basis not in (Basis.TABLEBASE, Basis.ADJUDICATION):
             return False
@@ -270,12 +279,12 @@ class Event:
         """Return White's points of the games of former rounds, if the schedule asks for them."""
         if not self.schedule.waits:
             return {}
-        games = self._course.games
+        games = self._games.games
         return {key: kept.points for key, kept in games.items() if key.round < self._round}
 
     def _is_decided(self) -> bool:
         """Tell whether the test has decided."""
-        test = self._course.test()
+        test = self._games.test()
         return test is not None and test.verdict != "continue"
 
     async def _try_engines(self, guard: Guard, logs: EngineLogs) -> None:
@@ -296,16 +305,45 @@ class Event:
             if self._chess960 and not able:
                 raise UsageError(f"{settings.name} does not play Chess960: it has no option UCI_Chess960")
 
+    def _tell(self, message: Message) -> None:
+        for listener in self._listeners:
+            listener(message)
+
+    def _beginning(self, size: int) -> EventStart:
+        settings, options = self.settings, self.options
+        return EventStart(
+            "" if settings.event == "?" else settings.event,
+            "" if settings.site == "?" else settings.site,
+            settings.format.value,
+            options.variant.value,
+            [Participant(engine.name, str(engine.control)) for engine in settings.engines],
+            settings.rounds,
+            settings.games,
+            self.schedule.total,
+            len(self._games),
+            settings.concurrency,
+            self._scheme.value,
+            None if options.cutoff is None else str(options.cutoff),
+            None if options.komi is None else str(options.komi),
+            settings.test,
+            size,
+        )
+
+    def _opening_of(self, fixture: Fixture) -> GameStart:
+        arbiter = fixture.opening.arbiter(self.options)
+        outset = Outset(arbiter.board.fen(), str(arbiter.accrued))
+        key = str(fixture.key)
+        return GameStart(time.time(), key, fixture.number, fixture.white, fixture.black, outset)
+
     def _summary(self) -> Summary:
-        course = self._course
-        table = course.standings(self._scheme)
+        games = self._games
+        table = games.standings(self._scheme)
         counted = 0 if table is None else len(table.games)
-        left_out = len(course) - counted
         return Summary(
             table,
-            course.score(),
-            len(course),
-            left_out,
+            games.score(),
+            len(games),
+            len(games) - counted,
             self._faults,
             self._verified,
             self._thinking,
@@ -313,14 +351,18 @@ class Event:
         )
 
 
-def run_event(settings: EventSettings, options: GameOptions, judge: Judge, reporter: Reporter) -> Summary:
-    """Play an event, or go on with it; Ctrl-C and SIGTERM end games and engines first, then have their way.
+def run_event(
+    settings: EventSettings, options: GameOptions, judge: Judge, listeners: Sequence[Listener]
+) -> Summary:
+    """Play an event, or resume it; Ctrl-C and SIGTERM end games and engines before they take effect.
+
+    :param listeners: called with each message, in turn.
 
     :raises TbgenError: as :class:`Event` has it.
     """
 
     async def play() -> tuple[Summary | None, int]:
-        event = Event(settings, options, judge, reporter)
+        event = Event(settings, options, judge, listeners)
         task = asyncio.ensure_future(event.run())
         loop = asyncio.get_running_loop()
         received: list[int] = []

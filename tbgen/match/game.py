@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from types import MappingProxyType
+from typing import Final
 
 import chess
 
+from tbgen.games.live_file import GameMove, Ply
 from tbgen.games.outcome import Basis, Outcome
-from tbgen.games.pgn import tags
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.settings import GameOptions
@@ -19,14 +20,12 @@ from tbgen.match.clock import Clock
 from tbgen.match.engine import Engine, EngineFault, Fault
 from tbgen.match.schedule import Fixture
 
-__all__ = ["Game", "Ply", "Watcher", "play_game", "unplayed_game"]
-
-Watcher: TypeAlias = Callable[[chess.Move, str, Mapping[chess.Color, float | None]], None]
-"""Is told of each move, what is noted of it, and the seconds that are left on the clocks."""
+__all__ = ["PlayedGame", "play_game", "unplayed_game"]
 
 BOOK: Final = "book"
 """What is noted of a move of the opening."""
 
+_NO_RULES: Final = StopRules()
 _CAUSES: Final = {
     Fault.TIME: Basis.TIME_FORFEIT,
     Fault.ILLEGAL_MOVE: Basis.ILLEGAL_MOVE,
@@ -41,15 +40,7 @@ _ENDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Ply:
-    """A move of a game."""
-
-    san: str
-    comment: str
-
-
-@dataclass(frozen=True, slots=True)
-class Game:
+class PlayedGame:
     """A game that has been played."""
 
     fixture: Fixture
@@ -73,32 +64,46 @@ class Game:
 
 
 class _Play:
-    """A game on its way."""
+    """A game in play.
 
-    def __init__(self, fixture: Fixture, options: GameOptions, rules: StopRules) -> None:
-        opening = fixture.opening
-        given = {tags.KOMI: opening.komi} if opening.komi else {}
-        self.fixture = fixture
-        self.arbiter = Arbiter.of(opening.start, options.settings(given))
-        self.board = opening.start.board.copy(stack=False)
+    :param listen: called with each move, those of the opening included.
+    """
+
+    def __init__(
+        self,
+        fixture: Fixture,
+        options: GameOptions,
+        rules: StopRules = _NO_RULES,
+        clocks: Mapping[chess.Color, Clock] = MappingProxyType({}),
+        listen: Callable[[GameMove], object] = lambda _: None,
+    ) -> None:
+        self.fixture, self.clocks, self._listen = fixture, clocks, listen
+        self.arbiter = fixture.opening.arbiter(options)
+        self.board = fixture.opening.start.board.copy(stack=False)
         self.evaluations = Evaluations(rules)
         self.plies: list[Ply] = []
         self.began = time.time()
         self.thinking = 0.0
-        for move in opening.moves:
+        for move in fixture.opening.moves:
             self.push(move, BOOK)
 
     def push(self, move: chess.Move, comment: str) -> None:
         """Make a move."""
-        self.plies.append(Ply(self.board.san(move), comment))
+        san = self.board.san(move)
         self.arbiter.push(move)
         self.board.push(move)
+        ply = Ply(move.uci(), san, str(self.arbiter.accrued), comment)
+        self.plies.append(ply)
+        left: dict[str, float | None] = {
+            chess.COLOR_NAMES[side]: clock.left for side, clock in self.clocks.items()
+        }
+        self._listen(GameMove(time.time(), str(self.fixture.key), ply, self.board.fen(), left))
 
     def over(
         self, outcome: Outcome, ending: Ending, termination: str = "", faulty: str = "", detail: str = ""
-    ) -> Game:
+    ) -> PlayedGame:
         """Return the game at its end."""
-        return Game(
+        return PlayedGame(
             self.fixture,
             tuple(self.plies),
             outcome,
@@ -119,17 +124,17 @@ async def play_game(
     options: GameOptions,
     rules: StopRules,
     judge: Judge,
-    watcher: Watcher,
-) -> Game:
+    listen: Callable[[GameMove], object],
+) -> PlayedGame:
     """Play a game.
 
-    Whatever an engine does, the game ends with a result: what an engine does wrong loses it.
+    The game always ends with a result: a fault of an engine loses it.
+
+    :param listen: called with each move, those of the opening included.
     """
-    play = _Play(fixture, options, rules)
-    board, arbiter = play.board, play.arbiter
     clocks = {side: Clock(engine.settings.control) for side, engine in engines.items()}
-    for move in fixture.opening.moves:
-        watcher(move, BOOK, {side: clock.left for side, clock in clocks.items()})
+    play = _Play(fixture, options, rules, clocks, listen)
+    board, arbiter = play.board, play.arbiter
     accrued = fixture.opening.start.accrued
     before = "" if accrued is None else str(accrued)
     while True:
@@ -153,18 +158,17 @@ async def play_game(
             return await _lost(play, judge, mover, fault)
         play.thinking += answer.seconds
         play.push(answer.move, answer.comment)
-        watcher(answer.move, answer.comment, {side: clock.left for side, clock in clocks.items()})
         play.evaluations.add(mover, answer.centipawns)
 
 
 async def unplayed_game(
     fixture: Fixture, loser: chess.Color, fault: EngineFault, options: GameOptions, judge: Judge
-) -> Game:
+) -> PlayedGame:
     """Return the game that an engine loses because it does not start."""
-    return await _lost(_Play(fixture, options, StopRules()), judge, loser, fault)
+    return await _lost(_Play(fixture, options), judge, loser, fault)
 
 
-async def _lost(play: _Play, judge: Judge, loser: chess.Color, fault: EngineFault) -> Game:
+async def _lost(play: _Play, judge: Judge, loser: chess.Color, fault: EngineFault) -> PlayedGame:
     """Return a game that an engine has lost by what it has done."""
     side = chess.COLOR_NAMES[loser].capitalize()
     match fault.fault:

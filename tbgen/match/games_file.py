@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-from dataclasses import dataclass
-from fractions import Fraction
 from io import BytesIO
 from pathlib import Path
 from typing import Self
@@ -16,29 +14,12 @@ from tbgen.games.pgn.files import reading
 from tbgen.games.pgn.reader import RESULTS, read_game
 from tbgen.games.pgn.splitter import RawGame, split_games
 from tbgen.games.settings import GameOptions
-from tbgen.games.standings.record import GameRecord
-from tbgen.games.tagging.outcome_tags import outcome_of_tags
-from tbgen.games.tagging.tagged import TaggedGame
+from tbgen.games.standings.encounters import FinishedGame, Key, finished_game
 from tbgen.match.record import SCHEDULE
-from tbgen.match.schedule import Key
 
-__all__ = ["GamesFile", "Kept", "kept_game"]
+__all__ = ["GamesFile"]
 
 _REMEDY = "choose another file with --pgn"
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A finished game of the file."""
-
-    key: Key
-    record: GameRecord
-
-    @property
-    def points(self) -> Fraction:
-        """White's points, exactly, by the event's scoring."""
-        outcome = self.record.outcome
-        return (1 + outcome.settings.scoring.lead(outcome.value)) / 2
 
 
 class GamesFile:
@@ -77,12 +58,12 @@ class GamesFile:
         """Close the file, and let others have it."""
         os.close(self._descriptor)
 
-    def recover(self) -> dict[Key, Kept]:
+    def recover(self) -> dict[Key, FinishedGame]:
         """Return the games that are there; what a killed runner has left of one is cut off.
 
         :raises UsageError: if there are others than those of this event.
         """
-        found: dict[Key, Kept] = {}
+        found: dict[Key, FinishedGame] = {}
         place, whole = 0, 0
         last: RawGame | None = None
         with reading(str(self.path)) as source:
@@ -98,12 +79,12 @@ class GamesFile:
         self._cut(whole)
         return found
 
-    def append(self, text: bytes) -> Kept:
+    def append(self, text: bytes) -> FinishedGame:
         """Write a game, see to it that it is on the disk, and return it as it will be read.
 
         :raises TbgenError: if that cannot be; then the file is as it was.
         """
-        found: dict[Key, Kept] = {}
+        found: dict[Key, FinishedGame] = {}
         for raw in split_games(BytesIO(text)):
             raw.number = self._games + 1
             self._keep(raw, found)
@@ -138,7 +119,7 @@ class GamesFile:
             if size and end != b"\n\n":
                 self._write(b"\n" if end.endswith(b"\n") else b"\n\n")
 
-    def _keep(self, raw: RawGame, found: dict[Key, Kept]) -> None:
+    def _keep(self, raw: RawGame, found: dict[Key, FinishedGame]) -> None:
         """Add a game to those found.
 
         :raises UsageError: if it is none of this event.
@@ -150,7 +131,7 @@ class GamesFile:
                 f"{place}: it is none of this event, which has other players, options, time controls, "
                 "format, openings or seed: give the settings that it began with, or another file with --pgn"
             )
-        kept = kept_game(raw, self.path.name, self._options)
+        kept = finished_game(raw, self.path.name, self._options)
         if kept is None:
             raise UsageError(
                 f"{place}: its tags have been changed: take it out, and the game is played again"
@@ -159,19 +140,6 @@ class GamesFile:
             raise UsageError(f"{place}: game {kept.key} is there a second time: take one of them out")
         self._games += 1
         found[kept.key] = kept
-
-
-def kept_game(raw: RawGame, file: str, options: GameOptions) -> Kept | None:
-    """Return what the tags of a game say; None if they are not those of a finished game of an event.
-
-    :param file: what to call the file.
-    """
-    tags = {tag.name: tag.value for tag in reversed(raw.tags)}
-    key, outcome = Key.parse(tags.get("Round", "")), outcome_of_tags(tags, options)
-    record = None if outcome is None else GameRecord.of(file, TaggedGame(raw, outcome, None))
-    if key is None or record is None or tags.get("Result") not in RESULTS:
-        return None
-    return Kept(key, record)
 
 
 def _complete(raw: RawGame) -> bool:

@@ -83,6 +83,11 @@ class Opening:
         """Whether the start position is the usual one."""
         return self.start.board.fen() == chess.STARTING_FEN
 
+    def arbiter(self, options: GameOptions) -> Arbiter:
+        """Return an arbiter at the start position, before the moves of the book."""
+        given = {tags.KOMI: self.komi} if self.komi else {}
+        return Arbiter.of(self.start, options.settings(given))
+
     @property
     def text(self) -> str:
         """Everything that makes it differ from others."""
@@ -216,8 +221,7 @@ def _check(opening: Opening, options: GameOptions) -> None:
 
     :raises UsageError: if not.
     """
-    given = {tags.KOMI: opening.komi} if opening.komi else {}
-    arbiter = Arbiter.of(opening.start, options.settings(given))
+    arbiter = opening.arbiter(options)
     for move in opening.moves:
         arbiter.push(move)
     if arbiter.basis is not None:

@@ -13,7 +13,7 @@ from tbgen.errors import printable
 from tbgen.games.pgn import tags
 from tbgen.games.tagging.outcome_tags import tags_of
 from tbgen.match.clock import TimeControl
-from tbgen.match.game import Game
+from tbgen.match.game import PlayedGame
 
 __all__ = ["SCHEDULE", "EventTags", "game_text"]
 
@@ -33,14 +33,14 @@ class EventTags:
     """By player."""
 
 
-def game_text(game: Game, event: EventTags) -> bytes:
+def game_text(game: PlayedGame, event: EventTags) -> bytes:
     """Return the PGN of a game, with an empty line at its end."""
     told = dict(_tags(game, event))
     lines = [f'[{name} "{_escaped(value)}"]' for name, value in told.items()]
     return "\n".join([*lines, "", *_wrapped(_words(game)), "", ""]).encode()
 
 
-def _tags(game: Game, event: EventTags) -> Iterator[tuple[str, str]]:
+def _tags(game: PlayedGame, event: EventTags) -> Iterator[tuple[str, str]]:
     fixture, opening = game.fixture, game.fixture.opening
     yield "Event", event.event
     yield "Site", event.site
@@ -74,7 +74,7 @@ def _tags(game: Game, event: EventTags) -> Iterator[tuple[str, str]]:
         yield "BlackTimeControl", black
 
 
-def _words(game: Game) -> Iterator[str]:
+def _words(game: PlayedGame) -> Iterator[str]:
     """Yield each move with its comment, and the result: what no line break is to part."""
     board = game.fixture.opening.start.board
     number, white = board.fullmove_number, board.turn == chess.WHITE

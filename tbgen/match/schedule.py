@@ -7,34 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import NamedTuple
 
 from tbgen.errors import UsageError, quote
+from tbgen.games.standings.encounters import Key
 from tbgen.match.openings import Opening, Openings
 
-__all__ = ["Fixture", "Format", "Key", "Plan", "Schedule"]
-
-
-class Key(NamedTuple):
-    """Which game of an event a game is: what the tag ``Round`` says."""
-
-    round: int
-    """Counted from 1."""
-    encounter: int
-    """Of a round, counted from 1: two players, who play one opening."""
-    game: int
-    """Of an encounter, counted from 1."""
-
-    def __str__(self) -> str:
-        return ".".join(map(str, self))
-
-    @classmethod
-    def parse(cls, text: str) -> Key | None:
-        """Read the tag; None if it is none of ours."""
-        parts = text.split(".")
-        if len(parts) != 3 or not all(part.isascii() and part.isdecimal() for part in parts):
-            return None
-        return cls(*map(int, parts))
+__all__ = ["Fixture", "Format", "Plan", "Schedule"]
 
 
 @dataclass(frozen=True, slots=True)

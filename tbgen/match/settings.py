@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Final
 
 from tbgen.errors import UsageError
+from tbgen.games.standings.encounters import TestSettings
 from tbgen.match.adjudication import StopRules
 from tbgen.match.engine import EngineSettings
 from tbgen.match.openings import ChessVariant, OpeningSettings
 from tbgen.match.schedule import Format
-from tbgen.match.statistics import TestSettings
 
 __all__ = ["EventSettings", "check"]
 

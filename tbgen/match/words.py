@@ -12,11 +12,11 @@ from typing import Any, Final
 
 from tbgen.errors import UsageError, quote
 from tbgen.games.standings import Model
+from tbgen.games.standings.encounters import TestSettings
 from tbgen.match.adjudication import DrawRule, ResignRule
 from tbgen.match.clock import TimeControl, parse_seconds
 from tbgen.match.engine import EngineSettings, find_command
 from tbgen.match.openings import OpeningOrder, OpeningSettings
-from tbgen.match.statistics import TestSettings
 
 __all__ = [
     "draw_of",

@@ -1,10 +1,9 @@
 """The API as an ASGI application."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from starlette.applications import Starlette
@@ -36,7 +35,8 @@ from tbgen.web.exchange import (
     side_of,
     wanted,
 )
-from tbgen.web.limits import Limiter, name_of_client
+from tbgen.web.limits import Limiter, client_of
+from tbgen.web.live import LivePage
 from tbgen.web.monitor import MEDIA_TYPE, Monitor
 from tbgen.web.openapi import DOCUMENT_PATH, SOLVE_PATH, openapi
 from tbgen.web.page_files import FILES_PATH, LIVE_PATH, PAGE_PATH, Page
@@ -54,21 +54,18 @@ Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 """Answers a request."""
 
 
-def make_app(settings: Settings, live: Mapping[str, Endpoint] = MappingProxyType({})) -> ASGIApp:
+def make_app(settings: Settings) -> ASGIApp:
     """Return the application; :mod:`tbgen.web.server` serves it, and so does any server for ASGI.
-
-    :param live: the endpoints of a running event by their paths, which its page asks; none without one.
 
     :raises UsageError: if there is no such directory.
     """
-    return _Service(settings, live).app()
+    return _Service(settings).app()
 
 
 class _Service:
     """The tables, and what stands between them and the clients."""
 
-    def __init__(self, settings: Settings, live: Mapping[str, Endpoint]) -> None:
-        self._live = live
+    def __init__(self, settings: Settings) -> None:
         self._eager = settings.eager
         self._tables: Final = {
             variant: open_tablebase(*settings.directories, rules=variant) for variant in Variant
@@ -77,6 +74,9 @@ class _Service:
         self._quick = Pool("quick", settings.quick_threads, settings.waiting)
         self._slow = Pool("slow", settings.slow_threads, settings.waiting)
         self._limiter = Limiter(settings.limit, settings.burst)
+        self._live: LivePage | None = None
+        if settings.live is not None:
+            self._live = LivePage(settings.live, self._limiter, until_over=settings.until_over)
         self._monitor = Monitor(tbgen.__version__)
         self._openapi = openapi(tbgen.__version__)
         self._reports = None if settings.report is None else Reports(settings.report, self._slow)
@@ -100,11 +100,13 @@ class _Service:
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        preparing = asyncio.create_task(self._prepare())
+        tasks = [asyncio.create_task(self._prepare())]
+        if self._live is not None:
+            tasks.append(asyncio.create_task(self._live.follow()))
         yield
-        preparing.cancel()
-        with suppress(asyncio.CancelledError):
-            await preparing
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         if self._solving is not None:
             await self._solving.close()
         for pool in (self._quick, self._slow):
@@ -153,9 +155,9 @@ class _Service:
         ]
 
     def _live_routes(self) -> list[Route]:
-        if not self._live:
+        if self._live is None:
             return []
-        routes = {LIVE_PATH: self._page.answer_live, **self._live}
+        routes = {LIVE_PATH: self._page.answer_live, **self._live.endpoints()}
         return [Route(path, _named(path, answer), include_in_schema=False) for path, answer in routes.items()]
 
     def _report_routes(self) -> list[Route]:
@@ -170,7 +172,7 @@ class _Service:
         """Return the route of an endpoint whose work is done in a pool, and charged to the client."""
 
         async def endpoint(request: Request) -> Response:
-            client = name_of_client(request.client and request.client.host)
+            client = client_of(request)
             self._limiter.admit(client)
             seconds = 0.0
             try:
@@ -236,7 +238,7 @@ class _Service:
     async def _answer_solve(self, request: Request) -> Response:
         if self._solving is None:
             raise Refusal(404, "not_offered", "this server solves no positions: tbgen solve does")
-        client = name_of_client(request.client and request.client.host)
+        client = client_of(request)
         self._limiter.admit(client)
         charged = False
         try:

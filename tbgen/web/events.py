@@ -4,11 +4,11 @@
 """
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final
 
+import msgspec
 from starlette.requests import ClientDisconnect
 from starlette.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
@@ -28,7 +28,7 @@ def event(name: str, document: dict[str, Any]) -> str:
     >>> event("over", {"how": "finished"})
     'event: over\\ndata: {"how":"finished"}\\n\\n'
     """
-    return f"event: {name}\ndata: {json.dumps(document, separators=(',', ':'))}\n\n"
+    return f"event: {name}\ndata: {msgspec.json.encode(document).decode()}\n\n"
 
 
 class EventStream(StreamingResponse):

@@ -6,6 +6,7 @@ import json
 from typing import Any, Final
 
 import chess
+import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
@@ -101,7 +102,7 @@ def answer(request: Request, document: dict[str, Any], caching: str) -> Response
 
     :param caching: what ``Cache-Control`` says.
     """
-    content = json.dumps(document, separators=(",", ":")).encode()
+    content = msgspec.json.encode(document)
     headers = {"Cache-Control": caching}
     if caching != NOT_KEPT:
         headers["ETag"] = tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'

@@ -1,11 +1,14 @@
 """How much processor time each client may take."""
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from ipaddress import IPv6Address, ip_address
 from math import ceil
-from time import monotonic
+from time import monotonic, perf_counter
 from typing import Final
+
+from starlette.requests import Request
 
 from tbgen.web.errors import Refusal
 
@@ -64,9 +67,27 @@ class Limiter:
             while len(self._accounts) > _MOST_CLIENTS:
                 self._accounts.popitem(last=False)
 
+    @contextmanager
+    def charged(self, client: str) -> Iterator[None]:
+        """Admit a client, and charge the time that the block takes.
+
+        :raises Refusal: as :meth:`admit` has it.
+        """
+        self.admit(client)
+        began = perf_counter()
+        try:
+            yield
+        finally:
+            self.charge(client, perf_counter() - began)
+
     def _left(self, client: str) -> float:
         left, since = self._accounts.get(client, (self._burst, self._clock()))
         return min(self._burst, left + (self._clock() - since) * self._limit)
+
+
+def client_of(request: Request) -> str:
+    """Return the account of the client that sent a request."""
+    return name_of_client(request.client and request.client.host)
 
 
 def name_of_client(host: str | None) -> str:

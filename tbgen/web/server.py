@@ -7,13 +7,10 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from tbgen.errors import TbgenError, UsageError, needs_extra, quote
 from tbgen.web.settings import Settings
-
-if TYPE_CHECKING:
-    from uvicorn import Config
 
 _WAITING: Final = 1024
 """Connections that may wait to be accepted."""
@@ -38,47 +35,47 @@ def serve(settings: Settings, host: str, port: int, workers: int, ready: Callabl
     :raises TbgenError: if the server cannot begin.
     """
     with needs_extra("tbgen serve", "web"):
-        from uvicorn import Server
-        from uvicorn.supervisors import Multiprocess
-
-        from tbgen.web.app import make_app
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
     with listening(host, port) as listener:
-        config = config_of(
-            partial(_make_app_of_worker, settings) if workers > 1 else make_app(settings),
-            _MOST_CONNECTIONS,
-            _SECONDS_TO_END,
-            factory=workers > 1,
-            workers=workers,
-        )
-        sys.setswitchinterval(_SWITCH_SECONDS)
-        ready(address_of(listener))
-        if workers > 1:
-            Multiprocess(config, sockets=[listener]).run()
-        else:
-            # uvicorn ends in good order first, and then has the signal do what it does elsewhere.
-            with suppress(KeyboardInterrupt):
-                Server(config).run([listener])
+        serve_at(listener, settings, workers, lambda: ready(address_of(listener)))
 
 
-def config_of(app: Callable[..., Any], most_connections: int, seconds_to_end: int, **others: Any) -> "Config":
-    """Return how uvicorn serves an application, or what ``others`` say is one.
+def serve_at(
+    listener: socket.socket,
+    settings: Settings,
+    workers: int = 1,
+    ready: Callable[[], object] = lambda: None,
+) -> None:
+    """Serve at a socket that listens, as :func:`serve` does.
 
-    :param most_connections: at once, per process.
-    :param seconds_to_end: how long requests may go on after the server was told to end.
+    :param ready: called when the application is made.
     """
-    from uvicorn import Config
+    from uvicorn import Config, Server
+    from uvicorn.supervisors import Multiprocess
 
-    return Config(
-        app,
+    from tbgen.web.app import make_app
+
+    config = Config(
+        partial(_make_app_of_worker, settings) if workers > 1 else make_app(settings),
+        factory=workers > 1,
+        workers=workers,
         ws="none",
         log_config=None,
         log_level=logging.WARNING,
         access_log=False,
         server_header=False,
-        limit_concurrency=most_connections,
-        timeout_graceful_shutdown=seconds_to_end,
-        **others,
+        limit_concurrency=_MOST_CONNECTIONS,
+        timeout_graceful_shutdown=_SECONDS_TO_END,
     )
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    ready()
+    if workers > 1:
+        Multiprocess(config, sockets=[listener]).run()
+    else:
+        # uvicorn ends in good order first, and then has the signal do what it does elsewhere.
+        with suppress(KeyboardInterrupt):
+            Server(config).run([listener])
 
 
 def _make_app_of_worker(settings: Settings) -> object:

@@ -28,6 +28,10 @@ class Settings:
     """Where ``tbgen report`` has written its site; None for nothing under ``/report/``."""
     solve: Budget | None = None
     """What solving one position beyond the tables may take; None for no solving."""
+    live: Path | None = None
+    """The PGN file of a running event that is shown at ``/live``; None for no event."""
+    until_over: bool = False
+    """Whether the server ends with that event."""
     limit: float = 0.5
     """Seconds of processor time that one client may take per second in the long run; 0 for no limit."""
     burst: float = 60.0

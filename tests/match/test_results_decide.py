@@ -12,8 +12,9 @@ import pytest
 
 from tbgen.cli.main import main
 from tbgen.errors import UsageError
+from tbgen.games.standings.encounters import Key
 from tbgen.match.knockout import MOST_EXTRA, Knockout, bracket
-from tbgen.match.schedule import Fixture, Key, Schedule
+from tbgen.match.schedule import Fixture, Schedule
 from tbgen.match.swiss import Swiss
 from tests.match.engines import words
 from tests.match.test_schedule import plan

@@ -7,8 +7,9 @@ import pytest
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 from tbgen.games.settings import GameOptions
+from tbgen.games.standings.encounters import Key
 from tbgen.match.openings import ChessVariant, Openings, OpeningSettings
-from tbgen.match.schedule import Fixture, Format, Gauntlet, Key, Plan, RoundRobin, Schedule
+from tbgen.match.schedule import Fixture, Format, Gauntlet, Plan, RoundRobin, Schedule
 
 
 def plan(players: str, rounds: int = 1, games: int = 2, **more: object) -> Plan:

@@ -13,16 +13,14 @@ from tbgen.cli.main import main
 from tbgen.games.pgn.splitter import split_games
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings import Model, sprt
+from tbgen.games.standings.encounters import Encounters, FinishedGame, Key, TestSettings
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.tagging.tagged import Adjudicator, TaggedGame
-from tbgen.match.games_file import Kept
-from tbgen.match.schedule import Key
-from tbgen.match.statistics import Course, TestSettings
 from tests.match.engines import MATE, words
 from tests.support.matches import event, games_of, played
 
 
-def kept(key: str, white: str, black: str, result: str, scheme: Scheme = Scheme.CLASSICAL) -> Kept:
+def kept(key: str, white: str, black: str, result: str, scheme: Scheme = Scheme.CLASSICAL) -> FinishedGame:
     """A game that was won off the board, or stopped where White has accrued nothing that counts."""
     place = Key.parse(key)
     assert place is not None
@@ -33,12 +31,12 @@ def kept(key: str, white: str, black: str, result: str, scheme: Scheme = Scheme.
     outcome = Adjudicator(GameOptions(Variant.R_MOBILITY, scheme=scheme), "/none").outcome(raw)
     record = GameRecord.of("games.pgn", TaggedGame(raw, outcome, None))
     assert record is not None
-    return Kept(place, record)
+    return FinishedGame(place, record)
 
 
-def course(*games: tuple[str, str], test: TestSettings | None = None, size: int = 2) -> Course:
+def course(*games: tuple[str, str], test: TestSettings | None = None, size: int = 2) -> Encounters:
     """A match of A and B; games by encounter and game, such as 3.1, with A's result."""
-    found = Course("AB", size, test)
+    found = Encounters("AB", size, test)
     for place, result in games:
         encounter, _, game = place.partition(".")
         if game == "1":
@@ -85,7 +83,7 @@ def test_a_match_by_chess_is_tested_by_the_pentanomial_model() -> None:
 def test_any_points_can_be_tested() -> None:
     """By the points of r-mobility the same games weigh less."""
     test = TestSettings(0, 50)
-    found = Course("AB", 1, test)
+    found = Encounters("AB", 1, test)
     for number, result in enumerate(["1-0", "1/2-1/2", "1/2-1/2", "0-1", "1-0"], 1):
         found.add(kept(f"{number}.1.1", "A", "B", result, Scheme.HARMONIC))
     shares = [float(one.points) for one in found.games.values()]

@@ -7,10 +7,10 @@ import pytest
 
 from tbgen.errors import UsageError
 from tbgen.games.standings import Model
+from tbgen.games.standings.encounters import TestSettings
 from tbgen.match.adjudication import DrawRule, ResignRule
 from tbgen.match.clock import TimeControl
 from tbgen.match.openings import OpeningOrder
-from tbgen.match.statistics import TestSettings
 from tbgen.match.words import (
     draw_of,
     engines_of,

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import html5lib
 import pytest
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.testclient import TestClient
 
 import tbgen.web
@@ -26,14 +24,10 @@ PARTS_OF_LIVE = ("live.js",)
 """Scripts of that page alone."""
 
 
-async def answer_nothing(_: Request) -> Response:
-    return Response()
-
-
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
-    settings = Settings((tmp_path_factory.mktemp("tables"),), limit=0)
-    return TestClient(make_app(settings, {"/live/event": answer_nothing}))
+    tables = tmp_path_factory.mktemp("tables")
+    return TestClient(make_app(Settings((tables,), live=tables / "event.pgn", limit=0)))
 
 
 @pytest.mark.parametrize("address", PAGES)

@@ -2,7 +2,6 @@
 
 import asyncio
 import http.client
-import os
 import signal
 import socket
 import subprocess
@@ -16,17 +15,18 @@ from urllib.request import urlopen
 import chess
 import pytest
 
-from tbgen.board.fen import parse_fen
 from tbgen.games.referee.arbiter import Arbiter
-from tbgen.live import Broadcast
-from tbgen.live.audience import Audience
-from tbgen.match.openings import Opening
-from tbgen.match.schedule import Fixture, Key
+from tbgen.match.live import LiveWriter
+from tbgen.match.messages import Note
 from tbgen.solve.command import COMMAND
+from tbgen.web.live import Audience
+from tbgen.web.live_server import LiveServer
 from tests.match.engines import MATE
+from tests.match.test_live import START
 from tests.support.commands import failure
 from tests.support.matches import event, games_of, gone, played
 from tests.support.processes import end
+from tests.support.serving import serving
 from tests.support.watching import awaited, document, lingers, process_of, shown
 from tests.web.test_solving import events
 
@@ -171,12 +171,14 @@ def test_who_looks_on_is_told_of_every_move_and_of_the_end(tmp_path: Path) -> No
 
 
 def test_it_ends_with_a_runner_that_is_killed(tmp_path: Path) -> None:
-    with shown(tmp_path / "games.pgn") as (running, address):
+    with (
+        shown(tmp_path / "games.pgn") as (running, address),
+        urlopen(f"{address}/live/stream", timeout=60) as stream,
+    ):
+        stream.readline()
         process = process_of(running)
-        with urlopen(f"{address}/live/stream", timeout=60) as stream:
-            stream.readline()
-            running.kill()
-            told = events("event: state\n" + stream.read().decode())
+        running.kill()
+        told = events("event: state\n" + stream.read().decode())
     name, last = told[-1]
     # Who has just been told that the event begins is shown all anew, the end included.
     assert last["how" if name == "over" else "over"] == "gone"
@@ -184,22 +186,19 @@ def test_it_ends_with_a_runner_that_is_killed(tmp_path: Path) -> None:
 
 
 def test_an_event_goes_on_without_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever kills the process with the page does not harm the event."""
+    """A server that is killed does not harm the event."""
     pgn = tmp_path / "games.pgn"
     notes: list[str] = []
-    broadcast = Broadcast("0", None, notes.append)
-    broadcast._process.kill()
-    broadcast._process.wait()
-    for _ in range(3):
-        broadcast.started(FIXTURE, None)
-    broadcast._thread.join(60)
-    broadcast.close()
-    assert notes == ["the process of the live page has ended: games go on without it"]
+    with LiveServer("0", pgn, None, notes.append) as server:
+        server(START)
+        assert server.process is not None
+        server.process.kill()
+        server.process.wait()
+        for _ in range(3):
+            server(Note(""))
+    assert notes == ["the server of the live page has ended: games go on without it"]
     assert len(played(pgn, "--live", "127.0.0.1:0")) == 2
     assert "the event is shown at http://127.0.0.1:" in capsys.readouterr().err
-
-
-FIXTURE = Fixture(Key(1, 1, 1), 1, "A", "B", Opening(parse_fen(chess.STARTING_FEN)))
 
 
 @pytest.mark.parametrize("module", ["chess", "queue"])
@@ -208,22 +207,39 @@ def test_nothing_is_imported_from_where_the_command_is_given(
 ) -> None:
     (tmp_path / f"{module}.py").write_text("raise SystemExit(9)")
     monkeypatch.chdir(tmp_path)
-    with Broadcast("0", None, pytest.fail) as broadcast:
-        pass
-    assert broadcast._process.returncode == 0
+    pgn = tmp_path / "games.pgn"
+    with LiveServer("0", pgn, None, pytest.fail) as server:
+        with LiveWriter(pgn, pytest.fail) as writer:
+            writer(START)
+            server(START)
+        assert server.process is not None
+        assert server.process.wait(60) == 0
     assert subprocess.run([*COMMAND, "--help"], stdout=subprocess.DEVNULL).returncode == 0
 
 
-def test_a_process_that_reads_no_more_is_given_up() -> None:
-    """The runner waits for nobody: what it tells is kept up to a bound, and then no more."""
-    notes: list[str] = []
-    with Broadcast("0", None, notes.append) as broadcast:
-        os.kill(broadcast._process.pid, signal.SIGSTOP)
-        for _ in range(30_000):
-            broadcast.moved(FIXTURE, chess.Move.from_uci("g1f3"), "", {True: 1.0, False: 1.0})
-        assert broadcast._waiting.qsize() <= 10_000
-    assert notes == ["the process of the live page takes no more messages: games go on without it"]
-    assert broadcast._process.returncode == -signal.SIGKILL
+def resumed(found: Any) -> bool:
+    """Whether the engines, which have been started anew, linger in the fifth game of six."""
+    return found["event"]["total"] == 6 and found["finished"]["total"] == 4 and len(found["playing"]) == 1
+
+
+def test_a_server_of_its_own_shows_an_event_before_and_after_its_end(tmp_path: Path) -> None:
+    """``tbgen serve --live``: it waits for the event, survives the runner, and goes on with the next run."""
+    pgn = tmp_path / "games.pgn"
+    with serving(tmp_path, "--live", str(pgn)) as (serving_process, host, port):
+        address = f"http://{host}:{port}"
+        assert document(address)["event"] is None
+        with shown(pgn) as (running, _):
+            awaited(address, lingers)
+            running.kill()
+            awaited(address, lambda found: found["over"] == "gone")
+        assert document(address)["finished"]["total"] == 2
+        with shown(pgn, "--rounds", "3") as (running, _):
+            found = awaited(address, resumed)
+            assert found["over"] is None
+            with urlopen(f"{address}/live/stream", timeout=60) as stream:
+                serving_process.send_signal(signal.SIGINT)
+                assert "event: state" in stream.read().decode()
+            assert end(serving_process) == (0, "")
 
 
 def test_a_spectator_who_does_not_read_costs_a_bounded_number_of_texts() -> None:
@@ -232,8 +248,7 @@ def test_a_spectator_who_does_not_read_costs_a_bounded_number_of_texts() -> None
     async def look_on() -> None:
         state = iter(range(100))
         audience = Audience(lambda: f"all {next(state)}")
-        slow, _ = audience.enter()
-        quick, leave = audience.enter()
+        slow, quick = audience.events(), audience.events()
         assert (await anext(slow), await anext(quick)) == ("all 0", "all 1")
         for number in range(1000):
             audience.tell(f"{number} ")
@@ -242,8 +257,6 @@ def test_a_spectator_who_does_not_read_costs_a_bounded_number_of_texts() -> None
         audience.tell("a")
         audience.tell("b")
         assert await anext(slow) == "ab"
-        leave()
-        assert len(audience) == 1
         audience.close()
         with pytest.raises(StopAsyncIteration):
             await anext(slow)

@@ -1,0 +1,220 @@
+"""The live file of an event: its course, one JSON object a line, in a file beside the PGN.
+
+The runner appends to the file and never waits for a reader. The first line is an :class:`EventStart`; its
+``size`` says how many bytes of the PGN file are finished games, which are not repeated here. The lines of
+games in play follow. A new run of the event, and a file that has grown long, begin a new file under the same
+name. A last line without a line break is still being written. The runner holds an exclusive ``flock`` on the
+file as long as it lives. docs/match.md describes all fields.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from enum import StrEnum
+from pathlib import Path
+from typing import BinaryIO, Final, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from tbgen.games.standings.encounters import TestSettings
+
+__all__ = [
+    "EventEnd",
+    "EventStart",
+    "GameEnd",
+    "GameMove",
+    "GameStart",
+    "LiveFile",
+    "LiveLine",
+    "Outset",
+    "Participant",
+    "Ply",
+    "Termination",
+    "line_of",
+    "live_path",
+]
+
+
+class Termination(StrEnum):
+    """How a run of an event has ended; ``gone`` if the runner ended without a last line."""
+
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    GONE = "gone"
+
+
+class Participant(Struct, frozen=True):
+    """A player of an event, with the time control as the tag ``TimeControl`` has it."""
+
+    name: str
+    control: str
+
+
+class EventStart(Struct, frozen=True, tag_field="type", tag="event"):
+    """An event begins or is resumed.
+
+    ``rules`` is ``r`` or ``wg``; ``games`` are those of an encounter, ``total`` those of the event if that is
+    known, ``finished`` those that are in the PGN file, which has ``size`` bytes. ``cutoff`` and ``komi`` are
+    null unless they were chosen.
+    """
+
+    name: str
+    site: str
+    format: str
+    rules: str
+    players: Sequence[Participant]
+    rounds: int
+    games: int
+    total: int | None
+    finished: int
+    concurrency: int
+    scoring: str
+    cutoff: str | None
+    komi: str | None
+    test: TestSettings | None
+    size: int
+
+
+class Outset(Struct, frozen=True):
+    """The start position of a game, and the accrued score there."""
+
+    fen: str
+    accrued: str
+
+
+class GameStart(Struct, frozen=True, tag_field="type", tag="started"):
+    """A game begins; moves of its opening follow as moves.
+
+    ``time`` is in seconds of the epoch, ``key`` is the tag ``Round`` (round, encounter, game), ``number`` the
+    number in the event, from 1.
+    """
+
+    time: float
+    key: str
+    number: int
+    white: str
+    black: str
+    start: Outset
+
+
+class Ply(Struct, frozen=True):
+    """A move of a game, with the accrued score after it.
+
+    The comment has evaluation, depth and time as in the PGN; a move of the opening has ``book``.
+    """
+
+    uci: str
+    san: str
+    accrued: str
+    comment: str
+
+
+class GameMove(Struct, frozen=True, tag_field="type", tag="moved"):
+    """A move has been made.
+
+    ``fen`` is the position after it; ``left`` are the seconds on the clocks of ``white`` and ``black``, null
+    without a clock.
+    """
+
+    time: float
+    key: str
+    ply: Ply
+    fen: str
+    left: Mapping[str, float | None]
+
+
+class GameEnd(Struct, frozen=True, tag_field="type", tag="finished"):
+    """A game is over, and in the PGN file.
+
+    ``value`` is its result, ``finished`` the number of finished games and ``size`` that of the bytes of the
+    PGN file, both with this game.
+    """
+
+    time: float
+    key: str
+    number: int
+    white: str
+    black: str
+    value: str
+    reason: str
+    finished: int
+    size: int
+
+
+class EventEnd(Struct, frozen=True, tag_field="type", tag="over"):
+    """The run is over."""
+
+    how: Termination
+
+
+LiveLine: TypeAlias = EventStart | GameStart | GameMove | GameEnd | EventEnd
+
+_decoder: Final = msgspec.json.Decoder(LiveLine)
+
+
+def line_of(line: LiveLine) -> bytes:
+    """Return a line as it stands in the file."""
+    return msgspec.json.encode(line) + b"\n"
+
+
+def live_path(pgn: Path) -> Path:
+    """Return the live file of an event.
+
+    >>> live_path(Path("event.pgn")).name
+    'event.pgn.live'
+    """
+    return pgn.with_name(f"{pgn.name}.live")
+
+
+class LiveFile:
+    """Reads a live file as it grows.
+
+    :param path: of the file, which need not exist yet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: BinaryIO | None = None
+        self._rest = b""
+
+    def read(self) -> tuple[bool, Sequence[LiveLine]]:
+        """Return whether a new file has begun, and the lines since the last call.
+
+        Lines that cannot be decoded are skipped.
+        """
+        fresh = False
+        with suppress(OSError):  # there is no file yet, or none any more
+            if self._file is None or not os.path.samestat(self._path.stat(), os.fstat(self._file.fileno())):
+                found = self._path.open("rb")
+                self.close()
+                self._file, self._rest, fresh = found, b"", True
+        if self._file is None:
+            return False, ()
+        *whole, self._rest = (self._rest + self._file.read()).split(b"\n")
+        lines: list[LiveLine] = []
+        for line in whole:
+            with suppress(msgspec.MsgspecError):
+                lines.append(_decoder.decode(line))
+        return fresh, lines
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether no runner holds the file."""
+        if self._file is None:
+            return False
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        fcntl.flock(self._file, fcntl.LOCK_UN)
+        return True
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None

@@ -1,0 +1,108 @@
+"""The runner's end of the live file: what happens in an event is appended for anybody to read."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Final, Self
+
+import msgspec
+
+from tbgen.games.live_file import (
+    EventEnd,
+    EventStart,
+    GameEnd,
+    GameMove,
+    GameStart,
+    LiveLine,
+    Termination,
+    line_of,
+    live_path,
+)
+from tbgen.match.messages import Message
+
+__all__ = ["LiveWriter"]
+
+_LONG: Final = 16 << 20
+"""Bytes from which on a new file with the games in play replaces the old one."""
+
+
+class LiveWriter:
+    """Appends to the live file of an event; a file that cannot be written is reported once and given up.
+
+    :param pgn: the event's PGN file.
+    :param note: receives the report.
+    """
+
+    def __init__(self, pgn: Path, note: Callable[[str], object]) -> None:
+        self._path, self._note = live_path(pgn), note
+        self._file: BinaryIO | None = None
+        self._start: EventStart | None = None
+        self._size = 0
+        self._playing: dict[str, list[bytes]] = {}
+        """The lines of each game in play."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._start is not None:
+            self._write(EventEnd(Termination.FINISHED if kind is None else Termination.STOPPED))
+        self._close()
+
+    def __call__(self, message: Message) -> None:
+        """Append a message; some concern only the terminal."""
+        match message:
+            case EventStart():
+                self._begin(message)
+            case GameStart():
+                self._playing[message.key] = [self._write(message)]
+            case GameMove():
+                self._playing[message.key].append(self._write(message))
+            case GameEnd() if self._start is not None:
+                del self._playing[message.key]
+                self._write(message)
+                if self._file is not None and self._size > _LONG:
+                    now = {"size": message.size, "finished": message.finished}
+                    self._begin(msgspec.structs.replace(self._start, **now))
+
+    def _begin(self, start: EventStart) -> None:
+        """Begin a new file, which replaces an old one as a whole."""
+        self._start = start
+        part = self._path.with_name(f"{self._path.name}.part")
+        lines = b"".join([line_of(start), *(line for game in self._playing.values() for line in game)])
+        try:
+            file = part.open("wb", buffering=0)
+            self._close()
+            self._file, self._size = file, len(lines)
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            file.write(lines)
+            part.replace(self._path)
+        except OSError as error:
+            self._give_up(error)
+
+    def _write(self, line: LiveLine) -> bytes:
+        text = line_of(line)
+        if self._file is not None:
+            try:
+                if self._file.write(text) < len(text):
+                    raise OSError(0, "the disk is full")
+                self._size += len(text)
+            except OSError as error:
+                self._give_up(error)
+        return text
+
+    def _give_up(self, error: OSError) -> None:
+        self._close()
+        self._note(f"{self._path} cannot be written ({error.strerror}): games go on without the live file")
+
+    def _close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None

@@ -1,0 +1,234 @@
+"""The page of a running event: its endpoints, and the spectators, who are sent what changes."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+from threading import current_thread, main_thread
+from time import perf_counter
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from tbgen.games.live_file import EventEnd, Termination
+from tbgen.web.errors import Refusal
+from tbgen.web.events import MEDIA_TYPE, SILENT_SECONDS, EventStream, event
+from tbgen.web.exchange import NOT_KEPT, answer
+from tbgen.web.explorer_link import explorer_link
+from tbgen.web.limits import Limiter, client_of
+from tbgen.web.live_state import EventFiles, ListedGame, LiveState, RunningStandings
+
+__all__ = ["Audience", "LivePage"]
+
+_PGN: Final = ".pgn"
+_PGN_TYPE: Final = "application/x-chess-pgn"
+_MOST_DIGITS: Final = 9
+_MOST_SPECTATORS: Final = 200
+_MOST_CHANGES: Final = 400
+"""Changes that are kept for slow spectators; one who is further behind is sent the whole state."""
+_SECONDS: Final = 0.1
+"""Between two looks into the live file."""
+_LEAST_SECONDS: Final = 1.0
+"""Between two computations of the standings."""
+_REST: Final = 20
+"""Length of the pause between them, in times of the last one."""
+
+
+class Audience:
+    """The spectators of an event; what each of them costs is bounded.
+
+    :param everything: returns the event with the whole state.
+    """
+
+    def __init__(self, everything: Callable[[], str]) -> None:
+        self._everything = everything
+        self._changes: deque[str] = deque(maxlen=_MOST_CHANGES)
+        self._count = 0
+        """Changes so far."""
+        self._changed = asyncio.Event()
+        self._closed = False
+        self.spectators = 0
+
+    def tell(self, text: str | None) -> None:
+        """Send a change to all; None sends the whole state."""
+        self._count += 1
+        if text is None:
+            self._changes.clear()
+        else:
+            self._changes.append(text)
+        self._wake()
+
+    def close(self) -> None:
+        """Let spectators go when they have been sent all changes."""
+        self._closed = True
+        self._wake()
+
+    async def events(self) -> AsyncIterator[str]:
+        """Yield what a spectator is sent: the whole state first, then the changes."""
+        seen = -1
+        while True:
+            changed = self._changed
+            if seen < self._count - len(self._changes):
+                seen = self._count
+                yield self._everything()
+            elif seen < self._count:
+                new = list(self._changes)[seen - self._count :]
+                seen = self._count
+                yield "".join(new)
+            elif self._closed:
+                return
+            else:
+                try:
+                    async with asyncio.timeout(SILENT_SECONDS):
+                        await changed.wait()
+                except TimeoutError:
+                    yield ": nothing new\n\n"
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+
+class LivePage:
+    """A running event, as its two files tell it.
+
+    :param pgn: the PGN file.
+    :param limiter: bounds what each client may take.
+    :param until_over: whether the server ends with the event.
+    """
+
+    def __init__(self, pgn: Path, limiter: Limiter, *, until_over: bool) -> None:
+        self._files, self._limiter, self._until_over = EventFiles(pgn), limiter, until_over
+        self._state = LiveState()
+        self._standings: RunningStandings | None = None
+        self._unranked: list[ListedGame] = []
+        self._ranking = asyncio.Lock()
+        self._seconds = 0.0
+        """That it took to encode the whole state, the last time."""
+        self.audience = Audience(self._everything)
+
+    def endpoints(self) -> Mapping[str, Callable[[Request], Awaitable[Response]]]:
+        """Return the endpoints by their paths."""
+        return {
+            "/live/event": self._answer_event,
+            "/live/stream": self._answer_stream,
+            "/live/games": self._answer_games,
+            "/live/games/{name}": self._answer_game,
+        }
+
+    async def follow(self) -> None:
+        """Follow the files, as long as the server runs or until the event is over."""
+        if current_thread() is main_thread():
+            self._close_at_signals()
+        ranking = asyncio.create_task(self._keep_ranking())
+        try:
+            while not (await self._look() and self._until_over):
+                await asyncio.sleep(_SECONDS)
+        finally:
+            ranking.cancel()
+            self._files.live.close()
+        self.audience.close()
+        signal.raise_signal(signal.SIGINT)
+
+    async def _look(self) -> bool:
+        """Take in what is new in the files, and tell whether the event is over."""
+        abandoned = self._files.live.abandoned  # before reading: the runner writes its last line first
+        fresh, news = await asyncio.to_thread(self._files.read)
+        if fresh:
+            self._state, self._standings, self._unranked = LiveState(), None, []
+        changes = [self._state.take(line, games) for line, games in news]
+        if self._standings is None and self._state.start is not None:
+            self._standings = RunningStandings(self._state.start)
+        self._unranked += [game for _, games in news for game in games]
+        if abandoned and not (fresh or news or self._state.over):
+            changes.append(self._state.take(EventEnd(Termination.GONE), ()))
+        if self._state.over:
+            await self._rank()  # spectators leave when they hear of the end
+        if fresh:
+            self.audience.tell(None)
+        else:
+            for change in changes:
+                self.audience.tell(event(*change))
+        return self._state.over is not None
+
+    async def _keep_ranking(self) -> None:
+        while True:
+            began = perf_counter()
+            await self._rank()
+            await asyncio.sleep(max(_LEAST_SECONDS, _REST * (perf_counter() - began)))
+
+    async def _rank(self) -> None:
+        """Compute the standings if games have been finished since."""
+        async with self._ranking:
+            games, self._unranked = self._unranked, []
+            standings = self._standings
+            if games and standings is not None:
+                document = await asyncio.to_thread(standings.document, games)
+                if standings is self._standings:
+                    self.audience.tell(event(*self._state.rank(document)))
+
+    def _close_at_signals(self) -> None:
+        """Let spectators go as soon as the server is told to end, or it would wait for them."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            handler = signal.getsignal(number)
+
+            def close(number: int, frame: Any, handler: Any = handler) -> None:
+                loop.call_soon_threadsafe(self.audience.close)
+                if callable(handler):
+                    handler(number, frame)
+
+            signal.signal(number, close)
+
+    def _everything(self) -> str:
+        began = perf_counter()
+        text = event("state", self._state.document())
+        self._seconds = perf_counter() - began
+        return text
+
+    async def _answer_event(self, request: Request) -> Response:
+        with self._limiter.charged(client_of(request)):
+            return answer(request, self._state.document(), NOT_KEPT)
+
+    async def _answer_stream(self, request: Request) -> Response:
+        client = client_of(request)
+        if request.method == "HEAD":
+            return Response(media_type=MEDIA_TYPE)
+        if self.audience.spectators >= _MOST_SPECTATORS:
+            sentence = f"there are {_MOST_SPECTATORS} spectators already: try again later"
+            raise Refusal(503, "busy", sentence, {"Retry-After": "30"})
+        self._limiter.admit(client)
+        self.audience.spectators += 1
+
+        async def end() -> None:
+            self.audience.spectators -= 1
+            self._limiter.charge(client, self._seconds)
+
+        return EventStream(self.audience.events(), end)
+
+    async def _answer_games(self, request: Request) -> Response:
+        with self._limiter.charged(client_of(request)):
+            text = request.query_params.get("before")
+            if text is not None and not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
+                raise Refusal(400, "bad_input", "before is the number of a game, such as 51")
+            before = None if text is None else int(text)
+            return answer(request, self._state.finished(before), NOT_KEPT)
+
+    async def _answer_game(self, request: Request) -> Response:
+        """Return a finished game as PGN, or lead to the explorer with it."""
+        with self._limiter.charged(client_of(request)):
+            name, start = request.path_params["name"], self._state.start
+            place = self._state.place(name.removesuffix(_PGN))
+            text = b"" if place is None else await asyncio.to_thread(self._files.text, place)
+            if not text or start is None:
+                sentence = "there is no such finished game; /live/games lists those there are"
+                raise Refusal(404, "no_game", sentence)
+            headers = {"Cache-Control": NOT_KEPT}
+            if name.endswith(_PGN):
+                return Response(text.strip() + b"\n", headers=headers, media_type=_PGN_TYPE)
+            link = await asyncio.to_thread(explorer_link, text, start.rules)
+            return RedirectResponse(f"../../{link}", 303, headers)

@@ -1,0 +1,248 @@
+"""The state of a running event, from its live file and its PGN file, as documents for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from pathlib import Path
+from time import time
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from msgspec.structs import asdict
+
+from tbgen.board.score import GScore
+from tbgen.board.scoring import Komi, Scheme
+from tbgen.board.variant import Variant
+from tbgen.games.live_file import (
+    EventEnd,
+    EventStart,
+    GameEnd,
+    GameMove,
+    GameStart,
+    LiveFile,
+    LiveLine,
+    Ply,
+    Termination,
+    live_path,
+)
+from tbgen.games.pgn.splitter import RawGame, split_games
+from tbgen.games.settings import GameOptions
+from tbgen.games.standings import LeftOut, Sprt, Standings
+from tbgen.games.standings.encounters import Encounters, FinishedGame, finished_game
+from tbgen.games.standings.tables import tables
+
+__all__ = ["EventFiles", "ListedGame", "LiveState", "RunningStandings"]
+
+Change: TypeAlias = tuple[str, dict[str, Any]]
+"""The name of a server-sent event, and its document."""
+
+_MOST_GAMES: Final = 50
+"""Finished games of one answer."""
+_MOST_IN_CROSSTABLE: Final = 16
+
+
+class ListedGame(NamedTuple):
+    """A finished game of the PGN file: its row in the list, and its bytes in the file."""
+
+    game: FinishedGame
+    row: dict[str, Any]
+    place: slice
+
+
+class EventFiles:
+    """The two files of an event, read as they grow.
+
+    :param pgn: the PGN file.
+    """
+
+    def __init__(self, pgn: Path) -> None:
+        self._pgn = pgn
+        self.live = LiveFile(live_path(pgn))
+        self._options = GameOptions(Variant.R_MOBILITY)
+        self._size = self._games = 0
+
+    def read(self) -> tuple[bool, Sequence[tuple[LiveLine, Sequence[ListedGame]]]]:
+        """Return whether the live file has begun anew, and its new lines with the games finished by then."""
+        fresh, lines = self.live.read()
+        return fresh, [(line, list(self._finished(line))) for line in lines]
+
+    def text(self, place: slice) -> bytes:
+        """Return bytes of the PGN file; none if it cannot be read."""
+        try:
+            with self._pgn.open("rb") as file:
+                file.seek(place.start)
+                return file.read(place.stop - place.start)
+        except OSError:
+            return b""
+
+    def _finished(self, line: LiveLine) -> Iterator[ListedGame]:
+        if isinstance(line, EventStart):
+            self._size = self._games = 0
+            self._options = _options_of(line)
+        elif not isinstance(line, GameEnd):
+            return
+        for raw in split_games(BytesIO(self.text(slice(self._size, line.size)))):
+            place = slice(self._size, self._size + len(raw.data))
+            self._size = place.stop
+            raw.number = self._games + 1
+            game = finished_game(raw, self._pgn.name, self._options)
+            if game is not None:
+                self._games += 1
+                yield ListedGame(game, _row(raw, game), place)
+
+
+class _GameInPlay:
+    """A game in play."""
+
+    def __init__(self, start: GameStart) -> None:
+        self._start, self._time = start, start.time
+        self._plies: list[Ply] = []
+        self._position: dict[str, Any] = {"fen": start.start.fen, "left": {}}
+
+    def move(self, move: GameMove) -> None:
+        self._time = move.time
+        self._plies.append(move.ply)
+        self._position = {"fen": move.fen, "left": move.left}
+
+    def document(self) -> dict[str, Any]:
+        since = round(max(0.0, time() - self._time), 1)
+        return asdict(self._start) | self._position | {"plies": self._plies, "since": since}
+
+
+class LiveState:
+    """The state of an event."""
+
+    def __init__(self) -> None:
+        self.start: EventStart | None = None
+        self.over: Termination | None = None
+        self._playing: dict[str, _GameInPlay] = {}
+        self._finished: list[dict[str, Any]] = []
+        self._places: dict[str, slice] = {}
+        self._standings: dict[str, Any] | None = None
+
+    def take(self, line: LiveLine, games: Sequence[ListedGame]) -> Change:
+        """Take in a line, and return the change that it makes.
+
+        :param games: those that have been finished since the last line.
+        """
+        rows = [each.row for each in games]
+        self._finished += rows
+        self._places |= {each.row["key"]: each.place for each in games}
+        match line:
+            case EventStart():
+                self.start = line
+                return "event", asdict(line)
+            case GameStart():
+                game = self._playing[line.key] = _GameInPlay(line)
+                return "started", game.document()
+            case GameMove():
+                if line.key in self._playing:
+                    self._playing[line.key].move(line)
+                return "moved", asdict(line)
+            case GameEnd():
+                self._playing.pop(line.key, None)
+                return "finished", asdict(line) | {"total": len(self._finished), "games": rows}
+            case EventEnd():
+                self.over = line.how
+                return "over", asdict(line)
+
+    def rank(self, standings: dict[str, Any]) -> Change:
+        """Take in standings."""
+        self._standings = standings
+        return "standings", standings
+
+    def document(self) -> dict[str, Any]:
+        """Return the whole state, with the last of the finished games."""
+        return {
+            "event": self.start,
+            "playing": [game.document() for game in self._playing.values()],
+            "standings": self._standings,
+            "finished": self.finished(),
+            "over": self.over,
+        }
+
+    def finished(self, before: int | None = None) -> dict[str, Any]:
+        """Return finished games, the last ones first.
+
+        :param before: the number of a game; only earlier ones are wanted.
+        """
+        end = len(self._finished) if before is None else min(max(before - 1, 0), len(self._finished))
+        return {"total": len(self._finished), "games": self._finished[max(0, end - _MOST_GAMES) : end][::-1]}
+
+    def place(self, key: str) -> slice | None:
+        """Return the bytes of a finished game in the PGN file."""
+        return self._places.get(key)
+
+
+class RunningStandings:
+    """The standings of an event by its whole encounters."""
+
+    def __init__(self, start: EventStart) -> None:
+        self._scheme = Scheme(start.scoring)
+        self._games = Encounters([player.name for player in start.players], start.games, start.test)
+
+    def document(self, games: Sequence[ListedGame]) -> dict[str, Any]:
+        """Add games, and return the standings; this may take seconds."""
+        for each in games:
+            self._games.add(each.game)
+        standings, score = self._games.standings(self._scheme), self._games.score()
+        return {
+            "games": 0 if standings is None else len(standings.games),
+            "scoring": self._scheme,
+            "score": score
+            and {
+                "player": score.player,
+                "opponent": score.opponent,
+                "points": float(score.points),
+                "games": score.games,
+                "elo": score.elo,
+                "test": score.test and _test(score.test),
+            },
+            "tables": [] if standings is None else list(_tables(standings)),
+        }
+
+
+def _tables(standings: Standings) -> Iterator[dict[str, Any]]:
+    keys = {"standings"}
+    if 2 < len(standings.players) <= _MOST_IN_CROSSTABLE:
+        keys.add("crosstable")
+    for table in tables(standings, LeftOut()):
+        if table.key in keys:
+            columns = [{"title": column.title, "word": column.word} for column in table.columns]
+            yield {"title": table.title, "note": table.note, "columns": columns, "rows": table.shown()}
+
+
+def _test(test: Sprt) -> dict[str, Any]:
+    return {"llr": test.llr, "lower": test.lower, "upper": test.upper, "verdict": test.verdict}
+
+
+def _options_of(start: EventStart) -> GameOptions:
+    """Return the options by which the games of an event are scored."""
+    return GameOptions(
+        Variant(start.rules),
+        cutoff=None if start.cutoff is None else GScore.parse(start.cutoff),
+        scheme=Scheme(start.scoring),
+        komi=None if start.komi is None else Komi.parse(start.komi),
+    )
+
+
+def _row(raw: RawGame, game: FinishedGame) -> dict[str, Any]:
+    """Return what the list of finished games has of one."""
+    record = game.record
+    start, end = raw.data.rfind(b"{"), raw.data.rfind(b"}")
+    comment = raw.data[start + 1 : end].decode("utf-8", "replace") if 0 <= start < end else ""
+    plies = next((tag.value for tag in raw.tags if tag.name == "PlyCount"), "")
+    return {
+        "number": raw.number,
+        "key": str(game.key),
+        "white": record.white,
+        "black": record.black,
+        "value": str(record.value),
+        "holder": record.value.holder,
+        "basis": record.outcome.basis,
+        "accrued": str(record.outcome.accrued),
+        "points": record.outcome.settings.scoring.document(record.value),
+        "classical": record.classical,
+        "plies": int(plies[:6]) if plies.isascii() and plies.isdecimal() else 0,
+        "reason": " ".join(comment.split()).rpartition(", ")[2],
+    }

@@ -1,0 +1,122 @@
+"""The live file of an event, as the runner writes it."""
+
+import fcntl
+import json
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tbgen.games.live_file import (
+    EventEnd,
+    EventStart,
+    GameEnd,
+    GameMove,
+    GameStart,
+    LiveFile,
+    Outset,
+    Participant,
+    Ply,
+    Termination,
+    live_path,
+)
+from tbgen.match import live
+from tbgen.match.live import LiveWriter
+from tests.match.engines import MATE, words
+from tests.support.matches import played
+
+START = EventStart(
+    "", "", "round-robin", "r", [Participant("A", "inf"), Participant("B", "inf")],
+    1, 2, 2, 0, 1, "exponential", None, None, None, 0,
+)  # fmt: skip
+GAME = GameStart(0, "1.1.1", 1, "A", "B", Outset("", ""))
+MOVE = GameMove(0, "1.1.1", Ply("f2f3", "f3", "-G20.5", ""), "", {})
+END = GameEnd(0, "1.1.1", 1, "A", "B", "-G0.0", "", 1, 100)
+
+
+def test_anybody_can_read_an_event(tmp_path: Path) -> None:
+    """Line by line, without anything of this package."""
+    pgn = tmp_path / "games.pgn"
+    players = [words(name, moves=MATE) for name in "AB"]
+    played(pgn, players=players)
+    lines = [json.loads(line) for line in (tmp_path / "games.pgn.live").read_text().splitlines()]
+    first, last = lines[0], lines[-1]
+    assert (first["type"], first["total"], first["finished"], first["size"]) == ("event", 2, 0, 0)
+    assert [player["name"] for player in first["players"]] == ["A", "B"]
+    assert last == {"type": "over", "how": "finished"}
+    game = [line for line in lines if line.get("key") == "1.1.1"]
+    assert [line["type"] for line in game] == ["started", *["moved"] * 4, "finished"]
+    assert game[0]["start"]["accrued"] == "-G20.5"
+    assert [line["ply"]["uci"] for line in game[1:5]] == MATE.split()
+    assert game[1]["ply"]["comment"].startswith("+0.12/3 ")
+    assert game[1]["left"] == {"white": None, "black": None}
+    assert (game[5]["value"], game[5]["reason"]) == ("-G0.0", "Black mates")
+    assert 0 < game[5]["size"] < pgn.stat().st_size == lines[-2]["size"]
+    played(pgn, "--rounds", "2", players=players)
+    again = json.loads((tmp_path / "games.pgn.live").read_text().splitlines()[0])
+    assert (again["finished"], again["size"]) == (2, lines[-2]["size"])
+
+
+def read(path: Path) -> list[Any]:
+    with closing(LiveFile(path)) as file:
+        return list(file.read()[1])
+
+
+def test_a_long_file_is_replaced_by_one_with_the_games_in_play(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "_LONG", 0)
+    path, other = live_path(tmp_path / "a.pgn"), GameStart(0, "2.1.1", 3, "A", "B", Outset("", ""))
+    with LiveWriter(tmp_path / "a.pgn", pytest.fail) as writer:
+        for message in (START, GAME, other, MOVE):
+            writer(message)
+        file = LiveFile(path)
+        assert file.read() == (True, [START, GAME, other, MOVE])
+        assert not file.abandoned
+        writer(END)
+        fresh, (start, *games) = file.read()
+        assert (fresh, games) == (True, [other])
+        assert (start.finished, start.size) == (1, 100)  # type: ignore[union-attr]
+        assert not file.abandoned
+    assert file.read() == (False, [EventEnd(Termination.FINISHED)])
+    assert file.abandoned
+    file.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["a.pgn.live"]
+
+
+def test_a_reader_holds_up_nobody(tmp_path: Path) -> None:
+    """Not even one that locks the file."""
+    with LiveWriter(tmp_path / "a.pgn", pytest.fail) as writer:
+        writer(START)
+        with live_path(tmp_path / "a.pgn").open() as file:
+            with pytest.raises(OSError, match="unavailable"):
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            writer(GAME)
+    assert read(live_path(tmp_path / "a.pgn"))[:2] == [START, GAME]
+
+
+def test_an_event_that_stops_says_so(tmp_path: Path) -> None:
+    with suppress(KeyboardInterrupt), LiveWriter(tmp_path / "a.pgn", pytest.fail) as writer:
+        writer(START)
+        raise KeyboardInterrupt
+    assert read(live_path(tmp_path / "a.pgn")) == [START, EventEnd(Termination.STOPPED)]
+
+
+def test_a_file_that_cannot_be_written_is_reported_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pgn = tmp_path / "games.pgn"
+    live_path(pgn).mkdir()
+    assert len(played(pgn)) == 2
+    assert capsys.readouterr().err.count("cannot be written") == 1
+
+
+def test_a_full_disk_is_reported_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notes: list[str] = []
+    writer = LiveWriter(tmp_path / "a.pgn", notes.append)
+    monkeypatch.setattr(Path, "open", lambda *_, **__: open("/dev/full", "wb", buffering=0))  # noqa: SIM115
+    for message in (START, GAME, MOVE, END):
+        writer(message)
+    assert len(notes) == 1
+    assert "No space left on device" in notes[0]

@@ -1,0 +1,69 @@
+"""Finished games, read from the two files of an event as they grow."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tbgen.games.live_file import GameEnd, line_of, live_path
+from tbgen.web.live_state import EventFiles
+from tests.match.engines import MATE, words
+from tests.match.test_live import START
+from tests.support.matches import played
+
+
+@pytest.fixture
+def pgn(tmp_path: Path) -> Path:
+    """Two games, of repetition and of mate, and the beginning of another one."""
+    for name, moves in (("a", None), ("b", MATE)):
+        players = [words(each, moves=moves) if moves else words(each) for each in "AB"]
+        played(tmp_path / f"{name}.pgn", "--games", "1", players=players)
+    found = tmp_path / "games.pgn"
+    first, second = ((tmp_path / f"{name}.pgn").read_bytes() for name in "ab")
+    found.write_bytes(first + second.replace(b'[Round "1.1.1"]', b'[Round "2.1.1"]') + b'[Event "?"]\n[Rou')
+    return found
+
+
+def line(size: int, finished: int) -> GameEnd:
+    return GameEnd(0, "", finished, "A", "B", "", "", finished, size)
+
+
+def test_games_come_up_to_where_the_file_is_whole(pgn: Path) -> None:
+    whole = pgn.stat().st_size - len(b'[Event "?"]\n[Rou')
+    middle = pgn.read_bytes().index(b"[Event", 10)
+    live_path(pgn).write_bytes(line_of(START) + line_of(line(middle, 1)))
+    files = EventFiles(pgn)
+    fresh, ((_, nothing), (_, (first,))) = files.read()
+    assert (fresh, nothing, files.read()) == (True, [], (False, []))
+    with live_path(pgn).open("ab") as file:
+        text = line_of(line(whole, 2))
+        file.write(text[:20])
+        file.flush()
+        assert files.read() == (False, [])  # a line that is being written
+        file.write(text[20:] + b"{nonsense\n")
+    fresh, ((_, (second,)),) = files.read()
+    assert not fresh
+    assert [(each.row["number"], each.row["key"]) for each in (first, second)] == [(1, "1.1.1"), (2, "2.1.1")]
+    assert [(each.row["reason"], each.row["plies"]) for each in (first, second)] == [
+        ("End by 3-fold repetition", 8),
+        ("Black mates", 4),
+    ]
+    assert files.text(first.place) + files.text(second.place) == pgn.read_bytes()[:whole]
+    live_path(pgn).unlink()
+    assert files.read() == (False, [])
+    live_path(pgn).write_bytes(line_of(replace(START, size=whole)))
+    fresh, ((_, games),) = files.read()
+    assert (fresh, [each.row["number"] for each in games]) == (True, [1, 2])
+    files.live.close()
+
+
+def test_a_pgn_file_that_is_taken_away_has_no_more_games(pgn: Path) -> None:
+    live_path(pgn).write_bytes(line_of(replace(START, size=pgn.read_bytes().index(b"[Event", 10))))
+    files = EventFiles(pgn)
+    _, ((_, (first,)),) = files.read()
+    pgn.unlink()
+    with live_path(pgn).open("ab") as file:
+        file.write(line_of(line(10_000, 2)))
+    assert [games for _, games in files.read()[1]] == [[]]
+    assert files.text(first.place) == b""
+    files.live.close()
