@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "fetch": "tables that others have published",
     "publish": "tables for others to fetch, from any web server",
     "info": "which tables are there, and what is in them",
+    "cache": "where compiled kernels are kept, and how to remove them",
     "completion": "a script by which a shell completes commands and options",
 }
 """The commands and their summaries; each is the module of that name next to this one."""

@@ -21,7 +21,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from threading import Lock
-from typing import Final
+from typing import Final, NamedTuple
 
 _PACKAGE: Final = Path(__file__).parent.parent
 _IMPORT: Final = re.compile(r"^[ \t]*from (tbgen[.\w]*) import (\([^)]*\)|[^\n#]*)", re.MULTILINE)
@@ -100,6 +100,47 @@ def name_of(module: str) -> str:
     for source in closure(module):
         digest.update(_source_digest(source))
     return f"{module.removeprefix('tbgen.')}-{digest.hexdigest()[:16]}"
+
+
+class CachedKernels(NamedTuple):
+    """Room that compiled kernels take on disk."""
+
+    directory: Path
+    current_bytes: int
+    """Kernels of this version of tbgen, Python and numba."""
+    other_bytes: int
+    """Kernels of other versions, which nothing here will read."""
+
+
+def cached_kernels() -> CachedKernels:
+    """Return where the kernels of all versions lie, and how much room they take."""
+    current, other = 0, 0
+    for path in home().rglob("*"):
+        size = path.stat().st_size if path.is_file() else 0
+        name = path.relative_to(home()).parts[0]
+        if _is_current(name):
+            current += size
+        else:
+            other += size
+    return CachedKernels(home(), current, other)
+
+
+@cache
+def _is_current(name: str) -> bool:
+    module = name.rpartition("-")[0]
+    known = _PACKAGE.joinpath(*module.split(".")).with_suffix(".py").exists()
+    return known and name.partition(".compiled")[0].partition(".lock")[0] == name_of(f"tbgen.{module}")
+
+
+def clear() -> CachedKernels:
+    """Remove the kernels of all versions, and return what was there.
+
+    :raises OSError: if they cannot be removed.
+    """
+    found = cached_kernels()
+    if found.directory.exists():
+        shutil.rmtree(found.directory)
+    return found
 
 
 _COMPILING: Final[set[str]] = set()

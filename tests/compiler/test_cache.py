@@ -1,6 +1,9 @@
 """When kernels are compiled, and what is said of it."""
 
 import fcntl
+import os
+import subprocess
+import sys
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
@@ -62,3 +65,38 @@ def test_only_one_thread_waits_for_another_process(tmp_path: Path, monkeypatch: 
         assert found.empty()
         kernel_cache.mark_compiled(FAMILY)
     assert found.get(timeout=60) is False
+
+
+def test_sizes_and_removal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert kernel_cache.clear() == kernel_cache.CachedKernels(tmp_path / "kernels", 0, 0)
+    current, other = kernel_cache.name_of(FAMILY), "errors-0123456789abcdef"
+    for name, size in ((current, 3), (other, 5), ("no.module-0123456789abcdef", 7)):
+        (tmp_path / "kernels" / name).mkdir(parents=True)
+        (tmp_path / "kernels" / name / "kernel.nbc").write_bytes(bytes(size))
+    (tmp_path / "kernels" / f"{current}.compiled").write_bytes(bytes(11))
+    (tmp_path / "of others").touch()
+    assert kernel_cache.cached_kernels()[1:] == (14, 12)
+    assert kernel_cache.clear()[1:] == (14, 12)
+    assert [path.name for path in tmp_path.iterdir()] == ["of others"]
+
+
+def test_a_cache_that_cannot_be_written_is_said_once_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "file"), "TMPDIR": str(tmp_path)}
+    script = """
+import logging
+logging.basicConfig(format="%(message)s")
+from tbgen.compiler import cache
+for _ in range(2):
+    with cache.compiling("tbgen.errors", "of tests", "a second", print):
+        assert cache.directory().is_dir()
+print(cache.directory())
+"""
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "NUMBA_CACHE_DIR" in done.stderr
+    own = Path(done.stdout.splitlines()[-1])
+    assert own.parent == tmp_path
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
