@@ -27,17 +27,16 @@ from tbgen.retro.kernels.exits import NO_EXIT
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.phase import (
     NOTHING,
-    EnPassant,
     Record,
     Workspace,
     count_moves,
     empty_record,
-    solve_layers,
 )
 from tbgen.retro.kernels.resets import side_exits
 from tbgen.retro.kernels.single_layer import solve_layer, solve_open_layer
 from tbgen.retro.kernels.sweep import MAX_DEPTH, Results
 from tbgen.retro.kernels.targets import ROUTES, Pool, Routes, Targets
+from tbgen.retro.narrow import NarrowPhase
 
 _Number = TypeVar("_Number", bound=np.generic)
 _Result = TypeVar("_Result")
@@ -168,9 +167,8 @@ class Game:
         workspace, pool = self._workspace, self._pool
         counters: list[NDArray[np.unsignedinteger]] = [workspace.phase.slices, workspace.phase.quiet]
         counted = [counter.copy() for counter in counters]  # the sweeps count down
-        nobody = np.zeros(0, np.int64)
-        records = self._record(), self._record()
-        *_, rank = solve_layers(workspace, pool, EnPassant(nobody, nobody), self._starts, records, NOTHING)
+        fresh = Results(pool.value, pool.depth, self._starts)
+        rank = NarrowPhase(workspace, pool, fresh, (self._record(), self._record()), NOTHING).solve_all()
         deepest = max(attacker.scratch.deepest[0] for attacker in (workspace.white, workspace.black))
         if rank > MAX_CODED_RANK + 1 or deepest > MAX_DEPTH:
             raise NoCodeError(self.cell_frame.cell)

@@ -4,12 +4,15 @@ Importing this module imports numba (about half a second), so nothing on the pro
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Final, TypeVar, cast
 
-import numba
 import numba.extending
 import numpy as np
 from numba.core.caching import CacheImpl, _CacheLocator
+from numba.core.codegen import CodeLibrary, JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.registry import CPUDispatcher
 
 from tbgen.compiler import cache as kernel_cache
 
@@ -40,20 +43,94 @@ class KernelLocator(_CacheLocator):
     @classmethod
     def from_function(cls, function: Callable[..., Any], file: str) -> "KernelLocator | None":
         """Return the locator of a function of the package, None for others."""
-        return cls(function, file) if _of_package(function) else None
+        return cls(function, file) if function.__module__.startswith("tbgen.") else None
 
 
 CacheImpl._locator_classes.insert(0, KernelLocator)
 
 
-def _of_package(function: Callable[..., Any]) -> bool:
-    # Machine code of other functions is not kept: nobody would notice an edit to what they call.
-    return function.__module__.startswith("tbgen.")
+class InnerLibrary(JITCodeLibrary):
+    """The code of a kernel as others call it: as it was written, neither optimised nor made machine code.
+
+    Optimised it is inside of what Python calls, once for each of those.
+    """
+
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+
+    def finalize(self) -> None:
+        """Leave the code as it is."""
+        self._finalized = True
+
+
+def _needed(library: CodeLibrary) -> list[CodeLibrary]:
+    """Return a library, and those of all kernels that one of a kernel needs, directly or not."""
+    found: dict[CodeLibrary, None] = {}
+    waiting = [library]
+    while waiting:
+        each = waiting.pop()
+        if each not in found:
+            found[each] = None
+            waiting += each._linking_libraries if isinstance(each, InnerLibrary) else []
+    return list(found)
+
+
+class EntryLibrary(JITCodeLibrary):
+    """The code of a kernel that Python calls, and of all kernels that it calls."""
+
+    def add_linking_library(self, library: CodeLibrary) -> None:
+        """Have a library, and whatever it needs, be part of this one."""
+        for each in _needed(library):
+            super().add_linking_library(each)
+
+
+class InnerCompiler(Compiler):
+    """Compiles a kernel for others to call."""
+
+    def __init__(self, typing: Any, target: Any, library: Any, *rest: Any) -> None:
+        *_, flags, _ = rest
+        flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+        super().__init__(typing, target, InnerLibrary(target.codegen(), "inner"), *rest)
+
+
+class EntryCompiler(Compiler):
+    """Compiles a kernel for Python to call."""
+
+    def __init__(self, typing: Any, target: Any, library: Any, *rest: Any) -> None:
+        library = EntryLibrary(target.codegen(), "entry")
+        library.enable_object_caching()
+        super().__init__(typing, target, library, *rest)
+
+
+class KernelDispatcher(CPUDispatcher):
+    """A kernel: others call the code of an ``InnerLibrary``, and Python calls an entry, which is made when it
+    first does, and kept on disk."""
+
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        super().__init__(function, {}, options, InnerCompiler)
+
+    @cached_property
+    def entry(self) -> CPUDispatcher:
+        """The machine code that Python calls."""
+        entry = CPUDispatcher(self.py_func, {}, self.targetoptions, EntryCompiler)
+        # Machine code of other functions is not kept: nobody would notice an edit to what they call.
+        if self.py_func.__module__.startswith("tbgen."):
+            entry.enable_caching()
+        return entry
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the entry."""
+        return self.entry(*args)
+
+    def add_overload(self, result: Any) -> None:
+        """Have the code for some types of arguments at hand."""
+        result = result._replace(entry_point=object())
+        self.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
+        self.overloads[tuple(result.signature.args)] = result
 
 
 def _compiled(function: Kernel, **options: Any) -> Kernel:
-    compiled: Kernel = numba.njit(function, nogil=True, cache=_of_package(function), **options)
-    return compiled
+    return cast(Kernel, KernelDispatcher(function, nopython=True, nogil=True, **options))
 
 
 def jit(function: Kernel) -> Kernel:
@@ -73,18 +150,10 @@ def kernel(function: Kernel) -> Kernel:
 def inlined(function: Kernel) -> Kernel:
     """Decorate what only kernels call, and always as part of their own code.
 
-    A real call would copy the descriptions of all arrays that are passed in tuples. Like a kernel it counts
-    no references, so that an array it returns must go to a kernel, never to what ``jit`` has compiled.
+    Like a kernel it counts no references, so that an array it returns must go to a kernel, never to what
+    ``jit`` has compiled.
     """
-    return _compiled(function, _nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-
-
-def merged(function: Kernel) -> Kernel:
-    """Decorate what few kernels call, each of which is compiled with a copy of it; it is not compiled itself.
-
-    A call that hands on hundreds of arrays, as a whole workspace has them, takes many seconds to compile.
-    """
-    return _compiled(function, inline="always")
+    return _compiled(function, _nrt=False, forceinline=True)
 
 
 def intrinsic(generator: Callable[..., Any]) -> Callable[..., Any]:

@@ -18,7 +18,7 @@ from tbgen.index.source import ArrayTable, Source
 from tbgen.index.table import Table
 from tbgen.index.zeroing import is_wide, phase_groups
 from tbgen.retro.cache_lines import zeros
-from tbgen.retro.kernels.every_layer import Shown, show_layer, take_rank
+from tbgen.retro.kernels.every_layer import Shown, show_layer
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.layers import FIRST_LAYER
 from tbgen.retro.kernels.phase import (
@@ -27,9 +27,9 @@ from tbgen.retro.kernels.phase import (
     Workspace,
     count_moves,
     empty_record,
-    first_events,
 )
 from tbgen.retro.kernels.sweep import Results
+from tbgen.retro.narrow import NarrowPhase
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.stages import Stages
 from tbgen.retro.wide import MAX_PARTS, WidePhase, WideSweeps
@@ -208,20 +208,17 @@ class _OneNarrow:
         words = workspace.frame.words
         legal_words(workspace.frame, workspace.phase.legal, 0, words)
         count_moves(workspace, begun.pool, begun.mirrored, 0, words)
-        self._events = first_events(workspace, int64(0)), first_events(workspace, int64(1))
+        self._phase = NarrowPhase(workspace, begun.pool, begun.fresh, begun.records, NOTHING)
 
     def take(self, rank: int, by_holder: tuple[Shown, Shown]) -> bool:
         """Do for this phase what the window's ``take`` does."""
-        begun = self._begun
-        workspace, at = begun.workspace, begun.at
-        left = False
-        if self.empty:
+        workspace, at = self._begun.workspace, self._begun.at
+        left = not self.empty and self._phase.solve()
+        if rank >= FIRST_LAYER:
             for holder, shown in zip(SIDES, by_holder, strict=True):
                 show_layer(workspace, int64(1 - holder), int64(rank), at, shown)
-        else:
-            left, self._events = take_rank(
-                workspace, begun.pool, begun.fresh, int64(rank), self._events, begun.records, at, by_holder
-            )
+        if left:
+            self._phase.leave()
         self.empty += not left and rank >= FIRST_LAYER
         return left
 

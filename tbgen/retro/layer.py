@@ -8,6 +8,7 @@ rest.
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
@@ -67,7 +68,7 @@ class LayerSolver:
         self._fresh = Results(pool.value, pool.depth, pool.targets.begin[phase].copy())
         # Layers are solved one after the other, so the exits need room of their own.
         exits = room_for_exits(2 * layout.phase_size)
-        self._workspace = workspace = make_workspace(layout, Variant.R_MOBILITY)._replace(exits=exits)
+        self._workspace = workspace = replace(make_workspace(layout, Variant.R_MOBILITY), exits=exits)
         place_pawns(workspace.frame, layout, phase)
         mirrored = mirrors_itself(layout, phase)
         parts = list(pairwise(np.linspace(0, workspace.frame.words, 4 * threads + 1).astype(int).tolist()))

@@ -25,16 +25,15 @@ from tbgen.retro.kernels.phase import (
     FUNCTIONS,
     NOTHING,
     RUNS,
-    EnPassant,
     Record,
     Workspace,
     count_moves,
     empty_record,
-    solve_layers,
 )
 from tbgen.retro.kernels.runs import Runs, weave
 from tbgen.retro.kernels.sweep import MAX_DEPTH, Results
 from tbgen.retro.kernels.targets import Pool
+from tbgen.retro.narrow import EnPassant, NarrowPhase
 from tbgen.retro.pool import Map, PoolLoader
 from tbgen.retro.stages import Stages
 from tbgen.retro.wide import MAX_PARTS, WidePhase, WideSweeps
@@ -180,14 +179,14 @@ class _Solver:
             count_moves(workspace, self.pool, mirrored, 0, workspace.frame.words)
             self.canonical[phase] = workspace.phase.canonical
             clock = self.stages.add("moves", clock)
-            rows = np.flatnonzero(self.configs[:, 0] == phase)
-            rights = EnPassant(rows, self.configs[rows, 1].astype(np.int64))
-            *records, rank = solve_layers(
-                workspace, self.pool, rights, starts, self._records(phase), self.keep
-            )
+            rows = np.flatnonzero(self.configs[:, 0] == phase).tolist()
+            fresh = Results(self.pool.value, self.pool.depth, starts)
+            ranks = NarrowPhase(workspace, self.pool, fresh, self._records(phase), self.keep)
+            rank = ranks.solve_all([EnPassant(row, int(self.configs[row, 1])) for row in rows])
             self.stages.add("layers", clock)
-            self._check(workspace, int(rank))
-            self._keep(phase, workspace, records, wide=False)
+            self._check(workspace, rank)
+            self._keep(phase, workspace, ranks.records, wide=False)
+            del ranks  # others need the room of its events
             self._look(phase, workspace, 1, map)
         finally:
             idle.put(workspace)

@@ -119,7 +119,7 @@ class WideSweeps:
 
 class WidePhase:
     """One phase rank by rank, on all threads and both attackers at once: the same steps as those of
-    ``solve_layers``, which takes small phases in one compiled call.
+    ``NarrowPhase``, which takes small ones on one thread.
 
     :param fresh: where the fresh values and depths go.
     :param width: how many threads there are.

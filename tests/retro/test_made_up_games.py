@@ -25,9 +25,10 @@ from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.index.table import Table
 from tbgen.retro import pool as pools
 from tbgen.retro.kernels.frame import legal_words
-from tbgen.retro.kernels.phase import RUNS, EnPassant, count_moves, empty_record, solve_layers
+from tbgen.retro.kernels.phase import RUNS, count_moves, empty_record
 from tbgen.retro.kernels.runs import weave
 from tbgen.retro.kernels.sweep import MAX_DEPTH, Results
+from tbgen.retro.narrow import EnPassant, NarrowPhase
 from tbgen.retro.solver import solve
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 from tests.support.exhaustive import exhaustive
@@ -216,11 +217,12 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     starts = np.array([phase * size, layout.size + phase * size])
     for start in starts:
         pool.value[start : start + size], pool.depth[start : start + size] = NONE, 0
-    rights = EnPassant(np.array([0]), np.array([square], np.int64))
     none = np.empty(0, np.uint32)
     empty = empty_record(RUNS, size, none, 0), empty_record(RUNS, size, none, 0)
-    by_black, by_white, _ = solve_layers(workspace, pool, rights, starts, empty, RUNS)
     solved = Results(pool.value, pool.depth, starts)
+    ranks = NarrowPhase(workspace, pool, solved, empty, RUNS)
+    ranks.solve_all([EnPassant(0, square)])
+    by_black, by_white = ranks.records
     both = [weave(record.log, workspace.frame.words, solved) for record in (by_white, by_black)]
 
     def fresh(array: np.ndarray) -> np.ndarray:

@@ -7,11 +7,12 @@ In the frame of a cell some free men are *frozen*: they stand on one square, and
 A frozen scalar takes no part in the word's number, and of a frozen bit man only one bit is ever set.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
 from tbgen.compiler.jit import inlined, jit, kernel
+from tbgen.compiler.structs import Struct
 from tbgen.index.symmetry import TRANSPOSE
 from tbgen.retro.geometry import (
     BETWEEN,
@@ -35,7 +36,8 @@ NO_DIGIT = 62
 """A shift that leaves nothing of a word's number."""
 
 
-class Frame(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Frame(Struct):
     """Geometry of one phase, as the kernels read it."""
 
     kinds: Ints
@@ -61,7 +63,8 @@ class Frame(NamedTuple):
     frozen: where one of them moves the right is gone."""
 
 
-class Phase(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Phase(Struct):
     """What both attackers share, uint64 (2, words) by side to move."""
 
     legal: Words

@@ -6,12 +6,13 @@ Black's king, those of White's that turn the board, and the kings' moves to imag
 one part to another.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, int64, kernel
+from tbgen.compiler.structs import Struct
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, Words, lowest
 from tbgen.retro.kernels.frame import Frame
@@ -22,7 +23,8 @@ ATTACKERS, DEFENDERS = range(2)
 """Rows of what is kept of positions with either side to move."""
 
 
-class Scratch(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Scratch(Struct):
     """Working memory of one attacker's sweeps."""
 
     found: Words

@@ -14,10 +14,11 @@ the side to move. They enter all later layers as settled events.
 Whole-game mobility takes the same steps without the inner sweeps (section 9 of docs/theory.md).
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, jit, kernel
+from tbgen.compiler.structs import Struct
 from tbgen.retro.kernels.bits import ALL, ZERO, Ints, Word, Words
 from tbgen.retro.kernels.events import Agenda, Events, Goals, events_of, next_agenda
 from tbgen.retro.kernels.frame import Frame, Phase
@@ -30,7 +31,8 @@ FIRST_LAYER = 2
 """Rank of the first layer: ranks 0 and 1, mate and stalemate, end the game."""
 
 
-class Attacker(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Attacker(Struct):
     """One attacker's sets and results."""
 
     side: int

@@ -1,11 +1,12 @@
-"""Solving one phase: mobility and exits, then layer by layer."""
+"""Solving one phase: mobility and exits, then rank by rank."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from tbgen.compiler.jit import int64, jit, merged
+from tbgen.compiler.jit import int64, jit
+from tbgen.compiler.structs import Struct
 from tbgen.retro.kernels.bits import ZERO, Ints
 from tbgen.retro.kernels.canonical import canonical_words
-from tbgen.retro.kernels.en_passant import prepare, resolve, room_for_right, side_with_right
 from tbgen.retro.kernels.events import Agenda, exit_events, no_events, with_exit
 from tbgen.retro.kernels.exits import Exits
 from tbgen.retro.kernels.frame import Frame, Phase, is_image
@@ -42,7 +43,8 @@ class Record(NamedTuple):
     """For functions."""
 
 
-class Workspace(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Workspace(Struct):
     """Everything one thread needs to solve phases of one table, one after the other."""
 
     frame: Frame
@@ -53,15 +55,6 @@ class Workspace(NamedTuple):
     """Needed until the events are made; then results take the room (unless the game has no layers)."""
     like: Ints
     """int64 (n, 2): ranges of like men."""
-
-
-class EnPassant(NamedTuple):
-    """The en passant configurations of one phase."""
-
-    rows: Ints
-    """int64 (n,): their rows among all of the table."""
-    squares: Ints
-    """int64 (n,): en passant squares."""
 
 
 @jit
@@ -130,7 +123,7 @@ def record_inner(
     return record
 
 
-@merged
+@jit
 def run_inner(
     workspace: Workspace,
     pool: Pool,
@@ -167,7 +160,7 @@ def settle_rank(workspace: Workspace, fresh: Results, rank: int, start: int, sto
     trim(workspace.phase, workspace.white, workspace.black, start, stop)
 
 
-@merged
+@jit
 def solve_rank(
     workspace: Workspace,
     pool: Pool,
@@ -201,42 +194,3 @@ def leave_rank(
     phase = workspace.phase
     of_white = next_events(int64(0), rank, phase, events[0], fresh)
     return of_white, next_events(int64(1), rank, phase, events[1], fresh)
-
-
-@jit
-def solve_layers(
-    workspace: Workspace,
-    pool: Pool,
-    en_passant: EnPassant,
-    starts: Ints,
-    records: tuple[Record, Record],
-    keep: int,
-) -> tuple[Record, Record, int]:
-    """Solve a phase after ``count_moves``, both attackers in turn, its en passant positions included.
-
-    Fresh values and depths go to the pool at ``starts[side]`` (int64 (2,)) + slot. Returns the records of
-    White's and of Black's inner sweeps, and the first rank without a layer.
-    """
-    frame, phase = workspace.frame, workspace.phase
-    fresh = Results(pool.value, pool.depth, starts)
-    nodes = frame.words * 64
-    events = first_events(workspace, int64(0)), first_events(workspace, int64(1))
-    count = len(en_passant.rows)
-    # numba cannot tell the type of an empty list, so there is one entry more.
-    rights = [room_for_right(nodes) for _ in range(count + 1)]
-    for number in range(count):
-        prepare(frame, pool, workspace.exits, phase, en_passant.squares[number], rights[number])
-    rank = int64(0)
-    while True:
-        left, records = solve_rank(workspace, pool, fresh, rank, events, records, keep)
-        for number in range(count):
-            square = en_passant.squares[number]
-            attacker = workspace.white if side_with_right(square) == 0 else workspace.black
-            at = pool.targets.ep_offset + en_passant.rows[number] * nodes
-            ranks = (max(rank, 1), rank + 1 if left else 256)
-            resolve(frame, phase, attacker, fresh, rights[number], ranks, at)
-        if not left:
-            break
-        events = leave_rank(workspace, fresh, rank, events)
-        rank += 1
-    return records[0], records[1], rank

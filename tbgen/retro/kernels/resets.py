@@ -4,11 +4,12 @@ A capture or pawn move resets the accrued score and leads to a position whose fr
 cell, quiet moves of frozen men and castling leave too.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
 from tbgen.compiler.jit import jit, kernel
+from tbgen.compiler.structs import Struct
 from tbgen.index.zeroing import PROMOTED
 from tbgen.retro.geometry import (
     BETWEEN,
@@ -334,7 +335,8 @@ def rank_and_exits(frame: Frame, pool: Pool, exits: Exits, phase: Phase, start: 
     _rank_words(frame, pool, exits, phase, squares, men, start, stop)
 
 
-class OneExit(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class OneExit(Struct):
     """Room to find the exit of one position."""
 
     exits: Exits

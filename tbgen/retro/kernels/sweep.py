@@ -13,11 +13,13 @@ plies the attacker can force against the longest defence (depth to goal, section
 Exits, and positions whose fresh value was settled in earlier layers, enter as *events* at their levels.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
+from tbgen.compiler.structs import Struct
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Word, Words, lowest, prefetch
 from tbgen.retro.kernels.events import NEVER, TIME_BITS, TIME_MASK, Agenda, Events, level_at
@@ -47,7 +49,8 @@ BATCH = 384
 NO_LIMIT = int64(1 << 62)
 
 
-class Sets(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Sets(Struct):
     """The sets of one attacker as they stand when a sweep begins or ends."""
 
     wanted: Words

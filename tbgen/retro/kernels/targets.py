@@ -5,12 +5,14 @@ solved (pawn moves stay in it), then its en passant positions, then blocks of th
 block that stands for a legal position has its value, canonical or not.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, int64, kernel
+from tbgen.compiler.structs import Struct
 from tbgen.index import zeroing
 from tbgen.retro.geometry import IMAGES, SYMMETRY_OF, TRIANGLE_OF
 from tbgen.retro.kernels.bits import ONE, Codes, Ints, Plies, Words, image, lowest
@@ -21,7 +23,8 @@ VARIABLE = -1
 """Square of the one man after a move whose square is the bit of the word."""
 
 
-class Targets(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Targets(Struct):
     """The pool's directory; every array's first axis is the target's number."""
 
     number: Ints
@@ -60,7 +63,8 @@ ROUTES = 65 * 65 * ROUTE_VICTIMS * 5
 """Number of routes that can be told apart."""
 
 
-class Routes(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Routes(Struct):
     """Where moves that leave a cell lead: in place of the directory.
 
     A move's *route* is what it does to pawns, frozen men and the set of mobile men: ``((origin * 65 +
@@ -82,7 +86,8 @@ class Routes(NamedTuple):
     """Code of positions without value in a block."""
 
 
-class Pool(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Pool(Struct):
     """Values and depths of all targets, with their directory."""
 
     value: Codes

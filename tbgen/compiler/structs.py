@@ -1,0 +1,143 @@
+"""Structures that kernels get by their address: one pointer at a call, however many arrays there are.
+
+numba hands tuples on value by value, seven for every array, which takes long to compile.
+"""
+
+from dataclasses import fields
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, Final, cast
+
+import numpy as np
+from llvmlite import ir
+from numba import typeof, types
+from numba.core import cgutils
+from numba.core.datamodel import models
+from numba.core.imputils import lower_getattr_generic
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import NativeValue, infer_getattr, register_model, unbox
+from numba.np.arrayobj import populate_array
+from numpy.typing import NDArray
+
+_WORD: Final = ir.IntType(64)
+_TUPLE: Final[Any] = types.BaseTuple
+
+
+class Struct:
+    """Base of frozen dataclasses that kernels read.
+
+    Fields are C-contiguous arrays, numbers, truth values, named tuples of these, and structures. Kernels
+    change elements of arrays, but no field.
+    """
+
+    @cached_property
+    def _numba_type_(self) -> "StructType":
+        return StructType(type(self), tuple((name, typeof(value)) for name, value in self._fields()))
+
+    @cached_property
+    def _memory(self) -> NDArray[np.uint64]:
+        """What kernels read in place of the structure."""
+        return np.array([word for _, value in self._fields() for word in _words(value)], np.uint64)
+
+    @cached_property
+    def address(self) -> int:
+        """Where kernels read the structure, for as long as it lives."""
+        return int(self._memory.ctypes.data)
+
+    def _fields(self) -> list[tuple[str, Any]]:
+        return [(field.name, getattr(self, field.name)) for field in fields(cast(Any, self))]
+
+
+def _words(value: Any) -> list[int]:
+    """Return the words that a field takes: of an array its address and its shape."""
+    if isinstance(value, np.ndarray):
+        if not value.flags.c_contiguous:
+            raise ValueError("arrays of structures have to be C-contiguous")
+        return [value.ctypes.data, *value.shape]
+    if isinstance(value, Struct):
+        return [value.address]
+    if isinstance(value, tuple):
+        return [word for each in value for word in _words(each)]
+    return [int(value) & (1 << 64) - 1]
+
+
+class StructType(types.Type):
+    """numba's type of a structure."""
+
+    def __init__(self, structure: type[Struct], members: tuple[tuple[str, types.Type], ...]) -> None:
+        self.members = members
+        facts = sha256(repr((structure.__module__, members)).encode()).hexdigest()[:12]
+        super().__init__(f"{structure.__name__}_{facts}")
+
+
+register_model(StructType)(models.OpaqueModel)
+
+
+@infer_getattr
+class _StructFields(AttributeTemplate):
+    key = StructType
+
+    def generic_resolve(self, structure: Any, name: str) -> Any:  # type: ignore[override]
+        return dict(structure.members).get(name)
+
+
+@lower_getattr_generic(StructType)
+def _read_field(context: Any, builder: Any, structure: StructType, address: Any, name: str) -> Any:
+    members = dict(structure.members)
+    names = list(members)
+    at = sum(_size(members[before]) for before in names[: names.index(name)])
+    return _read(context, builder, members[name], builder.bitcast(address, _WORD.as_pointer()), at)
+
+
+def _size(kind: Any) -> int:
+    """How many words a field of a type takes."""
+    if isinstance(kind, types.Array):
+        return 1 + int(kind.ndim)
+    return sum(map(_size, kind.types)) if isinstance(kind, _TUPLE) else 1
+
+
+def _read(context: Any, builder: Any, kind: Any, words: Any, at: int) -> Any:
+    """Write the code that reads a field of a type, which begins with a word."""
+    if isinstance(kind, _TUPLE):
+        values = []
+        for each in kind.types:
+            values.append(_read(context, builder, each, words, at))
+            at += _size(each)
+        return context.make_tuple(builder, kind, values)
+    first = _read_word(builder, words, at)
+    value = context.get_value_type(kind)
+    if isinstance(kind, StructType):
+        return builder.inttoptr(first, value)
+    if isinstance(kind, types.Array):
+        shape = [_read_word(builder, words, at + 1 + axis) for axis in range(kind.ndim)]
+        return _array(context, builder, kind, first, shape)
+    return builder.trunc(first, value) if value.width < _WORD.width else first
+
+
+def _read_word(builder: Any, words: Any, at: int) -> Any:
+    word = builder.load(builder.gep(words, [ir.Constant(_WORD, at)]))
+    # No kernel ever writes there, so that it need not be read again.
+    word.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return word
+
+
+def _array(context: Any, builder: Any, kind: types.Array, first: Any, shape: list[Any]) -> Any:
+    """Write the code that makes an array of where it begins, and its shape."""
+    made = context.make_array(kind)(context, builder)
+    size = ir.Constant(_WORD, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+    strides = [size]
+    for length in reversed(shape[1:]):
+        strides.insert(0, builder.mul(strides[0], length))
+    data = builder.inttoptr(first, context.get_data_type(kind.dtype).as_pointer())
+    populate_array(made, data=data, shape=shape, strides=strides, itemsize=size, meminfo=None)
+    return made._getvalue()
+
+
+@unbox(StructType)
+def _unbox(kind: StructType, value: Any, context: Any) -> NativeValue:
+    api, builder = context.pyapi, context.builder
+    address = api.object_getattr_string(value, "address")
+    number = api.number_as_ssize_t(address)
+    api.decref(address)
+    failed = cgutils.is_not_null(builder, api.err_occurred())
+    return NativeValue(builder.inttoptr(number, cgutils.voidptr_t), is_error=failed)
