@@ -38,7 +38,8 @@ G3.5 from G3.5
 >>> tables.probe(board).accrued, tables.probe(board.fen()).accrued
 (GScore('G3.5'), GScore('-G18.5'))
 
-Of many positions, ``probe_many`` and ``moves_many`` are faster, and yield errors in the place of results. An
+Of many positions, ``probe_many`` and ``moves_many`` are faster, and yield errors in the place of results.
+``tbgen.solve(board)`` finds values or bounds of positions beyond the tables (``Solution``). An
 ``Arbiter`` referees a game, with any number of men, and ``adjudicate`` says what a stopped one is worth:
 
 >>> game = tbgen.Arbiter(board)
@@ -71,10 +72,18 @@ if TYPE_CHECKING:
     from tbgen.board.material import Material
     from tbgen.board.score import GScore
     from tbgen.board.scoring import Points, points
+    from tbgen.board.variant import Variant
     from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, UsageError
+    from tbgen.games.outcome import Basis, Outcome
     from tbgen.games.referee import Arbiter, adjudicate
+    from tbgen.probe.line import LinePly
+    from tbgen.probe.moves import RankedMove
+    from tbgen.probe.positions import Positions, PositionTable
     from tbgen.probe.states import ProbeResult
     from tbgen.probe.tablebase import Tablebase, open_tablebase
+    from tbgen.probe.view_tables import ClassicalTables, ViewMove, ViewResult, ViewTables
+    from tbgen.probe.views import View
+    from tbgen.solve.solution import Solution, SolvedMove
     from tbgen.solve.solver import solve
 
     __version__: str
@@ -82,15 +91,29 @@ if TYPE_CHECKING:
 __all__ = [
     "FRESH",
     "Arbiter",
+    "Basis",
+    "ClassicalTables",
     "DamagedTableError",
     "GScore",
+    "LinePly",
     "Material",
     "MissingTableError",
+    "Outcome",
     "Points",
+    "PositionTable",
+    "Positions",
     "ProbeResult",
+    "RankedMove",
+    "Solution",
+    "SolvedMove",
     "Tablebase",
     "TbgenError",
     "UsageError",
+    "Variant",
+    "View",
+    "ViewMove",
+    "ViewResult",
+    "ViewTables",
     "__version__",
     "adjudicate",
     "open_tablebase",
@@ -101,15 +124,29 @@ __all__ = [
 _HOME = {
     "FRESH": "tbgen.board.history",
     "Arbiter": "tbgen.games.referee",
+    "Basis": "tbgen.games.outcome",
+    "ClassicalTables": "tbgen.probe.view_tables",
     "DamagedTableError": "tbgen.errors",
     "GScore": "tbgen.board.score",
+    "LinePly": "tbgen.probe.line",
     "Material": "tbgen.board.material",
     "MissingTableError": "tbgen.errors",
+    "Outcome": "tbgen.games.outcome",
     "Points": "tbgen.board.scoring",
+    "PositionTable": "tbgen.probe.positions",
+    "Positions": "tbgen.probe.positions",
     "ProbeResult": "tbgen.probe.states",
+    "RankedMove": "tbgen.probe.moves",
+    "Solution": "tbgen.solve.solution",
+    "SolvedMove": "tbgen.solve.solution",
     "Tablebase": "tbgen.probe.tablebase",
     "TbgenError": "tbgen.errors",
     "UsageError": "tbgen.errors",
+    "Variant": "tbgen.board.variant",
+    "View": "tbgen.probe.views",
+    "ViewMove": "tbgen.probe.view_tables",
+    "ViewResult": "tbgen.probe.view_tables",
+    "ViewTables": "tbgen.probe.view_tables",
     "adjudicate": "tbgen.games.referee",
     "open_tablebase": "tbgen.probe.tablebase",
     "points": "tbgen.board.scoring",

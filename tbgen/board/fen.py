@@ -31,7 +31,10 @@ class Fen:
     """A parsed FEN."""
 
     board: chess.Board
-    """As written, ``chess960`` set if its castling rights need it; nothing is validated beyond the syntax."""
+    """As written; nothing is validated beyond the syntax. ``chess960`` is set, and castling is written as the
+    king's move onto its rook (``e1h1``, not ``e1g1``), if a right is left that no game of standard chess has:
+    of a king off the e-file, or of a rook off the a- and h-files. Standard rights in a position of a Chess960
+    game are those of chess."""
     seventh: GScore | None
     """The seventh field; None without it."""
 

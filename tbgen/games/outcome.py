@@ -82,29 +82,33 @@ _UNPROVEN: Final = frozenset({Basis.PLAYED, Basis.TABLE_MISSING})
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a game ended and what it is worth."""
+    """How a game ended and what it is worth.
+
+    :ivar value: the result.
+    :ivar basis: what the result rests on.
+    :ivar accrued: the accrued score when it ended.
+    :ivar settings: by what it was refereed and is scored.
+    :ivar depth: plies in which best play makes the value the accrued score, if the basis is a tablebase, or
+        what was solved, and tells.
+    :ivar ending: what the game's PGN says of its end, one printable line; empty if it says nothing.
+    :ivar recorded: the classical result that the game's PGN has.
+    :ivar missing: the table that would have given the exact result, exactly if the basis is that it is
+        missing.
+    :ivar bounds: what best play is proved to come to, if the basis is bounded; or not proven, and this much
+        is known.
+    :ivar unsolvable: why the position is none that can be solved, where that was asked for and is so.
+    """
 
     value: GScore
-    """The result."""
     basis: Basis
-    """What the result rests on."""
     accrued: GScore
-    """The accrued score when it ended."""
     settings: GameSettings
-    """By what it was refereed and is scored."""
     depth: int | None = None
-    """Plies in which best play makes the value the accrued score, if the basis is a tablebase, or what was
-    solved, and tells."""
     ending: str = ""
-    """What the game's PGN says of its end, one printable line; empty if it says nothing."""
     recorded: str = "*"
-    """The classical result that the game's PGN has."""
     missing: MissingTableError | None = field(default=None, compare=False)
-    """The table that would have given the exact result, exactly if the basis is that it is missing."""
     bounds: ScoreInterval | None = None
-    """What best play is proved to come to, if the basis is bounded; or not proven, and this much is known."""
     unsolvable: str = field(default="", compare=False)
-    """Why the position is none that can be solved, where that was asked for and is so."""
 
     @property
     def proven(self) -> bool:

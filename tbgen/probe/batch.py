@@ -1,15 +1,15 @@
 """Many positions at once: the states of a batch are looked up in the order in which tables store them."""
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import Final, TypeAlias
+from itertools import islice, zip_longest
+from typing import Any, Final, TypeAlias
 
 import chess
 
 from tbgen.board.history import Fresh
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.errors import TbgenError
+from tbgen.errors import TbgenError, UsageError
 from tbgen.probe.moves import RankedMove, order, ranked_moves, reached_by
 from tbgen.probe.states import AnyPosition, AnyScore, ProbeResult, State, result_of, state_of
 from tbgen.probe.values import Values
@@ -29,9 +29,10 @@ Answerable: TypeAlias = tuple[chess.Board, State]
 def questions(
     positions: Iterable[AnyPosition], accrued: Iterable[AnyScore] | Fresh | None
 ) -> Iterator[Question]:
-    """Pair positions with their accrued scores, lazily; ValueError at the end if their numbers differ.
+    """Pair positions with their accrued scores, lazily.
 
     :raises TypeError: if one position or one score is given in the place of many.
+    :raises UsageError: at the end of the shorter, if there are more positions or more accrued scores.
     """
     if isinstance(positions, str | chess.Board):
         raise TypeError("one position in the place of many: give an iterable of them")
@@ -39,7 +40,25 @@ def questions(
         return ((position, accrued) for position in positions)
     if isinstance(accrued, str | GScore):
         raise TypeError("one accrued score for many positions: give an iterable with one for each")
-    return zip(positions, accrued, strict=True)
+    return _paired(positions, accrued)
+
+
+def _paired(positions: Iterable[AnyPosition], accrued: Iterable[AnyScore]) -> Iterator[Question]:
+    """Yield positions with their accrued scores.
+
+    :raises UsageError: at the end of the shorter.
+    """
+    ended: Any = object()
+    for number, (position, score) in enumerate(zip_longest(positions, accrued, fillvalue=ended)):
+        if score is ended:
+            raise UsageError(
+                f"there are more positions than accrued scores, which are {number}: give as many"
+            )
+        if position is ended:
+            raise UsageError(
+                f"there are more accrued scores than positions, which are {number}: give as many"
+            )
+        yield position, score
 
 
 def probe_many(

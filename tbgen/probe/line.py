@@ -20,14 +20,18 @@ _SOME_STATES: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class LinePly:
-    """One move of a line."""
+    """One move of a line.
+
+    :ivar move: the move.
+    :ivar san: the move in short algebraic notation.
+    :ivar accrued: the accrued score after the move.
+    :ivar depth: plies that are left to the goal after the move.
+    """
 
     move: chess.Move
     san: str
     accrued: GScore
-    """The accrued score after the move."""
     depth: int
-    """Plies that are left to the goal after the move."""
 
     @property
     def uci(self) -> str:

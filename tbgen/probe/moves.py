@@ -17,19 +17,24 @@ from tbgen.probe.values import Values
 
 @dataclass(frozen=True, slots=True)
 class RankedMove:
-    """A legal move, valued as the state it leads to."""
+    """A legal move, valued as the state it leads to.
+
+    :ivar move: the move.
+    :ivar san: the move in short algebraic notation.
+    :ivar value: what best play makes of the state it leads to.
+    :ivar depth: depth of the state it leads to, in plies; None if the table does not store it.
+    :ivar zeroing: whether it is a capture or a pawn move, which resets the accrued score in r-mobility.
+    :ivar position_score: the own score of the position it leads to; rank 0 is mate, rank 1 stalemate.
+    :ivar accrued: the accrued score after the move.
+    """
 
     move: chess.Move
     san: str
     value: GScore
     depth: int | None
-    """Depth of the state it leads to, in plies; None if the table does not store it."""
     zeroing: bool
-    """Whether it is a capture or a pawn move, which resets the accrued score in r-mobility."""
     position_score: GScore
-    """The own score of the position it leads to; rank 0 is mate, rank 1 stalemate."""
     accrued: GScore
-    """The accrued score after the move."""
 
     @property
     def uci(self) -> str:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Self, TypeAlias
+from operator import methodcaller
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
 import chess
 import numpy as np
@@ -18,6 +19,9 @@ from tbgen.index.position import board_of, locate, validate
 from tbgen.index.table import free_men, pawns
 from tbgen.probe.states import AnyPosition, read
 from tbgen.store.reader import TableFile
+
+if TYPE_CHECKING:
+    from tbgen.probe.tablebase import Tablebase
 
 BLOCK_SLOTS: Final = 1 << 20
 """Slots that are decoded together; 3 MiB of values and depths."""
@@ -36,18 +40,20 @@ class Positions:
     """Positions of one table, in the order of the table: arrays of shape (n,), as its length says.
 
     The colours are those of the table: White has the men that the material names first.
+
+    :ivar layout: the index of the table.
+    :ivar side: side to move: 0 White, 1 Black.
+    :ivar slot: place in the table; positions that symmetries of the board turn into each other have one.
+    :ivar value: table codes of the fresh values: the rank of White's scores, 255 minus the rank of Black's.
+        The smaller the code, the better for White; ``GScore.from_code(code)`` gives the score.
+    :ivar depth: depths in plies.
     """
 
     layout: Layout
     side: NDArray[np.uint8]
-    """Side to move: 0 White, 1 Black."""
     slot: NDArray[np.int64]
-    """Place in the table; positions that symmetries of the board turn into each other have one."""
     value: NDArray[np.uint8]
-    """Table codes of the fresh values: the rank of White's scores, 255 minus the rank of Black's. The smaller
-    the code, the better for White; ``GScore.from_code(code)`` gives the score."""
     depth: NDArray[np.uint16]
-    """Depths in plies."""
 
     def __len__(self) -> int:
         return len(self.slot)
@@ -81,7 +87,8 @@ class Positions:
 
 class PositionTable:
     """The positions of one table with their fresh values and depths; those with an en passant right, of which
-    there are few, are not among them. Get it from :meth:`tbgen.Tablebase.table`.
+    there are few, are not among them. Get it from :meth:`tbgen.Tablebase.table`. A copy by pickle opens the
+    directories of the tablebase anew.
 
     All methods that choose positions take the same arguments:
 
@@ -90,10 +97,13 @@ class PositionTable:
     :param side: side to move, ``chess.WHITE`` or ``chess.BLACK``.
     """
 
-    def __init__(self, file: TableFile) -> None:
-        self._file = file
+    def __init__(self, tables: "Tablebase", file: TableFile) -> None:
+        self._tables, self._file = tables, file
         self.material = Material.parse(file.info.material)
         self.layout = layout_of(self.material)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return methodcaller("table", self.material.name), (self._tables,)
 
     def __repr__(self) -> str:
         return f"<positions of {self.material}>"

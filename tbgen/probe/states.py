@@ -40,19 +40,22 @@ class Goal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What the tables say about a position."""
+    """What the tables say about a position.
+
+    :ivar material: canonical one, in either colouring.
+    :ivar value: the result under optimal play of both sides.
+    :ivar depth: plies until the accrued score is the value; 0 if it already is. None if the table does not
+        store it: a packed one has the depths of fresh states, and of accrued ones those that follow from
+        them, but none of positions with castling rights.
+    :ivar position_score: the position's own score.
+    :ivar accrued: the accrued score that was taken, with the position's own folded in.
+    """
 
     material: Material
     value: GScore
-    """The result under optimal play of both sides."""
     depth: int | None
-    """Plies until the accrued score is the value; 0 if it already is. None if the table does not store it: a
-    packed one has the depths of fresh states, and of accrued ones those that follow from them, but none of
-    positions with castling rights."""
     position_score: GScore
-    """The position's own score."""
     accrued: GScore
-    """The accrued score that was taken, with the position's own folded in."""
 
     @property
     def points(self) -> Points:

@@ -242,7 +242,7 @@ class Tablebase:
         the position has 32 men; tables have at most 5, kings included
 
         :raises TypeError: if an argument is no board or text, and no G-score or text.
-        :raises ValueError: if there are more positions or more accrued scores.
+        :raises UsageError: at the end of the shorter, if there are more positions or more accrued scores.
         """
         return probe_many(self._values, questions(positions, accrued))
 
@@ -293,7 +293,7 @@ class Tablebase:
         from tbgen.probe.positions import PositionTable
 
         named = material if isinstance(material, Material) else Material.parse(material)
-        return PositionTable(self._values.plain_table(named))
+        return PositionTable(self, self._values.plain_table(named))
 
 
 def open_tablebase(

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from operator import methodcaller
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import chess
 
@@ -24,14 +25,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ViewResult:
-    """What a view says about a position."""
+    """What a view says about a position.
+
+    :ivar view: the view that says so.
+    :ivar material: canonical one, in either colouring.
+    :ivar points: the result under best play of both sides; exact.
+    :ivar depth: ``classical``: plies to mate, 0 in a draw. Other views: None.
+    """
 
     view: View
     material: Material
     points: Points
-    """The result under best play of both sides; exact."""
     depth: int | None
-    """``classical``: plies to mate, 0 in a draw. Other views: None."""
 
     @property
     def winner(self) -> str | None:
@@ -41,17 +46,22 @@ class ViewResult:
 
 @dataclass(frozen=True, slots=True)
 class ViewMove:
-    """A legal move, valued as the position it leads to."""
+    """A legal move, valued as the position it leads to.
+
+    :ivar move: the move.
+    :ivar san: the move in short algebraic notation.
+    :ivar points: what best play gives after it; exact.
+    :ivar depth: ``classical``: plies to mate from the position it leads to, 0 in a draw. Other views: None.
+    :ivar zeroing: whether it is a capture or a pawn move.
+    :ivar position_score: the own G-score of the position it leads to; rank 0 is mate, rank 1 stalemate.
+    """
 
     move: chess.Move
     san: str
     points: Points
     depth: int | None
-    """``classical``: plies to mate from the position it leads to, 0 in a draw. Other views: None."""
     zeroing: bool
-    """Whether it is a capture or a pawn move."""
     position_score: GScore
-    """The own G-score of the position it leads to; rank 0 is mate, rank 1 stalemate."""
 
     @property
     def uci(self) -> str:
@@ -65,7 +75,8 @@ class ViewMove:
 
 
 class ViewTables:
-    """The tables of a tablebase as a view shows them; get it from :meth:`tbgen.Tablebase.view`.
+    """The tables of a tablebase as a view shows them; get it from :meth:`tbgen.Tablebase.view`. It pickles as
+    the tablebase does.
 
     Positions are given as to the tablebase: a board or a FEN. No view knows an accrued score.
     """
@@ -73,6 +84,9 @@ class ViewTables:
     def __init__(self, tables: "Tablebase", values: Values, view: View) -> None:
         self._tables, self._values = tables, values
         self.view = view
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return methodcaller("view", str(self.view)), (self._tables,)
 
     def __repr__(self) -> str:
         return f"<{self.view} view of {self._tables!r}>"

@@ -16,7 +16,15 @@ from tbgen.solve.search import Search
 
 @dataclass(frozen=True, slots=True)
 class SolvedMove:
-    """A move and what it is worth."""
+    """A move and what it is worth.
+
+    :ivar uci: the move in UCI notation.
+    :ivar san: the move in short algebraic notation.
+    :ivar zeroing: whether it is a capture or a pawn move, which resets the accrued score.
+    :ivar lower: White gets this at least.
+    :ivar upper: White gets this at most.
+    :ivar depth: plies from the state after it, if they are known.
+    """
 
     uci: str
     san: str
@@ -24,43 +32,46 @@ class SolvedMove:
     lower: GScore
     upper: GScore
     depth: int | None
-    """Plies from the state after it, if they are known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """What is proved about a state."""
+    """What is proved about a state.
+
+    :ivar position_score: the position's own score.
+    :ivar accrued: the accrued score that was taken, with the position's own folded in.
+    :ivar lower: White gets this at least.
+    :ivar upper: White gets this at most.
+    :ivar depth: plies until the accrued score is the value; None if they are not known.
+    :ivar moves: best first.
+    :ivar cells: how many cells were solved, those solved again counted again.
+    :ivar in_budget: whether there was time and memory for all that could be tried.
+    :ivar mobile: the men that are mobile in the cell which proves the lower end, and in that of the upper
+        end.
+    :ivar holds: how one man holds another, if the ends are proved with one mobile man of each side, and the
+        mobile men were chosen.
+    :ivar proof: what has been proved forward; None if that was not asked for.
+    :ivar line: best play of both sides up to where the accrued score is the value, or where Syzygy files
+        alone go on; None if it was not asked for, if only an interval is known, or if it takes depths that
+        tables do not store.
+    :ivar lines: play that shows the ends of an interval, lower end first: White as he proves the lower end,
+        or Black the upper one, against the replies that concede least; up to where the accrued score is that
+        end, or where nothing more is known. None if they were not asked for, or the value is known.
+    """
 
     position_score: GScore
     accrued: GScore
-    """The accrued score that was taken, with the position's own folded in."""
     lower: GScore
-    """White gets this at least."""
     upper: GScore
-    """White gets this at most."""
     depth: int | None
-    """Plies until the accrued score is the value; None if they are not known."""
     moves: tuple[SolvedMove, ...]
-    """Best first."""
     cells: int
-    """How many cells were solved, those solved again counted again."""
     in_budget: bool
-    """Whether there was time and memory for all that could be tried."""
     mobile: tuple[tuple[chess.Square, ...], tuple[chess.Square, ...]] = ((), ())
-    """The men that are mobile in the cell which proves the lower end, and in that of the upper end."""
     holds: tuple[Hold, ...] = ()
-    """How one man holds another, if the ends are proved with one mobile man of each side, and the mobile men
-    were chosen."""
     proof: Proof | None = None
-    """What has been proved forward; None if that was not asked for."""
     line: Line | None = None
-    """Best play of both sides up to where the accrued score is the value, or where Syzygy files alone go on;
-    None if it was not asked for, if only an interval is known, or if it takes depths that tables do not
-    store."""
     lines: tuple[Line, Line] | None = None
-    """Play that shows the ends of an interval, lower end first: White as he proves the lower end, or Black
-    the upper one, against the replies that concede least; up to where the accrued score is that end, or
-    where nothing more is known. None if they were not asked for, or the value is known."""
 
     @property
     def value(self) -> GScore | None:

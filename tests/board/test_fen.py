@@ -66,3 +66,19 @@ def test_no_text_gives_another_error(text: str) -> None:
             parse_fen(start + text)
         except UsageError as error:
             assert "\n" not in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize(
+    ("men", "rights", "castling"),
+    [
+        ("4K2R", "K", "e1g1"),
+        ("4K2R", "H", "e1g1"),  # rights as Shredder writes them, and a position of chess nevertheless
+        ("4K1R1", "K", "e1g1"),
+        ("5K1R", "H", "f1h1"),
+        ("4KR1R", "F", "e1f1"),
+    ],
+)
+def test_when_a_fen_counts_as_chess960(men: str, rights: str, castling: str) -> None:
+    board = parse_fen(f"4k3/8/8/8/8/8/8/{men} w {rights} - 0 1").board
+    assert board.chess960 == (men != "4K2R")
+    assert [move.uci() for move in board.generate_castling_moves()] == [castling]

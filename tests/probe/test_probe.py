@@ -1,7 +1,10 @@
 """Probing: values of all states, folding, moves, lines, refusals, faults and threads."""
 
+import dataclasses
 import os
+import pydoc
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -399,5 +402,21 @@ def test_probing_imports_no_solver() -> None:
     assert tbgen.__version__
     assert set(tbgen.__all__) <= set(dir(tbgen))
     assert all(hasattr(tbgen, name) for name in tbgen.__all__)
+
+
+def test_help_is_complete() -> None:
+    """Every public name is in the tutorial or described after it, and so is every field of a result."""
+    text = pydoc.plain(pydoc.render_doc(tbgen))
+    tutorial, described = text.split("PACKAGE CONTENTS")[0], text.split("\nCLASSES\n")[1].split("\nDATA\n")[0]
+    for name in set(tbgen.__all__) - {"__version__"}:
+        assert re.search(rf"\b{name}\b", tutorial + described), name
+        public = getattr(tbgen, name)
+        assert pydoc.getdoc(public) or public is tbgen.FRESH
+        if dataclasses.is_dataclass(public) and name not in ("GScore", "Material"):
+            fields = {field.name for field in dataclasses.fields(public)}
+            assert set(re.findall(r":ivar (\w+): ", pydoc.getdoc(public))) == fields
+
+
+def test_unknown_names() -> None:
     with pytest.raises(AttributeError, match="nonsense"):
         tbgen.nonsense  # noqa: B018

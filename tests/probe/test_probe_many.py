@@ -228,8 +228,10 @@ def test_arguments_of_another_kind(tablebase: Tablebase) -> None:
         for one in ("G3.5", GScore(7, True)):
             with pytest.raises(TypeError, match="one accrued score for many positions"):
                 method([board], one)  # type: ignore[arg-type]
-        with pytest.raises(ValueError, match="shorter"):
+        with pytest.raises(UsageError, match="more positions than accrued scores, which are 1: give as many"):
             list(method([board, board], [None]))
+        with pytest.raises(UsageError, match="more accrued scores than positions, which are 0: give as many"):
+            list(method([], [None]))
 
 
 def test_mobility_and_notation_are_those_of_python_chess(tablebase: Tablebase) -> None:

@@ -17,6 +17,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.probe.views import View
 from tbgen.store.format import table_path
 from tests.support.random_boards import en_passant_board, random_board
 
@@ -222,3 +223,25 @@ def test_a_pool_of_processes(tables: Path) -> None:
                 found = pool.map(results_of, [(tablebase, fens)] * 2)
             assert [[str(result) for result in results] for results in found] == [expected] * 2
             assert repr(pickle.loads(pickle.dumps(tablebase))) == repr(tablebase)
+
+
+def test_the_other_side_may_hold_the_positions_own_rank(tablebase: Tablebase) -> None:
+    """The example of docs/theory.md, section 1."""
+    fen = "8/8/1B6/8/8/8/8/k1K5 b - - 9 60"
+    own, other = tablebase.probe(fen), tablebase.probe(fen, "-G1.5")
+    assert (str(own.position_score), str(own.value), own.depth) == ("G1.5", "G1.5", 0)
+    assert (str(other.accrued), str(other.value), other.depth) == ("-G1.5", "G5.5", 20)
+
+
+def test_views_and_tables_of_positions_pickle(tables: Path) -> None:
+    with open_tablebase(tables) as tablebase:
+        for view in View:
+            shown = tablebase.view(view)
+            copy = pickle.loads(pickle.dumps(shown))
+            assert type(copy) is type(shown)
+            assert (repr(copy), copy.probe(KBK)) == (repr(shown), shown.probe(KBK))
+        table = tablebase.table("KBvK")
+        copy = pickle.loads(pickle.dumps(table))
+        some, same = (each.sample(20, 1) for each in (table, copy))
+        assert [array.tolist() for array in same.arrays()] == [array.tolist() for array in some.arrays()]
+        assert pickle.loads(pickle.dumps(some)).squares().tolist() == some.squares().tolist()
