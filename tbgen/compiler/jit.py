@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Final, TypeVar, cast
 
+import numba
 import numba.extending
 import numpy as np
 from numba.core.caching import CacheImpl, _CacheLocator
@@ -110,7 +111,7 @@ class KernelDispatcher(CPUDispatcher):
         super().__init__(function, {}, options, InnerCompiler)
 
     @cached_property
-    def entry(self) -> CPUDispatcher:
+    def entry(self) -> Any:
         """The machine code that Python calls."""
         entry = CPUDispatcher(self.py_func, {}, self.targetoptions, EntryCompiler)
         # Machine code of other functions is not kept: nobody would notice an edit to what they call.
@@ -160,6 +161,11 @@ def intrinsic(generator: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate what writes the machine code of a call by itself (``numba.extending.intrinsic``)."""
     made: Callable[..., Any] = numba.extending.intrinsic(generator)
     return made
+
+
+def compile_for(kernel: Callable[..., Any], *examples: Any) -> None:
+    """Compile what Python calls of a kernel for arguments like these, without a call."""
+    cast(KernelDispatcher, kernel).entry.compile(tuple(numba.typeof(example) for example in examples))
 
 
 def python_of(kernel: Kernel) -> Kernel:

@@ -1,36 +1,105 @@
 """Compiling all kernels of the solver in one go, so that it is a step of its own and not part of a table."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
+import numpy as np
+
+import tbgen
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.compiler.cache import compiling, mark_compiled
+from tbgen.compiler.cache import compiling, directory, home, mark_compiled
+from tbgen.compiler.jit import compile_for, int64, python_of
+from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm
 from tbgen.retro.every_layer import EveryLayer
 from tbgen.retro.expansion import expand
+from tbgen.retro.kernels.en_passant import prepare, resolve, room_for_right
+from tbgen.retro.kernels.events import Agenda, no_events
+from tbgen.retro.kernels.layers import inner_sweep
+from tbgen.retro.kernels.phase import NOTHING, empty_record, leave_rank, solve_rank
+from tbgen.retro.kernels.sweep import Results, Stand, find_part, next_level, take_part
+from tbgen.retro.pool import PoolLoader
 from tbgen.retro.solver import solve
+from tbgen.retro.workspace import make_workspace
 
 FAMILY: Final = __name__
 """Name of these kernels in the cache."""
+_SMALLEST: Final = Material.parse("KvK")
 
 
 def ensure_compiled(note: Callable[[str], object]) -> None:
     """Compile the kernels if they are not in the cache; ``note`` is told so before."""
-    with compiling(FAMILY, "of the solver", "about two minutes", note) as needed:
+    with compiling(FAMILY, "of the solver", "about half a minute", note) as needed:
         if needed:
             compile_kernels()
 
 
 def compile_kernels() -> None:
-    """Compile every kernel by solving the smallest table both ways and once more, then mark the cache."""
-    smallest = Material.parse("KvK")
+    """Compile every kernel, in two processes, and mark the cache."""
+    other = _start_narrow() if directory() == home() and os.cpu_count() != 1 else None
+    _compile_others()
+    if other is not None:
+        other.wait()
+    compile_narrow()
     for wide in (False, True):
-        solve(smallest, {}, Variant.R_MOBILITY, wide=wide, accrued=AccruedForm.FUNCTIONS)
-        table = solve(smallest, {}, Variant.R_MOBILITY, wide=wide)
-        expand(table.layout, 0, table.value[0], table.depth[0])
+        table = solve(_SMALLEST, {}, Variant.R_MOBILITY, wide=wide, accrued=AccruedForm.FUNCTIONS)
     with EveryLayer(table, {}) as every:
         for window in every.windows:
             for _ in every.layers(window):
                 pass
     mark_compiled(FAMILY)
+
+
+def compile_narrow() -> None:
+    """Compile the kernels that narrow phases are solved by, as far as they are not in the cache."""
+    examples = _Examples()
+    workspace, fresh, rank = examples.workspace, examples.fresh, int64(0)
+    agendas, records = (examples.agenda, examples.agenda), (examples.record, examples.record)
+    compile_for(solve_rank, workspace, examples.pool, fresh, rank, agendas, records, rank)
+    compile_for(leave_rank, workspace, fresh, rank, agendas)
+
+
+def _start_narrow() -> "subprocess.Popen[bytes]":
+    """Have another process compile the narrow kernels; where it fails, this one does."""
+    path = os.pathsep.join([str(Path(tbgen.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    return subprocess.Popen(
+        [sys.executable, "-c", f"import {FAMILY} as warmup; warmup.compile_narrow()"],
+        env={**os.environ, "PYTHONPATH": path},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def _compile_others() -> None:
+    """Compile all other kernels: some for their arguments, the rest by solving the smallest table wide."""
+    examples = _Examples()
+    workspace, rank = examples.workspace, int64(0)
+    sweep = python_of(inner_sweep)(workspace.frame, workspace.white, 2, workspace.phase, examples.agenda)
+    compile_for(find_part, sweep, rank)
+    stand = Stand(rank, rank, rank, rank)
+    compile_for(take_part, sweep, stand, rank)
+    compile_for(next_level, sweep, stand)
+    right = room_for_right(64)
+    compile_for(prepare, workspace.frame, examples.pool, workspace.exits, workspace.phase, rank, right)
+    given = workspace.frame, workspace.phase, workspace.white, examples.fresh
+    compile_for(resolve, *given, right, (rank, rank), rank)
+    table = solve(_SMALLEST, {}, Variant.R_MOBILITY, wide=True)
+    expand(table.layout, 0, table.value[0], table.depth[0])
+
+
+class _Examples:
+    """Arguments of kernels, as the solver has them."""
+
+    def __init__(self) -> None:
+        layout = layout_of(_SMALLEST)
+        self.workspace = make_workspace(layout, Variant.R_MOBILITY)
+        self.pool = PoolLoader(layout, {}).pool
+        self.fresh = Results(self.pool.value, self.pool.depth, np.zeros(2, np.int64))
+        self.agenda = Agenda(no_events(), no_events(), 0)
+        self.record = empty_record(NOTHING, layout.phase_size, np.empty(0, np.uint32), 0)
