@@ -23,6 +23,13 @@ NOT_KEPT: Final = "no-store"
 _SIDES: Final = {"white": chess.WHITE, "black": chess.BLACK}
 
 
+class _Batch(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of a request for several positions."""
+
+    fens: list[str]
+    moves: bool = True
+
+
 def wanted(request: Request, name: str) -> str:
     """Return a parameter of the query.
 
@@ -78,23 +85,19 @@ async def batch_of(request: Request) -> tuple[list[str], bool]:
 
     :raises Refusal: if it is something else, or has too many.
     """
+    body = await body_of(request)
     try:
-        asked = json.loads(await body_of(request))
-    except (ValueError, RecursionError):
-        raise Refusal(400, "bad_input", "the body is not JSON") from None
-    fens = asked.get("fens") if isinstance(asked, dict) else None
-    with_moves = asked.get("moves", True) if isinstance(asked, dict) else None
-    if (
-        not isinstance(fens, list)
-        or not isinstance(with_moves, bool)
-        or not all(isinstance(fen, str) for fen in fens)
-        or not asked.keys() <= {"fens", "moves"}
-    ):
+        asked = msgspec.json.decode(body, type=_Batch)
+    except msgspec.ValidationError:
         expected = '{"fens": [...], "moves": true}, where moves may be left out'
-        raise Refusal(400, "bad_input", f"the body is not what it should be: expected {expected}")
-    if len(fens) > MOST_BATCH:
-        raise Refusal(413, "too_large", f"there are {len(fens)} positions: give at most {MOST_BATCH} at once")
-    return fens, with_moves
+        raise Refusal(400, "bad_input", f"the body is not what it should be: expected {expected}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise Refusal(400, "bad_input", "the body is not JSON") from None
+    if len(asked.fens) > MOST_BATCH:
+        raise Refusal(
+            413, "too_large", f"there are {len(asked.fens)} positions: give at most {MOST_BATCH} at once"
+        )
+    return asked.fens, asked.moves
 
 
 def answer(request: Request, document: dict[str, Any], caching: str) -> Response:
