@@ -27,6 +27,7 @@ from tbgen.retro.pool import PoolLoader
 from tbgen.retro.stages import Stages
 from tbgen.retro.workspace import frame_of, make_workspace, place_pawns
 from tbgen.store.sources import Sources
+from tests.support.exhaustive import exhaustive
 from tests.support.made_up_tables import Fresh, as_sources, made_up
 
 
@@ -89,8 +90,15 @@ def check_same(found: Table, expected: Table) -> None:
             assert np.array_equal(array, wanted), field.name
 
 
-@pytest.mark.parametrize("variant", [Variant.R_MOBILITY, Variant.WHOLE_GAME])
-@pytest.mark.parametrize("name", ["KRBvK", "KQvKP", "KNvKN"])
+@pytest.mark.parametrize(
+    ("name", "variant"),
+    [
+        ("KRBvK", Variant.R_MOBILITY),
+        ("KRBvK", Variant.WHOLE_GAME),
+        ("KQvKP", Variant.R_MOBILITY),
+        *exhaustive([("KQvKP", Variant.WHOLE_GAME), *(("KNvKN", variant) for variant in Variant)]),
+    ],
+)
 def test_any_number_of_threads_gives_the_same_table(
     name: str, variant: Variant, whole_game_tables: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
