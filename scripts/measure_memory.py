@@ -2,7 +2,7 @@
 """Build tables one by one, each in a process of its own, and compare the memory they take with the estimate.
 
     scripts/measure_memory.py data KBvKN KQRvKR
-    scripts/measure_memory.py data KQRvKR --threads 1 --rules wg --accrued all
+    scripts/measure_memory.py data KQRvKR --threads 1 --rules wg
 
 DIR must hold the sub-tables, and stays as it is: a table is made in a folder of its own, which is removed.
 Further options are passed on to `tbgen build`.

@@ -63,12 +63,32 @@ def tables() -> Path:
     return directory
 
 
+_PACKING = """
+import sys
+from pathlib import Path
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
+from tbgen.cli.journal import Journal
+from tbgen.generator import build
+from tbgen.index.table import AccruedForm
+
+directory = Path(sys.argv[2])
+build(
+    [Material.parse(sys.argv[1])],
+    directory,
+    Journal(directory, quiet=True),
+    variant=Variant.R_MOBILITY,
+    form=AccruedForm.FUNCTIONS,
+)
+"""
+
+
 @functools.cache
 def packed(material: str) -> Path:
     """Return a directory with a table and those that it rests on, all packed, made once."""
     directory = KEPT / "packed"
     directory.mkdir(parents=True, exist_ok=True)
-    run("build", material, "--form", "packed", "--dir", directory)
+    subprocess.run([sys.executable, "-c", _PACKING, material, directory], check=True)
     return directory
 
 

@@ -17,8 +17,7 @@ from tbgen.cli.options import (
     whole_number,
 )
 from tbgen.errors import UsageError, needs_extra
-from tbgen.generator import AccruedStorage, Built, Estimate, build, check_memory, missing
-from tbgen.generator.form import Form
+from tbgen.generator import Built, Estimate, build, check_memory, missing
 from tbgen.generator.runner import limits_of, schedule_of
 from tbgen.generator.schedule import Outlook
 from tbgen.store.format import default_directory
@@ -35,7 +34,7 @@ examples:
   tbgen build KBvK
   tbgen build --men 4 --estimate
   nohup tbgen build --men 5 > tables.txt 2> build.log &
-  tbgen build --men 5 --accrued none --memory 12G
+  tbgen build --men 5 --memory 12G
   tbgen build --men 5 --jobs 2 --memory 16G
   tbgen build --men 4 --rules wg
   tbgen build --men 5 --scheduler tcp://host:8786 --dir /shared/tables
@@ -63,19 +62,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=whole_number(1),
         metavar="N",
         help="threads, which the tables at work share (default: all cores); with --scheduler of each table",
-    )
-    parser.add_argument(
-        "--form",
-        choices=[form.value for form in Form],
-        default=Form.AUTO.value,
-        help="plain or packed tables (default: %(default)s, packed from five men on)",
-    )
-    parser.add_argument(
-        "--accrued",
-        choices=[choice.value for choice in AccruedStorage],
-        help="whether tables store the values of accrued scores: all, none, or auto (default), which leaves "
-        "them out of those tables of five men where they would take more room than the fresh values; what is "
-        "left out is worked out on demand; tables that are there stay as they are",
     )
     add_rules(parser)
     parser.add_argument(
@@ -106,10 +92,10 @@ def run(arguments: argparse.Namespace) -> int:
     memory: int | None = arguments.memory
     directory = default_directory() if arguments.dir is None else arguments.dir
     forced = materials if arguments.force else []
-    storage, form, variant = _storage(arguments), Form(arguments.form), arguments.variant
+    variant = arguments.variant
     if arguments.estimate:
         todo = missing(materials, directory, variant, force=forced)
-        schedule = schedule_of(todo, variant, storage, form)
+        schedule = schedule_of(todo, variant)
         estimates = [schedule.estimate(material, threads) for material in todo]
         outlook = schedule.outlook(limits_of(jobs, threads, memory))
         _print_estimates(estimates, outlook, sum(schedule.copies.values()), arguments.json)
@@ -126,8 +112,6 @@ def run(arguments: argparse.Namespace) -> int:
                 force=arguments.force,
                 jobs=jobs,
                 threads=threads,
-                storage=storage,
-                form=form,
                 memory=memory,
                 variant=variant,
             )
@@ -139,8 +123,6 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments.scheduler,
                 force=arguments.force,
                 threads=arguments.threads,
-                storage=storage,
-                form=form,
                 memory=memory,
                 variant=variant,
             )
@@ -155,22 +137,6 @@ def run(arguments: argparse.Namespace) -> int:
     elif not built:
         print(f"nothing to build: the tables asked for are in {directory}")
     return 0
-
-
-def _storage(arguments: argparse.Namespace) -> AccruedStorage:
-    """Return what tables are to store.
-
-    :raises UsageError: if the question is asked of tables for which there is nothing to choose.
-    """
-    if arguments.accrued is None:
-        return AccruedStorage.AUTO
-    if not arguments.variant.resets:
-        raise UsageError(
-            f"--accrued {arguments.accrued} means nothing with --rules {arguments.variant}: in "
-            "whole-game mobility the values of accrued scores follow from the fresh ones, and no table "
-            "stores them"
-        )
-    return AccruedStorage(arguments.accrued)
 
 
 def _job_count(text: str) -> int | None:

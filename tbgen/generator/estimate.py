@@ -11,11 +11,11 @@ from typing import Final
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.generator.accrued_storage import AccruedStorage
-from tbgen.generator.form import Form
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import BYTES_PER_SLOT, fresh_bytes
+from tbgen.index.table import AccruedForm
 from tbgen.index.zeroing import en_passant_configs, is_wide, most_promoted_slots
+from tbgen.store.form import form_of, is_packed
 from tbgen.store.sources import KEPT, SMALL
 
 _MIB: Final = 1 << 20
@@ -50,24 +50,27 @@ class Estimate:
 
 @cache
 def estimate(
-    material: Material,
-    variant: Variant,
-    threads: int = 2,
-    storage: AccruedStorage = AccruedStorage.AUTO,
-    form: Form = Form.AUTO,
+    material: Material, variant: Variant, threads: int = 2, form: AccruedForm | None = None
 ) -> Estimate:
-    """Estimate one table of a variant from its size and kind, its form, and whether accrued scores are to be
-    stored; rates measured with ``tbgen build --json`` on two cores."""
+    """Estimate one table of a variant from its size, its kind, and its form
+    (:func:`tbgen.store.form.form_of`); rates measured with ``tbgen build --json`` on two cores."""
+    form = form_of(material, form)
+    packs = form is AccruedForm.FUNCTIONS
     layout, kind = layout_of(material), _kind(material, variant)
     slots, pawns = 2 * layout.size, min(material.pawns, 2)
-    rate = kind.nanoseconds[pawns] + (_NANOSECONDS_TO_PACK if form.packs(material) else 0)
+    rate = kind.nanoseconds[pawns] + (_NANOSECONDS_TO_PACK if packs else 0)
     seconds = 0.02 + slots * 1e-9 * rate * 2 / min(threads, 2)
-    disk = _size(layout, _bytes_per_slot(material, kind, storage, form))
-    copy = _size(layout, kind.bytes_left_out[pawns]) if form.packs(material) else 0
+    disk = _size(layout, kind.bytes_per_slot(form, pawns))
+    copy = copy_size(material, variant) if packs else 0
     shared = shared_memory(material)
     own = pool_memory(layout) + slots_at_work(layout, threads) * kind.workspace
-    own += _accrued_memory(layout, kind, storage, form)
+    own += layout.size * (_BYTES_TO_PACK if packs else kind.accrued[pawns] * (form is AccruedForm.RUNS))
     return Estimate(material, seconds, shared + own, shared, _kept(material), disk, copy, threads)
+
+
+def copy_size(material: Material, variant: Variant) -> int:
+    """Return the bytes of the plain copy of a packed table, which has no accrued scores."""
+    return _size(layout_of(material), _kind(material, variant).bytes_fresh[min(material.pawns, 2)])
 
 
 def together(needs: Iterable[Estimate], kept: int = 0) -> int:
@@ -82,7 +85,9 @@ def together(needs: Iterable[Estimate], kept: int = 0) -> int:
     return BASE_MEMORY + min(max(small, kept), KEPT) + own
 
 
-def copies(todo: Collection[Material], variant: Variant, form: Form = Form.AUTO) -> dict[Material, int]:
+def copies(
+    todo: Collection[Material], variant: Variant, form: AccruedForm | None = None
+) -> dict[Material, int]:
     """Return by material the bytes of the plain copies of packed tables that a build makes and keeps until it
     ends.
 
@@ -90,27 +95,14 @@ def copies(todo: Collection[Material], variant: Variant, form: Form = Form.AUTO)
     none, since it reads each of them once.
     """
     return {
-        material: estimate(material, variant, form=form).copy
+        material: copy_size(material, variant)
         for material in {after for before in todo for after in before.successors() if after.men == before.men}
-        if form.packs(material) and (material.pawns or material in todo)
+        if is_packed(material, form) and (material.pawns or material in todo)
     }
 
 
 def _size(layout: Layout, bytes_per_slot: float) -> int:
     return 30_000 + int(2 * layout.size * bytes_per_slot / layout.orders)
-
-
-def _bytes_per_slot(material: Material, kind: "_Kind", storage: AccruedStorage, form: Form) -> float:
-    pawns = min(material.pawns, 2)
-    if form.packs(material):
-        return kind.bytes_packed[pawns]
-    stored, left_out, auto = kind.bytes_stored[pawns], kind.bytes_left_out[pawns], kind.bytes_auto[pawns]
-    if material.men < 5:
-        return left_out if storage is AccruedStorage.NONE else stored
-    # Measured on fewer men, the other two rates may contradict this one: to store more never takes less.
-    return {AccruedStorage.ALL: max(stored, auto), AccruedStorage.NONE: min(left_out, auto)}.get(
-        storage, auto
-    )
 
 
 def shared_memory(material: Material) -> int:
@@ -136,17 +128,6 @@ def slots_at_work(layout: Layout, threads: int) -> int:
     return layout.phase_size * (1 if is_wide(layout) else min(threads, len(layout.placements)))
 
 
-def _accrued_memory(layout: Layout, kind: "_Kind", storage: AccruedStorage, form: Form) -> int:
-    """Return the bytes of the runs of accrued scores, or of what packing takes."""
-    if form.packs(layout.material):
-        return layout.size * _BYTES_TO_PACK
-    most = storage.max_runs(layout.material)
-    room = layout.size * kind.accrued[min(layout.material.pawns, 2)]
-    return room if most is None else min(room, most * _BYTES_PER_RUN)
-
-
-_BYTES_PER_RUN: Final = 8
-
 _NANOSECONDS_TO_PACK: Final = 25
 """Wall time per slot."""
 _BYTES_TO_PACK: Final = 8
@@ -159,11 +140,9 @@ class _Kind:
 
     nanoseconds: tuple[float, float, float]
     """Wall time per slot."""
-    bytes_stored: tuple[float, float, float]
-    """In the file per slot, over the orders of like men, accrued scores stored."""
-    bytes_auto: tuple[float, float, float]
-    """The same of tables of five men, which leave accrued scores out where there are many."""
-    bytes_left_out: tuple[float, float, float]
+    bytes_plain: tuple[float, float, float]
+    """In the file per slot, over the orders of like men, accrued scores included."""
+    bytes_fresh: tuple[float, float, float]
     """The same without accrued scores."""
     bytes_packed: tuple[float, float, float]
     """The same of packed tables."""
@@ -172,12 +151,21 @@ class _Kind:
     accrued: tuple[int, int, int]
     """Bytes of memory that runs of accrued scores take per slot of a side, if the table stores them."""
 
+    def bytes_per_slot(self, form: AccruedForm, pawns: int) -> float:
+        """Return the bytes in a file of some form per slot, over the orders of like men."""
+        rates = {
+            AccruedForm.RUNS: self.bytes_plain,
+            AccruedForm.NOTHING: self.bytes_fresh,
+            AccruedForm.FUNCTIONS: self.bytes_packed,
+        }
+        return rates[form][pawns]
+
 
 def _whole_game(
     nanoseconds: tuple[float, float, float], size: tuple[float, float, float], workspace: int
 ) -> _Kind:
     """The same in whole-game mobility, where tables have no accrued scores and are solved without layers."""
-    return _Kind(nanoseconds, size, size, size, (0.1, 0.12, 0.15), workspace, (0, 0, 0))
+    return _Kind(nanoseconds, size, size, (0.1, 0.12, 0.15), workspace, (0, 0, 0))
 
 
 _KINDS: Final = {
@@ -185,7 +173,6 @@ _KINDS: Final = {
         _Kind(
             (38, 48, 100),
             (0.22, 0.35, 0.33),
-            (0.2, 0.24, 0.3),
             (0.19, 0.31, 0.30),
             (0.04, 0.09, 0.16),
             19,
@@ -194,7 +181,6 @@ _KINDS: Final = {
         _Kind(
             (75, 80, 115),
             (0.36, 0.44, 0.5),
-            (0.35, 0.45, 0.5),
             (0.32, 0.38, 0.45),
             (0.045, 0.12, 0.18),
             20,
@@ -203,7 +189,6 @@ _KINDS: Final = {
         _Kind(
             (95, 100, 120),
             (0.36, 0.46, 0.6),
-            (0.42, 0.5, 0.55),
             (0.32, 0.38, 0.45),
             (0.065, 0.14, 0.2),
             20,
@@ -212,7 +197,6 @@ _KINDS: Final = {
         _Kind(
             (195, 180, 140),
             (0.85, 1.25, 0.92),
-            (0.55, 0.6, 0.6),
             (0.44, 0.51, 0.51),
             (0.12, 0.2, 0.22),
             22,

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Protocol
 from tbgen import __version__
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.generator.accrued_storage import AccruedStorage
 from tbgen.generator.estimate import estimate
-from tbgen.generator.form import Form
 from tbgen.generator.memory import make_room, process_peak
 from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm
+from tbgen.store.form import form_of, is_packed
 from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
 from tbgen.store.writer import write_table
@@ -66,19 +65,17 @@ def build_table(
     reporter: Reporter,
     variant: Variant,
     threads: int,
-    storage: AccruedStorage = AccruedStorage.AUTO,
-    form: Form = Form.AUTO,
+    form: AccruedForm | None = None,
 ) -> Built:
     """Build one table whose sub-tables lie in the directory; the caller sees to locks and to the disk.
 
+    :param form: as of :func:`tbgen.store.form.form_of`.
     :raises TbgenError: if there is too little memory, or something cannot be read or written.
     """
-    compile_kernels(reporter, packed=form.packs(material))
-    make_room([estimate(material, variant, threads, storage, form)])
+    compile_kernels(reporter, packed=is_packed(material, form))
+    make_room([estimate(material, variant, threads, form)])
     with sources_of(directory, variant, threads) as sources:
-        return solve_and_write(
-            material, directory, sources, reporter.progress, variant, threads, storage, form
-        )
+        return solve_and_write(material, directory, sources, reporter.progress, variant, threads, form)
 
 
 def sources_of(directory: Path, variant: Variant, threads: int) -> "UnpackedSources":
@@ -108,8 +105,7 @@ def solve_and_write(
     progress: Progress,
     variant: Variant,
     threads: int,
-    storage: AccruedStorage,
-    form: Form,
+    form: AccruedForm | None,
     copied: Collection[Material] = (),
 ) -> Built:
     """Build one table whose sub-tables are among the sources; the caller sees to all else.
@@ -129,8 +125,8 @@ def solve_and_write(
     stages = Stages()
     needed = {successor: sources.get(successor) for successor in sorted(material.successors())}
     stages.add("sub-tables", clock)
-    packs = form.packs(material)
-    finder = NeedFinder(layout_of(material)) if packs else None
+    form = form_of(material, form)
+    finder = NeedFinder(layout_of(material)) if form is AccruedForm.FUNCTIONS else None
     table = solve(
         material,
         needed,
@@ -138,8 +134,7 @@ def solve_and_write(
         threads=threads,
         progress=progress,
         stages=stages,
-        accrued=AccruedForm.FUNCTIONS if packs else AccruedForm.RUNS,
-        max_runs=storage.max_runs(material, packs),
+        accrued=form,
         side=stored_side(layout_of(material)),
         after_phase=finder,
     )

@@ -10,14 +10,14 @@ from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.files import remove_leftovers, remove_own
-from tbgen.generator.accrued_storage import AccruedStorage
 from tbgen.generator.course import Course
 from tbgen.generator.estimate import Estimate, check_disk, copies, estimate
-from tbgen.generator.form import Form
 from tbgen.generator.lock import build_lock
 from tbgen.generator.memory import available, has_room, make_room
 from tbgen.generator.one_table import Built, Reporter, compile_kernels, solve_and_write, sources_of
 from tbgen.generator.schedule import Limits, Schedule
+from tbgen.index.table import AccruedForm
+from tbgen.store.form import is_packed
 from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
 
@@ -43,8 +43,7 @@ def build(
     force: bool = False,
     jobs: int = 1,
     threads: int = 2,
-    storage: AccruedStorage = AccruedStorage.AUTO,
-    form: Form = Form.AUTO,
+    form: AccruedForm | None = None,
     memory: int | None = None,
 ) -> list[Built]:
     """Build tables and whatever sub-tables they need; finished ones are skipped.
@@ -56,8 +55,7 @@ def build(
     :param jobs: how many tables may be at work at once. One that would not fit into memory beside the others
         waits for them.
     :param threads: how many the tables at work share.
-    :param storage: whether to store the values of accrued scores; those of whole-game mobility need none.
-    :param form: whether to write them plain or packed.
+    :param form: as of :func:`tbgen.store.form.form_of`.
     :param memory: bytes that the process may take, which between tables keeps what it has had within them;
         None for what its largest table needs, if the machine has as much, and with several at once for what
         they were foreseen to take together.
@@ -76,18 +74,17 @@ def build(
             return []
         from tbgen.packed.sources import remove_copies
 
-        schedule = schedule_of(todo, variant, storage, form)
+        schedule = schedule_of(todo, variant, form)
         needs = [schedule.estimate(material, threads) for material in todo]
         make_room(needs, memory)
         check_disk(needs, directory, schedule.copies)
-        compile_kernels(reporter, packed=any(map(form.packs, todo)))
+        compile_kernels(reporter, packed=any(is_packed(material, form) for material in todo))
         with sources_of(directory, variant, threads) as sources:
             task = partial(
                 solve_and_write,
                 directory=directory,
                 sources=sources,
                 variant=variant,
-                storage=storage,
                 form=form,
                 copied=schedule.copies,
             )
@@ -97,11 +94,11 @@ def build(
                 remove_copies(directory)
 
 
-def schedule_of(todo: list[Material], variant: Variant, storage: AccruedStorage, form: Form) -> Schedule:
+def schedule_of(todo: list[Material], variant: Variant, form: AccruedForm | None = None) -> Schedule:
     """Return the order in which to build what is missing, on one machine."""
     return Schedule(
         todo,
-        lambda material, threads: estimate(material, variant, threads, storage, form),
+        lambda material, threads: estimate(material, variant, threads, form),
         copies(todo, variant, form),
     )
 

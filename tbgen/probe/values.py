@@ -137,7 +137,7 @@ class Values:
         if accrued and not self.table(material).info.stores_accrued:
             raise MissingLayerError(
                 f"{material} was built without accrued scores, and what castling rights are worth depends on "
-                "them: build it again with --accrued all"
+                "them: build it again (tbgen build --force)"
             )
         return self.plain_table(material).read()
 
@@ -314,7 +314,7 @@ class Values:
 
 def _without_accrued(material: Material) -> MissingLayerError:
     return MissingLayerError(
-        f"{material} was built without accrued scores: build it again with --accrued all, or ask with "
+        f"{material} was built without accrued scores: build it again (tbgen build --force), or ask with "
         "--depths (in Python, open_tablebase(..., depths=True)), which makes what one score needs after the "
         "other"
     )

@@ -10,8 +10,7 @@ from typing import Final, Protocol
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.generator.estimate import BASE_MEMORY, estimate, pool_memory
-from tbgen.generator.form import Form
+from tbgen.generator.estimate import BASE_MEMORY, copy_size, pool_memory
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.source import BYTES_PER_SLOT, fresh_bytes
 from tbgen.packed.plain import UNPACKING_BYTES, UNPACKING_SECONDS
@@ -136,7 +135,7 @@ def plan_proofs(
                 None,
                 {step: seconds * 2 / min(threads, 2) for step, seconds in steps.items()},
                 max(_memory(material, info), *(_memory_to_unpack(each, material) for each in unpacked), 0),
-                sum(estimate(each, variant, form=Form.PACKED).copy for each in kept),
+                sum(copy_size(each, variant) for each in kept),
             )
         )
     return ProofPlan(directory, tuple(tasks))

@@ -24,9 +24,9 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 def test_the_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whole lines with date and time; how far the build is, what it has taken and what is left."""
-    assert main(["build", "KBvK", "--accrued", "none", "--dir", str(tmp_path)]) == 0
+    assert main(["build", "KBvK", "--dir", str(tmp_path)]) == 0
     left, size, took = r"about [\d.]+ s left", r"[\d.]+ [KMG]iB", r"[\d.]+ s"
-    done = rf"done in {took}, {size} without accrued scores, process peak {size}"
+    done = rf"done in {took}, {size}, process peak {size}"
     expected = [
         rf"2 tables to build in {re.escape(str(tmp_path))}: {left}",
         rf"KvK: 1 of 2, begun; {left}",
@@ -146,7 +146,6 @@ def test_an_estimate_builds_nothing(own: Path, capsys: pytest.CaptureFixture[str
         (["--men", "1"], "1 is too small: give one from 2 to 5"),
         (["--men", "x"], "--men"),
         (["KBvK", "--threads", "0"], "at least 1"),
-        (["KBvK", "--accrued", "some"], "choose from"),
         (["KBvK", "--threads", "-1"], "--threads: -1 is too small: give at least 1"),
         (["KBvK", "--threads", "two"], "--threads: 'two' is not a whole number: give at least 1"),
         (["KBvK", "--memory", "-1"], "'-1' is too small a size: give one such as 12G"),

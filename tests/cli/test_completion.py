@@ -30,7 +30,7 @@ def script(capsys: pytest.CaptureFixture[str]) -> str:
         (["verify", "KNNvKB"], {"KNNvKB"}),
         (["probe", "--no-m"], {"--no-moves"}),
         (["score", "--format", "m"], {"markdown"}),
-        (["build", "--accrued", "a"], {"all", "auto"}),
+        (["build", "KBvK", "--rules", "w"], {"wg"}),
     ],
 )
 def test_what_bash_completes(words: list[str], completed: set[str], script: str) -> None:

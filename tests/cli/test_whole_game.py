@@ -114,10 +114,7 @@ def test_builds_of_both_kinds_do_not_wait_for_each_other(both: str) -> None:
                 pass
 
 
-def test_there_is_nothing_to_choose(both: str, capsys: pytest.CaptureFixture[str]) -> None:
-    for choice in ("all", "none", "auto"):
-        sentence = failure(capsys, 2, "build", "KNvK", "--rules", "wg", "--accrued", choice, "--dir", both)
-        assert f"--accrued {choice} means nothing with --rules wg" in sentence
+def test_there_are_no_other_rules(both: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "invalid choice: 'w'" in failure(capsys, 2, "build", "KNvK", "--rules", "w", "--dir", both)
 
 

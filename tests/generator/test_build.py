@@ -16,8 +16,10 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.files import temporary_path
-from tbgen.generator import AccruedStorage, build, missing
+from tbgen.generator import build, missing
 from tbgen.generator.lock import LOCK_NAME
+from tbgen.index.table import AccruedForm
+from tbgen.store.form import form_of
 from tbgen.store.format import table_path, tables_in
 from tbgen.store.reader import TableFile
 from tests.support.builds import Diary, digest
@@ -77,9 +79,8 @@ def test_accrued_scores_left_out(own: Path, capsys: pytest.CaptureFixture[str]) 
     with TableFile(table_path(own, "KBvK", Variant.R_MOBILITY)) as file:
         assert (file.info.stores_accrued, file.info.runs) == (1, 56_507)
         value, depth = file.read_fresh()
-    words = ["build", "KBvK", "--force", "--accrued", "none", "--json", "--dir", str(own)]
-    (document,) = json.loads(logged_answer(capsys, *words))["built"]
-    assert document["accrued"] is False
+    (built,) = build([KBVK], own, Diary(), variant=Variant.R_MOBILITY, force=True, form=AccruedForm.NOTHING)
+    assert not built.info.stores_accrued
     with TableFile(table_path(own, "KBvK", Variant.R_MOBILITY)) as file:
         file.check()
         assert (file.info.stores_accrued, file.info.runs) == (0, 0)
@@ -94,21 +95,10 @@ def test_accrued_scores_left_out(own: Path, capsys: pytest.CaptureFixture[str]) 
     assert ["plain", "stored"] in [words[4:6] for words in listed if words[:1] == ["KNvK"]]
 
 
-def test_accrued_scores_that_are_too_many(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By default they are left out where a table has more runs than it may."""
-    with TableFile(table_path(own, "KBvK", Variant.R_MOBILITY)) as file:
-        runs, fresh = file.info.runs, file.info.manifest.fresh
-    for most, stored in ((runs - 1, 0), (2 * runs, 1)):
-        monkeypatch.setattr(AccruedStorage, "max_runs", lambda *_, most=most: most)
-        (built,) = build([KBVK], own, Diary(), variant=Variant.R_MOBILITY, force=True)
-        assert built.info.stores_accrued == stored
-        assert built.info.manifest.fresh == fresh
-
-
-def test_which_tables_store_accrued_scores() -> None:
-    large, small = Material.parse("KBNvKR"), Material.parse("KBNvK")
-    assert [choice.max_runs(small) for choice in AccruedStorage] == [None, 0, None]
-    assert [choice.max_runs(large) for choice in AccruedStorage] == [None, 0, 10 * 64**4]
+def test_size_decides_the_form() -> None:
+    forms = {name: form_of(Material.parse(name)) for name in ("KvK", "KBNvK", "KBNvKR")}
+    assert forms == {"KvK": AccruedForm.RUNS, "KBNvK": AccruedForm.RUNS, "KBNvKR": AccruedForm.FUNCTIONS}
+    assert form_of(Material.parse("KvK"), AccruedForm.FUNCTIONS) is AccruedForm.RUNS, "less than a block"
 
 
 @pytest.mark.slow

@@ -26,15 +26,13 @@ KBVK = Material.parse("KBvK")
 
 
 @pytest.mark.parametrize(
-    ("moment", "accrued"),
-    [("value", "all"), ("accrued/rank", "all"), ("ep/depth", "none"), ("replace", "all")],
+    "moment",
+    ["value", "accrued/rank", "ep/depth", "replace"],
 )
-def test_a_killed_build_leaves_no_half_table(
-    moment: str, accrued: str, three_men: Path, tmp_path: Path
-) -> None:
+def test_a_killed_build_leaves_no_half_table(moment: str, three_men: Path, tmp_path: Path) -> None:
     """Whenever it is killed: the leftover is no table, and the next build removes it and goes on."""
     script = stopping("KBvK", moment, "os.kill(os.getpid(), signal.SIGKILL)")
-    with started("-c", script, "build", "KBvK", "--accrued", accrued, "--dir", str(tmp_path)) as running:
+    with started("-c", script, "build", "KBvK", "--dir", str(tmp_path)) as running:
         code, error = end(running)
     assert code == -signal.SIGKILL
     assert logged(error)[-1].startswith("KBvK: 2 of 2, begun; ")

@@ -21,8 +21,8 @@ from tbgen.cli.main import main
 from tbgen.errors import TbgenError
 from tbgen.generator import Built, build, estimate, memory
 from tbgen.generator.estimate import together
-from tbgen.generator.form import Form
 from tbgen.generator.lock import LOCK_NAME
+from tbgen.index.table import AccruedForm
 from tbgen.retro import solver
 from tbgen.store.format import table_path, tables_in
 from tests.support.builds import Diary, digest, logged
@@ -73,7 +73,9 @@ def digests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def packed_digests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The digests of packed tables of three men, built one after the other on one thread."""
     directory = tmp_path_factory.mktemp("packed")
-    built = build(all_materials(3), directory, Diary(), variant=VARIANT, jobs=1, threads=1, form=Form.PACKED)
+    built = build(
+        all_materials(3), directory, Diary(), variant=VARIANT, jobs=1, threads=1, form=AccruedForm.FUNCTIONS
+    )
     return {table.info.material: table.info.digest for table in built}
 
 
@@ -110,7 +112,7 @@ def test_any_number_of_jobs_and_threads_gives_the_same_tables(
 def test_packed_tables_at_once(jobs: int, tmp_path: Path, packed_digests: dict[str, str]) -> None:
     """The same bytes of content, and no plain copies when the build has ended."""
     built = build(
-        all_materials(3), tmp_path, Diary(), variant=VARIANT, jobs=jobs, threads=3, form=Form.PACKED
+        all_materials(3), tmp_path, Diary(), variant=VARIANT, jobs=jobs, threads=3, form=AccruedForm.FUNCTIONS
     )
     assert {table.info.material: table.info.digest for table in built} == packed_digests
     assert sorted(os.listdir(tmp_path)) == sorted([LOCK_NAME, *(f"{m}.r.h5" for m in all_materials(3))])
@@ -122,7 +124,7 @@ def test_no_copies_are_left_by_a_build_that_fails(
     """KPvK rests on plain copies of the others; what is packed stays."""
     failing("KPvK", TbgenError("something is wrong"), monkeypatch)
     with pytest.raises(TbgenError, match="something is wrong"):
-        build(all_materials(3), tmp_path, Diary(), variant=VARIANT, jobs=2, form=Form.PACKED)
+        build(all_materials(3), tmp_path, Diary(), variant=VARIANT, jobs=2, form=AccruedForm.FUNCTIONS)
     names = sorted({*packed_digests} - {"KPvK"})
     assert sorted(os.listdir(tmp_path)) == sorted([LOCK_NAME, *(f"{name}.r.h5" for name in names)])
 

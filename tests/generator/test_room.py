@@ -1,6 +1,5 @@
 """Memory and disk: what builds need, what they may take, and what happens where it is not there."""
 
-import json
 import os
 import resource
 import shutil
@@ -13,9 +12,11 @@ from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.errors import TbgenError
-from tbgen.generator import AccruedStorage, Built, build, estimate, memory
-from tbgen.generator.form import Form
+from tbgen.generator import Built, build, estimate, memory, missing
 from tbgen.generator.lock import LOCK_NAME
+from tbgen.generator.runner import schedule_of
+from tbgen.index.table import AccruedForm
+from tbgen.store.form import is_packed
 from tbgen.store.format import table_path
 from tests.support.builds import Diary, logged
 from tests.support.commands import logged_answer
@@ -119,49 +120,44 @@ def test_estimates_grow_with_the_table() -> None:
     assert estimate(Material.parse("KBNvK"), Variant.R_MOBILITY, threads=1).seconds > large.seconds
 
 
-def test_estimates_know_whether_accrued_scores_are_stored(
-    own: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By default only some tables of five men leave them out."""
+def test_estimates_know_what_is_stored(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables of five men are packed, smaller ones plain with accrued scores."""
     for material in all_materials(5):
-        stored, auto, left_out = (
-            estimate(material, Variant.R_MOBILITY, 2, choice, Form.PLAIN).disk
-            for choice in (AccruedStorage.ALL, AccruedStorage.AUTO, AccruedStorage.NONE)
+        plain, fresh, packed = (
+            estimate(material, Variant.R_MOBILITY, 2, form)
+            for form in (AccruedForm.RUNS, AccruedForm.NOTHING, AccruedForm.FUNCTIONS)
         )
-        assert stored >= auto >= left_out
-        assert stored > left_out
-        assert material.men == 5 or stored == auto
-        packed = estimate(material, Variant.R_MOBILITY, form=Form.PACKED)
-        assert packed.disk < left_out or not Form.PACKED.packs(material)
-        assert packed == estimate(material, Variant.R_MOBILITY) or material.men < 5
-    words = ["build", "KBvKN", "--dir", str(own), "--accrued"]
-    stored, left_out = (
-        json.loads(logged_answer(capsys, *words, choice, "--estimate", "--json"))["disk"]
-        for choice in ("all", "none")
+        assert plain.disk > fresh.disk
+        assert packed.disk < fresh.disk or not is_packed(material, AccruedForm.FUNCTIONS)
+        assert estimate(material, Variant.R_MOBILITY) == (packed if material.men == 5 else plain)
+    material = Material.parse("KBvKN")
+    large, small = (
+        estimate(material, Variant.R_MOBILITY, form=form).disk
+        for form in (AccruedForm.RUNS, AccruedForm.NOTHING)
     )
     usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 0, (stored + left_out) // 2))
-    assert main([*words, "all"]) == 1
-    assert "tbgen: the disk is full: KBvKN needs about" in capsys.readouterr().err
-    assert main([*words, "none"]) == 0
-    assert table_path(own, "KBvKN", Variant.R_MOBILITY).stat().st_size == pytest.approx(left_out, rel=0.4)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 0, (large + small) // 2))
+    with pytest.raises(TbgenError, match="the disk is full: KBvKN needs about"):
+        build([material], own, Diary(), variant=Variant.R_MOBILITY)
+    build([material], own, Diary(), variant=Variant.R_MOBILITY, form=AccruedForm.NOTHING)
+    assert table_path(own, "KBvKN", Variant.R_MOBILITY).stat().st_size == pytest.approx(small, rel=0.4)
 
 
-def test_the_disk_has_room_for_plain_copies(
-    own: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_disk_has_room_for_plain_copies(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of packed tables that others of the build rest on there are plain copies until it ends."""
-    words = ["build", "KQvKN", "--form", "packed", "--dir", str(own)]
-    assert json.loads(logged_answer(capsys, *words, "--estimate", "--json"))["copies"] == 0
-    words[1] = "KPvKN"
-    foreseen = json.loads(logged_answer(capsys, *words, "--estimate", "--json"))
+    form, variant = AccruedForm.FUNCTIONS, Variant.R_MOBILITY
+    assert not schedule_of([Material.parse("KQvKN")], variant, form).copies
+    wanted = [Material.parse("KPvKN")]
+    schedule = schedule_of(missing(wanted, own, variant), variant, form)
     promoted = map(Material.parse, ("KQvKN", "KRvKN", "KBvKN", "KNvKN"))
-    copied = [estimate(material, Variant.R_MOBILITY, form=Form.PACKED).copy for material in promoted]
-    assert foreseen["copies"] == sum(copied) > 0
+    copied = {material: estimate(material, variant, form=form).copy for material in promoted}
+    assert schedule.copies == copied
+    assert min(copied.values()) > 0
+    disk = sum(schedule.estimate(material, 2).disk for material in schedule.todo)
     usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 0, foreseen["disk"] + copied[0]))
-    assert main(words) == 1
-    assert "tbgen: the disk is full: the 5 tables need about" in capsys.readouterr().err
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 0, disk + max(copied.values())))
+    with pytest.raises(TbgenError, match="the disk is full: the 5 tables need about"):
+        build(wanted, own, Diary(), variant=variant, form=form)
 
 
 def test_a_file_size_limit(three_men: Path, tmp_path: Path) -> None:

@@ -17,9 +17,8 @@ from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.generator import build
-from tbgen.generator.form import Form
 from tbgen.index.layout import Slot
-from tbgen.index.table import Table
+from tbgen.index.table import AccruedForm, Table
 from tbgen.packed.file import PackedFile
 from tbgen.packed.pack import Needed
 from tbgen.probe.values import Values
@@ -227,9 +226,8 @@ def test_a_killed_packing_leaves_no_half_table(moment: str, own: Path, packed: P
     """The leftover is no table, and the next build removes it and goes on."""
     kbvk, path = Material.parse("KBvK"), table_path(own, "KBvK", R)
     path.unlink()
-    script = stopping("KBvK", moment, "os.kill(os.getpid(), signal.SIGKILL)")
-    words = ["build", "KBvK", "--form", "packed", "--dir", str(own)]
-    with started("-c", script, *words) as running:
+    script = stopping("KBvK", moment, "os.kill(os.getpid(), signal.SIGKILL)", packed=True)
+    with started("-c", script, "build", "KBvK", "--dir", str(own)) as running:
         code, error = end(running)
     assert code == -signal.SIGKILL, error
     (leftover,) = own.glob("*.tmp-*")
@@ -239,7 +237,7 @@ def test_a_killed_packing_leaves_no_half_table(moment: str, own: Path, packed: P
         with pytest.raises(TbgenError, match=r"interrupted|damaged|truncated"):
             PackedFile(leftover)
     diary = Diary()
-    (built,) = build([kbvk], own, diary, variant=R, form=Form.PACKED)
+    (built,) = build([kbvk], own, diary, variant=R, form=AccruedForm.FUNCTIONS)
     assert [note for note in diary.notes if leftover.name in note and note.startswith("removed ")]
     assert not leftover.exists()
     with PackedFile(path) as file, PackedFile(packed("KBvK")) as other:

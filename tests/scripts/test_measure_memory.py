@@ -10,7 +10,7 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.generator import AccruedStorage, estimate
+from tbgen.generator import estimate
 from tbgen.store.format import table_path
 from tests.support.script_modules import load_script
 
@@ -26,13 +26,13 @@ MIB = 1 << 20
 
 def test_estimates_are_compared_with_peaks(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = sorted(own.iterdir())
-    code = measure_memory.main([str(own), "KBvK", "KBvKN", "--threads", "1", "--accrued", "none"])
+    code = measure_memory.main([str(own), "KBvK", "KBvKN", "--threads", "1"])
     title, *lines = capsys.readouterr().out.splitlines()
     assert title.split() == ["material", "estimate", "peak", "ratio", "bytes/slot"]
     assert [line.split()[0] for line in lines] == ["KBvK", "KBvKN"]
     for line in lines:
         name, estimated, _, peak, _, ratio, _ = line.replace(",", "").split()
-        need = estimate(Material.parse(name), Variant.R_MOBILITY, 1, AccruedStorage.NONE)
+        need = estimate(Material.parse(name), Variant.R_MOBILITY, 1)
         assert int(estimated) == round(need.memory / MIB)
         lowest, highest = (
             (int(peak) - 0.5) / (int(estimated) + 0.5),

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.generator import AccruedStorage, Built, build
+from tbgen.generator import Built, build
+from tbgen.index.table import AccruedForm
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 
@@ -65,7 +66,7 @@ def without_accrued(full: Path, name: str, directory: Path) -> Path:
     for path in full.glob("*.r.h5"):
         if Material.parse(path.name.removesuffix(".r.h5")) in material.successors():
             shutil.copy(path, directory)
-    build([material], directory, Silent(), variant=Variant.R_MOBILITY, storage=AccruedStorage.NONE)
+    build([material], directory, Silent(), variant=Variant.R_MOBILITY, form=AccruedForm.NOTHING)
     return directory
 
 

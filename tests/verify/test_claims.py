@@ -10,10 +10,10 @@ from tbgen.board.material import Material
 from tbgen.board.score import GScore, Rank
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
-from tbgen.generator import AccruedStorage, build
+from tbgen.generator import build
 from tbgen.index.layout import layout_of
 from tbgen.index.source import Source
-from tbgen.index.table import Table
+from tbgen.index.table import AccruedForm, Table
 from tbgen.retro.every_layer import EveryLayer, Layer
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
@@ -31,7 +31,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tables of three men without accrued scores."""
     directory = tmp_path_factory.mktemp("bare")
     wanted = [Material.parse(name) for name in ("KNvK", "KBvK", "KPvK")]
-    build(wanted, directory, Silent(), variant=Variant.R_MOBILITY, storage=AccruedStorage.NONE)
+    build(wanted, directory, Silent(), variant=Variant.R_MOBILITY, form=AccruedForm.NOTHING)
     return directory
 
 

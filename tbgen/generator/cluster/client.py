@@ -20,7 +20,6 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.files import remove_leftovers
-from tbgen.generator.accrued_storage import AccruedStorage
 from tbgen.generator.cluster.task import MEMORY, first_line, make_table
 from tbgen.generator.cluster.workers import (
     Worker,
@@ -34,11 +33,11 @@ from tbgen.generator.cluster.workers import (
 )
 from tbgen.generator.course import Course
 from tbgen.generator.estimate import Estimate, check_disk, check_memory, copies, estimate
-from tbgen.generator.form import Form
 from tbgen.generator.lock import build_lock
 from tbgen.generator.one_table import Built, Reporter
 from tbgen.generator.runner import missing, tidy
 from tbgen.generator.schedule import Limits, Schedule
+from tbgen.index.table import AccruedForm
 from tbgen.packed.sources import remove_copies
 
 _TICK: Final = 1.0
@@ -57,8 +56,7 @@ def build_on_cluster(
     variant: Variant,
     force: bool = False,
     threads: int | None = None,
-    storage: AccruedStorage = AccruedStorage.AUTO,
-    form: Form = Form.AUTO,
+    form: AccruedForm | None = None,
     memory: int | None = None,
     patience: float = 30.0,
 ) -> list[Built]:
@@ -68,8 +66,7 @@ def build_on_cluster(
     :param scheduler: its address, such as ``tcp://host:8786``.
     :param variant: what the tables and their sub-tables are for.
     :param threads: of each table; None for the worker's processors shared among the tables it does at once.
-    :param storage: whether to store the values of accrued scores.
-    :param form: whether to write tables plain or packed.
+    :param form: as of :func:`tbgen.store.form.form_of`.
     :param memory: bytes that a table may need; None for all that a worker offers.
     :param patience: seconds to wait for a worker, before the build and whenever none can go on with it.
     :raises TbgenError: if the cluster cannot do the build, or a table cannot be built; tables finished before
@@ -86,9 +83,7 @@ def build_on_cluster(
             return []
         with shared_probe(directory) as probe:
             share = survey(client, probe, patience)
-            needs = {
-                material: estimate(material, variant, threads or share, storage, form) for material in todo
-            }
+            needs = {material: estimate(material, variant, threads or share, form) for material in todo}
             check_workers(connected_workers(client, scheduler), needs.values())
             if memory is not None:
                 check_memory(needs.values(), memory)
@@ -99,8 +94,7 @@ def build_on_cluster(
                 version=__version__,
                 probe=str(probe),
                 threads=threads,
-                storage=storage.value,
-                form=form.value,
+                form=form,
                 variant=variant,
             )
             try:

@@ -14,9 +14,8 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.files import temporary_path
-from tbgen.generator.accrued_storage import AccruedStorage
-from tbgen.generator.form import Form
 from tbgen.generator.one_table import Built, build_table
+from tbgen.index.table import AccruedForm
 from tbgen.store.format import table_path
 
 MEMORY: Final = "memory"
@@ -57,14 +56,12 @@ def make_table(
     probe: str,
     topic: str,
     threads: int | None,
-    storage: str,
-    form: str,
+    form: AccruedForm | None,
     variant: Variant,
 ) -> Built:
     """Build one table in the shared directory, as a task of Dask; ``threads`` None for this worker's share.
 
-    ``storage`` and ``form`` are the values of an :class:`AccruedStorage` and of a :class:`Form`, ``variant``
-    is that of the table and its sub-tables.
+    ``variant`` is that of the table and its sub-tables, ``form`` as of :func:`tbgen.store.form.form_of`.
 
     What happens on the way is told under ``topic``, in dictionaries of the kinds begin, note and progress.
 
@@ -81,9 +78,7 @@ def make_table(
         for sub_table in sorted(material.successors()):
             _await(directory_here, sub_table, variant)
         share = threads or _threads(get_worker())
-        return build_table(
-            material, directory_here, relay, variant, share, AccruedStorage(storage), Form(form)
-        )
+        return build_table(material, directory_here, relay, variant, share, form)
     except TbgenError:
         raise
     except MemoryError as error:

@@ -25,7 +25,6 @@ from tbgen.generator.cluster.client import build_on_cluster
 from tbgen.generator.cluster.workers import Worker
 from tbgen.generator.lock import LOCK_NAME
 from tbgen.store.format import table_path, tables_in
-from tbgen.store.stored_file import StoredFile
 from tests.support.builds import Diary, digest, logged
 from tests.support.cluster import KBVK, KBVKN, SUBS, copy_subs
 from tests.support.disks import small_disk
@@ -190,15 +189,6 @@ def test_the_command(
     assert main([*words, "--json", "--force"]) == 0
     (table,) = json.loads(capsys.readouterr().out)["built"]
     assert table["digest"] == digest(three_men, "KBvK")
-    assert main([*words, "--json", "--force", "--accrued", "none"]) == 0
-    (table,) = json.loads(capsys.readouterr().out)["built"]
-    assert not table["accrued"]
-    assert main([*words, "--json", "--force", "--form", "packed"]) == 0
-    (packed,) = json.loads(capsys.readouterr().out)["built"]
-    with StoredFile(table_path(tmp_path, "KBvK", Variant.R_MOBILITY)) as file:
-        assert file.info.packed
-    assert packed["accrued"]
-    assert packed["positions"] == table["positions"]
     assert not (tmp_path / ".unpacked").exists()
 
 
