@@ -9,7 +9,7 @@ Further options are passed on to `tbgen build`.
 
 Prints a line per table: the estimate, the peak of the process, how many times the estimate that is, and what
 is left of the peak for each slot of the phases at work when the pool and what any build holds are taken off:
-`workspace` and `accrued` in tbgen/generator/estimate.py say that. Exit code 0 if all estimates are near the
+`workspace` and `accrued` in tbgen/costs.toml say that. Exit code 0 if all estimates are near the
 peak, else 1.
 """
 
@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from tbgen.board.material import Material
+from tbgen.costs import pool_memory, slots_at_work
 from tbgen.errors import TbgenError
-from tbgen.generator.estimate import pool_memory, shared_memory, slots_at_work
+from tbgen.generator.estimate import shared_memory
 from tbgen.index.layout import layout_of
 from tbgen.store.format import SUFFIX
 

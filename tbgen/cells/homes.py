@@ -8,15 +8,10 @@ import chess
 from tbgen.cells.cell import Cell, mobile_squares
 from tbgen.cells.frames import Castling, frame_of_cell
 from tbgen.cells.routes import Route, routes_of
+from tbgen.costs import RATES, memory_of
 
-_SECONDS: Final = (0.5, 0.5, 1.5, 12.0)
-"""About how long it takes to solve a cell of five men, by the number of mobile men, on two cores."""
 _SMALL_MEN: Final = 4
 """Most men of cells that are solved in no time."""
-_BYTES: Final = 280 << 20
-"""Memory that a cell of five men with three mobile ones takes, as measured; others take little."""
-_BASE: Final = 512 << 20
-"""Memory besides."""
 
 
 class Home(NamedTuple):
@@ -79,12 +74,13 @@ def effort(home: Home) -> float:
     """Return about how many seconds it takes to solve a cell, 0 for one that is solved in no time."""
     if home.cell.men <= _SMALL_MEN:
         return 0.0
-    return _SECONDS[min(len(home.cell.mobile), len(_SECONDS) - 1)]
+    seconds = RATES.seconds.castling
+    return seconds[min(len(home.cell.mobile), len(seconds) - 1)]
 
 
 def needs(board: chess.Board) -> tuple[float, int]:
     """Return about how many seconds and bytes it takes to answer a position with castling rights from packed
     tables."""
     homes = cells_before(home_of(board), ())
-    large = sum(home.cell.men > _SMALL_MEN and len(home.cell.mobile) >= len(_SECONDS) - 1 for home in homes)
-    return sum(map(effort, homes)), _BASE + large * _BYTES
+    large = sum(home.cell.size for home in homes if home.cell.men > _SMALL_MEN and len(home.cell.mobile) > 2)
+    return sum(map(effort, homes)), (RATES.process["castling"] << 20) + memory_of("castling cell", large)

@@ -133,7 +133,7 @@ class _Reporter:
     def planned(self, plan: ProofPlan) -> None:
         """Say what it takes, if it is long."""
         self._countdown = Countdown(plan.seconds)
-        self._steps = {task.material: task.steps for task in plan.tasks}
+        self._steps = {task.material: task.cost.steps for task in plan.tasks}
         if plan.seconds < _LONG:
             return
         free = free_memory()

@@ -10,22 +10,20 @@ from typing import Final
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
+from tbgen.costs import BASE_MEMORY, copy_size, file_size, memory_to_build, seconds_to_build
 from tbgen.errors import TbgenError
-from tbgen.index.layout import Layout, layout_of
-from tbgen.index.source import BYTES_PER_SLOT, fresh_bytes
+from tbgen.index.layout import layout_of
+from tbgen.index.source import fresh_bytes
 from tbgen.index.table import AccruedForm
-from tbgen.index.zeroing import en_passant_configs, is_wide, most_promoted_slots
 from tbgen.store.form import form_of, is_packed
 from tbgen.store.sources import KEPT, SMALL
 
 _MIB: Final = 1 << 20
-BASE_MEMORY: Final = 230 * _MIB
-"""The interpreter, numba and compiled kernels; in the process that compiles them, it may be 0.7 GiB."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What one table needs, from measured rates per slot; for whole sets good to about 30 %."""
+    """What one table needs; for whole sets good to about 30 %."""
 
     material: Material
     seconds: float
@@ -52,25 +50,18 @@ class Estimate:
 def estimate(
     material: Material, variant: Variant, threads: int = 2, form: AccruedForm | None = None
 ) -> Estimate:
-    """Estimate one table of a variant from its size, its kind, and its form
-    (:func:`tbgen.store.form.form_of`); rates measured with ``tbgen build --json`` on two cores."""
-    form = form_of(material, form)
-    packs = form is AccruedForm.FUNCTIONS
-    layout, kind = layout_of(material), _kind(material, variant)
-    slots, pawns = 2 * layout.size, min(material.pawns, 2)
-    rate = kind.nanoseconds[pawns] + (_NANOSECONDS_TO_PACK if packs else 0)
-    seconds = 0.02 + slots * 1e-9 * rate * 2 / min(threads, 2)
-    disk = _size(layout, kind.bytes_per_slot(form, pawns))
-    copy = copy_size(material, variant) if packs else 0
-    shared = shared_memory(material)
-    own = pool_memory(layout) + slots_at_work(layout, threads) * kind.workspace
-    own += layout.size * (_BYTES_TO_PACK if packs else kind.accrued[pawns] * (form is AccruedForm.RUNS))
-    return Estimate(material, seconds, shared + own, shared, _kept(material), disk, copy, threads)
-
-
-def copy_size(material: Material, variant: Variant) -> int:
-    """Return the bytes of the plain copy of a packed table, which has no accrued scores."""
-    return _size(layout_of(material), _kind(material, variant).bytes_fresh[min(material.pawns, 2)])
+    """Estimate one table of a variant, in the form of :func:`tbgen.store.form.form_of`."""
+    form, shared = form_of(material, form), shared_memory(material)
+    return Estimate(
+        material,
+        seconds_to_build(material, variant, form, threads),
+        shared + memory_to_build(material, variant, form, threads),
+        shared,
+        _kept(material),
+        file_size(material, variant, form),
+        copy_size(material, variant) if form is AccruedForm.FUNCTIONS else 0,
+        threads,
+    )
 
 
 def together(needs: Iterable[Estimate], kept: int = 0) -> int:
@@ -101,10 +92,6 @@ def copies(
     }
 
 
-def _size(layout: Layout, bytes_per_slot: float) -> int:
-    return 30_000 + int(2 * layout.size * bytes_per_slot / layout.orders)
-
-
 def shared_memory(material: Material) -> int:
     """Return the bytes of what tables that are built by one process share (:class:`Sources`)."""
     return BASE_MEMORY + min(KEPT, sum(map(_kept, material.successors())))
@@ -113,117 +100,6 @@ def shared_memory(material: Material) -> int:
 def _kept(material: Material) -> int:
     size = fresh_bytes(layout_of(material).size)
     return size if size <= SMALL else 0
-
-
-def pool_memory(layout: Layout) -> int:
-    """Return the bytes of the pool, which has the table and what its moves lead to."""
-    rights = len(en_passant_configs(layout)) * layout.phase_size
-    smaller = [m for m in layout.material.successors() if m.men < layout.material.men]
-    around = sum(2 * layout_of(m).size for m in smaller) + most_promoted_slots(layout)
-    return fresh_bytes(layout.size) + BYTES_PER_SLOT * (rights + around)
-
-
-def slots_at_work(layout: Layout, threads: int) -> int:
-    """Return how many slots, of one side to move, the phases have that are solved at one time."""
-    return layout.phase_size * (1 if is_wide(layout) else min(threads, len(layout.placements)))
-
-
-_NANOSECONDS_TO_PACK: Final = 25
-"""Wall time per slot."""
-_BYTES_TO_PACK: Final = 8
-"""Bytes of memory per slot of a side: numbers of functions, and what is coded."""
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """What materials of one balance take, each by the number of pawns: 0, 1, 2 or more."""
-
-    nanoseconds: tuple[float, float, float]
-    """Wall time per slot."""
-    bytes_plain: tuple[float, float, float]
-    """In the file per slot, over the orders of like men, accrued scores included."""
-    bytes_fresh: tuple[float, float, float]
-    """The same without accrued scores."""
-    bytes_packed: tuple[float, float, float]
-    """The same of packed tables."""
-    workspace: int
-    """Bytes of memory that solving takes per slot (of one side to move) of every phase at work."""
-    accrued: tuple[int, int, int]
-    """Bytes of memory that runs of accrued scores take per slot of a side, if the table stores them."""
-
-    def bytes_per_slot(self, form: AccruedForm, pawns: int) -> float:
-        """Return the bytes in a file of some form per slot, over the orders of like men."""
-        rates = {
-            AccruedForm.RUNS: self.bytes_plain,
-            AccruedForm.NOTHING: self.bytes_fresh,
-            AccruedForm.FUNCTIONS: self.bytes_packed,
-        }
-        return rates[form][pawns]
-
-
-def _whole_game(
-    nanoseconds: tuple[float, float, float], size: tuple[float, float, float], workspace: int
-) -> _Kind:
-    """The same in whole-game mobility, where tables have no accrued scores and are solved without layers."""
-    return _Kind(nanoseconds, size, size, (0.1, 0.12, 0.15), workspace, (0, 0, 0))
-
-
-_KINDS: Final = {
-    Variant.R_MOBILITY: (
-        _Kind(
-            (38, 48, 100),
-            (0.22, 0.35, 0.33),
-            (0.19, 0.31, 0.30),
-            (0.04, 0.09, 0.16),
-            19,
-            (1, 1, 1),
-        ),
-        _Kind(
-            (75, 80, 115),
-            (0.36, 0.44, 0.5),
-            (0.32, 0.38, 0.45),
-            (0.045, 0.12, 0.18),
-            20,
-            (2, 2, 4),
-        ),
-        _Kind(
-            (95, 100, 120),
-            (0.36, 0.46, 0.6),
-            (0.32, 0.38, 0.45),
-            (0.065, 0.14, 0.2),
-            20,
-            (2, 2, 8),
-        ),
-        _Kind(
-            (195, 180, 140),
-            (0.85, 1.25, 0.92),
-            (0.44, 0.51, 0.51),
-            (0.12, 0.2, 0.22),
-            22,
-            (14, 45, 18),
-        ),
-    ),
-    Variant.WHOLE_GAME: (
-        _whole_game((27, 42, 88), (0.2, 0.3, 0.3), 14),
-        _whole_game((62, 70, 100), (0.28, 0.38, 0.45), 18),
-        _whole_game((75, 80, 100), (0.33, 0.38, 0.45), 18),
-        _whole_game((90, 90, 95), (0.43, 0.52, 0.51), 18),
-    ),
-}
-"""By variant: a lone king, a decisive lead, a clear one, none."""
-
-
-def _kind(material: Material, variant: Variant) -> _Kind:
-    """How one-sided a material is: the more even, the more positions stay undecided for long."""
-    lone, decisive, clear, even = _KINDS[variant]
-    if material.black == "K":
-        return lone
-    lead = abs(_strength(material.white) - _strength(material.black))
-    return decisive if lead >= 6 else clear if lead >= 4 else even
-
-
-def _strength(men: str) -> float:
-    return sum({"Q": 9.5, "R": 5, "B": 3.25, "N": 3.25, "P": 1}.get(man, 0) for man in men)
 
 
 def pace(done: Iterable[tuple[Estimate, float]]) -> float:

@@ -17,11 +17,6 @@ from tbgen.store.stored_file import StoredFile
 COPIES: Final = ".unpacked"
 """Folder of a directory's plain copies."""
 
-UNPACKING_SECONDS: Final = 60e-9
-"""Wall time of unpacking per slot of both sides to move, roughly: 30 to 80 ns on two cores."""
-UNPACKING_BYTES: Final = 24
-"""Memory that it takes per slot of one side to move."""
-
 made: Final[set[Path]] = set()
 """The copies that this process has made: those of others, such as a build at work, are theirs to remove."""
 

@@ -17,7 +17,7 @@ from tbgen.board.score import Code, GScore
 from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.index.layout import Layout, Side, Slot, layout_of
 from tbgen.machine import free_memory
-from tbgen.packed.plain import COPIES, UNPACKING_BYTES, UNPACKING_SECONDS, passing_copies
+from tbgen.packed.plain import COPIES, passing_copies
 from tbgen.store.cache import ChunkCache
 from tbgen.store.format import table_path
 from tbgen.store.layer import LayerFile, layer_path, write_layer
@@ -30,10 +30,6 @@ _OPEN: Final = 8
 
 _FAMILY: Final = __name__
 """Name of the kernels in the cache."""
-
-_SECONDS: Final = 110e-9
-"""Wall time per slot of both sides of a phase: KRBNvK on two cores; even materials take up to twice as
-long."""
 
 _logger = logging.getLogger(__name__)
 
@@ -151,11 +147,11 @@ class Layers:
 
         :raises TbgenError: if that is more memory than is free.
         """
-        from tbgen.retro.layer import memory_needed
+        from tbgen.costs import layer_memory, memory_of, seconds_of
 
         unpacked = [layout_of(material).size for material in self._to_unpack(layout.material)]
-        needed = max([memory_needed(layout, phase), *(UNPACKING_BYTES * size for size in unpacked)])
-        seconds = 2 * (_SECONDS * layout.phase_size + UNPACKING_SECONDS * sum(unpacked))
+        needed = max([layer_memory(layout, phase), *(memory_of("unpacking", size) for size in unpacked)])
+        seconds = seconds_of("layer", layout.phase_size) + seconds_of("unpacking", sum(unpacked))
         what = f"the depths of {layout.material} with {accrued} accrued are not stored, and making them"
         free = free_memory()
         if needed > free:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -12,32 +12,18 @@ from typing import ClassVar, Final
 
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
+from tbgen.costs import BASE_MEMORY, RATES, Cost, layers_memory, memory_of, seconds_of
 from tbgen.countdown import Countdown
 from tbgen.errors import MissingTableError, TbgenError
-from tbgen.generator.estimate import BASE_MEMORY
 from tbgen.index.layout import layout_of
 from tbgen.index.source import fresh_bytes
-from tbgen.packed.plain import UNPACKING_BYTES, UNPACKING_SECONDS
 from tbgen.report.data.saved import SavedData
 from tbgen.store.format import default_directory, table_path, tables_in
 from tbgen.store.stored_file import StoredFile
 from tbgen.text import duration
-from tbgen.verify.plan import layers_memory
 
 UNPACKING: Final = "unpacking"
 LINES: Final = "lines"
-
-_SECONDS: Final = {
-    UNPACKING: UNPACKING_SECONDS,
-    "counted": 17e-9,
-    "accrued scores": 100e-9,
-    "compared": 10e-9,
-}
-"""What a step takes per slot of both sides, roughly."""
-_LINES_SECONDS: Final = 2.0
-"""What the lines of a table take, where no depths are made for them, with its plots and pages."""
-_DATA_SECONDS: Final = 1.0
-"""What a table takes whose data have been saved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +32,8 @@ class Task:
 
     material: Material
     variant: Variant
-    steps: Mapping[str, float]
-    """What is done, in this order, with the seconds it takes, roughly."""
-    memory: int = 0
-    """Bytes of memory that a packed table takes meanwhile, roughly."""
+    cost: Cost
+    """Memory is that of a packed table; a plain one is read in parts."""
 
     @property
     def title(self) -> str:
@@ -62,8 +46,8 @@ class Comparison:
     """The tables of both variants to compare."""
 
     material: Material
-    steps: Mapping[str, float]
-    """As those of a :class:`Task`; unpacking only if there is no task that does it."""
+    cost: Cost
+    """With unpacking only if there is no task that does it."""
 
     @property
     def title(self) -> str:
@@ -87,17 +71,17 @@ def _task(directory: Path, material: Material, variant: Variant, layers: bool) -
         info = file.info
     steps, memory = ["counted"], 0
     if info.packed:
-        steps, memory = [UNPACKING, *steps], UNPACKING_BYTES * info.size
+        steps, memory = [UNPACKING, *steps], memory_of(UNPACKING, info.size)
         if layers and info.has_layers:
             steps.append("accrued scores")
             memory = max(memory, fresh_bytes(info.size) + layers_memory(layout_of(material)))
-    seconds = {name: 2 * info.size * _SECONDS[name] for name in steps} | {LINES: _LINES_SECONDS}
-    return Task(material, variant, seconds, memory)
+    seconds = {name: seconds_of(name, info.size) for name in steps} | {LINES: RATES.seconds.lines}
+    return Task(material, variant, Cost(seconds, memory))
 
 
 def _comparison(material: Material) -> Comparison:
     """Return the task of comparing two tables."""
-    return Comparison(material, {"compared": 2 * layout_of(material).size * _SECONDS["compared"]})
+    return Comparison(material, Cost({"compared": seconds_of("compared", layout_of(material).size)}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +101,14 @@ class Plan:
     @property
     def seconds(self) -> float:
         """What the report takes, roughly."""
-        return sum(sum(job.steps.values()) for jobs in (self.tasks, self.compared) for job in jobs)
+        return sum(job.cost.seconds for jobs in (self.tasks, self.compared) for job in jobs)
 
     @property
     def memory(self) -> int:
         """Bytes of memory that packed tables take, roughly: those of a material are held together."""
         most = 0
         for material in self.materials:
-            packed = [task.memory for task in self.tables(material) if task.memory]
+            packed = [task.cost.memory for task in self.tables(material) if task.cost.memory]
             if packed:
                 most = max(most, max(packed) + (len(packed) - 1) * fresh_bytes(layout_of(material).size))
         return most and BASE_MEMORY + most
@@ -157,8 +141,8 @@ class Plan:
         for job in self.compared:
             if job.material in new or job.material not in compared:
                 read = [task for task in self.tables(job.material) if task not in left]
-                unpacking = sum(task.steps.get(UNPACKING, 0) for task in read)
-                comparisons.append(replace(job, steps={UNPACKING: unpacking, **job.steps}))
+                unpacking = sum(task.cost.steps.get(UNPACKING, 0) for task in read)
+                comparisons.append(replace(job, cost=Cost({UNPACKING: unpacking, **job.cost.steps})))
         return replace(self, tasks=left, compared=tuple(comparisons))
 
 
@@ -207,14 +191,16 @@ def plan_report(
         words += [] if directory is None else ["--dir", str(directory)]
         raise NothingToReportError(f"{place} has no such table; make some with: {shlex.join(words)}")
     tasks = tuple(
-        Task(material, variant, {"data": _DATA_SECONDS}) if saved else _task(place, material, variant, layers)
+        Task(material, variant, Cost({"data": RATES.seconds.data}))
+        if saved
+        else _task(place, material, variant, layers)
         for variant in chosen
         for material in sorted(there[variant] & (wanted or there[variant]))
     )
     count = Counter(task.material for task in tasks)
     both = {material for material, number in count.items() if number > 1}
     compared = tuple(
-        Comparison(material, {}) if saved else _comparison(material)
+        Comparison(material, Cost()) if saved else _comparison(material)
         for material in sorted(both.intersection(data.differences()) if saved else both)
     )
     return Plan(place, tasks, compared, saved, layers)
@@ -255,7 +241,7 @@ class Clock:
 
     def begin(self, job: Job) -> Callable[[str, float], None]:
         """Go on to a job, and return what is told its steps and the share of each that is done, 0 to 1."""
-        self._countdown.begin(job.steps)
+        self._countdown.begin(job.cost.steps)
 
         def show(step: str, share: float) -> None:
             self._countdown.reach(step, share)

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +18,8 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.compiler.jit import int64
-from tbgen.index.layout import Layout, layout_of
-from tbgen.index.source import BYTES_PER_SLOT, Source, StoredTable
-from tbgen.index.zeroing import block_slots, reached_by_promotion
+from tbgen.index.layout import Layout
+from tbgen.index.source import Source, StoredTable
 from tbgen.retro.kernels.exits import room_for_exits
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.phase import count_moves
@@ -29,18 +27,6 @@ from tbgen.retro.kernels.single_layer import solve_layer
 from tbgen.retro.kernels.sweep import Results
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
-
-_BYTES_PER_SLOT: Final = 22
-"""Of a workspace, events and results, per slot of the phase for one side to move, as measured: much of
-their room is never written."""
-
-
-def memory_needed(layout: Layout, phase: int) -> int:
-    """Return about how many bytes it takes to solve one layer of a phase."""
-    smaller = [other for other in layout.material.successors() if other.men < layout.material.men]
-    around = sum(2 * layout_of(other).size for other in smaller)
-    around += sum(map(block_slots, reached_by_promotion(layout, [phase])))
-    return _BYTES_PER_SLOT * layout.phase_size + BYTES_PER_SLOT * (6 * layout.phase_size + around)
 
 
 class LayerSolver:

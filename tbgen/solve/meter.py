@@ -5,14 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from tbgen.costs import RATES, memory_of, seconds_of
 from tbgen.solve.budget import Budget
 
-_BYTES_AT_LEAST: Final = 400 << 20
-"""Bytes of the process without any cell."""
-_BYTES_PER_SLOT: Final = 2 * 75
-"""Of both games of a cell while they are solved, per slot for one side to move."""
-_SECONDS_PER_SLOT: Final = 8e-7
-"""Of both games, before a cell of the same size has been solved: small ones take longer for a slot."""
 _AGAIN: Final = 1.3
 """How much longer than its sweeps it takes to solve a cell again, before that has been measured: most of
 where its moves lead has been looked up."""
@@ -92,7 +87,7 @@ class Meter:
 
     def _seconds_of(self, size: int, again: bool) -> float:
         """About how many seconds a cell of ``size`` slots takes."""
-        first = self._seconds.get((size, False), size * _SECONDS_PER_SLOT)
+        first = self._seconds.get((size, False), seconds_of("cell", size))
         if not again:
             return first
         return self._seconds.get((size, True), min(first, _AGAIN * self._sweeping.get(size, first)))
@@ -104,9 +99,9 @@ class Meter:
 
 def memory_needed(size: int) -> int:
     """Return about how many bytes it takes to solve a cell of ``size`` slots for each side to move."""
-    return games_bytes(size) + _BYTES_AT_LEAST
+    return games_bytes(size) + (RATES.process["cells"] << 20)
 
 
 def games_bytes(size: int) -> int:
     """Return about how many bytes both games of a cell of ``size`` slots take."""
-    return size * _BYTES_PER_SLOT
+    return memory_of("cell", size)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
+from tbgen.costs import BASE_MEMORY, Cost, copy_size, layers_memory, memory_of, seconds_of
 from tbgen.errors import TbgenError
-from tbgen.generator.estimate import BASE_MEMORY, copy_size, pool_memory
-from tbgen.index.layout import Layout, layout_of
+from tbgen.index.layout import layout_of
 from tbgen.index.source import BYTES_PER_SLOT, fresh_bytes
-from tbgen.packed.plain import UNPACKING_BYTES, UNPACKING_SECONDS
 from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
 from tbgen.store.stored_file import StoredFile
@@ -28,20 +27,6 @@ SMALL: Final = HELD // 4
 STATES: Final = "states"
 """The step in which states are proved."""
 
-_SECONDS: Final = {Variant.R_MOBILITY: 250e-9, Variant.WHOLE_GAME: 70e-9}
-"""Wall time per slot of both sides of a proof, on two cores: by r-mobility measured from 90 to 700 ns, as
-there are few or many layers."""
-_BYTES: Final = 14
-"""Memory of a proof per slot of one side to move, beside values and depths: ranks, keys, and which slots are
-images of others."""
-_RUN_BYTES: Final = 12
-"""Memory per run: rank, value and depth, and where the runs of a slot begin."""
-_FUNCTION_BYTES: Final = 4
-"""Memory per slot of one side of a packed table: the number of its function."""
-_LAYER_BYTES: Final = 50
-"""Memory per slot of one side of the phases whose layers are made at one time: workspaces, and two pairs of
-layers to look at."""
-
 
 @dataclass(frozen=True, slots=True)
 class ProofTask:
@@ -50,18 +35,9 @@ class ProofTask:
     material: Material
     earlier: ProofDone | None = None
     """An earlier proof, which will do."""
-    steps: Mapping[str, float] = field(default_factory=dict)
-    """What is done, in this order, with the seconds it takes, roughly; nothing where the table is proved, or
-    cannot be read."""
-    memory: int = 0
-    """Bytes of memory, but for what is held of tables proved before."""
-    disk: int = 0
-    """Bytes of plain copies that it leaves for later tables."""
-
-    @property
-    def seconds(self) -> float:
-        """What it takes, roughly."""
-        return sum(self.steps.values())
+    cost: Cost = field(default_factory=Cost)
+    """Nothing where the table is proved or cannot be read. Memory is without tables proved before and held
+    since; disk is for plain copies that are left for later tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +56,19 @@ class ProofPlan:
     @property
     def seconds(self) -> float:
         """What all of them take, roughly."""
-        return sum(task.seconds for task in self.tasks)
+        return sum(task.cost.seconds for task in self.tasks)
 
     @property
     def memory(self) -> int:
         """Bytes of memory that they take, roughly."""
         sizes = [fresh_bytes(layout_of(task.material).size) for task in self.tasks]
         held = sum(size for size in sizes if size <= SMALL)
-        return max((task.memory for task in self.tasks), default=0) + min(held, HELD)
+        return max((task.cost.memory for task in self.tasks), default=0) + min(held, HELD)
 
     @property
     def disk(self) -> int:
         """Bytes of disk that plain copies take, roughly, until all is done."""
-        return sum(task.disk for task in self.tasks)
+        return sum(task.cost.disk for task in self.tasks)
 
 
 def plan_proofs(
@@ -125,32 +101,19 @@ def plan_proofs(
             tasks.append(ProofTask(material, earlier[material]))
             continue
         unpacked = [*_to_unpack(material, at_hand), *([material] if info.packed else [])]
-        steps = {unpacking(each): 2 * layout_of(each).size * UNPACKING_SECONDS for each in unpacked}
-        steps[STATES] = 2 * info.size * _SECONDS[variant]
+        steps = {unpacking(each): seconds_of("unpacking", layout_of(each).size, threads) for each in unpacked}
+        steps[STATES] = seconds_of(f"proof {variant}", info.size, threads)
         kept = {each for each in unpacked if each not in at_hand and _rests_on(left, each)}
         at_hand |= kept
-        tasks.append(
-            ProofTask(
-                material,
-                None,
-                {step: seconds * 2 / min(threads, 2) for step, seconds in steps.items()},
-                max(_memory(material, info), *(_memory_to_unpack(each, material) for each in unpacked), 0),
-                sum(copy_size(each, variant) for each in kept),
-            )
-        )
+        memory = max([_memory(material, info), *(_memory_to_unpack(each, material) for each in unpacked)])
+        cost = Cost(steps, memory, sum(copy_size(each, variant) for each in kept))
+        tasks.append(ProofTask(material, None, cost))
     return ProofPlan(directory, tuple(tasks))
 
 
 def unpacking(material: Material) -> str:
     """Return the name of the step in which a packed table is unpacked."""
     return f"unpacking {material}"
-
-
-def layers_memory(layout: Layout) -> int:
-    """Return about how many bytes it takes to make all layers of a table."""
-    from tbgen.retro.every_layer import slots_of_window  # needs numba
-
-    return pool_memory(layout) + _LAYER_BYTES * slots_of_window(layout)
 
 
 class Reporter(Protocol):
@@ -208,15 +171,16 @@ def _rests_on(materials: Iterable[Material], material: Material) -> bool:
 def _memory(material: Material, info: TableInfo) -> int:
     """Return the bytes that a proof takes, roughly."""
     layout = layout_of(material)
-    own = fresh_bytes(layout.size) + BYTES_PER_SLOT * slots_around(layout) + _BYTES * layout.size
+    own = fresh_bytes(layout.size) + BYTES_PER_SLOT * slots_around(layout)
+    own += memory_of(f"proof {info.variant}", layout.size)
     if info.stores_runs:
-        own += _RUN_BYTES * info.runs
+        own += memory_of("runs", info.runs)
     elif info.variant.resets:
-        own += layers_memory(layout) + _FUNCTION_BYTES * layout.size
+        own += layers_memory(layout) + memory_of("functions", layout.size)
     return BASE_MEMORY + own
 
 
 def _memory_to_unpack(material: Material, proving: Material) -> int:
     """Return the bytes that it takes, roughly, to unpack a table for the proof of one."""
     around = sum(slots_around(layout_of(each)) for each in {material, proving})
-    return BASE_MEMORY + UNPACKING_BYTES * layout_of(material).size + BYTES_PER_SLOT * around
+    return BASE_MEMORY + memory_of("unpacking", layout_of(material).size) + BYTES_PER_SLOT * around

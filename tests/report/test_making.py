@@ -8,8 +8,8 @@ import pytest
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
+from tbgen.costs import BASE_MEMORY, Cost
 from tbgen.errors import MissingTableError, TbgenError, UsageError
-from tbgen.generator.estimate import BASE_MEMORY
 from tbgen.index.layout import layout_of
 from tbgen.report import Plan, Progress, plan_report, read_report, report_document, write_report
 from tbgen.report.plan import Clock, Task
@@ -81,7 +81,8 @@ def test_tables_of_a_material_are_held_together() -> None:
     """While one is unpacked the other one is there."""
     large, small = map(Material.parse, ("KQvK", "KvK"))
     r, wg = Variant.R_MOBILITY, Variant.WHOLE_GAME
-    tasks = (Task(small, r, {}, 7), Task(large, r, {}, 1000), Task(large, wg, {}, 200), Task(small, wg, {}))
+    rows = ((small, r, 7), (large, r, 1000), (large, wg, 200), (small, wg, 0))
+    tasks = tuple(Task(material, variant, Cost(memory=memory)) for material, variant, memory in rows)
     found = Plan(Path(), tasks, (), saved=False).memory
     assert found == BASE_MEMORY + 1000 + 2 * 3 * layout_of(large).size
     assert Plan(Path(), tasks[3:], (), saved=False).memory == 0, "plain tables are read in parts"
@@ -93,7 +94,7 @@ def test_progress_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> Non
     shown: list[str] = []
     steps = {"unpacking": 3.0, "counted": 1.0}
     names = map(Material.parse, ("KQvK", "KRvK"))
-    plan = Plan(Path(), tuple(Task(name, Variant.R_MOBILITY, steps) for name in names), (), saved=False)
+    plan = Plan(Path(), tuple(Task(name, Variant.R_MOBILITY, Cost(steps)) for name in names), (), saved=False)
     clock = Clock(plan, lambda progress: shown.append(str(progress)))
     first, second = plan.tasks
     show = clock.begin(first)

@@ -8,8 +8,8 @@ import pytest
 
 from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
+from tbgen.costs import BASE_MEMORY
 from tbgen.errors import TbgenError
-from tbgen.generator.estimate import BASE_MEMORY
 from tbgen.index.layout import layout_of
 from tbgen.packed.plain import COPIES
 from tbgen.report import Progress, plan_report, read_report, save_report, write_report

@@ -11,6 +11,7 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.cli import verify as command
 from tbgen.cli.main import main
+from tbgen.costs import Cost, layers_memory
 from tbgen.index.layout import layout_of
 from tbgen.packed.sources import UnpackedSources
 from tbgen.store.format import table_path
@@ -20,7 +21,6 @@ from tbgen.verify.plan import (
     STATES,
     ProofPlan,
     ProofTask,
-    layers_memory,
     plan_proofs,
     unpacking,
 )
@@ -51,7 +51,7 @@ def proofs_of(directory: Path, *names: str) -> Proofs:
 
 
 def steps(plan: ProofPlan) -> dict[str, list[str]]:
-    return {task.material.name: list(task.steps) for task in plan.tasks}
+    return {task.material.name: list(task.cost.steps) for task in plan.tasks}
 
 
 def test_what_is_unpacked_is_kept_for_those_that_rest_on_it(directory: Path) -> None:
@@ -59,9 +59,9 @@ def test_what_is_unpacked_is_kept_for_those_that_rest_on_it(directory: Path) -> 
     assert plan.to_do == ORDER
     own = {name: unpacking(Material.parse(name)) for name in NAMES}
     assert steps(plan) == {"KvK": [STATES], "KNvK": [own["KNvK"], STATES], "KNNvK": [own["KNNvK"], STATES]}
-    assert [task.disk > 0 for task in plan.tasks] == [False, True, False]
-    assert plan.disk == plan.tasks[1].disk
-    assert plan.seconds == pytest.approx(sum(sum(task.steps.values()) for task in plan.tasks))
+    assert [task.cost.disk > 0 for task in plan.tasks] == [False, True, False]
+    assert plan.disk == plan.tasks[1].cost.disk
+    assert plan.seconds == pytest.approx(sum(sum(task.cost.steps.values()) for task in plan.tasks))
     assert plan.seconds > 0
 
 
@@ -89,7 +89,7 @@ def test_a_table_that_cannot_be_read_takes_nothing(directory: Path) -> None:
 
 def test_layers_take_memory(tables: Path, directory: Path) -> None:
     """Those of a packed table are made again, those of a plain one are stored."""
-    plain, packed = (plan_proofs(ORDER, place, R).tasks[2].memory for place in (tables, directory))
+    plain, packed = (plan_proofs(ORDER, place, R).tasks[2].cost.memory for place in (tables, directory))
     with StoredFile(table_path(tables, "KNNvK", R)) as file:
         runs = file.info.runs
     size = layout_of(ORDER[2]).size
@@ -102,8 +102,8 @@ def test_the_command_tells_how_long_it_takes_still(monkeypatch: pytest.MonkeyPat
     reporter, shown = command._Reporter(), list[str]()
     monkeypatch.setattr(reporter, "line", SimpleNamespace(show=shown.append, note=shown.append))
     tasks = (
-        ProofTask(ORDER[0], None, {STATES: 0.5}),
-        ProofTask(ORDER[1], None, {"unpacking": 0.4, STATES: 1.0}),
+        ProofTask(ORDER[0], None, Cost({STATES: 0.5})),
+        ProofTask(ORDER[1], None, Cost({"unpacking": 0.4, STATES: 1.0})),
     )
     reporter.planned(ProofPlan(Path(), tasks))
     reporter.begin(ORDER[0], 1, 2)

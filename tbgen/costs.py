@@ -1,0 +1,201 @@
+"""The model of cost: the time, memory and disk that work on tables and cells will take.
+
+The measured rates stand in ``costs.toml``. Slots are those of one side to move throughout.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
+from tbgen.index.layout import Layout, layout_of
+from tbgen.index.source import BYTES_PER_SLOT, fresh_bytes
+from tbgen.index.table import AccruedForm
+from tbgen.index.zeroing import (
+    block_slots,
+    en_passant_configs,
+    is_wide,
+    most_promoted_slots,
+    reached_by_promotion,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a piece of work takes, roughly."""
+
+    steps: Mapping[str, float] = field(default_factory=dict)
+    """What is done, in this order, with the seconds of each step."""
+    memory: int = 0
+    """Bytes of memory."""
+    disk: int = 0
+    """Bytes of disk."""
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of all steps."""
+        return sum(self.steps.values())
+
+
+class StepRate(msgspec.Struct, frozen=True):
+    """What a step of work takes per slot."""
+
+    nanoseconds: float = 0
+    """Wall time, for each of the two sides to move."""
+    bytes: int = 0
+    """Memory."""
+
+
+class TableRate(msgspec.Struct, frozen=True):
+    """What it takes to build tables of one balance; lists are by the number of pawns: 0, 1, 2 or more."""
+
+    nanoseconds: tuple[float, float, float]
+    """Wall time per slot, for each of the two sides to move."""
+    plain: tuple[float, float, float]
+    """Bytes of the file per slot, likewise, over the orders of like men, with accrued scores."""
+    fresh: tuple[float, float, float]
+    """The same without accrued scores."""
+    packed: tuple[float, float, float]
+    """The same of packed tables."""
+    workspace: int
+    """Bytes of memory per slot of every phase at work."""
+    accrued: tuple[int, int, int] = (0, 0, 0)
+    """Bytes of memory per slot for the runs of accrued scores, where the table stores them."""
+
+    def bytes(self, form: AccruedForm, pawns: int) -> float:
+        """Return the bytes of a file of some form per slot of each side, over the orders of like men."""
+        rates = {
+            AccruedForm.RUNS: self.plain,
+            AccruedForm.NOTHING: self.fresh,
+            AccruedForm.FUNCTIONS: self.packed,
+        }
+        return rates[form][pawns]
+
+
+class FixedSeconds(msgspec.Struct, frozen=True):
+    """Wall time that does not depend on the number of slots."""
+
+    table: float
+    lines: float
+    data: float
+    castling: tuple[float, ...]
+
+
+class Rates(msgspec.Struct, frozen=True):
+    """The content of ``costs.toml``, where units and meanings stand."""
+
+    process: dict[str, int]
+    seconds: FixedSeconds
+    steps: dict[str, StepRate]
+    tables: dict[Variant, dict[str, TableRate]]
+
+
+RATES: Final = msgspec.convert(tomllib.loads(Path(__file__).with_suffix(".toml").read_text()), Rates)
+
+BASE_MEMORY: Final = RATES.process["tables"] << 20
+"""Bytes of a process that has compiled kernels and no table."""
+
+
+def seconds_of(step: str, slots: int, threads: int = 2) -> float:
+    """Return the wall time of a step of :data:`RATES`, for both sides to move."""
+    return 2 * slots * RATES.steps[step].nanoseconds * 1e-9 * 2 / min(threads, 2)
+
+
+def memory_of(step: str, slots: int) -> int:
+    """Return the bytes of memory of a step of :data:`RATES`."""
+    return slots * RATES.steps[step].bytes
+
+
+def rate_of(material: Material, variant: Variant) -> TableRate:
+    """Return the rates of a material by how one-sided it is: the more even, the more positions stay undecided
+    for long."""
+    return RATES.tables[variant][_balance(material)]
+
+
+def _balance(material: Material) -> str:
+    if material.black == "K":
+        return "lone"
+    lead = abs(_strength(material.white) - _strength(material.black))
+    return "decisive" if lead >= 6 else "clear" if lead >= 4 else "even"
+
+
+def _strength(men: str) -> float:
+    return sum({"Q": 9.5, "R": 5, "B": 3.25, "N": 3.25, "P": 1}.get(man, 0) for man in men)
+
+
+def seconds_to_build(material: Material, variant: Variant, form: AccruedForm, threads: int = 2) -> float:
+    """Return the wall time in which a table is built, with compiled kernels."""
+    layout = layout_of(material)
+    seconds = RATES.seconds.table + (
+        2
+        * layout.size
+        * rate_of(material, variant).nanoseconds[_pawns(material)]
+        * 1e-9
+        * 2
+        / min(threads, 2)
+    )
+    return seconds + (seconds_of("packing", layout.size, threads) if form is AccruedForm.FUNCTIONS else 0)
+
+
+def memory_to_build(material: Material, variant: Variant, form: AccruedForm, threads: int = 2) -> int:
+    """Return the bytes of memory that a build of a table takes, besides what tables of a process share."""
+    layout, rate = layout_of(material), rate_of(material, variant)
+    memory = pool_memory(layout) + slots_at_work(layout, threads) * rate.workspace
+    if form is AccruedForm.FUNCTIONS:
+        memory += memory_of("packing", layout.size)
+    elif form is AccruedForm.RUNS:
+        memory += layout.size * rate.accrued[_pawns(material)]
+    return memory
+
+
+def file_size(material: Material, variant: Variant, form: AccruedForm) -> int:
+    """Return the bytes of a table's file."""
+    layout = layout_of(material)
+    rate = rate_of(material, variant).bytes(form, _pawns(material))
+    return 30_000 + int(2 * layout.size * rate / layout.orders)
+
+
+def copy_size(material: Material, variant: Variant) -> int:
+    """Return the bytes of the plain copy of a packed table, which has no accrued scores."""
+    return file_size(material, variant, AccruedForm.NOTHING)
+
+
+def _pawns(material: Material) -> int:
+    return min(material.pawns, 2)
+
+
+def pool_memory(layout: Layout) -> int:
+    """Return the bytes of the pool, which has the table and what its moves lead to."""
+    rights = len(en_passant_configs(layout)) * layout.phase_size
+    around = _slots_of_fewer_men(layout) + most_promoted_slots(layout)
+    return fresh_bytes(layout.size) + BYTES_PER_SLOT * (rights + around)
+
+
+def slots_at_work(layout: Layout, threads: int) -> int:
+    """Return how many slots the phases have that are solved at one time."""
+    return layout.phase_size * (1 if is_wide(layout) else min(threads, len(layout.placements)))
+
+
+def layers_memory(layout: Layout) -> int:
+    """Return the bytes of memory in which all layers of a table are made."""
+    from tbgen.retro.every_layer import slots_of_window  # needs numba
+
+    return pool_memory(layout) + memory_of("layers", slots_of_window(layout))
+
+
+def layer_memory(layout: Layout, phase: int) -> int:
+    """Return the bytes of memory in which one layer of a phase is made."""
+    around = _slots_of_fewer_men(layout)
+    around += sum(map(block_slots, reached_by_promotion(layout, [phase])))
+    return memory_of("layer", layout.phase_size) + BYTES_PER_SLOT * (6 * layout.phase_size + around)
+
+
+def _slots_of_fewer_men(layout: Layout) -> int:
+    """Return the slots, of both sides to move, of the tables that captures lead to."""
+    material = layout.material
+    return sum(2 * layout_of(other).size for other in material.successors() if other.men < material.men)
