@@ -9,6 +9,7 @@ import chess
 
 from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.score import GScore
+from tbgen.compiler.cache import is_compiled
 from tbgen.engine.advice import Advice
 from tbgen.engine.game import Game
 from tbgen.engine.limits import Timer
@@ -25,6 +26,14 @@ _WAIT: Final = 0.02
 _LONGEST_LINE: Final = 256
 _CASTLING_MEN: Final = 4
 """Most men of positions with castling rights that are asked about: more take minutes."""
+_FAMILIES: Final = {
+    "packed": (
+        "tbgen.packed.asking",
+        "kernels that probe packed tables are compiled now: ten seconds",
+    ),
+    "castling": ("tbgen.cells.warmup", "kernels that solve cells are compiled now: two minutes"),
+}
+"""Compiled code that positions take: its name in the cache, and what is said where it is not there."""
 _PATIENCE: Final = 60.0
 """Seconds to look for depths at most, also where only ``stop`` ends it: what is looked at takes memory."""
 
@@ -183,6 +192,9 @@ class Tables:
         ready = self._compiled.get(needed)
         if ready is None:
             ready = self._compiled[needed] = threading.Event()
+            family, sentence = _FAMILIES[needed]
+            if not is_compiled(family):
+                self._say(f"{sentence}, once for this version of tbgen")
             board, accrued = game.live.copy(stack=False), game.accrued
             threading.Thread(target=self._make_ready, args=(board, accrued, ready), daemon=True).start()
         return ready.is_set()

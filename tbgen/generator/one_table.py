@@ -87,15 +87,12 @@ def sources_of(directory: Path, variant: Variant, threads: int) -> "UnpackedSour
 
 def compile_kernels(reporter: Reporter, *, packed: bool) -> None:
     """Compile the kernels of the solver if they are not in the cache, and those of packed tables if asked."""
-    from tbgen.compiler.cache import compiling
     from tbgen.packed import warmup as packed_warmup
     from tbgen.retro import warmup
 
     warmup.ensure_compiled(reporter.note)
     if packed:
-        with compiling(packed_warmup.FAMILY, "of packed tables", "a minute too", reporter.note) as needed:
-            if needed:
-                packed_warmup.compile_kernels()
+        packed_warmup.ensure_compiled(reporter.note)
 
 
 def solve_and_write(

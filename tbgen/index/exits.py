@@ -19,26 +19,16 @@ class BestExit(NamedTuple):
     """Greatest such depth."""
 
 
-class Exits(Protocol):
-    """Finds the exits of the positions of one table, by looking up where their zeroing moves lead."""
-
-    def __call__(
-        self, side: Side, slot: Slot, ep_square: int = -1, *, captures_only: bool = False
-    ) -> BestExit | None:
-        """Return the exit of a legal position, None if it has no zeroing move.
-
-        :param slot: any slot of the position, canonical or not.
-        :param ep_square: target of a legal en passant capture as the table numbers it, -1 without.
-        :param captures_only: whether pawn moves that capture nothing are left aside.
-        :raises MissingTableError: if a table that a move leads to has not been built.
-        :raises DamagedTableError: if the file of one cannot be used.
-        """
-
-
 class ExitsOfMany(Protocol):
-    """Finds the exits of many positions of one table."""
+    """Finds the exits of positions of one table, by looking up where their zeroing moves lead."""
 
     def __call__(
         self, side: Side, slots: Sequence[Slot], *, captures_only: bool = False
     ) -> list[BestExit | TbgenError | None]:
-        """Return for each position what :class:`Exits` does, or the error that it would raise."""
+        """Return the exit of each legal position, None if it has no zeroing move; in its place a
+        ``MissingTableError`` if a table that a move leads to has not been built, or a ``DamagedTableError``
+        if the file of one cannot be used.
+
+        :param slots: any slots of the positions, canonical or not.
+        :param captures_only: whether pawn moves that capture nothing are left aside.
+        """

@@ -14,7 +14,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.table import Functions
-from tbgen.packed.encode import starts_of, symbols_of
+from tbgen.packed.encode import escape_bytes, starts_of, symbols_of
 from tbgen.packed.exceptions import slots_of
 from tbgen.packed.kernels.blocks import (
     BLOCK_ROWS,
@@ -22,10 +22,10 @@ from tbgen.packed.kernels.blocks import (
     FUNCTION_CONTEXTS,
     FUNCTION_ESCAPE,
     VALUE_CONTEXTS,
+    Coding,
     Stream,
 )
-from tbgen.packed.kernels.questions import Coding
-from tbgen.packed.model import decoder_of
+from tbgen.packed.model import NO_MODEL, decoder_of
 from tbgen.packed.order import rows_of
 from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
@@ -37,7 +37,6 @@ from tbgen.store.stored_file import StoredFile
 
 _CACHE_BYTES: Final = 1 << 20
 _HASHED_AT_ONCE: Final = 1 << 20
-_NO_MODEL: Final = decoder_of(np.zeros((1, 1), np.uint16))
 
 
 class CodedFile(StoredFile):
@@ -145,11 +144,11 @@ class CodedFile(StoredFile):
     def _check_shapes(self) -> None:
         """Refuse datasets that a decoder would read beyond, or misread."""
         accrued = self.info.stores_accrued
-        rows, placements = rows_of(self._layout, self.side), len(self._layout.placements)
+        rows, placements = rows_of(self.layout, self.side), len(self.layout.placements)
         sizes = {
             "placements": placements,
-            "pawns": self._layout.pawns,
-            "phase_size": self._layout.phase_size,
+            "pawns": self.layout.pawns,
+            "phase_size": self.layout.phase_size,
             "value contexts": VALUE_CONTEXTS,
             "depth contexts": DEPTH_CONTEXTS,
             "function contexts": FUNCTION_CONTEXTS if accrued else 0,
@@ -171,7 +170,8 @@ class CodedFile(StoredFile):
                 raise self.damaged(f"its {wanted.name} has another shape")
 
     @property
-    def _layout(self) -> Layout:
+    def layout(self) -> Layout:
+        """The order of the table's positions."""
         return layout_of(self._material)
 
     def _coding(self) -> Coding:
@@ -194,11 +194,13 @@ class CodedFile(StoredFile):
             raise self.damaged("it has functions of accrued scores against what it says")
         shares = read[schema.FUNCTION_SHARES]
         return Coding(
-            rows_of(self._layout, self.side),
-            symbols_of(read[schema.CODE], max(functions, 0)),
+            rows_of(self.layout, self.side),
+            symbols_of(read[schema.CODE]),
+            read[schema.CODE],
+            escape_bytes(functions),
             decoder_of(read[schema.VALUE_SHARES]),
             decoder_of(read[schema.DEPTH_SHARES]),
-            decoder_of(shares) if shares.size else _NO_MODEL,
+            decoder_of(shares) if shares.size else NO_MODEL,
             self._stream(schema.VALUE_DATA, read[schema.VALUE_LENGTH], read[schema.VALUE_CHECK]),
             self._stream(schema.FUNCTION_DATA, read[schema.FUNCTION_LENGTH], read[schema.FUNCTION_CHECK]),
             read[schema.FUNCTION_START].astype(np.int64),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -22,28 +22,20 @@ from tbgen.packed.kernels.blocks import (
     FUNCTION_ESCAPE,
     HALF_ESCAPE,
     VALUE_CONTEXTS,
-    Stream,
-    Symbols,
-)
-from tbgen.packed.kernels.encode import (
+    Coding,
     Content,
-    compare_blocks,
-    count_blocks,
-    count_codes,
-    encode_blocks,
+    Stream,
 )
-from tbgen.packed.kernels.rans import Model
+from tbgen.packed.kernels.encode import count_blocks, count_codes, decode_blocks, encode_blocks
 from tbgen.packed.kernels.rows import Rows
-from tbgen.packed.model import model_of, shares
+from tbgen.packed.model import NO_MODEL, model_of, shares
 from tbgen.packed.order import rows_of
 from tbgen.packed.pack import Needed
 from tbgen.packed.parts import Part, parts_of
+from tbgen.packed.rooms import ROOMS
 
 _MOST_BYTES: Final = 8 * BLOCK_SLOTS
 """Bytes that a block may take: no step takes more than twelve bits."""
-
-Given = tuple[Rows, Symbols, Content]
-"""What the kernels are told of a table."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +61,16 @@ class Encoded:
     functions: Coded
 
 
-def symbols_of(code: NDArray[np.uint8], functions: int) -> Symbols:
-    """Return the symbols of a table whose value symbols have these codes and that has so many functions."""
+def symbols_of(code: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the value symbol of each code, int64 (256,), given the codes of the value symbols."""
     of_code = np.full(256, -1, np.int64)
     of_code[code[FIRST_VALUE:]] = np.arange(FIRST_VALUE, len(code))
-    return Symbols(of_code, code, 2 if functions <= 1 << 16 else 4)
+    return of_code
+
+
+def escape_bytes(functions: int) -> int:
+    """Return how many bytes the number of a rare one of so many functions takes."""
+    return 2 if functions <= 1 << 16 else 4
 
 
 def starts_of(length: NDArray[np.uint16]) -> NDArray[np.int64]:
@@ -92,7 +89,6 @@ class Encoder:
 
     def __init__(self, table: Table, needed: Needed, threads: int) -> None:
         self._table, self._needed, self._threads = table, needed, threads
-        self._rows: Rows = rows_of(table.layout, needed.side)
         functions = table.functions
         self._functions = 0 if functions is None else len(functions.start) - 1
         self._content = Content(
@@ -100,7 +96,8 @@ class Encoder:
             table.depth[needed.side],
             np.zeros(0, np.uint32) if functions is None else functions.number,
         )
-        self.blocks = self._rows.per_phase * len(table.layout.placements) // BLOCK_ROWS
+        self._rows = rows_of(table.layout, needed.side)
+        self._blocks = self._rows.per_phase * len(table.layout.placements) // BLOCK_ROWS
 
     def encode(self) -> Encoded:
         """Return the stored side, encoded, decoded again and compared.
@@ -112,23 +109,23 @@ class Encoder:
             raise OverflowError(f"{self._table.material}: there is no room for depths of {deepest} plies")
         with self._flagged(), ThreadPoolExecutor(self._threads) as pool:
             code, deepest = self._codes(pool)
-            symbols = symbols_of(code, self._functions)
-            given = self._rows, symbols, self._content
+            coding = unwritten(self._rows, code, self._functions)
             value_share, depth_share, function_share = map(
-                shares, self._count(pool, given, min(deepest >> 1, HALF_ESCAPE))
+                shares, self._count(pool, coding, min(deepest >> 1, HALF_ESCAPE))
             )
-            models = (
-                model_of(value_share),
-                model_of(depth_share),
-                model_of(function_share if self._functions else np.zeros((1, 1), np.uint16)),
+            coding = replace(
+                coding,
+                values=model_of(value_share),
+                depths=model_of(depth_share),
+                functions=model_of(function_share) if self._functions else NO_MODEL,
+                value_stream=_no_stream(self._blocks),
+                function_stream=_no_stream(self._blocks if self._functions else 0),
             )
-            values, functions = self._encoded(pool, given, models)
-            streams = stream_of(values), stream_of(functions)
-            for good in pool.map(
-                lambda part: compare_blocks(*given, part, models, streams), parts_of(0, self.blocks)
-            ):
-                if not good:
-                    raise ValueError(f"{self._table.material} does not decode to what was encoded")
+            values, functions = self._encoded(pool, coding)
+            written = replace(coding, value_stream=stream_of(values), function_stream=stream_of(functions))
+            compare = partial(ROOMS.lent(decode_blocks), written, self._content, True)
+            if not all(pool.map(lambda part: compare(*part), parts_of(0, self._blocks))):
+                raise ValueError(f"{self._table.material} does not decode to what was encoded")
         return Encoded(code, value_share, depth_share, values, function_share, functions)
 
     @contextmanager
@@ -157,45 +154,62 @@ class Encoder:
         order = np.argsort(-count, kind="stable")[: np.count_nonzero(count)]
         return np.concatenate([np.zeros(FIRST_VALUE, np.uint8), order.astype(np.uint8)]), deepest
 
-    def _count(self, pool: ThreadPoolExecutor, given: Given, most_half: int) -> list[NDArray[np.int64]]:
+    def _count(self, pool: ThreadPoolExecutor, coding: Coding, most_half: int) -> list[NDArray[np.int64]]:
         """How often each symbol occurs in each context: values, depths and functions."""
         of_functions = (FUNCTION_CONTEXTS, FUNCTION_ESCAPE + 1) if self._functions else (0, 0)
 
         def count(worker: int) -> list[NDArray[np.int64]]:
             counts = (
-                np.zeros((VALUE_CONTEXTS, len(given[1].code)), np.int64),
+                np.zeros((VALUE_CONTEXTS, len(coding.code)), np.int64),
                 np.zeros((DEPTH_CONTEXTS, most_half + 1), np.int64),
                 np.zeros(of_functions, np.int64),
             )
-            for part in parts_of(0, self.blocks)[worker :: self._threads]:
-                if not count_blocks(*given, part, counts):
+            for part in parts_of(0, self._blocks)[worker :: self._threads]:
+                if not ROOMS.lent(count_blocks)(coding, self._content, counts, *part):
                     raise ValueError(f"{self._table.material} has positions where its index has none")
             return list(counts)
 
         found = list(pool.map(count, range(self._threads)))
         return [np.sum(each, axis=0) for each in zip(*found, strict=True)]
 
-    def _encoded(
-        self, pool: ThreadPoolExecutor, given: Given, models: tuple[Model, Model, Model]
-    ) -> tuple[Coded, Coded]:
+    def _encoded(self, pool: ThreadPoolExecutor, coding: Coding) -> tuple[Coded, Coded]:
         """The blocks of values and depths, and those of functions."""
-        streams = _unwritten(self.blocks), _unwritten(self.blocks if self._functions else 0)
 
         def encode(part: Part) -> list[NDArray[np.uint8]]:
             most = (part[1] - part[0]) * _MOST_BYTES
-            rooms = np.empty(most, np.uint8), np.empty(most if self._functions else 0, np.uint8)
-            ends = encode_blocks(*given, part, models, streams, rooms)
-            return [room[:end].copy() for room, end in zip(rooms, ends, strict=True)]
+            written = np.empty(most, np.uint8), np.empty(most if self._functions else 0, np.uint8)
+            ends = ROOMS.lent(encode_blocks)(coding, self._content, written, *part)
+            return [each[:end].copy() for each, end in zip(written, ends, strict=True)]
 
-        data = zip(*pool.map(encode, parts_of(0, self.blocks)), strict=True)
+        data = zip(*pool.map(encode, parts_of(0, self._blocks)), strict=True)
         values, functions = (
             Coded(stream.length, stream.check, np.concatenate(pieces))
-            for stream, pieces in zip(streams, data, strict=True)
+            for stream, pieces in zip((coding.value_stream, coding.function_stream), data, strict=True)
         )
         return values, functions
 
 
-def _unwritten(blocks: int) -> Stream:
+def unwritten(rows: Rows, code: NDArray[np.uint8], functions: int) -> Coding:
+    """Return the coding of a table with so many functions, of which only the codes of its symbols are
+    known."""
+    none = np.zeros(0, np.uint8)
+    return Coding(
+        rows,
+        symbols_of(code),
+        code,
+        escape_bytes(functions),
+        values=NO_MODEL,
+        depths=NO_MODEL,
+        functions=NO_MODEL,
+        value_stream=_no_stream(0),
+        function_stream=_no_stream(0),
+        entry_start=np.zeros(1, np.int64),
+        entry_accrued=none,
+        entry_value=none,
+    )
+
+
+def _no_stream(blocks: int) -> Stream:
     """A stream whose blocks have no bytes yet."""
     lengths, checks = np.zeros(blocks, np.uint16), np.zeros(blocks, np.uint16)
     return Stream(np.zeros(0, np.uint8), np.zeros(1, np.int64), lengths, checks)

@@ -7,11 +7,11 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Memory(Generic[K, V]):
+class AnswerMemory(Generic[K, V]):
     """The last answers to questions: at least ``size`` of them, and twice as many, besides what was learnt at
     once, before old ones go. Safe for threads, which may lose each other's answers.
 
-    >>> memory = Memory(2)
+    >>> memory = AnswerMemory(2)
     >>> for number in range(5):
     ...     memory.update({number: str(number)})
     >>> [memory.get(number) for number in range(5)]

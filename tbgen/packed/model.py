@@ -1,5 +1,6 @@
 """Frequencies of symbols by context: from counts to what the coder works with, and back from a file."""
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -50,4 +51,8 @@ def model_of(size: NDArray[np.uint16]) -> Model:
 def decoder_of(size: NDArray[np.uint16]) -> Model:
     """Return the model with these shares, without what only an encoder looks at: half of its memory."""
     none = np.zeros((0, 0), np.uint16)
-    return model_of(size)._replace(start=none, size=none)
+    return replace(model_of(size), start=none, size=none)
+
+
+NO_MODEL: Final = model_of(np.zeros((1, 1), np.uint16))
+"""In the place of a model that nothing is coded with."""

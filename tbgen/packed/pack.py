@@ -1,6 +1,7 @@
 """What of a table has to be stored, if one side to move follows from the other in one ply."""
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from tbgen.index.layout import SIDES, Layout, Side
 from tbgen.packed.exceptions import slots_in
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG
-from tbgen.packed.kernels.derive import Ply
+from tbgen.packed.kernels.derive import PhasePlies
 from tbgen.packed.kernels.one_ply import (
     clear_flags,
     find_exceptions,
@@ -21,6 +22,7 @@ from tbgen.packed.kernels.one_ply import (
     ready_children,
 )
 from tbgen.packed.order import stored_side
+from tbgen.packed.rooms import DERIVED
 from tbgen.retro.kernels.bits import ALL
 from tbgen.retro.kernels.canonical import expand_words
 from tbgen.retro.kernels.phase import Workspace
@@ -66,11 +68,10 @@ class NeedFinder:
         mirrored, like = mirrors_itself(layout, phase), workspace.like
         edges = list(pairwise(np.linspace(0, frame.words, parts + 1).astype(int).tolist()))
 
-        def do(kernel: object, *given: object) -> None:
-            assert callable(kernel)
+        def do(kernel: Callable[..., object], *given: object) -> None:
             list(run(lambda part: kernel(*given, *part), edges))
 
-        ply = Ply(
+        ply = PhasePlies(
             frame,
             workspace.phase,
             workspace.exits,
@@ -96,11 +97,11 @@ class NeedFinder:
         wrong = np.full(frame.words, ALL)
         for number in range(_ROUNDS + 1):
             if number > 0:
-                do(find_needed, ply, derived, like, mirrored, wrong, needed)
+                do(DERIVED.lent(find_needed), ply, derived, like, mirrored, wrong, needed)
                 do(clear_flags, ply, side, needed)
             expand()
             do(ready_children, ply, side)
-            do(find_exceptions, ply, derived, wrong)
+            do(DERIVED.lent(find_exceptions), ply, derived, wrong)
         words = slice(phase * size // 64, (phase + 1) * size // 64)
         flags = np.packbits(pool.depth[own] >= CAPTURE_FLAG, bitorder="little").view(np.uint64)
         np.bitwise_and(flags, ply.phase.canonical & ply.phase.legal[side], out=self._captures[words])

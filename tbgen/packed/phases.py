@@ -11,17 +11,26 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.score import NONE
+from tbgen.compiler.jit import python_of
 from tbgen.index.layout import SIDES, Layout, Side
 from tbgen.index.source import Source
 from tbgen.index.zeroing import en_passant_configs
-from tbgen.packed.kernels.derive import Ply
-from tbgen.packed.kernels.one_ply import count_phase, find_ranks
+from tbgen.packed.kernels.derive import PhasePlies
+from tbgen.packed.kernels.one_ply import find_ranks
 from tbgen.retro.kernels.canonical import canonical_words, expand_words
 from tbgen.retro.kernels.exits import room_for_exits
 from tbgen.retro.kernels.frame import legal_words
+from tbgen.retro.kernels.phase import Workspace, count_moves
 from tbgen.retro.kernels.resets import side_exits
 from tbgen.retro.pool import PoolLoader
-from tbgen.retro.workspace import frame_of, like_men, make_phase, mirrors_itself, place_pawns
+from tbgen.retro.workspace import (
+    frame_of,
+    like_men,
+    make_attacker,
+    make_phase,
+    mirrors_itself,
+    place_pawns,
+)
 
 _PARTS: Final = 4
 """Parts of a phase per thread."""
@@ -42,10 +51,13 @@ class Phases:
         self._threads = ThreadPoolExecutor(threads)
         self._frame = frame_of(layout)
         self._phase = make_phase(self._frame.words, True)
-        self._exits = room_for_exits(2 * layout.phase_size)
+        # Nothing is attacked here, so that attackers need no room.
+        white, black = (make_attacker(side, 0, np.zeros(0, np.uint8), False, 1) for side in SIDES)
+        self._exits = python_of(room_for_exits)(2 * layout.phase_size)
+        self._like = like_men(layout)
+        self._workspace = Workspace(self._frame, self._phase, white, black, self._exits, self._like)
         self._rank: NDArray[np.uint8] = np.zeros((2, layout.phase_size), np.uint8)
         self._known: NDArray[np.uint64] = np.zeros((2, self._frame.words), np.uint64)
-        self._like = like_men(layout)
         self._edges = np.linspace(0, self._frame.words, _PARTS * threads + 1).astype(int).tolist()
         self._mirrored = False
 
@@ -78,7 +90,7 @@ class Phases:
         """Read what zeroing moves from phases of equally many pawn steps reach."""
         self._loader.prepare(phases, self._threads.map)
 
-    def enter(self, phase: int) -> Ply:
+    def enter(self, phase: int) -> PhasePlies:
         """Return a phase of those prepared last, its moves counted and exits found: all zeroing moves of the
         derived side, captures of the stored one."""
         place_pawns(self._frame, self.layout, phase)
@@ -86,19 +98,21 @@ class Phases:
         pool, frame, at = self._loader.pool, self._frame, phase * self.layout.phase_size
         self._phase.slices[:] = 0
         self.run(legal_words, frame, self._phase.legal)
-        self.run(count_phase, frame, pool, self._exits, self._phase, self._like, self._mirrored)
+        self.run(count_moves, self._workspace, pool, self._mirrored)
         self.run(find_ranks, self._phase, self._rank)
         if self.layout.pawns:
             among = self._phase.canonical
             self.run(side_exits, frame, pool, self._exits, self._phase, int(self.side), True, among)
         start = np.array([at, self.layout.size + at])
-        return Ply(frame, self._phase, self._exits, pool.value, pool.depth, start, self._rank, *self._known)
+        return PhasePlies(
+            frame, self._phase, self._exits, pool.value, pool.depth, start, self._rank, *self._known
+        )
 
     def run(self, kernel: Callable[..., Any], *given: Any) -> list[Any]:
         """Call a kernel for all parts of the words, which are its last two arguments, and wait."""
         return list(self._threads.map(lambda part: kernel(*given, *part), pairwise(self._edges)))
 
-    def expand(self, ply: Ply, side: Side) -> None:
+    def expand(self, ply: PhasePlies, side: Side) -> None:
         """Copy the canonical slots of one side of the phase to all slots that mean the same."""
         if len(self._like) or self._mirrored or not self.layout.pawns:
             part = slice(ply.start[side], ply.start[side] + self.layout.phase_size)

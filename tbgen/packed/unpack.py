@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,15 +11,16 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE
 from tbgen.index.layout import SIDES, Side, layout_of
 from tbgen.index.source import Source
-from tbgen.index.table import Functions, Table
+from tbgen.index.table import Table
 from tbgen.index.zeroing import phase_groups, reached_by_pawn_steps, reached_by_promotion
 from tbgen.packed.file import PackedFile
-from tbgen.packed.kernels.blocks import CAPTURE_FLAG
-from tbgen.packed.kernels.derive import Ply
-from tbgen.packed.kernels.encode import decode_blocks, decode_function_blocks
+from tbgen.packed.kernels.blocks import CAPTURE_FLAG, Content
+from tbgen.packed.kernels.derive import PhasePlies
+from tbgen.packed.kernels.encode import decode_blocks
 from tbgen.packed.kernels.one_ply import derive_all, explain, ready_children
-from tbgen.packed.parts import Part, parts_of
+from tbgen.packed.parts import parts_of
 from tbgen.packed.phases import Phases
+from tbgen.packed.rooms import DERIVED, ROOMS
 
 Exceptions = tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16]]
 """Slots of the derived side, ascending, with values and depths."""
@@ -44,13 +46,12 @@ def unpack(
     exceptions = file.exceptions()
     config, ep_value, ep_depth = file.en_passant_arrays()
     with Phases(layout, sources, side, threads) as phases:
-        value, depth = phases.value, phases.depth
         phases.set_en_passant(ep_value, ep_depth)
         done = 0
         for group in phase_groups(layout):
             # What promotions reach lies where phases of later groups will be.
             phases.prepare(list(group))
-            _decode(file, group, value[side], depth[side], threads)
+            _decode_values(file, phases, group, threads)
             for phase in group:
                 ply = _explain(file, phases, phase)
                 _derive(file, phases, ply, exceptions)
@@ -76,7 +77,9 @@ def unpack(
         ep_depth,
     )
     if functions and file.info.stores_accrued:
-        table.functions = _functions(file, threads)
+        number = np.zeros(file.info.size, np.uint32)
+        _decode(file, range(len(layout.placements)), Content(none, np.zeros(0, np.uint16), number), threads)
+        table.functions = file.functions(number)
     return table
 
 
@@ -107,7 +110,7 @@ def unpack_side(
                 phases.expand(_complete(file, phases, reached, threads), file.side)
             if promotions(file, phase, side):
                 phases.prepare([phase])
-            _decode(file, [phase], phases.value[file.side], phases.depth[file.side], threads)
+            _decode_values(file, phases, [phase], threads)
             _derive(file, phases, _explain(file, phases, phase), file.exceptions())
         part = slice(phase * layout.phase_size, (phase + 1) * layout.phase_size)
         value[:], depth[:] = phases.value[side, part], phases.depth[side, part]
@@ -127,15 +130,15 @@ def promotions(file: PackedFile, phase: int, side: Side) -> set[Material]:
     return {material for material, _ in reached_by_promotion(layout, [phase])}
 
 
-def _complete(file: PackedFile, phases: Phases, phase: int, threads: int) -> Ply:
+def _complete(file: PackedFile, phases: Phases, phase: int, threads: int) -> PhasePlies:
     """Decode and complete the stored side of a phase, canonical slots only, which takes no promotions."""
-    _decode(file, [phase], phases.value[file.side], phases.depth[file.side], threads)
+    _decode_values(file, phases, [phase], threads)
     ply = _explain(file, phases, phase)
     _unflag(phases, ply)
     return ply
 
 
-def _explain(file: PackedFile, phases: Phases, phase: int) -> Ply:
+def _explain(file: PackedFile, phases: Phases, phase: int) -> PhasePlies:
     """Enter a phase whose stored side is decoded, and complete that; flags stay."""
     ply = phases.enter(phase)
     if not all(phases.run(explain, ply, int(file.side))):
@@ -143,12 +146,12 @@ def _explain(file: PackedFile, phases: Phases, phase: int) -> Ply:
     return ply
 
 
-def _derive(file: PackedFile, phases: Phases, ply: Ply, exceptions: Exceptions) -> None:
+def _derive(file: PackedFile, phases: Phases, ply: PhasePlies, exceptions: Exceptions) -> None:
     """Derive the other side of a phase, canonical slots only."""
     side, derived = file.side, SIDES[1 - file.side]
     phases.expand(ply, side)
     phases.run(ready_children, ply, int(side))
-    phases.run(derive_all, ply, int(derived))
+    phases.run(DERIVED.lent(derive_all), ply, int(derived))
     slots, values, depths = exceptions
     first = int(ply.start[0])
     begin, end = np.searchsorted(slots, (first, first + phases.layout.phase_size))
@@ -156,44 +159,25 @@ def _derive(file: PackedFile, phases: Phases, ply: Ply, exceptions: Exceptions) 
     phases.depth[derived, slots[begin:end]] = depths[begin:end]
 
 
-def _unflag(phases: Phases, ply: Ply) -> None:
+def _unflag(phases: Phases, ply: PhasePlies) -> None:
     """Take the flags off the depths of the stored side."""
     first = int(ply.start[0])
     phases.depth[phases.side, first : first + phases.layout.phase_size] &= CAPTURE_FLAG - 1
 
 
-def _decode(
-    file: PackedFile, group: Sequence[int], value: NDArray[np.uint8], depth: NDArray[np.uint16], threads: int
-) -> None:
-    """Decode the values of the stored side in neighbouring phases, flagged as the blocks say."""
-    coding, size = file.coding, file.info.phase_size
-    slots = slice(group[0] * size, (group[-1] + 1) * size)
-    value[slots], depth[slots] = NONE, 0
-
-    def decode(part: Part) -> bool:
-        return decode_blocks(
-            coding.rows, coding.symbols, part, coding.values, coding.depths, coding.value_stream, value, depth
-        )
-
-    blocks = file.blocks * size // file.info.size
-    _all(file, decode, threads, group[0] * blocks, (group[-1] + 1) * blocks)
+def _decode_values(file: PackedFile, phases: Phases, group: Sequence[int], threads: int) -> None:
+    """Decode values and depths of the stored side in neighbouring phases."""
+    content = Content(phases.value[file.side], phases.depth[file.side], np.zeros(0, np.uint32))
+    slots = slice(group[0] * file.info.phase_size, (group[-1] + 1) * file.info.phase_size)
+    content.value[slots], content.depth[slots] = NONE, 0
+    _decode(file, group, content, threads)
 
 
-def _functions(file: PackedFile, threads: int) -> Functions:
-    coding = file.coding
-    number = np.zeros(file.info.size, np.uint32)
-    models = coding.values, coding.depths, coding.functions
-    streams = coding.value_stream, coding.function_stream
-
-    def decode(part: Part) -> bool:
-        return decode_function_blocks(coding.rows, coding.symbols, part, models, streams, number)
-
-    _all(file, decode, threads, 0, file.blocks)
-    return file.functions(number)
-
-
-def _all(file: PackedFile, decode: Callable[[Part], bool], threads: int, first: int, end: int) -> None:
-    """Decode the blocks ``first`` to ``end`` - 1."""
+def _decode(file: PackedFile, group: Sequence[int], content: Content, threads: int) -> None:
+    """Decode the stored side of neighbouring phases, depths flagged as the blocks say."""
+    blocks = file.blocks * file.info.phase_size // file.info.size
+    decode = partial(ROOMS.lent(decode_blocks), file.coding, content, False)
     with ThreadPoolExecutor(threads) as pool:
-        if not all(pool.map(decode, parts_of(first, end))):
+        parts = parts_of(group[0] * blocks, (group[-1] + 1) * blocks)
+        if not all(pool.map(lambda part: decode(*part), parts)):
             raise file.damaged("it has flipped bits in a block")

@@ -1,47 +1,81 @@
 """Compiling the kernels of the packed form in one go, so that it is a step of its own."""
 
-import tempfile
-from pathlib import Path
+from collections.abc import Callable
 from typing import Final
+
+import numpy as np
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.compiler.cache import mark_compiled
-from tbgen.index.layout import layout_of
+from tbgen.compiler.cache import compiling
+from tbgen.compiler.jit import compile_for
+from tbgen.compiler.side_by_side import compile_side_by_side
+from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.source import ArraySource
 from tbgen.index.table import AccruedForm
-from tbgen.packed import asking, sources
-from tbgen.packed.asking import ask, no_exits
-from tbgen.packed.file import PackedFile
+from tbgen.packed.batch import room_for
+from tbgen.packed.encode import unwritten
+from tbgen.packed.kernels.blocks import Content
+from tbgen.packed.kernels.encode import count_blocks, count_codes, decode_blocks, encode_blocks
+from tbgen.packed.kernels.probe import follow
+from tbgen.packed.kernels.questions import answer, ask
+from tbgen.packed.order import rows_of
 from tbgen.packed.pack import NeedFinder
-from tbgen.packed.unpack import unpack
-from tbgen.packed.writer import write_packed
+from tbgen.packed.rooms import make_room
 from tbgen.retro.solver import solve
 
 FAMILY: Final = __name__
-"""Name of these kernels in the cache."""
+"""Name in the cache of the kernels that write packed tables."""
+
+_SMALLEST: Final = Material.parse("KNvK")
+_CODING: Final = unwritten(rows_of(layout_of(_SMALLEST), SIDES[0]), np.zeros(2, np.uint8), 0)
 
 
-def compile_kernels() -> None:
-    """Compile every kernel by packing a small table, asking for positions alone and together, and unpacking
-    it; then mark the cache."""
-    smallest, kings = Material.parse("KNvK"), Material.parse("KvK")
+def ensure_compiled(note: Callable[[str], object]) -> None:
+    """Compile the kernels that write packed tables if they are not in the cache, after those of the solver;
+    ``note`` is told so before."""
+    with compiling(FAMILY, "of packed tables", "about twenty seconds more", note) as needed:
+        if needed:
+            compile_side_by_side(compile_finding, compile_encoding)
+
+
+def compile_asking() -> None:
+    """Compile the kernels that packed tables are asked with."""
+    compile_side_by_side(compile_questions, compile_answers)
+
+
+def compile_questions() -> None:
+    """Compile what finds the questions about positions, and what follows from the answers."""
+    batch, room = room_for(1, 1), make_room()
+    compile_for(ask, _CODING.rows, batch, room, 0, 1)
+    compile_for(follow, _CODING, batch, room)
+
+
+def compile_answers() -> None:
+    """Compile what answers questions."""
+    compile_for(answer, _CODING, room_for(1, 1), np.zeros(1, np.int64), make_room(), 0, 1)
+
+
+def compile_finding() -> None:
+    """Compile what finds what has to be stored, by solving a small table."""
+    kings = Material.parse("KvK")
     rest = solve(kings, {}, Variant.R_MOBILITY, accrued=AccruedForm.NOTHING)
-    below = {kings: ArraySource(rest.value, rest.depth)}
-    finder = NeedFinder(layout_of(smallest))
-    table = solve(
-        smallest,
-        below,
+    finder = NeedFinder(layout_of(_SMALLEST))
+    solve(
+        _SMALLEST,
+        {kings: ArraySource(rest.value, rest.depth)},
         Variant.R_MOBILITY,
         accrued=AccruedForm.FUNCTIONS,
         side=finder.side,
         after_phase=finder,
     )
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "KNvK.r.h5")
-        write_packed(table, finder.needed(), path, version="", build_seconds=0.0, threads=1)
-        with PackedFile(path, exits=no_exits) as file:
-            ask(file)
-            unpack(file, below, threads=1)
-    for family in (FAMILY, asking.FAMILY, sources.FAMILY):
-        mark_compiled(family)
+
+
+def compile_encoding() -> None:
+    """Compile what encodes a table, and decodes it again."""
+    content = Content(np.zeros(1, np.uint8), np.zeros(1, np.uint16), np.zeros(1, np.uint32))
+    count, out, room = np.zeros((1, 1), np.int64), np.zeros(1, np.uint8), make_room()
+    compile_for(count_codes, content, 0, 1, count[0])
+    compile_for(count_blocks, _CODING, content, (count, count, count), room, 0, 1)
+    compile_for(encode_blocks, _CODING, content, (out, out), room, 0, 1)
+    compile_for(decode_blocks, _CODING, content, True, room, 0, 1)

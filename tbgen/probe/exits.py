@@ -12,7 +12,7 @@ from tbgen.store.reader import Entry
 
 
 class TableExits:
-    """The exits of the positions of one table: an :class:`tbgen.index.exits.Exits`.
+    """The exits of the positions of one table: an :class:`tbgen.index.exits.ExitsOfMany`.
 
     :param fresh: looks up code of W and D of a position, with the colours of its table.
     :param learn: has positions looked up together that ``fresh`` is going to be asked for, where that is of
@@ -29,15 +29,9 @@ class TableExits:
         self._fresh, self._learn = fresh, learn
 
     def __call__(
-        self, side: Side, slot: Slot, ep_square: int = -1, *, captures_only: bool = False
-    ) -> BestExit | None:
-        """Return the exit of a legal position, as :class:`tbgen.index.exits.Exits` says."""
-        return self._best(side, self._moves.reached(side, slot, ep_square, captures_only=captures_only))
-
-    def of_many(
         self, side: Side, slots: Sequence[Slot], *, captures_only: bool = False
     ) -> list[BestExit | TbgenError | None]:
-        """Return the exits of many positions: an :class:`tbgen.index.exits.ExitsOfMany`."""
+        """Return the exits of positions, as :class:`tbgen.index.exits.ExitsOfMany` says."""
         reached = [self._moves.reached(side, slot, captures_only=captures_only) for slot in slots]
         self._learn(place for each in reached for place, _ in each)
         found: list[BestExit | TbgenError | None] = []

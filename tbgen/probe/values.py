@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from tbgen.cells.castling import CastlingSolver
     from tbgen.cells.without_rights import Inherited
+    from tbgen.packed.batch import Question
     from tbgen.packed.file import PackedFile
-    from tbgen.packed.together import Question
 
 AnyTable: TypeAlias = "TableFile | PackedFile"
 
@@ -255,7 +255,7 @@ class Values:
             with suppress(TbgenError):  # who asks for a single one will hear of it
                 table = self.packed(material)
                 if table is not None:
-                    table.learn(some, self.exits(material).of_many)
+                    table.learn(some)
 
     def plain_table(self, material: Material) -> TableFile:
         """Return an open table in plain form: of a packed one its plain copy, which takes time to make.
@@ -274,10 +274,10 @@ class Values:
             packed = stored.info.packed
         if not packed:
             return TableFile(path, material=material, cache=self._cache)
-        from tbgen.packed.asking import compile_kernels_by  # takes numba, which plain tables do without
-        from tbgen.packed.file import PackedFile
+        from tbgen.packed.asking import ensure_compiled
+        from tbgen.packed.file import PackedFile  # takes numba, which plain tables do without
 
-        compile_kernels_by(path, material)
+        ensure_compiled()
         return PackedFile(path, material=material, cache=self._cache, exits=self.exits(material))
 
     def path_of(self, material: Material) -> Path:

@@ -1,19 +1,15 @@
 """Compiling all kernels of the solver in one go, so that it is a step of its own and not part of a table."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-import tbgen
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.compiler.cache import compiling, directory, home, mark_compiled
+from tbgen.compiler.cache import compiling, mark_compiled
 from tbgen.compiler.jit import compile_for, int64, python_of
+from tbgen.compiler.side_by_side import compile_side_by_side
 from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm
 from tbgen.retro.every_layer import EveryLayer
@@ -41,11 +37,7 @@ def ensure_compiled(note: Callable[[str], object]) -> None:
 
 def compile_kernels() -> None:
     """Compile every kernel, in two processes, and mark the cache."""
-    other = _start_narrow() if directory() == home() and os.cpu_count() != 1 else None
-    _compile_others()
-    if other is not None:
-        other.wait()
-    compile_narrow()
+    compile_side_by_side(compile_narrow, _compile_others)
     for wide in (False, True):
         table = solve(_SMALLEST, {}, Variant.R_MOBILITY, wide=wide, accrued=AccruedForm.FUNCTIONS)
     with EveryLayer(table, {}) as every:
@@ -62,18 +54,6 @@ def compile_narrow() -> None:
     agendas, records = (examples.agenda, examples.agenda), (examples.record, examples.record)
     compile_for(solve_rank, workspace, examples.pool, fresh, rank, agendas, records, rank)
     compile_for(leave_rank, workspace, fresh, rank, agendas)
-
-
-def _start_narrow() -> "subprocess.Popen[bytes]":
-    """Have another process compile the narrow kernels; where it fails, this one does."""
-    path = os.pathsep.join([str(Path(tbgen.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
-    return subprocess.Popen(
-        [sys.executable, "-c", f"import {FAMILY} as warmup; warmup.compile_narrow()"],
-        env={**os.environ, "PYTHONPATH": path},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
 
 
 def _compile_others() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tbgen.board.material import Material, all_materials
 from tbgen.board.score import GScore
+from tbgen.engine import tables as engine_tables
 from tbgen.engine.game import Game, read_game
 from tbgen.engine.tables import Tables
 from tbgen.games.settings import FiftyMoveRule
@@ -221,6 +222,7 @@ def test_until_compiled_code_is_there_the_move_is_searched_for(
     ready, told = threading.Event(), []
     look_up = Tablebase.get
     monkeypatch.setattr(Tables, "_is_packed", lambda *_: True)
+    monkeypatch.setattr(engine_tables, "is_compiled", lambda family: False)
     monkeypatch.setattr(Tablebase, "get", lambda *given: ready.wait() and look_up(*given))
     playing, arbiter, said = Tables([tables], told.append), game("8/8/8/4KBk1/8/8/8/8 b - - 0 1"), []
     assert source_of_move(said, playing, arbiter, "movetime 300") == "search"
@@ -228,4 +230,7 @@ def test_until_compiled_code_is_there_the_move_is_searched_for(
     ready.set()
     assert source_of_move(said, playing, arbiter, "infinite") == "tables"
     assert playing.known(arbiter) is not None
-    assert told == ["the code that reads this table is still being made ready: searching instead"]
+    assert told == [
+        "kernels that probe packed tables are compiled now: ten seconds, once for this version of tbgen",
+        "the code that reads this table is still being made ready: searching instead",
+    ]

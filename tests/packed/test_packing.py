@@ -6,6 +6,7 @@ import random
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -204,9 +205,11 @@ def test_an_exit_is_asked_for_where_captures_decide(tables: Path, packed: Packed
     path = packed("KQvKR")
     asked: list[Slot] = []
 
-    def exits(side: Side, slot: Slot, ep_square: int = -1, *, captures_only: bool = False) -> BestExit:
-        asked.append(slot)
-        return BestExit(Code(0), 4, 4)
+    def exits(
+        side: Side, slots: Sequence[Slot], *, captures_only: bool = False
+    ) -> list[BestExit | TbgenError | None]:
+        asked.extend(slots)
+        return [BestExit(Code(0), 4, 4) for _ in slots]
 
     with PackedFile(path, exits=exits) as file, TableFile(table_path(tables, "KQvKR", R)) as full:
         value, _ = full.read_fresh()

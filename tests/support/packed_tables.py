@@ -6,7 +6,7 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm, Table
-from tbgen.packed.asking import compile_kernels_by
+from tbgen.packed.asking import ensure_compiled
 from tbgen.packed.pack import Needed, NeedFinder
 from tbgen.packed.writer import write_packed
 from tbgen.retro.solver import solve
@@ -61,5 +61,5 @@ class PackedTables:
         path = table_path(self.directory, name, variant)
         if not path.exists():
             pack(self.plain, name, self.directory, variant)
-        compile_kernels_by(path, Material.parse(name))  # not amid a test
+        ensure_compiled()  # not amid a test
         return path

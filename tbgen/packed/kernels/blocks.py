@@ -5,20 +5,17 @@ followed by half its depth; whether the depth is odd follows from the side to mo
 Contexts are the last position of the row and of the same column before it.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
-from tbgen.compiler.jit import inlined, int64, jit, kernel
-from tbgen.packed.kernels.rans import (
-    Model,
-    Steps,
-    write_steps,
-)
-from tbgen.packed.kernels.rows import MAX_FREE, Rows, first_slot, place_row, row_hints, row_mask
-from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Plies, Words, lowest
+from tbgen.compiler.jit import inlined, int64, kernel
+from tbgen.compiler.structs import Struct
+from tbgen.packed.kernels.rans import LOW, RECIPROCAL, RECIPROCAL_BITS, STATE_BYTES, TOTAL, TOTAL_BITS, Model
+from tbgen.packed.kernels.rows import Rows, first_slot, row_hints, row_mask
+from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Plies, Word, Words, lowest
 from tbgen.retro.kernels.lanes import equal, put
 
 BLOCK_ROWS = 16
@@ -62,18 +59,62 @@ CAPTURE_FLAG = 0x8000
 """Added to the depth of a position whose value symbol is CAPTURE."""
 
 
-class Symbols(NamedTuple):
-    """What symbols stand for in a table."""
+OF_VALUE, OF_DEPTH, OF_FUNCTION, OF_BYTE = range(4)
+"""What a step tells: a value symbol, a half depth, a function, or a byte of one of these."""
 
+
+@dataclass(frozen=True, eq=False)
+class Stream(Struct):
+    """The coded blocks of one kind."""
+
+    data: Codes
+    """uint8 (n,)."""
+    start: Ints
+    """int64 (ceil(blocks / 64),): where every 64th block begins."""
+    length: Plies
+    """uint16 (blocks,): bytes of each block."""
+    check: Plies
+    """uint16 (blocks,): checksum of each block."""
+
+
+@dataclass(frozen=True, eq=False)
+class Coding(Struct):
+    """All that is needed to decode a table, or to encode it."""
+
+    rows: Rows
     of_code: Ints
     """int64 (256,): value symbol of each code that occurs."""
     code: Codes
     """uint8 (symbols,): code of each value symbol; that of SELF and CAPTURE means nothing."""
     escape_bytes: int
     """Bytes of a function's number after FUNCTION_ESCAPE."""
+    values: Model
+    depths: Model
+    functions: Model
+    value_stream: Stream
+    function_stream: Stream
+    entry_start: Ints
+    """int64 (functions + 1,): where the entries of each function begin."""
+    entry_accrued: Codes
+    """uint8 (entries,): code of A."""
+    entry_value: Codes
+    """uint8 (entries,): code of V(P, A), NONE or FRESH."""
 
 
-class Block(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Content(Struct):
+    """What is packed of a table: its stored side, by slot."""
+
+    value: Codes
+    """uint8 (size,)."""
+    depth: Plies
+    """uint16 (size,): plies, with CAPTURE_FLAG where the value need not be stored."""
+    function: NDArray[np.uint32]
+    """uint32 (size,): functions, or empty if there are none."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlock(Struct):
     """A decoded block; everything by slot, 64 to a row."""
 
     masks: Words
@@ -90,54 +131,26 @@ class Block(NamedTuple):
     """uint32 (1024,): functions."""
 
 
-class Stream(NamedTuple):
-    """The coded blocks of one kind."""
-
-    data: Codes
-    """uint8 (n,)."""
-    start: Ints
-    """int64 (ceil(blocks / 64),): where every 64th block begins."""
-    length: Plies
-    """uint16 (blocks,): bytes of each block."""
-    check: Plies
-    """uint16 (blocks,): checksum of each block."""
-
-
-class Scratch(NamedTuple):
-    """Working memory of a thread."""
+@dataclass(frozen=True, eq=False)
+class Room(Struct):
+    """Working memory of one thread."""
 
     squares: Ints
-    """int64 (5,)."""
+    """int64 (5,): men of the row or the position in hand."""
+    child: Ints
+    """int64 (5,): men after a move."""
     image: Ints
-    """int64 (5,)."""
-    steps: Steps
+    """int64 (5,): men of an image."""
+    moves: Ints
+    """int64 (MAX_MOVES,): the position's moves."""
+    replies: Ints
+    """int64 (MAX_MOVES,): those of a position after a move."""
+    steps: Ints
+    """int64 (5120,): steps of a block in the order in which a decoder meets them; each is
+    ``context << 10 | symbol << 2 |`` what it tells."""
     above: Ints
     """int64 (3, 64): symbol, half and function of the last position in each column."""
-
-
-@jit
-def make_block() -> Block:
-    """Return room for a block."""
-    return Block(
-        np.zeros(BLOCK_ROWS, np.uint64),
-        np.zeros(BLOCK_ROWS, np.uint64),
-        np.zeros(BLOCK_ROWS, np.uint64),
-        np.full(BLOCK_SLOTS, NOWHERE, np.uint8),
-        np.zeros(BLOCK_SLOTS, np.uint16),
-        np.zeros(BLOCK_SLOTS, np.uint32),
-    )
-
-
-@jit
-def make_scratch() -> Scratch:
-    """Return working memory for one thread."""
-    room = MOST_STEPS * BLOCK_SLOTS
-    return Scratch(
-        np.zeros(MAX_FREE, np.int64),
-        np.zeros(MAX_FREE, np.int64),
-        Steps(np.zeros(room, np.int64), np.zeros(room, np.int64)),
-        np.zeros((3, 64), np.int64),
-    )
+    block: RowBlock
 
 
 @inlined
@@ -174,35 +187,33 @@ def function_context(symbol: int, left: int, up: int) -> int:
 
 
 @inlined
-def find_mask(rows: Rows, row: int, at: int, scratch: Scratch, block: Block) -> None:
+def find_mask(rows: Rows, row: int, at: int, room: Room) -> None:
     """Fill row ``at`` of a block's masks and hints from geometry alone."""
-    mask = row_mask(rows, row, scratch.squares, scratch.image)
+    block = room.block
+    mask = row_mask(rows, row, room.squares, room.image)
     block.masks[at] = mask
     if mask:
-        block.checks[at], block.captures[at] = row_hints(rows, row, scratch.squares)
+        block.checks[at], block.captures[at] = row_hints(rows, row, room.squares)
 
 
 @inlined
-def value_context(block: Block, at: int, square: int, left: int, up: int) -> int:
-    """The context of the value symbol on ``square`` of row ``at``."""
-    hints = 2 * int64(block.checks[at] >> np.uint64(square) & ONE)
-    hints += int64(block.captures[at] >> np.uint64(square) & ONE)
+def value_context(checks: Word, captures: Word, square: int, left: int, up: int) -> int:
+    """The context of the value symbol on a square of a row with these hints."""
+    hints = 2 * int64(checks >> np.uint64(square) & ONE) + int64(captures >> np.uint64(square) & ONE)
     return (hints * VALUE_CLASSES + _value_class(left)) * VALUE_CLASSES + _value_class(up)
 
 
 @kernel
-def read_slots(
-    rows: Rows, symbols: Symbols, number: int, value: Codes, depth: Plies, scratch: Scratch, block: Block
-) -> bool:
-    """Fill a block's masks, symbols and halves from the arrays of the stored side, by slot; a depth has
-    CAPTURE_FLAG where the value need not be stored. Returns whether the arrays have positions just where the
-    rows have them."""
+def read_slots(coding: Coding, content: Content, number: int, room: Room) -> bool:
+    """Fill a block from the arrays of the stored side, by slot; a depth has CAPTURE_FLAG where the value need
+    not be stored. Returns whether the arrays have positions just where the rows have them."""
+    rows, block, value, depth = coding.rows, room.block, content.value, content.depth
     shift, agree = rows.row_shift, True
     for at in range(BLOCK_ROWS):
         row = number * BLOCK_ROWS + at
-        find_mask(rows, row, at, scratch, block)
+        find_mask(rows, row, at, room)
         mask = block.masks[at]
-        first = first_slot(rows, row, scratch.squares)
+        first = first_slot(rows, row, room.squares)
         if shift == 0:
             agree &= mask == ~equal(value, first, NONE)
         else:
@@ -219,115 +230,57 @@ def read_slots(
             if depth[slot] & CAPTURE_FLAG:
                 symbol, half = CAPTURE, 0
             elif depth[slot]:
-                symbol = symbols.of_code[value[slot]]
+                symbol = coding.of_code[value[slot]]
             block.symbol[place], block.half[place] = symbol, half
+            if len(content.function):
+                block.function[place] = content.function[slot]
     return agree
 
 
-@kernel
-def read_functions(
-    rows: Rows, number: int, function: NDArray[np.uint32], scratch: Scratch, block: Block
-) -> None:
-    """Fill a block's functions from an array by slot, after ``read_slots``."""
-    shift = rows.row_shift
-    for at in range(BLOCK_ROWS):
-        row, left = number * BLOCK_ROWS + at, block.masks[at]
-        if left:
-            place_row(rows, row, scratch.squares)
-            first = first_slot(rows, row, scratch.squares)
-            while left:
-                square = lowest(left)
-                left &= left - ONE
-                block.function[at * 64 + square] = function[first + (square << shift)]
-
-
-@kernel
-def count_values(block: Block, values: Ints, depths: Ints, scratch: Scratch) -> None:
-    """Add a block's symbols to counts of shape (contexts, symbols)."""
-    above = scratch.above
-    above[0, :] = NOWHERE
-    for at in range(BLOCK_ROWS):
-        left, left_half, mask = NOWHERE, 0, block.masks[at]
-        while mask:
-            square = lowest(mask)
-            mask &= mask - ONE
-            place = at * 64 + square
-            symbol, up = int(block.symbol[place]), above[0, square]
-            values[value_context(block, at, square, left, up), symbol] += 1
-            half = int(block.half[place])
-            if symbol >= FIRST_VALUE:
-                context = depth_context(symbol, left, left_half, up, above[1, square])
-                depths[context, min(half, HALF_ESCAPE)] += 1
-            left, left_half = symbol, half
-            above[0, square], above[1, square] = symbol, half
-
-
-@kernel
-def count_functions(block: Block, functions: Ints, scratch: Scratch) -> None:
-    """Add a block's functions to counts of shape (contexts, symbols)."""
-    above = scratch.above
-    above[2, :] = -1
-    for at in range(BLOCK_ROWS):
-        left, mask = -1, block.masks[at]
-        while mask:
-            square = lowest(mask)
-            mask &= mask - ONE
-            place = at * 64 + square
-            function = int(block.function[place])
-            context = function_context(int(block.symbol[place]), left, above[2, square])
-            functions[context, min(function, FUNCTION_ESCAPE)] += 1
-            left = function
-            above[2, square] = function
-
-
 @inlined
-def _step(steps: Steps, count: int, model: Model, context: int, symbol: int) -> int:
-    steps.start[count] = model.start[context, symbol]
-    steps.size[count] = model.size[context, symbol]
+def _step(steps: Ints, count: int, kind: int, context: int, symbol: int) -> int:
+    steps[count] = context << 10 | symbol << 2 | kind
     return count + 1
 
 
 @inlined
-def _bytes(steps: Steps, count: int, number: int, size: int) -> int:
+def _bytes(steps: Ints, count: int, number: int, size: int) -> int:
     """Add the bytes of a number, the least significant first."""
     for byte in range(size):
-        steps.start[count] = ((number >> (8 * byte)) & 255) << 4
-        steps.size[count] = 16
-        count += 1
+        count = _step(steps, count, OF_BYTE, 0, (number >> (8 * byte)) & 255)
     return count
 
 
 @kernel
-def write_values(block: Block, values: Model, depths: Model, scratch: Scratch, out: Codes, end: int) -> int:
-    """Append a block's values and depths to ``out``; return its new end."""
-    above, count = scratch.above, 0
+def value_steps(room: Room) -> int:
+    """List the steps of a block's values and depths; return how many."""
+    block, steps, above, count = room.block, room.steps, room.above, 0
     above[0, :] = NOWHERE
     for at in range(BLOCK_ROWS):
         left, left_half, mask = NOWHERE, 0, block.masks[at]
+        checks, captures = block.checks[at], block.captures[at]
         while mask:
             square = lowest(mask)
             mask &= mask - ONE
             place = at * 64 + square
             symbol, up = int(block.symbol[place]), above[0, square]
-            context = value_context(block, at, square, left, up)
-            count = _step(scratch.steps, count, values, context, symbol)
+            context = value_context(checks, captures, square, left, up)
+            count = _step(steps, count, OF_VALUE, context, symbol)
             half = int(block.half[place])
             if symbol >= FIRST_VALUE:
                 context = depth_context(symbol, left, left_half, up, above[1, square])
-                count = _step(scratch.steps, count, depths, context, min(half, HALF_ESCAPE))
+                count = _step(steps, count, OF_DEPTH, context, min(half, HALF_ESCAPE))
                 if half >= HALF_ESCAPE:
-                    count = _bytes(scratch.steps, count, half, HALF_BYTES)
+                    count = _bytes(steps, count, half, HALF_BYTES)
             left, left_half = symbol, half
             above[0, square], above[1, square] = symbol, half
-    return write_steps(scratch.steps, count, out, end) if count else end
+    return count
 
 
 @kernel
-def write_functions(
-    block: Block, model: Model, escape_bytes: int, scratch: Scratch, out: Codes, end: int
-) -> int:
-    """Append a block's functions to ``out``; return its new end."""
-    above, steps, count = scratch.above, scratch.steps, 0
+def function_steps(escape_bytes: int, room: Room) -> int:
+    """List the steps of a block's functions; return how many."""
+    block, steps, above, count = room.block, room.steps, room.above, 0
     above[2, :] = -1
     for at in range(BLOCK_ROWS):
         left, mask = -1, block.masks[at]
@@ -337,9 +290,53 @@ def write_functions(
             place = at * 64 + square
             function = int(block.function[place])
             context = function_context(int(block.symbol[place]), left, above[2, square])
-            count = _step(steps, count, model, context, min(function, FUNCTION_ESCAPE))
+            count = _step(steps, count, OF_FUNCTION, context, min(function, FUNCTION_ESCAPE))
             if function >= FUNCTION_ESCAPE:
                 count = _bytes(steps, count, function, escape_bytes)
             left = function
             above[2, square] = function
-    return write_steps(steps, count, out, end) if count else end
+    return count
+
+
+@inlined
+def _share(coding: Coding, step: int) -> tuple[int, int]:
+    """Where the share of a step begins, and its size."""
+    kind, symbol, context = step & 3, step >> 2 & 255, step >> 10
+    if kind == OF_BYTE:
+        return symbol << 4, 16
+    if kind == OF_VALUE:
+        return int(coding.values.start[context, symbol]), int(coding.values.size[context, symbol])
+    if kind == OF_DEPTH:
+        return int(coding.depths.start[context, symbol]), int(coding.depths.size[context, symbol])
+    return int(coding.functions.start[context, symbol]), int(coding.functions.size[context, symbol])
+
+
+@kernel
+def write_steps(coding: Coding, steps: Ints, count: int, out: Codes, at: int) -> int:
+    """Encode ``count`` steps, whose shares are not 0, to ``out`` from ``at`` on; return the end of what was
+    written, beyond which one byte more may have been touched."""
+    if count == 0:
+        return at
+    state = LOW
+    end = at
+    for number in range(count - 1, -1, -1):
+        start, size = _share(coding, steps[number])
+        most = size * ((LOW >> TOTAL_BITS) << 8)
+        # No more than two bytes have to go; what is written beyond them is written again.
+        out[end] = state & 255
+        out[end + 1] = state >> 8 & 255
+        gone = int64(state >= most) + int64(state >> 8 >= most)
+        end += gone
+        state >>= 8 * gone
+        times = (state * RECIPROCAL[size]) >> RECIPROCAL_BITS
+        state += times * (TOTAL - size) + start
+    for _ in range(STATE_BYTES):
+        out[end] = state & 255
+        end += 1
+        state >>= 8
+    first, last = at, end - 1
+    while first < last:
+        out[first], out[last] = out[last], out[first]
+        first += 1
+        last -= 1
+    return end

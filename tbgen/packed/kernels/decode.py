@@ -4,23 +4,20 @@ import numpy as np
 
 from tbgen.compiler.jit import inlined, kernel
 from tbgen.packed.kernels.blocks import (
-    BLOCK_ROWS,
     BLOCK_SLOTS,
     FIRST_VALUE,
     FUNCTION_ESCAPE,
     HALF_BYTES,
     HALF_ESCAPE,
     NOWHERE,
-    Block,
-    Scratch,
+    Coding,
+    Room,
     Stream,
     depth_context,
-    find_mask,
     function_context,
     value_context,
 )
-from tbgen.packed.kernels.rans import LOW, Model, checksum, find, refill, without
-from tbgen.packed.kernels.rows import Rows
+from tbgen.packed.kernels.rans import LOW, STATE_BYTES, checksum, find, refill, without
 from tbgen.retro.kernels.bits import ALL, ONE, Codes, Word, lowest
 
 
@@ -31,13 +28,6 @@ def extent(stream: Stream, number: int) -> tuple[int, int]:
     for before in range(number & ~63, number):
         begin += stream.length[before]
     return begin, begin + stream.length[number]
-
-
-@kernel
-def find_masks(rows: Rows, number: int, scratch: Scratch, block: Block) -> None:
-    """Fill a block's masks from geometry alone."""
-    for at in range(BLOCK_ROWS):
-        find_mask(rows, number * BLOCK_ROWS + at, at, scratch, block)
 
 
 @inlined
@@ -58,41 +48,48 @@ def _bytes(size: int, state: int, data: Codes, at: int, end: int) -> tuple[int, 
     return number, state, at
 
 
+@inlined
+def _first_state(data: Codes, begin: int, end: int) -> tuple[int, int]:
+    """The state that a block begins with, and where the next byte lies."""
+    state, at = 0, begin
+    while at < end and at < begin + STATE_BYTES:
+        state = state << 8 | int(data[at])
+        at += 1
+    return state, at
+
+
 @kernel
-def decode_values(
-    stream: Stream, number: int, values: Model, depths: Model, last: int, scratch: Scratch, block: Block
-) -> bool:
+def decode_values(coding: Coding, number: int, last: int, room: Room) -> bool:
     """Decode a block's symbols and halves, its masks being known, as far as the place ``last``; return
     whether its bytes are those that were written."""
+    stream, values, depths = coding.value_stream, coding.values, coding.depths
+    data, block, above = stream.data, room.block, room.above
     begin, end = extent(stream, number)
-    if checksum(stream.data, begin, end) != stream.check[number]:
+    if checksum(data, begin, end) != stream.check[number]:
         return False
-    above = scratch.above
     above[0, :] = NOWHERE
-    state, at_byte = 0, begin
-    while at_byte < end and at_byte < begin + 3:
-        state = state << 8 | int(stream.data[at_byte])
-        at_byte += 1
+    state, at_byte = _first_state(data, begin, end)
     for at in range(last // 64 + 1):
         left, left_half, mask = NOWHERE, 0, block.masks[at] & _as_far(at, last)
+        checks, captures = block.checks[at], block.captures[at]
         block.symbol[at * 64 : at * 64 + 64] = NOWHERE
         while mask:
             square = lowest(mask)
             mask &= mask - ONE
             place, up = at * 64 + square, above[0, square]
-            context = value_context(block, at, square, left, up)
+            context = value_context(checks, captures, square, left, up)
             found = find(values, context, state)
             symbol, half = int(values.symbol[context, found]), 0
             state = without(values, context, found, state)
-            state, at_byte = refill(state, stream.data, at_byte, end)
+            state, at_byte = refill(state, data, at_byte, end)
             if symbol >= FIRST_VALUE:
                 context = depth_context(symbol, left, left_half, up, above[1, square])
                 found = find(depths, context, state)
                 half = int(depths.symbol[context, found])
                 state = without(depths, context, found, state)
-                state, at_byte = refill(state, stream.data, at_byte, end)
+                state, at_byte = refill(state, data, at_byte, end)
                 if half == HALF_ESCAPE:
-                    half, state, at_byte = _bytes(HALF_BYTES, state, stream.data, at_byte, end)
+                    half, state, at_byte = _bytes(HALF_BYTES, state, data, at_byte, end)
             block.symbol[place], block.half[place] = symbol, half
             left, left_half = symbol, half
             above[0, square], above[1, square] = symbol, half
@@ -100,20 +97,16 @@ def decode_values(
 
 
 @kernel
-def decode_functions(
-    stream: Stream, number: int, model: Model, escape_bytes: int, last: int, scratch: Scratch, block: Block
-) -> bool:
+def decode_functions(coding: Coding, number: int, last: int, room: Room) -> bool:
     """Decode a block's functions as far as the place ``last``, its masks and symbols being known; return
     whether its bytes are those that were written."""
+    stream, model, escape_bytes = coding.function_stream, coding.functions, coding.escape_bytes
+    data, block, above = stream.data, room.block, room.above
     begin, end = extent(stream, number)
-    if checksum(stream.data, begin, end) != stream.check[number]:
+    if checksum(data, begin, end) != stream.check[number]:
         return False
-    above = scratch.above
     above[2, :] = -1
-    state, at_byte = 0, begin
-    while at_byte < end and at_byte < begin + 3:
-        state = state << 8 | int(stream.data[at_byte])
-        at_byte += 1
+    state, at_byte = _first_state(data, begin, end)
     for at in range(last // 64 + 1):
         left, mask = -1, block.masks[at] & _as_far(at, last)
         while mask:
@@ -124,9 +117,9 @@ def decode_functions(
             found = find(model, context, state)
             function = int(model.symbol[context, found])
             state = without(model, context, found, state)
-            state, at_byte = refill(state, stream.data, at_byte, end)
+            state, at_byte = refill(state, data, at_byte, end)
             if function == FUNCTION_ESCAPE:
-                function, state, at_byte = _bytes(escape_bytes, state, stream.data, at_byte, end)
+                function, state, at_byte = _bytes(escape_bytes, state, data, at_byte, end)
             block.function[place] = function
             left = function
             above[2, square] = function

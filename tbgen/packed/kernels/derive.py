@@ -3,12 +3,14 @@
 The rule stands in ``tbgen.packed.kernels.rule``; here it is followed for 64 positions at once.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.compiler.jit import inlined, int64, jit, kernel
+from tbgen.compiler.jit import inlined, int64, kernel
+from tbgen.compiler.structs import Struct
 from tbgen.packed.kernels.rule import merit
 from tbgen.retro.geometry import (
     BIT,
@@ -39,13 +41,14 @@ from tbgen.retro.kernels.bits import (
 from tbgen.retro.kernels.exits import NO_EXIT, Exits
 from tbgen.retro.kernels.frame import Frame, Phase, decode
 from tbgen.retro.kernels.lanes import add, equal, flip, less, move, put, weigh_all
-from tbgen.retro.kernels.moves import MAX_ORIGINS, Onward, onward
+from tbgen.retro.kernels.moves import Onward, onward
 
 TURNED = np.array([255, 0], np.uint8)
 """What turns the codes of values into merits for the mover, White or Black, bit by bit."""
 
 
-class Ply(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class PhasePlies(Struct):
     """One phase, with what is known of its positions."""
 
     frame: Frame
@@ -74,7 +77,8 @@ class Replies(NamedTuple):
     rank: Codes
 
 
-class Derived(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Derived(Struct):
     """Room for one word whose positions are derived."""
 
     onward: Onward
@@ -90,33 +94,15 @@ class Derived(NamedTuple):
     """uint8 (64,)."""
     depth: Plies
     """uint16 (64,)."""
+    squares: Ints
+    """int64 (8,): scratch."""
     around: Replies
     """Copies of the word with the other side to move, 64 unused elements before and after it: what the bit
     man moves to is as many lanes away as squares."""
 
 
-@jit
-def make_derived() -> Derived:
-    """Return room for one word."""
-    return Derived(
-        Onward(
-            np.zeros(MAX_ORIGINS, np.int64),
-            np.zeros(MAX_ORIGINS, np.int64),
-            np.zeros(MAX_ORIGINS, np.uint64),
-            np.zeros(8, np.int64),
-        ),
-        np.zeros(64, np.uint8),
-        np.zeros(64, np.uint16),
-        np.zeros(64, np.uint16),
-        np.zeros(1, np.uint64),
-        np.zeros(64, np.uint8),
-        np.zeros(64, np.uint16),
-        Replies(np.zeros(192, np.uint8), np.zeros(192, np.uint16), np.zeros(192, np.uint8)),
-    )
-
-
 @inlined
-def _weigh_one(ply: Ply, side: int, slot: int, child: int, room: Derived) -> None:
+def _weigh_one(ply: PhasePlies, side: int, slot: int, child: int, room: Derived) -> None:
     """Take the quiet move of one position to one that is known into what is known of its origin, as ``weigh``
     does."""
     bit, other = slot & 63, 1 - side
@@ -132,7 +118,7 @@ def _weigh_one(ply: Ply, side: int, slot: int, child: int, room: Derived) -> Non
 
 
 @inlined
-def _weigh_exits(ply: Ply, side: int, word: int, bits: Word, room: Derived) -> None:
+def _weigh_exits(ply: PhasePlies, side: int, word: int, bits: Word, room: Derived) -> None:
     """Begin with the best zeroing moves of the positions ``bits``."""
     node, turned = (side * ply.frame.words + word) * 64, TURNED[side]
     put(room.best, 0, ALL, 0)
@@ -163,7 +149,7 @@ def _weigh_lanes(
 
 
 @inlined
-def _weigh_scalars(ply: Ply, side: int, word: int, bits: Word, room: Derived) -> None:
+def _weigh_scalars(ply: PhasePlies, side: int, word: int, bits: Word, room: Derived) -> None:
     """Weigh the quiet moves of the mover's scalars from the positions ``bits``."""
     other, own, start = 1 - side, ply.rank[side], ply.start[1 - side]
     known = Replies(ply.value, ply.depth, ply.rank[other])
@@ -181,14 +167,14 @@ def _weigh_scalars(ply: Ply, side: int, word: int, bits: Word, room: Derived) ->
 
 
 @inlined
-def _weigh_step(ply: Ply, side: int, word: int, bits: Word, distance: int, room: Derived) -> None:
+def _weigh_step(ply: PhasePlies, side: int, word: int, bits: Word, distance: int, room: Derived) -> None:
     """Weigh the move of the bit man over a distance in squares from the positions ``bits``."""
     child = 64 + distance
     _weigh_lanes(ply.rank[side], word, bits, room.around, child, child, TURNED[side], room)
 
 
 @inlined
-def _weigh_bit_man(ply: Ply, side: int, word: int, bits: Word, room: Derived) -> None:
+def _weigh_bit_man(ply: PhasePlies, side: int, word: int, bits: Word, room: Derived) -> None:
     """Weigh the quiet moves of the bit man from the positions ``bits``."""
     frame, around, known = ply.frame, room.around, ply.known[word]
     kind, first = frame.kinds[frame.scalars], word << 6
@@ -214,7 +200,7 @@ def _weigh_bit_man(ply: Ply, side: int, word: int, bits: Word, room: Derived) ->
 
 
 @kernel
-def derive(ply: Ply, side: int, word: int, bits: Word, room: Derived) -> None:
+def derive(ply: PhasePlies, side: int, word: int, bits: Word, room: Derived) -> None:
     """Derive the legal positions ``bits`` of a word by the rule: to ``room.value`` and ``room.depth``."""
     frame, first, ranks = ply.frame, word << 6, ply.rank[side]
     room.uncounted[0] = ZERO

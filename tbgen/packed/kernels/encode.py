@@ -1,44 +1,29 @@
 """Counting, encoding and decoding many blocks at once."""
 
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
-
-from tbgen.compiler.jit import inlined, int64, jit
+from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.packed.kernels.blocks import (
     BLOCK_ROWS,
-    BLOCK_SLOTS,
     CAPTURE,
     CAPTURE_FLAG,
+    OF_DEPTH,
+    OF_FUNCTION,
+    OF_VALUE,
     SELF,
+    Coding,
+    Content,
+    Room,
     Stream,
-    Symbols,
-    count_functions,
-    count_values,
-    make_block,
-    make_scratch,
-    read_functions,
+    find_mask,
+    function_steps,
     read_slots,
-    write_functions,
-    write_values,
+    value_steps,
+    write_steps,
 )
-from tbgen.packed.kernels.decode import decode_functions, decode_values, find_masks
-from tbgen.packed.kernels.rans import Model, checksum
+from tbgen.packed.kernels.decode import decode_functions, decode_values
+from tbgen.packed.kernels.rans import checksum
 from tbgen.packed.kernels.rows import Rows, first_slot, place_row
-from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Plies, lowest, prefetch
-from tbgen.retro.kernels.lanes import same
-
-
-class Content(NamedTuple):
-    """What is packed of a table: its stored side, by slot."""
-
-    value: Codes
-    """uint8 (size,)."""
-    depth: Plies
-    """uint16 (size,): plies, with CAPTURE_FLAG where the value need not be stored."""
-    function: NDArray[np.uint32]
-    """uint32 (size,): functions, or empty if there are none."""
+from tbgen.packed.kernels.rule import depth_of_half
+from tbgen.retro.kernels.bits import ONE, Codes, Ints, lowest, prefetch
 
 
 @inlined
@@ -57,7 +42,7 @@ def _ask_for(rows: Rows, content: Content, number: int, squares: Ints) -> None:
                 prefetch(content.function, line)
 
 
-@jit
+@kernel
 def count_codes(content: Content, start: int, stop: int, count: Ints) -> int:
     """Add the codes of the slots ``start`` to ``stop`` - 1 that need to be stored to ``count``, int64 (256,);
     return the greatest of all depths in plies."""
@@ -70,20 +55,32 @@ def count_codes(content: Content, start: int, stop: int, count: Ints) -> int:
     return deepest
 
 
-@jit
+@inlined
+def _count(steps: Ints, count: int, counts: tuple[Ints, Ints, Ints]) -> None:
+    for number in range(count):
+        step = steps[number]
+        kind, symbol, context = step & 3, step >> 2 & 255, step >> 10
+        if kind == OF_VALUE:
+            counts[0][context, symbol] += 1
+        elif kind == OF_DEPTH:
+            counts[1][context, symbol] += 1
+        elif kind == OF_FUNCTION:
+            counts[2][context, symbol] += 1
+
+
+@kernel
 def count_blocks(
-    rows: Rows, symbols: Symbols, content: Content, part: tuple[int, int], counts: tuple[Ints, Ints, Ints]
+    coding: Coding, content: Content, counts: tuple[Ints, Ints, Ints], room: Room, first: int, end: int
 ) -> bool:
-    """Add the symbols of the blocks ``part`` (first, last + 1) to the counts of values, depths and functions;
-    return whether the arrays have positions just where the rows have them."""
-    block, scratch, agree = make_block(), make_scratch(), True
-    for number in range(part[0], part[1]):
-        _ask_for(rows, content, min(number + 1, part[1] - 1), scratch.squares)
-        agree &= read_slots(rows, symbols, number, content.value, content.depth, scratch, block)
-        count_values(block, counts[0], counts[1], scratch)
+    """Add the symbols of the blocks ``first`` to ``end`` - 1 to the counts of values, depths and functions,
+    shape (contexts, symbols) each; return whether the arrays have positions just where the rows have them."""
+    agree = True
+    for number in range(first, end):
+        _ask_for(coding.rows, content, min(number + 1, end - 1), room.squares)
+        agree &= read_slots(coding, content, number, room)
+        _count(room.steps, value_steps(room), counts)
         if len(content.function):
-            read_functions(rows, number, content.function, scratch, block)
-            count_functions(block, counts[2], scratch)
+            _count(room.steps, function_steps(coding.escape_bytes, room), counts)
     return agree
 
 
@@ -94,131 +91,74 @@ def _note_block(stream: Stream, number: int, out: Codes, begin: int, end: int) -
     stream.check[number] = checksum(out, begin, end)
 
 
-@jit
+@kernel
 def encode_blocks(
-    rows: Rows,
-    symbols: Symbols,
-    content: Content,
-    part: tuple[int, int],
-    models: tuple[Model, Model, Model],
-    streams: tuple[Stream, Stream],
-    out: tuple[Codes, Codes],
+    coding: Coding, content: Content, out: tuple[Codes, Codes], room: Room, first: int, end: int
 ) -> tuple[int, int]:
-    """Encode the values and depths of the blocks ``part`` to the one array, their functions to the other;
-    return how many bytes.
-
-    Lengths and checksums of the blocks go to ``streams``.
-    """
-    block, scratch, end, end_functions = make_block(), make_scratch(), 0, 0
-    for number in range(part[0], part[1]):
-        _ask_for(rows, content, min(number + 1, part[1] - 1), scratch.squares)
-        read_slots(rows, symbols, number, content.value, content.depth, scratch, block)
-        begin = end
-        end = write_values(block, models[0], models[1], scratch, out[0], end)
-        _note_block(streams[0], number, out[0], begin, end)
+    """Encode the values and depths of the blocks ``first`` to ``end`` - 1 to the one array, their functions
+    to the other; return how many bytes. Lengths and checksums of the blocks go to their streams."""
+    at, at_functions = 0, 0
+    for number in range(first, end):
+        _ask_for(coding.rows, content, min(number + 1, end - 1), room.squares)
+        read_slots(coding, content, number, room)
+        begin = at
+        at = write_steps(coding, room.steps, value_steps(room), out[0], begin)
+        _note_block(coding.value_stream, number, out[0], begin, at)
         if len(content.function):
-            read_functions(rows, number, content.function, scratch, block)
-            begin = end_functions
-            end_functions = write_functions(block, models[2], symbols.escape_bytes, scratch, out[1], begin)
-            _note_block(streams[1], number, out[1], begin, end_functions)
-    return end, end_functions
+            begin, count = at_functions, function_steps(coding.escape_bytes, room)
+            at_functions = write_steps(coding, room.steps, count, out[1], begin)
+            _note_block(coding.function_stream, number, out[1], begin, at_functions)
+    return at, at_functions
 
 
-@jit
-def compare_blocks(
-    rows: Rows,
-    symbols: Symbols,
-    content: Content,
-    part: tuple[int, int],
-    models: tuple[Model, Model, Model],
-    streams: tuple[Stream, Stream],
-) -> bool:
-    """Decode the blocks ``part``; return whether that gives what the arrays hold."""
-    wanted, found, scratch = make_block(), make_block(), make_scratch()
-    last, good = BLOCK_SLOTS - 1, True
-    for number in range(part[0], part[1]):
-        _ask_for(rows, content, min(number + 1, part[1] - 1), scratch.squares)
-        read_slots(rows, symbols, number, content.value, content.depth, scratch, wanted)
-        find_masks(rows, number, scratch, found)
-        good &= decode_values(streams[0], number, models[0], models[1], last, scratch, found)
+@kernel
+def _take(coding: Coding, content: Content, compared: bool, room: Room, slot: int, place: int) -> bool:
+    """Write one position of a block to the arrays, or compare it with what they have."""
+    block, symbol = room.block, int64(room.block.symbol[place])
+    if symbol >= len(coding.code):
+        return False
+    code, depth, same = int64(coding.code[symbol]), int64(0), True
+    if symbol == CAPTURE:
+        depth = int64(CAPTURE_FLAG)
+    elif symbol != SELF:
+        depth = depth_of_half(coding.rows.side, code, int64(block.half[place]))
+    if compared:
+        known = int64(content.depth[slot])
+        same = known & CAPTURE_FLAG == CAPTURE_FLAG if symbol == CAPTURE else known == depth
+        same &= symbol <= CAPTURE or content.value[slot] == code
         if len(content.function):
-            read_functions(rows, number, content.function, scratch, wanted)
-            good &= decode_functions(
-                streams[1], number, models[2], symbols.escape_bytes, last, scratch, found
-            )
-        for at in range(BLOCK_ROWS):
-            mask, first = wanted.masks[at], at * 64
-            good &= mask == found.masks[at]
-            good &= same(wanted.symbol, first, found.symbol, first) == ALL
-            good &= mask & ~same(wanted.half, first, found.half, first) == ZERO
-            if len(content.function):
-                good &= mask & ~same(wanted.function, first, found.function, first) == ZERO
-    return good
+            same &= content.function[slot] == block.function[place]
+        return same
+    if len(content.value):
+        content.value[slot], content.depth[slot] = code, depth
+    if len(content.function):
+        content.function[slot] = block.function[place]
+    return True
 
 
-@jit
-def decode_blocks(
-    rows: Rows,
-    symbols: Symbols,
-    part: tuple[int, int],
-    values: Model,
-    depths: Model,
-    stream: Stream,
-    value: Codes,
-    depth: Plies,
-) -> bool:
-    """Decode the blocks ``part`` to arrays by slot: codes and depths of explicit values, CAPTURE_FLAG in the
-    depth of captures, and depth 0 for positions worth their own score. Returns whether all blocks are what
-    was written."""
-    block, scratch, good = make_block(), make_scratch(), True
-    shift = rows.row_shift
-    for number in range(part[0], part[1]):
-        find_masks(rows, number, scratch, block)
-        good &= decode_values(stream, number, values, depths, BLOCK_SLOTS - 1, scratch, block)
-        for at in range(BLOCK_ROWS):
-            place_row(rows, number * BLOCK_ROWS + at, scratch.squares)
-            first = first_slot(rows, number * BLOCK_ROWS + at, scratch.squares)
+@kernel
+def decode_blocks(coding: Coding, content: Content, compared: bool, room: Room, first: int, end: int) -> bool:
+    """Decode the blocks ``first`` to ``end`` - 1 to those arrays that are not empty, by slot, or compare them
+    with these: codes and depths of explicit values, CAPTURE_FLAG in the depth of captures, depth 0 for
+    positions worth their own score. Returns whether all blocks are what was written, and what is compared is
+    the same."""
+    rows, block, good = coding.rows, room.block, True
+    # A plain constant would have the compiler unroll all loops over rows, for twenty seconds.
+    size, last = len(block.masks), len(block.symbol) - 1
+    for number in range(first, end):
+        _ask_for(rows, content, min(number + 1, end - 1), room.squares)
+        for at in range(size):
+            find_mask(rows, number * BLOCK_ROWS + at, at, room)
+        good &= decode_values(coding, number, last, room)
+        if len(content.function):
+            good &= decode_functions(coding, number, last, room)
+        for at in range(size):
+            place_row(rows, number * BLOCK_ROWS + at, room.squares)
+            slot_of_row = first_slot(rows, number * BLOCK_ROWS + at, room.squares)
             mask = block.masks[at]
             while mask:
                 square = lowest(mask)
                 mask &= mask - ONE
-                slot, place = first + (square << shift), at * 64 + square
-                symbol = int(block.symbol[place])
-                code = symbols.code[symbol]
-                value[slot] = code
-                if symbol == CAPTURE:
-                    depth[slot] = CAPTURE_FLAG
-                elif symbol == SELF:
-                    depth[slot] = 0
-                else:
-                    holder_moves = (code > 127) == (rows.side == 1)
-                    depth[slot] = 2 * int(block.half[place]) + holder_moves
-    return good
-
-
-@jit
-def decode_function_blocks(
-    rows: Rows,
-    symbols: Symbols,
-    part: tuple[int, int],
-    models: tuple[Model, Model, Model],
-    streams: tuple[Stream, Stream],
-    function: NDArray[np.uint32],
-) -> bool:
-    """Decode the functions of the blocks ``part`` to an array by slot; return whether all blocks are what was
-    written."""
-    block, scratch, good = make_block(), make_scratch(), True
-    shift, last = rows.row_shift, BLOCK_SLOTS - 1
-    for number in range(part[0], part[1]):
-        find_masks(rows, number, scratch, block)
-        good &= decode_values(streams[0], number, models[0], models[1], last, scratch, block)
-        good &= decode_functions(streams[1], number, models[2], symbols.escape_bytes, last, scratch, block)
-        for at in range(BLOCK_ROWS):
-            place_row(rows, number * BLOCK_ROWS + at, scratch.squares)
-            first = first_slot(rows, number * BLOCK_ROWS + at, scratch.squares)
-            mask = block.masks[at]
-            while mask:
-                square = lowest(mask)
-                mask &= mask - ONE
-                function[first + (square << shift)] = block.function[at * 64 + square]
+                slot, place = slot_of_row + (square << rows.row_shift), at * 64 + square
+                good &= _take(coding, content, compared, room, slot, place)
     return good

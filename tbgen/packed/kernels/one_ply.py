@@ -1,37 +1,22 @@
 """One ply: what the moves of whole phases say about fresh values and depths, and what has to be stored."""
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tbgen.board.score import NONE
-from tbgen.compiler.jit import inlined, int64, jit
+from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG
-from tbgen.packed.kernels.derive import Derived, Ply, derive, make_derived
+from tbgen.packed.kernels.derive import Derived, PhasePlies, derive
 from tbgen.packed.kernels.rule import merit, own_score, rank_of_code
 from tbgen.retro.geometry import BIT, IMAGES, INVERSES
 from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Word, Words, image, lowest, reach
-from tbgen.retro.kernels.canonical import canonical_slot, canonical_words
-from tbgen.retro.kernels.exits import NO_EXIT, Exits
-from tbgen.retro.kernels.frame import Frame, Phase, decode
+from tbgen.retro.kernels.canonical import canonical_slot
+from tbgen.retro.kernels.exits import NO_EXIT
+from tbgen.retro.kernels.frame import Phase, decode
 from tbgen.retro.kernels.lanes import add, move, put, same
 from tbgen.retro.kernels.mobility import SLICES
 from tbgen.retro.kernels.moves import Onward, onward
-from tbgen.retro.kernels.resets import rank_and_exits
-from tbgen.retro.kernels.targets import Pool
 
 
-@jit
-def count_phase(
-    frame: Frame, pool: Pool, exits: Exits, phase: Phase, like: Ints, mirrored: bool, start: int, stop: int
-) -> None:
-    """Count the moves of the words ``start`` to ``stop`` - 1, after ``legal_words`` has seen all words, find
-    their exits, and which of their slots are canonical."""
-    rank_and_exits(frame, pool, exits, phase, start, stop)
-    canonical_words(frame, like, mirrored, phase.canonical, start, stop)
-
-
-@jit
-def find_ranks(phase: Phase, rank: NDArray[np.uint8], start: int, stop: int) -> None:
+@kernel
+def find_ranks(phase: Phase, rank: Codes, start: int, stop: int) -> None:
     """Write the ranks of the positions of the words ``start`` to ``stop`` - 1 to uint8 (2, phase size); 0
     where there is none."""
     for side in range(2):
@@ -43,7 +28,7 @@ def find_ranks(phase: Phase, rank: NDArray[np.uint8], start: int, stop: int) -> 
 
 
 @inlined
-def by_exit(ply: Ply, side: int, slot: int) -> tuple[int, int]:
+def by_exit(ply: PhasePlies, side: int, slot: int) -> tuple[int, int]:
     """Value and depth if the best zeroing move decides; value NONE without one."""
     node = side * ply.frame.words * 64 + slot
     if ply.exits.nearest[node] == NO_EXIT:
@@ -56,8 +41,8 @@ def by_exit(ply: Ply, side: int, slot: int) -> tuple[int, int]:
     return value, 1 + int(ply.exits.nearest[node] if hurries else ply.exits.farthest[node])
 
 
-@jit
-def ready_children(ply: Ply, side: int, start: int, stop: int) -> None:
+@kernel
+def ready_children(ply: PhasePlies, side: int, start: int, stop: int) -> None:
     """Make the positions of ``side`` ready to be moved to: find those that may be rested on, and lower their
     ranks to those of their values; all slots of the words ``start`` to ``stop`` - 1."""
     at = ply.start[side]
@@ -76,15 +61,15 @@ def ready_children(ply: Ply, side: int, start: int, stop: int) -> None:
 
 
 @inlined
-def _wrong(ply: Ply, side: int, word: int, bits: Word, room: Derived) -> Word:
+def _wrong(ply: PhasePlies, side: int, word: int, bits: Word, room: Derived) -> Word:
     """Those of the positions just derived that are worth something else."""
     at = ply.start[side] + word * 64
     wrong: Word = bits & ~(same(room.value, 0, ply.value, at) & same(room.depth, 0, ply.depth, at))
     return wrong
 
 
-@jit
-def mark_captures(ply: Ply, side: int, start: int, stop: int) -> None:
+@kernel
+def mark_captures(ply: PhasePlies, side: int, start: int, stop: int) -> None:
     """Flag the positions of one side that their best zeroing move explains and that are not worth their own
     score; canonical slots only."""
     for word in range(start, stop):
@@ -100,27 +85,28 @@ def mark_captures(ply: Ply, side: int, start: int, stop: int) -> None:
 
 
 @inlined
-def _explains(ply: Ply, side: int, slot: int, child: int) -> bool:
+def _explains(ply: PhasePlies, side: int, slot: int, child: int) -> bool:
     """Whether a move to a flagged position gives a position its value and depth."""
     at, own = ply.start[1 - side] + child, ply.start[side] + slot
     plies = int64(ply.depth[at] & (CAPTURE_FLAG - 1)) + 1
     return bool(ply.value[at] == ply.value[own] and plies == ply.depth[own])
 
 
-@jit
+@kernel
 def find_needed(
-    ply: Ply,
+    ply: PhasePlies,
     side: int,
     like: Ints,
     mirrored: bool,
     exceptions: Words,
     needed: Codes,
+    room: Derived,
     start: int,
     stop: int,
 ) -> None:
     """Find the flagged positions that ``exceptions``, positions of ``side``, cannot do without; 1 in
     ``needed``, uint8 (phase size,), at their canonical slots."""
-    found, squares, frame, legal = make_derived().onward, np.empty(8, np.int64), ply.frame, ply.phase.legal
+    found, squares, frame, legal = room.onward, room.squares, ply.frame, ply.phase.legal
     for word in range(start, stop):
         wrong = exceptions[word]
         if wrong == ZERO:
@@ -149,8 +135,8 @@ def find_needed(
                         needed[canonical_slot(frame, child, like, mirrored, squares)] = 1
 
 
-@jit
-def clear_flags(ply: Ply, side: int, needed: Codes, start: int, stop: int) -> None:
+@kernel
+def clear_flags(ply: PhasePlies, side: int, needed: Codes, start: int, stop: int) -> None:
     """Take the flags of what is needed away, and what was needed with them; canonical slots only."""
     for slot in range(64 * start, 64 * stop):
         if needed[slot]:
@@ -159,7 +145,7 @@ def clear_flags(ply: Ply, side: int, needed: Codes, start: int, stop: int) -> No
 
 
 @inlined
-def _before_news(ply: Ply, side: int, word: int, found: Onward) -> Word:
+def _before_news(ply: PhasePlies, side: int, word: int, found: Onward) -> Word:
     """The positions of a word from which ``side`` can move to one that has become known last."""
     frame, news = ply.frame, ply.news
     before = ZERO
@@ -172,14 +158,15 @@ def _before_news(ply: Ply, side: int, word: int, found: Onward) -> Word:
     return before
 
 
-@jit
-def find_exceptions(ply: Ply, side: int, exceptions: Words, start: int, stop: int) -> None:
+@kernel
+def find_exceptions(
+    ply: PhasePlies, side: int, exceptions: Words, room: Derived, start: int, stop: int
+) -> None:
     """Set ``exceptions``, uint64 (words,), to the positions of ``side`` that derivation gets wrong; canonical
     slots only.
 
     Only those are looked at that are said to be exceptions (at first: ``ALL``) or that lead to news.
     """
-    room = make_derived()
     for word in range(start, stop):
         bits = ply.phase.legal[side, word] & ply.phase.canonical[word]
         if bits and exceptions[word] != ALL:
@@ -190,10 +177,9 @@ def find_exceptions(ply: Ply, side: int, exceptions: Words, start: int, stop: in
         exceptions[word] = bits
 
 
-@jit
-def derive_all(ply: Ply, side: int, start: int, stop: int) -> None:
+@kernel
+def derive_all(ply: PhasePlies, side: int, room: Derived, start: int, stop: int) -> None:
     """Derive the positions of ``side``; canonical slots only."""
-    room = make_derived()
     for word in range(start, stop):
         bits = ply.phase.legal[side, word] & ply.phase.canonical[word]
         if bits:
@@ -203,8 +189,8 @@ def derive_all(ply: Ply, side: int, start: int, stop: int) -> None:
             move(ply.depth, at, room.depth, 0, bits)
 
 
-@jit
-def explain(ply: Ply, side: int, start: int, stop: int) -> bool:
+@kernel
+def explain(ply: PhasePlies, side: int, start: int, stop: int) -> bool:
     """Give the positions of the stored side that are flagged the value and depth of their best capture, and
     those of depth 0 their own score; canonical slots only. Returns whether all flagged ones have captures."""
     good = True

@@ -2,31 +2,20 @@
 
 from typing import NamedTuple
 
-from tbgen.compiler.jit import inlined, kernel
+from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.index.symmetry import MIRROR_FILES, TRANSPOSE
 from tbgen.packed.kernels.rows import Rows
-from tbgen.retro.geometry import (
-    BETWEEN,
-    BIT,
-    FIRST_RAY,
-    IMAGES,
-    KING,
-    KING_LEAP,
-    KNIGHT,
-    KNIGHT_LEAP,
-    LAST_RAY,
-    PAWN_ATTACKS,
-    PAWN_LEAP,
-    RAY,
-    SYMMETRY_OF,
-    TRIANGLE_SQUARE,
-)
+from tbgen.packed.ways import MOST_WAYS, WAY
+from tbgen.retro.geometry import BETWEEN, BIT, IMAGES, PAWN_ATTACKS, PAWN_LEAP, SYMMETRY_OF, TRIANGLE_SQUARE
 from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, lowest
 from tbgen.retro.kernels.canonical import sort_like
 from tbgen.retro.kernels.frame import attacks_along
 
+MAX_MOVES = 128
+"""Most moves of four free men of one side."""
 
-class Men(NamedTuple):
+
+class Placed(NamedTuple):
     """A position of a table, without who is to move."""
 
     squares: Ints
@@ -48,7 +37,7 @@ def set_squares(rows: Rows, slot: int, squares: Ints) -> int:
 
 
 @inlined
-def occupied_by(rows: Rows, men: Men, side: int) -> Word:
+def occupied_by(rows: Rows, men: Placed, side: int) -> Word:
     """The squares of one side's men."""
     found: Word = rows.pawns[men.phase, side]
     for man in range(len(rows.kinds)):
@@ -58,7 +47,7 @@ def occupied_by(rows: Rows, men: Men, side: int) -> Word:
 
 
 @inlined
-def attacked(rows: Rows, men: Men, king: int, by: int, occupied: Word, gone: Word) -> bool:
+def attacked(rows: Rows, men: Placed, king: int, by: int, occupied: Word, gone: Word) -> bool:
     """Whether a square is attacked by side ``by``, whose men on the squares ``gone`` have been captured."""
     if PAWN_ATTACKS[1 - by, king] & rows.pawns[men.phase, by] & ~gone:
         return True
@@ -75,28 +64,7 @@ def attacked(rows: Rows, men: Men, king: int, by: int, occupied: Word, gone: Wor
 
 
 @inlined
-def attacks_a_man(rows: Rows, men: Men, side: int) -> bool:
-    """Whether a free man of ``side``, pinned or not, attacks a man of the other side besides the king."""
-    other = 1 - side
-    occupied, targets = occupied_by(rows, men, side), occupied_by(rows, men, other)
-    occupied |= targets
-    targets &= ~BIT[men.squares[other]]
-    while targets:
-        target = lowest(targets)
-        targets &= targets - ONE
-        for man in range(len(rows.kinds)):
-            square = men.squares[man]
-            if (
-                rows.colours[man] == side
-                and attacks_along(rows.kinds[man], square, target)
-                and BETWEEN[square, target] & occupied == ZERO
-            ):
-                return True
-    return False
-
-
-@inlined
-def is_legal(rows: Rows, men: Men, side: int, start: int, stop: int, occupied: Word) -> bool:
+def is_legal(rows: Rows, men: Placed, side: int, start: int, stop: int, occupied: Word) -> bool:
     """Whether a move of ``side`` from ``start`` to ``stop`` leaves its king unattacked."""
     king = men.squares[side]
     if king == start:
@@ -106,7 +74,7 @@ def is_legal(rows: Rows, men: Men, side: int, start: int, stop: int, occupied: W
 
 
 @inlined
-def _pawn_moves(rows: Rows, men: Men, side: int, pawn: int, occupied: Word, enemies: Word) -> int:
+def _pawn_moves(rows: Rows, men: Placed, side: int, pawn: int, occupied: Word, enemies: Word) -> int:
     """How many legal moves a pawn has; a promotion counts four times."""
     forward, home = (8, 1) if side == 0 else (-8, 6)
     count, stop = 0, pawn + forward
@@ -126,75 +94,43 @@ def _pawn_moves(rows: Rows, men: Men, side: int, pawn: int, occupied: Word, enem
     return 4 * count if pawn >> 3 == (6 if side == 0 else 1) else count
 
 
-@kernel
-def rank_of_position(rows: Rows, men: Men, side: int) -> int:
-    """The rank of a position: twice the number of legal moves, plus one if the side to move is not in check.
-
-    There is no right to capture en passant.
-    """
-    own, enemies = occupied_by(rows, men, side), occupied_by(rows, men, 1 - side)
-    occupied = own | enemies
+@inlined
+def _list_moves(rows: Rows, men: Placed, side: int, own: Word, occupied: Word, moves: Ints) -> int:
     count = 0
     for man in range(len(rows.kinds)):
         if rows.colours[man] != side:
             continue
         square, kind = men.squares[man], rows.kinds[man]
-        if kind in (KING, KNIGHT):
-            leaps = KING_LEAP if kind == KING else KNIGHT_LEAP
-            for number in range(1, leaps[square, 0] + 1):
-                target = leaps[square, number]
-                if own & BIT[target] == ZERO and is_legal(rows, men, side, square, target, occupied):
-                    count += 1
-            continue
-        for ray in range(FIRST_RAY[kind], LAST_RAY[kind]):
-            for step in range(1, RAY[square, ray, 0] + 1):
-                target = RAY[square, ray, step]
+        for way in range(MOST_WAYS):
+            for step in range(1, int64(WAY[kind, square, way, 0]) + 1):
+                target = int64(WAY[kind, square, way, step])
                 if own & BIT[target]:
                     break
                 if is_legal(rows, men, side, square, target, occupied):
-                    count += 1
-                if enemies & BIT[target]:
-                    break
-    pawns = rows.pawns[men.phase, side]
-    while pawns:
-        count += _pawn_moves(rows, men, side, lowest(pawns), occupied, enemies)
-        pawns &= pawns - ONE
-    return 2 * count + (not attacked(rows, men, men.squares[side], 1 - side, occupied, ZERO))
-
-
-@kernel
-def quiet_moves(rows: Rows, men: Men, side: int, moves: Ints) -> int:
-    """List the legal quiet moves of the free men of ``side``: man << 8 | square; return how many.
-
-    ``moves`` is int64 (MAX_QUIET,).
-    """
-    occupied = occupied_by(rows, men, 0) | occupied_by(rows, men, 1)
-    count = 0
-    for man in range(len(rows.kinds)):
-        if rows.colours[man] != side:
-            continue
-        square, kind = men.squares[man], rows.kinds[man]
-        if kind in (KING, KNIGHT):
-            leaps = KING_LEAP if kind == KING else KNIGHT_LEAP
-            for number in range(1, leaps[square, 0] + 1):
-                target = leaps[square, number]
-                if occupied & BIT[target] == ZERO and is_legal(rows, men, side, square, target, occupied):
                     moves[count] = man << 8 | target
                     count += 1
-            continue
-        for ray in range(FIRST_RAY[kind], LAST_RAY[kind]):
-            for step in range(1, RAY[square, ray, 0] + 1):
-                target = RAY[square, ray, step]
                 if occupied & BIT[target]:
                     break
-                if is_legal(rows, men, side, square, target, occupied):
-                    moves[count] = man << 8 | target
-                    count += 1
     return count
 
 
-MAX_QUIET = 128
-"""Most quiet moves of four free men of one side."""
+@kernel
+def list_moves(rows: Rows, men: Placed, side: int, moves: Ints) -> tuple[int, int]:
+    """List the legal moves of the free men of ``side`` in ``moves``, int64 (MAX_MOVES,), as man << 8 |
+    square; return how many, and the rank of the position.
+
+    The rank is twice the number of legal moves, those of pawns too, plus one if the side to move is not in
+    check. There is no right to capture en passant.
+    """
+    own, enemies = occupied_by(rows, men, side), occupied_by(rows, men, 1 - side)
+    occupied = own | enemies
+    listed = _list_moves(rows, men, side, own, occupied, moves)
+    count, pawns = listed, rows.pawns[men.phase, side]
+    while pawns:
+        count += _pawn_moves(rows, men, side, lowest(pawns), occupied, enemies)
+        pawns &= pawns - ONE
+    calm = not attacked(rows, men, men.squares[side], 1 - side, occupied, ZERO)
+    return listed, 2 * count + calm
 
 
 @kernel

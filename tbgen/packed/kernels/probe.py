@@ -1,97 +1,61 @@
-"""Probing a packed table: what follows from what its blocks say, for one position of either side."""
+"""Probing a packed table: what follows for positions of either side from what its blocks say."""
 
 from tbgen.board.score import NONE
-from tbgen.compiler.jit import inlined, int64, jit, kernel
+from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.index.table import FRESH
-from tbgen.packed.kernels.blocks import CAPTURE, SELF
-from tbgen.packed.kernels.position import Men, rank_of_position, set_squares
-from tbgen.packed.kernels.questions import (
-    DAMAGED,
-    Asked,
-    Coding,
-    Pending,
-    Room,
-    answer,
-    ask,
-    ask_children,
-    slot_of,
-)
-from tbgen.packed.kernels.rule import conclude, merit, own_score, rank_of_code, weigh
+from tbgen.packed.kernels.blocks import CAPTURE, SELF, Coding, Room
+from tbgen.packed.kernels.questions import DAMAGED, Batch, slot_of
+from tbgen.packed.kernels.rule import conclude, depth_of_half, merit, own_score, rank_of_code, weigh
 
 UNSTORED = -2
 """In the place of a value: the best capture gives it."""
 
 
 @inlined
-def _fresh(coding: Coding, asked: Asked, at: int, rank: int) -> tuple[int, int]:
-    """Value and depth of a position of this rank; UNSTORED and the code of its own score if its captures have
-    to be looked up; DAMAGED."""
-    symbol, side = int64(asked.symbol[at]), coding.rows.side
+def _stored(coding: Coding, batch: Batch, at: int) -> tuple[int, int]:
+    """Value and depth of a position of the stored side from the answer ``at``; UNSTORED and the code of its
+    own score if its captures have to be looked up; DAMAGED."""
+    symbol, side, rank = int64(batch.symbol[at]), coding.rows.side, int64(batch.after[at])
     if symbol == CAPTURE:
         return UNSTORED, own_score(side, rank)
     if symbol == SELF:
         return own_score(side, rank), 0
-    if symbol < 0 or symbol >= len(coding.symbols.code):
+    if symbol < 0 or symbol >= len(coding.code):
         return DAMAGED, 0
-    code = int(coding.symbols.code[symbol])
-    return code, 2 * int(asked.half[at]) + ((code > NONE) == (side == 1))
+    code = int(coding.code[symbol])
+    return code, depth_of_half(side, code, int(batch.half[at]))
 
 
 @inlined
-def _of_function(coding: Coding, function: int, accrued: int) -> int:
-    """What a function says of an accrued score: a code, NONE for the score itself, FRESH for W."""
-    if function + 1 >= len(coding.entry_start):
+def _of_function(coding: Coding, batch: Batch, at: int, accrued: int) -> int:
+    """What the function of the answer ``at`` says of an accrued score: V(P, A), FRESH for W, or DAMAGED."""
+    function = int64(batch.function[at])
+    if batch.symbol[at] == DAMAGED or function + 1 >= len(coding.entry_start):
         return DAMAGED
     found, white = int64(NONE), accrued < NONE
     for entry in range(coding.entry_start[function], coding.entry_start[function + 1]):
         begin = int(coding.entry_accrued[entry])
         if (begin < NONE) == white and rank_of_code(begin) <= rank_of_code(accrued):
             found = int(coding.entry_value[entry])
-    return found
+    return accrued if found == NONE else found
 
 
-@kernel
-def stored_fresh_of(coding: Coding, slot: int, asked: Asked, at: int, room: Room) -> tuple[int, int]:
-    """W and D of a canonical slot of the stored side from the answer ``at``; UNSTORED and the code of its own
-    score if its captures have to be looked up; DAMAGED."""
-    rank = 0
-    if 0 <= asked.symbol[at] <= CAPTURE:
-        phase = set_squares(coding.rows, slot, room.squares)
-        rank = rank_of_position(coding.rows, Men(room.squares, phase), coding.rows.side)
-    return _fresh(coding, asked, at, rank)
-
-
-@kernel
-def stored_accrued_of(coding: Coding, accrued: int, asked: Asked, at: int) -> int:
-    """What the function of the answer ``at`` says of an accrued score: a code, NONE for the score itself,
-    FRESH for W; or DAMAGED."""
-    if asked.symbol[at] == DAMAGED:
-        return DAMAGED
-    return _of_function(coding, int64(asked.function[at]), accrued)
-
-
-@kernel
-def derived_fresh_of(
-    coding: Coding, rank: int, best_exit: tuple[int, int, int], asked: Asked, first: int, end: int
-) -> tuple[int, int]:
-    """W and D of a position of the side that is not stored, exceptions aside; value DAMAGED.
-
-    The rule is that of ``tbgen.packed.kernels.rule``.
-
-    :param rank: that of the position; what quiet moves lead to are the answers from ``first`` to ``end`` - 1.
-    :param best_exit: the code of the best zeroing move, NONE without one, and the smallest and the greatest
-        depth that it leads to.
-    """
-    side = 1 - coding.rows.side
-    own = own_score(side, rank)
+@inlined
+def _derived(coding: Coding, batch: Batch, number: int) -> tuple[int, int]:
+    """W and D of a position of the side that is not stored, exceptions aside, by the rule of
+    ``tbgen.packed.kernels.rule``; value DAMAGED."""
+    side, rank = 1 - coding.rows.side, batch.rank[number]
+    own, best_exit = own_score(side, rank), batch.exits[number, 0]
+    if best_exit == DAMAGED:
+        return DAMAGED, 0
     if rank < 2:
         return own, 0
     best, uncounted = (-1, 0, 0), False
-    if best_exit[0] != NONE:
-        best = merit(side, best_exit[0]), best_exit[1], best_exit[2]
-    for at in range(first, end):
-        after = int64(asked.rank[at])
-        code, depth = _fresh(coding, asked, at, after)
+    if best_exit != NONE:
+        best = merit(side, best_exit), batch.exits[number, 1], batch.exits[number, 2]
+    for at in range(batch.begin[number], batch.end[number]):
+        after = int64(batch.after[at])
+        code, depth = _stored(coding, batch, at)
         if code == DAMAGED:
             return DAMAGED, 0
         if code == UNSTORED:
@@ -103,84 +67,46 @@ def derived_fresh_of(
     return conclude(side, own, best, uncounted)
 
 
-@jit
-def inherited(accrued: int, said: int, fresh: int) -> int:
-    """V(Q, A) of a position with the fresh value ``fresh`` whose function says ``said`` of A."""
-    if rank_of_code(fresh) < rank_of_code(accrued) or said == FRESH:
-        return fresh
-    return accrued if said == NONE else said
-
-
-@kernel
-def derived_accrued_of(
-    coding: Coding,
-    accrued: int,
-    exit_value: int,
-    asked: Asked,
-    part: tuple[int, int],
-    pending: Pending,
-    filled: int,
-    room: Room,
-) -> tuple[int, int]:
-    """V(P, A) of a position of the side that is not stored, as far as the best zeroing move and quiet moves
-    to stored values say, NONE if they say nothing; or DAMAGED.
-
-    Also the new end of what is ``filled`` of ``pending``: for each of these, with the best of its captures as
-    W, ``inherited`` of what was said counts too.
-
-    :param part: what quiet moves lead to are the answers from ``part[0]`` to ``part[1]`` - 1.
-    """
-    rows, side, best = coding.rows, 1 - coding.rows.side, -1
-    if exit_value != NONE:
-        best = merit(side, exit_value)
-    for at in range(part[0], part[1]):
-        fresh, _ = _fresh(coding, asked, at, int64(asked.rank[at]))
-        said = FRESH
-        if asked.question[at] & 1:
-            said = _of_function(coding, int64(asked.function[at]), accrued)
+@inlined
+def _inherited(coding: Coding, batch: Batch, number: int, filled: int, room: Room) -> tuple[int, int]:
+    """V(P, A) of a position of the side that is not stored, as ``Batch.inherited``, and the new end of what
+    is ``filled`` of what is pending."""
+    side, accrued, best = 1 - coding.rows.side, batch.accrued[number], -1
+    if batch.exits[number, 0] == DAMAGED:
+        return DAMAGED, filled
+    if batch.exits[number, 0] != NONE:
+        best = merit(side, batch.exits[number, 0])
+    for at in range(batch.begin[number], batch.end[number]):
+        fresh, _ = _stored(coding, batch, at)
+        said = _of_function(coding, batch, at, accrued) if batch.question[at] & 1 else int64(FRESH)
         if fresh == DAMAGED or said == DAMAGED:
             return DAMAGED, filled
         if fresh == UNSTORED:
-            pending.slot[filled] = slot_of(rows, asked.question[at], room.child)
-            pending.said[filled] = said
+            batch.pending_slot[filled] = slot_of(coding.rows, batch.question[at], room.child)
+            batch.pending_said[filled] = said
             filled += 1
         else:
-            best = max(best, merit(side, inherited(accrued, said, fresh)))
+            alone = said == FRESH or rank_of_code(fresh) < rank_of_code(accrued)
+            best = max(best, merit(side, fresh if alone else said))
     return (NONE if best < 0 else merit(side, best)), filled
 
 
-@jit
-def stored_fresh(coding: Coding, slot: int, room: Room) -> tuple[int, int]:
-    """W and D of a canonical slot of the stored side, as ``stored_fresh_of``."""
-    room.asked.question[0] = ask(coding.rows, slot, False, room)
-    answer(coding, room.asked, room.order, 0, 1, room)
-    return stored_fresh_of(coding, slot, room.asked, 0, room)
-
-
-@jit
-def stored_accrued(coding: Coding, slot: int, accrued: int, room: Room) -> int:
-    """What the function of a canonical slot of the stored side says, as ``stored_accrued_of``."""
-    room.asked.question[0] = ask(coding.rows, slot, True, room)
-    answer(coding, room.asked, room.order, 0, 1, room)
-    return stored_accrued_of(coding, accrued, room.asked, 0)
-
-
-@jit
-def derived_fresh(
-    coding: Coding, slot: int, exit_value: int, nearest: int, farthest: int, room: Room
-) -> tuple[int, int]:
-    """W and D of a canonical slot of the side that is not stored, as ``derived_fresh_of``."""
-    end = ask_children(coding.rows, slot, -1, room.asked, 0, room)
-    phase, side = set_squares(coding.rows, slot, room.squares), 1 - coding.rows.side
-    rank = rank_of_position(coding.rows, Men(room.squares, phase), side)
-    answer(coding, room.asked, room.order, 0, end, room)
-    return derived_fresh_of(coding, rank, (exit_value, nearest, farthest), room.asked, 0, end)
-
-
-@jit
-def derived_accrued(coding: Coding, slot: int, accrued: int, exit_value: int, room: Room) -> tuple[int, int]:
-    """V(P, A) of a canonical slot of the side that is not stored, as ``derived_accrued_of``, and how much of
-    ``room.pending`` is filled."""
-    end = ask_children(coding.rows, slot, accrued, room.asked, 0, room)
-    answer(coding, room.asked, room.order, 0, end, room)
-    return derived_accrued_of(coding, accrued, exit_value, room.asked, (0, end), room.pending, 0, room)
+@kernel
+def follow(coding: Coding, batch: Batch, room: Room) -> None:
+    """Find what follows for a batch from the answers to its questions."""
+    filled = 0
+    for number in range(len(batch.slot)):
+        accrued, derived = batch.accrued[number], batch.derived[number]
+        value, depth = batch.value[number], batch.depth[number]
+        if not batch.known[number]:
+            if derived:
+                value, depth = _derived(coding, batch, number)
+            else:
+                value, depth = _stored(coding, batch, batch.begin[number])
+            batch.value[number], batch.depth[number] = value, depth
+        said = int64(DAMAGED)
+        if accrued >= 0 and not derived:
+            said = _of_function(coding, batch, batch.begin[number], accrued)
+        elif accrued >= 0 and value != DAMAGED and rank_of_code(accrued) <= rank_of_code(value):
+            said, filled = _inherited(coding, batch, number, filled, room)
+        batch.inherited[number], batch.pending[number] = said, filled

@@ -2,131 +2,79 @@
 
 A *question* is an int64: twice the position's place in the order of the rows (64 times the row plus the
 square of the row man), plus 1 if its function is wanted too. In rising order, questions decode every block
-once.
+once. A position of the stored side asks one question about itself; one of the other side, one about each
+position that its quiet moves lead to.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.compiler.jit import inlined, int64, jit, kernel
-from tbgen.packed.kernels.blocks import (
-    BLOCK_ROWS,
-    BLOCK_SLOTS,
-    Block,
-    Scratch,
-    Stream,
-    Symbols,
-    find_mask,
-    make_block,
-    make_scratch,
-)
+from tbgen.compiler.jit import inlined, int64, kernel
+from tbgen.compiler.structs import Struct
+from tbgen.packed.kernels.blocks import BLOCK_ROWS, BLOCK_SLOTS, Coding, Room, find_mask
 from tbgen.packed.kernels.decode import decode_functions, decode_values
-from tbgen.packed.kernels.position import (
-    MAX_QUIET,
-    Men,
-    attacks_a_man,
-    make_canonical,
-    quiet_moves,
-    rank_of_position,
-    set_squares,
-)
-from tbgen.packed.kernels.rans import Model
-from tbgen.packed.kernels.rows import MAX_FREE, Rows, first_slot, place_row, row_of
+from tbgen.packed.kernels.position import Placed, list_moves, make_canonical, occupied_by, set_squares
+from tbgen.packed.kernels.rows import Rows, first_slot, place_row, row_of
 from tbgen.packed.kernels.rule import own_score, rank_of_code
+from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ZERO, Codes, Ints, Plies
 
 DAMAGED = -1
 """In the place of a symbol or a value: a block is not what was written."""
 
-
-class Coding(NamedTuple):
-    """All that is needed to decode a table."""
-
-    rows: Rows
-    symbols: Symbols
-    values: Model
-    depths: Model
-    functions: Model
-    value_stream: Stream
-    function_stream: Stream
-    entry_start: Ints
-    """int64 (functions + 1,): where the entries of each function begin."""
-    entry_accrued: Codes
-    """uint8 (entries,): code of A."""
-    entry_value: Codes
-    """uint8 (entries,): code of V(P, A), NONE or FRESH."""
+Flags = NDArray[np.bool_]
 
 
-class Asked(NamedTuple):
-    """Questions with their answers."""
+@dataclass(frozen=True, eq=False)
+class Batch(Struct):
+    """Positions that are looked up together."""
+
+    derived: Flags
+    """bool (n,): whether the position is of the side that is not stored."""
+    slot: Ints
+    """int64 (n,): canonical slots."""
+    accrued: Ints
+    """int64 (n,): codes of accrued scores, -1 for none."""
+    begin: Ints
+    """int64 (n,): where the questions of each begin."""
+    end: Ints
+    """int64 (n,): where they end."""
+    rank: Ints
+    """int64 (n,): ranks."""
+    zeroing: Flags
+    """bool (n,): whether a position of the derived side may have a zeroing move."""
+    exits: Ints
+    """int64 (n, 3): code of the best zeroing move, NONE without one, DAMAGED if it is not to be had; smallest
+    and greatest depth after it."""
+    known: Flags
+    """bool (n,): whether ``value`` and ``depth`` were known before."""
+    value: Ints
+    """int64 (n,): code of W, UNSTORED where the best capture gives it, or DAMAGED."""
+    depth: Ints
+    """int64 (n,): D; of UNSTORED the code of the position's own score."""
+    inherited: Ints
+    """int64 (n,): V(P, A), FRESH standing for W; DAMAGED if it is not to be had, or W decides. Of the derived
+    side what is pending is left aside, and NONE stands for no other move."""
+    pending: Ints
+    """int64 (n,): where the position's part of what is pending ends."""
 
     question: Ints
-    """int64 (n,)."""
-    rank: Codes
-    """uint8 (n,): rank of the position, where the asker knows it."""
+    """int64 (questions,)."""
+    after: Codes
+    """uint8 (questions,): rank of the position asked about."""
     symbol: NDArray[np.int16]
-    """int16 (n,): value symbol, or DAMAGED."""
+    """int16 (questions,): value symbol, or DAMAGED."""
     half: Plies
-    """uint16 (n,): half the depth, of those with a value."""
+    """uint16 (questions,): half the depth, of those with a value."""
     function: NDArray[np.uint32]
-    """uint32 (n,): function, where it was wanted."""
-
-
-class Pending(NamedTuple):
-    """Positions whose captures somebody has to look up."""
-
-    slot: Ints
-    """int64 (n,)."""
-    said: Ints
-    """int64 (n,): what their functions say of the accrued score: a code, NONE or FRESH."""
-
-
-class Room(NamedTuple):
-    """Working memory of one thread."""
-
-    squares: Ints
-    """int64 (5,): men of the position probed."""
-    child: Ints
-    """int64 (5,): men of the position in hand."""
-    moves: Ints
-    """int64 (MAX_QUIET,)."""
-    asked: Asked
-    """Of MAX_QUIET questions, those of one probe."""
-    order: Ints
-    """int64 (MAX_QUIET,): their order, in which they are listed."""
-    pending: Pending
-    """Of MAX_QUIET positions."""
-    scratch: Scratch
-    block: Block
-
-
-@jit
-def make_asked(count: int) -> Asked:
-    """Return room for so many questions."""
-    return Asked(
-        np.empty(count, np.int64),
-        np.empty(count, np.uint8),
-        np.empty(count, np.int16),
-        np.empty(count, np.uint16),
-        np.empty(count, np.uint32),
-    )
-
-
-@jit
-def make_room() -> Room:
-    """Return working memory for one thread."""
-    return Room(
-        np.zeros(MAX_FREE, np.int64),
-        np.zeros(MAX_FREE, np.int64),
-        np.zeros(MAX_QUIET, np.int64),
-        make_asked(MAX_QUIET),
-        np.arange(MAX_QUIET),
-        Pending(np.zeros(MAX_QUIET, np.int64), np.zeros(MAX_QUIET, np.int64)),
-        make_scratch(),
-        make_block(),
-    )
+    """uint32 (questions,): function, where it was wanted."""
+    pending_slot: Ints
+    """int64 (questions,): slots of the stored side whose captures have to be looked up for the other side's
+    sake."""
+    pending_said: Ints
+    """int64 (questions,): what their functions say of the accrued score: V(Q, A), or FRESH for W."""
 
 
 @inlined
@@ -150,76 +98,72 @@ def slot_of(rows: Rows, question: int, squares: Ints) -> int:
 
 
 @kernel
-def ask(rows: Rows, slot: int, function: bool, room: Room) -> int:
-    """The question about a canonical slot of the stored side, its function included or not."""
-    phase = set_squares(rows, slot, room.squares)
-    return _question(rows, phase, room.squares, function)
-
-
-@kernel
-def ask_children(rows: Rows, slot: int, accrued: int, asked: Asked, first: int, room: Room) -> int:
-    """List what the quiet moves from a canonical slot of the other side lead to, with their ranks, from
-    ``asked.question[first]`` on; return the end of the list.
+def _ask_children(rows: Rows, phase: int, moves: int, batch: Batch, number: int, room: Room) -> None:
+    """Ask about what the quiet ones of ``room.moves`` lead to; the others are captures.
 
     Functions are wanted where an accrued score is inherited and counts: where it is a position's own score,
     best play from there is that from its fresh state.
-
-    :param accrued: the code of the accrued score, -1 for none.
     """
-    phase = set_squares(rows, slot, room.squares)
-    count = quiet_moves(rows, Men(room.squares, phase), 1 - rows.side, room.moves)
-    for number in range(count):
-        move = room.moves[number]
-        for man in range(len(rows.kinds)):
-            room.child[man] = room.squares[man]
-        room.child[move >> 8] = move & 255
-        make_canonical(rows, phase, room.child, room.scratch.image)
-        rank = rank_of_position(rows, Men(room.child, phase), rows.side)
-        inherits = accrued >= 0 and rank >= rank_of_code(accrued) and own_score(rows.side, rank) != accrued
-        asked.question[first + number] = _question(rows, phase, room.child, inherits)
-        asked.rank[first + number] = rank
-    return first + count
+    other, at, accrued = rows.side, batch.begin[number], batch.accrued[number]
+    enemies = occupied_by(rows, Placed(room.squares, phase), other)
+    batch.zeroing[number] = rows.pawns[phase, 1 - other] != ZERO
+    for listed in range(moves):
+        man, target = room.moves[listed] >> 8, room.moves[listed] & 255
+        if enemies & BIT[target]:
+            batch.zeroing[number] = True
+            continue
+        for each in range(len(rows.kinds)):
+            room.child[each] = room.squares[each]
+        room.child[man] = target
+        make_canonical(rows, phase, room.child, room.image)
+        _, rank = list_moves(rows, Placed(room.child, phase), other, room.replies)
+        inherits = accrued >= 0 and rank >= rank_of_code(accrued) and own_score(other, rank) != accrued
+        batch.question[at] = _question(rows, phase, room.child, inherits)
+        batch.after[at] = rank
+        at += 1
+    batch.end[number] = at
 
 
 @kernel
-def may_zero(rows: Rows, slot: int, room: Room) -> bool:
-    """Whether a canonical slot of the side that is not stored may have a zeroing move: it has pawns, or
-    attacks a man."""
-    phase, side = set_squares(rows, slot, room.squares), 1 - rows.side
-    return rows.pawns[phase, side] != ZERO or attacks_a_man(rows, Men(room.squares, phase), side)
+def ask(rows: Rows, batch: Batch, room: Room, first: int, end: int) -> None:
+    """Ask the questions of the positions ``first`` to ``end`` - 1 of a batch, functions included where a
+    score has accrued; fills ``end``, ``rank`` and ``zeroing``."""
+    for number in range(first, end):
+        phase = set_squares(rows, batch.slot[number], room.squares)
+        derived, at = batch.derived[number], batch.begin[number]
+        side = 1 - rows.side if derived else rows.side
+        moves, batch.rank[number] = list_moves(rows, Placed(room.squares, phase), side, room.moves)
+        if derived:
+            _ask_children(rows, phase, moves, batch, number, room)
+        else:
+            batch.question[at] = _question(rows, phase, room.squares, batch.accrued[number] >= 0)
+            batch.after[at] = batch.rank[number]
+            batch.end[number] = at + 1
 
 
 @kernel
-def answer(coding: Coding, asked: Asked, order: Ints, first: int, end: int, room: Room) -> None:
+def answer(coding: Coding, batch: Batch, order: Ints, room: Room, first: int, end: int) -> None:
     """Answer the questions whose places are ``order[first:end]``. A block is decoded once for all neighbours
     that ask for it, and no further than it takes."""
-    rows, block, scratch = coding.rows, room.block, room.scratch
+    rows, block = coding.rows, room.block
     while first < end:
-        number, last, functions, after = block_of(asked.question[order[first]]), 0, 0, first
-        while after < end and block_of(asked.question[order[after]]) == number:
-            question = asked.question[order[after]]
+        number, last, functions, after = block_of(batch.question[order[first]]), 0, 0, first
+        while after < end and block_of(batch.question[order[after]]) == number:
+            question = batch.question[order[after]]
             last = max(last, question // 2 % BLOCK_SLOTS)
             functions |= question & 1
             after += 1
         for at in range(last // 64 + 1):
-            find_mask(rows, number * BLOCK_ROWS + at, at, scratch, block)
-        good = decode_values(coding.value_stream, number, coding.values, coding.depths, last, scratch, block)
+            find_mask(rows, number * BLOCK_ROWS + at, at, room)
+        good = decode_values(coding, number, last, room)
         good_functions = good
         if good and functions:
-            good_functions = decode_functions(
-                coding.function_stream,
-                number,
-                coding.functions,
-                coding.symbols.escape_bytes,
-                last,
-                scratch,
-                block,
-            )
+            good_functions = decode_functions(coding, number, last, room)
         for at in order[first:after]:
-            question = asked.question[at]
+            question = batch.question[at]
             place = question // 2 % BLOCK_SLOTS
             known = good_functions if question & 1 else good
-            asked.symbol[at] = int64(block.symbol[place]) if known else DAMAGED
-            asked.half[at] = block.half[place]
-            asked.function[at] = block.function[place]
+            batch.symbol[at] = int64(block.symbol[place]) if known else DAMAGED
+            batch.half[at] = block.half[place]
+            batch.function[at] = block.function[place]
         first = after

@@ -5,7 +5,8 @@ state lies in ``LOW`` ... ``256 * LOW - 1``. An encoder begins with ``LOW`` and 
 backwards, so that a decoder that has read all of them is left with ``LOW``.
 """
 
-from typing import Any, NamedTuple, cast
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 from llvmlite import ir
@@ -13,8 +14,9 @@ from numba import types
 from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, int64, intrinsic
+from tbgen.compiler.structs import Struct
 from tbgen.packed.crc import CRC_OF_BYTE
-from tbgen.retro.kernels.bits import Codes, Ints
+from tbgen.retro.kernels.bits import Codes
 
 TOTAL_BITS = 12
 TOTAL = 1 << TOTAL_BITS
@@ -31,7 +33,8 @@ divided by the share, rounded down: what is added to 2**36 / share is too little
 Frequencies = NDArray[np.uint16]
 
 
-class Model(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Model(Struct):
     """Frequencies of symbols by context. For the decoder the symbols stand by falling share, filled up to a
     multiple of ``WIDE``."""
 
@@ -45,15 +48,6 @@ class Model(NamedTuple):
     """uint16 (contexts, places + 1): where the shares of ``symbol`` begin, and ``TOTAL``."""
     mark: Frequencies
     """uint16 (contexts, WIDE): where the shares of every ``WIDE`` places end, ``TOTAL`` beyond them."""
-
-
-class Steps(NamedTuple):
-    """Room for the symbols of a block, in the order in which a decoder meets them."""
-
-    start: Ints
-    """int64 (room,): beginning of the share."""
-    size: Ints
-    """int64 (room,): the share."""
 
 
 @intrinsic
@@ -109,35 +103,6 @@ def refill(state: int, data: Codes, at: int, end: int) -> tuple[int, int]:
         state = state << 8 | int(data[at])
         at += 1
     return state, at
-
-
-@inlined
-def write_steps(steps: Steps, count: int, out: Codes, at: int) -> int:
-    """Encode ``count`` steps, whose shares are not 0, to ``out`` from ``at`` on; return the end of what was
-    written, beyond which one byte more may have been touched."""
-    state = LOW
-    end = at
-    for number in range(count - 1, -1, -1):
-        size = steps.size[number]
-        most = size * ((LOW >> TOTAL_BITS) << 8)
-        # No more than two bytes have to go; what is written beyond them is written again.
-        out[end] = state & 255
-        out[end + 1] = state >> 8 & 255
-        gone = int64(state >= most) + int64(state >> 8 >= most)
-        end += gone
-        state >>= 8 * gone
-        times = (state * RECIPROCAL[size]) >> RECIPROCAL_BITS
-        state += times * (TOTAL - size) + steps.start[number]
-    for _ in range(STATE_BYTES):
-        out[end] = state & 255
-        end += 1
-        state >>= 8
-    first, last = at, end - 1
-    while first < last:
-        out[first], out[last] = out[last], out[first]
-        first += 1
-        last -= 1
-    return end
 
 
 @inlined

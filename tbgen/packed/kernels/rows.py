@@ -5,11 +5,12 @@ men; the last of them is the *row man*. So neighbours differ by a quiet move of 
 values alike.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
 from tbgen.compiler.jit import inlined, int64, kernel
+from tbgen.compiler.structs import Struct
 from tbgen.retro.geometry import BETWEEN, BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_OF, TRIANGLE_SQUARE
 from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Ints, Word, Words, lowest, reach
 from tbgen.retro.kernels.canonical import sort_like
@@ -19,7 +20,8 @@ MAX_FREE = 5
 """Most free men of a table."""
 
 
-class Rows(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Rows(Struct):
     """The rows of a table, as the kernels see them."""
 
     side: int

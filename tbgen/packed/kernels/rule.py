@@ -7,7 +7,7 @@ beats P's own score and some move did not count, P's own score stays.
 """
 
 from tbgen.board.score import NONE
-from tbgen.compiler.jit import inlined
+from tbgen.compiler.jit import inlined, int64
 
 
 @inlined
@@ -48,3 +48,9 @@ def conclude(side: int, own: int, best: tuple[int, int, int], uncounted: bool) -
     if uncounted or best[0] == merit(side, own):
         return own, 0
     return merit(side, best[0]), best[2] + 1
+
+
+@inlined
+def depth_of_half(side: int, code: int, half: int) -> int:
+    """The depth of a value that is stored for ``side`` to move: it is odd where the mover holds the value."""
+    return 2 * half + int64((code > NONE) == (side == 1))

@@ -17,9 +17,10 @@ from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.index.layout import SIDES, Side, Slot, layout_of
 from tbgen.index.position import board_of
-from tbgen.packed import together
+from tbgen.index.table import NO_SCORE
+from tbgen.packed import batch
+from tbgen.packed.batch import BatchDecoder, Question
 from tbgen.packed.file import PackedFile
-from tbgen.packed.together import Together
 from tbgen.probe.states import ProbeResult
 from tbgen.store.format import table_path
 from tests.support.packed_tables import PackedTables
@@ -84,20 +85,16 @@ def compare(
 def count_single(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Side, Slot]]:
     """From now on, list the positions of packed tables that are decoded by themselves."""
     seen: list[tuple[Side, Slot]] = []
-    fresh, accrued = PackedFile._decode, PackedFile._decode_accrued
+    alone = PackedFile._decode
 
-    def decode(file: PackedFile, side: Side, slot: Slot) -> object:
+    def decode(file: PackedFile, question: Question) -> object:
+        side, slot, code = question
         exceptions, _, _ = file.exceptions()
-        if side == file.side or slot not in exceptions:
+        if side == file.side or slot not in exceptions or code != NO_SCORE:
             seen.append((side, slot))
-        return fresh(file, side, slot)
-
-    def decode_accrued(file: PackedFile, side: Side, slot: Slot, code: int) -> object:
-        seen.append((side, slot))
-        return accrued(file, side, slot, code)  # type: ignore[arg-type]
+        return alone(file, question)
 
     monkeypatch.setattr(PackedFile, "_decode", decode)
-    monkeypatch.setattr(PackedFile, "_decode_accrued", decode_accrued)
     return seen
 
 
@@ -151,7 +148,7 @@ def test_nothing_is_asked_twice(packed: PackedTables, tables: Path, monkeypatch:
     asked = states(("KBvKN",), 300)
     with open_tablebase(packed("KBvKN").parent, tables) as many:
         found = list(many.probe_many(*asked))
-        monkeypatch.setattr(Together, "look_up", None)
+        monkeypatch.setattr(BatchDecoder, "look_up", None)
         assert list(many.probe_many(*asked)) == found
 
 
@@ -161,8 +158,8 @@ def test_any_number_of_threads(
 ) -> None:
     """And positions in small parts."""
     monkeypatch.setattr(PackedFile, "threads", threads)
-    monkeypatch.setattr(together, "_PART", 7)
-    monkeypatch.setattr(together, "_AT_ONCE", 150)
+    monkeypatch.setattr(batch, "_PART", 7)
+    monkeypatch.setattr(batch, "_AT_ONCE", 150)
     seen = count_single(monkeypatch)
     asked = states(("KBvKN", "KRvKP"), 1000, seed=1)
     with open_tablebase(packed("KRvKP").parent, packed("KBvKN").parent, tables) as many:

@@ -1,0 +1,271 @@
+"""Looking positions of a packed table up together: every block that they need is decoded once."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from itertools import pairwise
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.board.score import NONE, Code
+from tbgen.errors import TbgenError
+from tbgen.index.exits import BestExit, ExitsOfMany
+from tbgen.index.layout import SIDES, Side, Slot
+from tbgen.index.table import FRESH, NO_SCORE
+from tbgen.packed.coded_file import CodedFile
+from tbgen.packed.kernels.blocks import BLOCK_SLOTS
+from tbgen.packed.kernels.position import MAX_MOVES
+from tbgen.packed.kernels.probe import UNSTORED, follow
+from tbgen.packed.kernels.questions import DAMAGED, Batch, answer, ask
+from tbgen.packed.rooms import ROOMS, RoomPool
+from tbgen.store.reader import Entry
+
+Question: TypeAlias = tuple[Side, Slot, int]
+"""A position and the code of an accrued score, or NO_SCORE."""
+Known: TypeAlias = Mapping[tuple[Side, Slot], Entry]
+"""Code of W and D in plies by side and slot."""
+Answer: TypeAlias = tuple[Question, Entry | TbgenError, Code | TbgenError | None]
+"""Code of W and D in plies, and where W does not decide the code of V(P, A)."""
+
+_AT_ONCE: Final = 1 << 14
+"""Positions whose questions are kept in memory together."""
+_PART: Final = 256
+"""Positions of which one thread finds the questions."""
+_ALONE: Final = 100
+"""Positions that are not worth a second thread."""
+_MOST_OF_A_MAN: Final = 27
+"""Most moves of a man."""
+_PARTS_OF_THREAD: Final = 4
+"""So that no thread waits long for the last one; each part takes the interpreter's lock for a moment."""
+
+
+def room_for(count: int, questions: int) -> Batch:
+    """Return room for so many positions with so many questions each."""
+    numbers, flags, of_all = (count, np.int64), (count, np.bool_), max(count * questions, 1)
+    return Batch(
+        derived=np.zeros(*flags),
+        slot=np.zeros(*numbers),
+        accrued=np.zeros(*numbers),
+        begin=np.arange(count) * questions,
+        end=np.zeros(*numbers),
+        rank=np.zeros(*numbers),
+        zeroing=np.zeros(*flags),
+        exits=np.zeros((count, 3), np.int64),
+        known=np.zeros(*flags),
+        value=np.zeros(*numbers),
+        depth=np.zeros(*numbers),
+        inherited=np.zeros(*numbers),
+        pending=np.zeros(*numbers),
+        question=np.empty(of_all, np.int64),
+        after=np.empty(of_all, np.uint8),
+        symbol=np.empty(of_all, np.int16),
+        half=np.empty(of_all, np.uint16),
+        function=np.empty(of_all, np.uint32),
+        pending_slot=np.empty(of_all, np.int64),
+        pending_said=np.empty(of_all, np.int64),
+    )
+
+
+_SINGLE: Final = RoomPool(lambda: room_for(1, MAX_MOVES))
+"""Room for single positions, which are looked up often."""
+
+
+class BatchDecoder:
+    """Looks positions of one table up, those with neighbouring slots best one after the other.
+
+    :param exits: finds the exits of the table's positions.
+    :param threads: with which blocks are decoded.
+    """
+
+    def __init__(self, file: CodedFile, exits: ExitsOfMany, threads: int) -> None:
+        self._file, self._coding, self._exits, self._threads = file, file.coding, exits, threads
+        self._stored, self._derived = file.side, SIDES[1 - file.side]
+
+    def look_up(self, asked: Sequence[Question], known: Known) -> Iterator[Answer]:
+        """Yield the answers to questions about canonical slots of positions that go on, errors included.
+
+        :param known: code of W and D in plies of the exceptions among them.
+        """
+        for first in range(0, len(asked), _AT_ONCE):
+            some = asked[first : first + _AT_ONCE]
+            with self._room(len(some)) as batch:
+                self._fill(batch, some, known)
+                failed = self._follow(batch)
+                yield from self._answers(some, batch, failed)
+
+    def of_stored(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+        """Return values and functions of the side that is stored.
+
+        :param slots: int64 (n,), canonical slots of legal positions that go on.
+        :returns: codes of W, ``UNSTORED`` where the best capture gives it, ``DAMAGED`` where a block does not
+            decode; and the numbers of functions; shape (n,) each.
+        """
+        values, functions = np.empty(len(slots), np.int64), np.empty(len(slots), np.uint32)
+        for first in range(0, len(slots), _AT_ONCE):
+            here = slice(first, first + _AT_ONCE)
+            batch = room_for(len(slots[here]), 1)
+            batch.slot[:] = slots[here]
+            self._follow(batch)
+            values[here], functions[here] = batch.value, batch.function
+        return values, functions
+
+    @contextmanager
+    def _room(self, count: int) -> Iterator[Batch]:
+        if count == 1:
+            with _SINGLE.one() as batch:
+                yield batch
+        else:
+            yield room_for(count, _MOST_OF_A_MAN * self._file.layout.colours.count(self._derived))
+
+    def _fill(self, batch: Batch, asked: Sequence[Question], known: Known) -> None:
+        """Enter positions, of all that was in the room before only what ``ask`` replaces stays."""
+        batch.derived[:] = [side == self._derived for side, _, _ in asked]
+        batch.slot[:] = [slot for _, slot, _ in asked]
+        batch.accrued[:] = [code for _, _, code in asked]
+        batch.exits[:] = NONE, 0, 0
+        batch.zeroing[:] = batch.known[:] = False
+        for number, (side, slot, _) in enumerate(asked if known else ()):
+            if (side, slot) in known:
+                batch.known[number] = True
+                batch.value[number], batch.depth[number] = known[side, slot]
+
+    def _follow(self, batch: Batch) -> dict[int, TbgenError]:
+        """Find what follows for a batch from what the table says; return which exits are not to be had."""
+        count = len(batch.slot)
+        with ROOMS.one() as room:
+            if count > _ALONE and self._threads > 1:
+                failed = self._answer_on_threads(batch)
+            else:
+                ask(self._coding.rows, batch, room, 0, count)
+                order = _order(batch)
+                answer(self._coding, batch, order, room, 0, len(order))
+                failed = self._find_exits(batch)
+            follow(self._coding, batch, room)
+        return failed
+
+    def _answer_on_threads(self, batch: Batch) -> dict[int, TbgenError]:
+        """Ask and answer all questions, finding exits meanwhile; return which of these are not to be had."""
+        asking = partial(ROOMS.lent(ask), self._coding.rows, batch)
+        parts = pairwise([*range(0, len(batch.slot), _PART), len(batch.slot)])
+        with ThreadPoolExecutor(self._threads) as pool:
+            list(pool.map(lambda part: asking(*part), parts))
+            order = _order(batch)
+            cuts = _cuts(batch.question[order], _PARTS_OF_THREAD * self._threads)
+            answering = pool.map(lambda cut: self._answer(batch, order, *cut), cuts)
+            failed = self._find_exits(batch)
+            list(answering)
+        return failed
+
+    def _answer(self, batch: Batch, order: NDArray[np.int64], first: int, end: int) -> None:
+        ROOMS.lent(answer)(self._coding, batch, order, first, end)
+        self._file.forget_blocks()
+
+    def _find_exits(self, batch: Batch) -> dict[int, TbgenError]:
+        """Enter the exits of the derived side; return those that are not to be had."""
+        places = np.flatnonzero(batch.zeroing)
+        failed: dict[int, TbgenError] = {}
+        if len(places):
+            exits = self._exits(self._derived, batch.slot[places].tolist())
+            for place, best in zip(places.tolist(), exits, strict=True):
+                if isinstance(best, TbgenError):
+                    failed[place] = best
+                    batch.exits[place, 0] = DAMAGED
+                elif best is not None:
+                    batch.exits[place] = best
+        return failed
+
+    def _answers(
+        self, asked: Sequence[Question], batch: Batch, failed: Mapping[int, TbgenError]
+    ) -> Iterator[Answer]:
+        ends = batch.pending.tolist()
+        pending = list(
+            zip(batch.pending_slot[: ends[-1]].tolist(), batch.pending_said[: ends[-1]].tolist(), strict=True)
+        )
+        columns = (batch.value.tolist(), batch.depth.tolist(), batch.inherited.tolist())
+        unstored = [slot for (_, slot, _), value in zip(asked, columns[0], strict=True) if value == UNSTORED]
+        captures = self._captures({*unstored, *(slot for slot, _ in pending)})
+        begin = 0
+        for number, (question, value, depth, said) in enumerate(zip(asked, *columns, strict=True)):
+            side, slot, code = question
+            others, begin = pending[begin : ends[number]], ends[number]
+            entry: Entry | TbgenError = Code(value), depth
+            if value == UNSTORED:
+                best = captures[slot]
+                entry = by_capture(side, depth, best) if isinstance(best, BestExit) else best
+            elif value == DAMAGED:
+                entry = failed.get(number) or self._damaged()
+            if isinstance(entry, TbgenError) or decides(entry, code):
+                yield question, entry, None
+            elif said == DAMAGED:
+                yield question, entry, failed.get(number) or self._damaged()
+            elif side == self._stored:
+                yield question, entry, entry[0] if said == FRESH else Code(said)
+            else:
+                yield question, entry, _with_captures(side, code, said, others, captures)
+
+    def _captures(self, slots: set[Slot]) -> dict[Slot, BestExit | TbgenError]:
+        """Return the exits by captures of positions of the stored side, which have some."""
+        if not slots:
+            return {}
+        wanted = sorted(slots)
+        found = self._exits(self._stored, wanted, captures_only=True)
+        return {slot: best or self._damaged() for slot, best in zip(wanted, found, strict=True)}
+
+    def _damaged(self) -> TbgenError:
+        return self._file.damaged("it has flipped bits in a block")
+
+
+def decides(entry: Entry, code: int) -> bool:
+    """Tell whether W alone decides what becomes of an accrued score with this code."""
+    return code == NO_SCORE or min(code, 255 - code) > min(entry[0], 255 - entry[0])
+
+
+def by_capture(side: int, own: int, best: BestExit) -> Entry:
+    """Return W and D of a position with ``side`` to move, worth ``own`` by itself, whose best capture gives
+    them."""
+    value, nearest, farthest = best
+    hurries = value > own if side else value < own  # the smaller the code, the better for White
+    return value, 1 + (nearest if hurries else farthest)
+
+
+def _with_captures(
+    side: int,
+    code: int,
+    value: int,
+    others: Iterable[tuple[Slot, int]],
+    captures: Mapping[Slot, BestExit | TbgenError],
+) -> Code | TbgenError:
+    """Return V(P, A) of a position with ``side`` to move, of which ``value`` is known so far, or NONE.
+
+    :param others: positions left aside, with what their functions say of A.
+    """
+    for slot, said in others:
+        best = captures[slot]
+        if isinstance(best, TbgenError):
+            return best
+        alone = said == FRESH or decides((best.value, 0), code)
+        other = best.value if alone else said
+        if value == NONE or (other > value if side else other < value):
+            value = other
+    return Code(value)
+
+
+def _order(batch: Batch) -> NDArray[np.int64]:
+    """Return the places of all questions of a batch, by rising question."""
+    if len(batch.slot) == 1:
+        return np.argsort(batch.question[: batch.end[0]])
+    counts = batch.end - batch.begin
+    before = np.cumsum(counts) - counts
+    places = np.arange(counts.sum()) + np.repeat(batch.begin - before, counts)
+    return np.asarray(places[np.argsort(batch.question[places])], np.int64)
+
+
+def _cuts(questions: NDArray[np.int64], parts: int) -> list[tuple[int, int]]:
+    """Cut ascending questions into parts where a block begins."""
+    places = np.linspace(0, len(questions), parts + 1).astype(np.int64)[1:-1]
+    blocks = questions[places] // (2 * BLOCK_SLOTS) if len(questions) else places
+    inner = np.searchsorted(questions, blocks * 2 * BLOCK_SLOTS).tolist()
+    return list(pairwise([0, *inner, len(questions)]))
