@@ -158,7 +158,7 @@ def test_shared_sweeps_with_a_pawn(monkeypatch: pytest.MonkeyPatch) -> None:
         legal_words(frame, legal, start, stop)
         legal[:, max(start, 1 << 12) : stop] = ZERO  # White's king does not leave a1
 
-    monkeypatch.setattr(solver, "legal_words", few_words)
+    monkeypatch.setattr(wide, "legal_words", few_words)
     monkeypatch.setattr(wide, "_WORTH_SHARING", int64(8))
     material = Material.parse("KQBvKP")
     smaller = sorted(sub for sub in material.successors() if sub.men < material.men)
