@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,7 @@ from tbgen.engine.limits import Timer
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.games.settings import PLIES, FiftyMoveRule
 from tbgen.index.position import shape_of
+from tbgen.packed import asking
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.store.format import table_path
@@ -26,14 +28,14 @@ _WAIT: Final = 0.02
 _LONGEST_LINE: Final = 256
 _CASTLING_MEN: Final = 4
 """Most men of positions with castling rights that are asked about: more take minutes."""
-_FAMILIES: Final = {
-    "packed": (
-        "tbgen.packed.asking",
-        "kernels that probe packed tables are compiled now: ten seconds",
+_COMPILED: Final = {
+    "packed": (asking.is_ready, "kernels that probe packed tables are compiled now: ten seconds"),
+    "castling": (
+        partial(is_compiled, "tbgen.cells.warmup"),
+        "kernels that solve cells are compiled now: two minutes",
     ),
-    "castling": ("tbgen.cells.warmup", "kernels that solve cells are compiled now: two minutes"),
 }
-"""Compiled code that positions take: its name in the cache, and what is said where it is not there."""
+"""Whether the code that positions take has been compiled, and what is said where it has not."""
 _PATIENCE: Final = 60.0
 """Seconds to look for depths at most, also where only ``stop`` ends it: what is looked at takes memory."""
 
@@ -192,8 +194,8 @@ class Tables:
         ready = self._compiled.get(needed)
         if ready is None:
             ready = self._compiled[needed] = threading.Event()
-            family, sentence = _FAMILIES[needed]
-            if not is_compiled(family):
+            is_there, sentence = _COMPILED[needed]
+            if not is_there():
                 self._say(f"{sentence}, once for this version of tbgen")
             board, accrued = game.live.copy(stack=False), game.accrued
             threading.Thread(target=self._make_ready, args=(board, accrued, ready), daemon=True).start()

@@ -14,7 +14,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.table import Functions
-from tbgen.packed.encode import escape_bytes, starts_of, symbols_of
+from tbgen.packed.encode import escape_bytes, stream_of, symbols_of
 from tbgen.packed.exceptions import slots_of
 from tbgen.packed.kernels.blocks import (
     BLOCK_ROWS,
@@ -175,44 +175,31 @@ class CodedFile(StoredFile):
         return layout_of(self._material)
 
     def _coding(self) -> Coding:
-        read = {
-            wanted: self._checked(wanted)
-            for wanted in (
-                *(
-                    schema.CODE,
-                    schema.VALUE_SHARES,
-                    schema.DEPTH_SHARES,
-                    schema.VALUE_LENGTH,
-                    schema.VALUE_CHECK,
-                ),
-                *(schema.FUNCTION_START, schema.FUNCTION_ACCRUED, schema.FUNCTION_VALUE),
-                *(schema.FUNCTION_SHARES, schema.FUNCTION_LENGTH, schema.FUNCTION_CHECK),
-            )
-        }
-        functions = len(read[schema.FUNCTION_START]) - 1
+        code, start = self._read(schema.CODE), self._read(schema.FUNCTION_START)
+        functions = len(start) - 1
         if (functions > 0) != self.info.stores_accrued:
             raise self.damaged("it has functions of accrued scores against what it says")
-        shares = read[schema.FUNCTION_SHARES]
+        shares = self._read(schema.FUNCTION_SHARES)
         return Coding(
             rows_of(self.layout, self.side),
-            symbols_of(read[schema.CODE]),
-            read[schema.CODE],
+            symbols_of(code),
+            code,
             escape_bytes(functions),
-            decoder_of(read[schema.VALUE_SHARES]),
-            decoder_of(read[schema.DEPTH_SHARES]),
+            decoder_of(self._read(schema.VALUE_SHARES)),
+            decoder_of(self._read(schema.DEPTH_SHARES)),
             decoder_of(shares) if shares.size else NO_MODEL,
-            self._stream(schema.VALUE_DATA, read[schema.VALUE_LENGTH], read[schema.VALUE_CHECK]),
-            self._stream(schema.FUNCTION_DATA, read[schema.FUNCTION_LENGTH], read[schema.FUNCTION_CHECK]),
-            read[schema.FUNCTION_START].astype(np.int64),
-            read[schema.FUNCTION_ACCRUED],
-            read[schema.FUNCTION_VALUE],
+            self._stream(schema.VALUE_DATA, schema.VALUE_LENGTH, schema.VALUE_CHECK),
+            self._stream(schema.FUNCTION_DATA, schema.FUNCTION_LENGTH, schema.FUNCTION_CHECK),
+            start.astype(np.int64),
+            self._read(schema.FUNCTION_ACCRUED),
+            self._read(schema.FUNCTION_VALUE),
         )
 
-    def _stream(self, wanted: DatasetSchema, length: NDArray[np.uint16], check: NDArray[np.uint16]) -> Stream:
-        data = self._data(wanted)
+    def _stream(self, wanted: DatasetSchema, lengths: DatasetSchema, checks: DatasetSchema) -> Stream:
+        data, length = self._data(wanted), self._read(lengths)
         if int(length.sum(dtype=np.int64)) != len(data):
             raise self.damaged(f"its {wanted.name} has another length")
-        return Stream(data, starts_of(length), length, check)
+        return stream_of(data, length, self._read(checks))
 
     def _data(self, wanted: DatasetSchema) -> NDArray[np.uint8]:
         """The bytes of a raw dataset, mapped: they come from the disk as they are read."""
@@ -232,7 +219,7 @@ class CodedFile(StoredFile):
         for mapped in self._maps:
             mapped.madvise(mmap.MADV_DONTNEED)
 
-    def _checked(self, wanted: DatasetSchema) -> NDArray[Any]:
+    def _read(self, wanted: DatasetSchema) -> NDArray[Any]:
         return self._arrays[wanted].read()
 
     @cached_property

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -38,29 +38,6 @@ _MOST_BYTES: Final = 8 * BLOCK_SLOTS
 """Bytes that a block may take: no step takes more than twelve bits."""
 
 
-@dataclass(frozen=True)
-class Coded:
-    """The blocks of one kind, encoded."""
-
-    length: NDArray[np.uint16]
-    check: NDArray[np.uint16]
-    data: NDArray[np.uint8]
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """A table's stored side, encoded."""
-
-    code: NDArray[np.uint8]
-    """uint8 (symbols,): code of each value symbol."""
-    value_share: NDArray[np.uint16]
-    depth_share: NDArray[np.uint16]
-    values: Coded
-    function_share: NDArray[np.uint16]
-    """Of no rows if the table has no functions."""
-    functions: Coded
-
-
 def symbols_of(code: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Return the value symbol of each code, int64 (256,), given the codes of the value symbols."""
     of_code = np.full(256, -1, np.int64)
@@ -73,12 +50,10 @@ def escape_bytes(functions: int) -> int:
     return 2 if functions <= 1 << 16 else 4
 
 
-def starts_of(length: NDArray[np.uint16]) -> NDArray[np.int64]:
-    """Return where every 64th block begins."""
-    if not len(length):
-        return np.zeros(1, np.int64)
-    ends = np.cumsum(np.add.reduceat(length, np.arange(0, len(length), 64), dtype=np.int64))
-    return np.concatenate([np.zeros(1, np.int64), ends[:-1]])
+def stream_of(data: NDArray[np.uint8], length: NDArray[np.uint16], check: NDArray[np.uint16]) -> Stream:
+    """Return coded blocks as decoders see them, given their bytes, lengths and checksums."""
+    starts = np.cumsum(length, dtype=np.int64) - length
+    return Stream(data, starts[::64].copy(), length, check)
 
 
 class Encoder:
@@ -99,7 +74,7 @@ class Encoder:
         self._rows = rows_of(table.layout, needed.side)
         self._blocks = self._rows.per_phase * len(table.layout.placements) // BLOCK_ROWS
 
-    def encode(self) -> Encoded:
+    def encode(self) -> Coding:
         """Return the stored side, encoded, decoded again and compared.
 
         :raises ValueError: if the table has positions elsewhere than its index says, or does not decode to
@@ -110,23 +85,16 @@ class Encoder:
         with self._flagged(), ThreadPoolExecutor(self._threads) as pool:
             code, deepest = self._codes(pool)
             coding = unwritten(self._rows, code, self._functions)
-            value_share, depth_share, function_share = map(
-                shares, self._count(pool, coding, min(deepest >> 1, HALF_ESCAPE))
+            values, depths, functions = (
+                model_of(shares(counts)) if counts.size else NO_MODEL
+                for counts in self._count(pool, coding, min(deepest >> 1, HALF_ESCAPE))
             )
-            coding = replace(
-                coding,
-                values=model_of(value_share),
-                depths=model_of(depth_share),
-                functions=model_of(function_share) if self._functions else NO_MODEL,
-                value_stream=_no_stream(self._blocks),
-                function_stream=_no_stream(self._blocks if self._functions else 0),
-            )
-            values, functions = self._encoded(pool, coding)
-            written = replace(coding, value_stream=stream_of(values), function_stream=stream_of(functions))
-            compare = partial(ROOMS.lent(decode_blocks), written, self._content, True)
+            coding = replace(coding, values=values, depths=depths, functions=functions)
+            coding = self._written(pool, coding)
+            compare = partial(ROOMS.lent(decode_blocks), coding, self._content, True)
             if not all(pool.map(lambda part: compare(*part), parts_of(0, self._blocks))):
                 raise ValueError(f"{self._table.material} does not decode to what was encoded")
-        return Encoded(code, value_share, depth_share, values, function_share, functions)
+        return coding
 
     @contextmanager
     def _flagged(self) -> Iterator[None]:
@@ -172,8 +140,11 @@ class Encoder:
         found = list(pool.map(count, range(self._threads)))
         return [np.sum(each, axis=0) for each in zip(*found, strict=True)]
 
-    def _encoded(self, pool: ThreadPoolExecutor, coding: Coding) -> tuple[Coded, Coded]:
-        """The blocks of values and depths, and those of functions."""
+    def _written(self, pool: ThreadPoolExecutor, coding: Coding) -> Coding:
+        """The coding with its blocks, those of values and depths and those of functions."""
+        blocks = (self._blocks, self._blocks if self._functions else 0)
+        values, functions = (_no_stream(count) for count in blocks)
+        coding = replace(coding, value_stream=values, function_stream=functions)
 
         def encode(part: Part) -> list[NDArray[np.uint8]]:
             most = (part[1] - part[0]) * _MOST_BYTES
@@ -181,12 +152,12 @@ class Encoder:
             ends = ROOMS.lent(encode_blocks)(coding, self._content, written, *part)
             return [each[:end].copy() for each, end in zip(written, ends, strict=True)]
 
-        data = zip(*pool.map(encode, parts_of(0, self._blocks)), strict=True)
+        data = map(np.concatenate, zip(*pool.map(encode, parts_of(0, self._blocks)), strict=True))
         values, functions = (
-            Coded(stream.length, stream.check, np.concatenate(pieces))
-            for stream, pieces in zip((coding.value_stream, coding.function_stream), data, strict=True)
+            stream_of(written, stream.length, stream.check)
+            for stream, written in zip((values, functions), data, strict=True)
         )
-        return values, functions
+        return replace(coding, value_stream=values, function_stream=functions)
 
 
 def unwritten(rows: Rows, code: NDArray[np.uint8], functions: int) -> Coding:
@@ -211,10 +182,4 @@ def unwritten(rows: Rows, code: NDArray[np.uint8], functions: int) -> Coding:
 
 def _no_stream(blocks: int) -> Stream:
     """A stream whose blocks have no bytes yet."""
-    lengths, checks = np.zeros(blocks, np.uint16), np.zeros(blocks, np.uint16)
-    return Stream(np.zeros(0, np.uint8), np.zeros(1, np.int64), lengths, checks)
-
-
-def stream_of(coded: Coded) -> Stream:
-    """Return encoded blocks as decoders see them."""
-    return Stream(coded.data, starts_of(coded.length), coded.length, coded.check)
+    return stream_of(np.zeros(0, np.uint8), np.zeros(blocks, np.uint16), np.zeros(blocks, np.uint16))

@@ -54,5 +54,5 @@ def decoder_of(size: NDArray[np.uint16]) -> Model:
     return replace(model_of(size), start=none, size=none)
 
 
-NO_MODEL: Final = model_of(np.zeros((1, 1), np.uint16))
+NO_MODEL: Final = decoder_of(np.zeros((1, 1), np.uint16))
 """In the place of a model that nothing is coded with."""

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from tbgen.index.table import Table
-from tbgen.packed.encode import Encoded, Encoder
+from tbgen.packed.encode import Encoder
 from tbgen.packed.exceptions import steps_of
 from tbgen.packed.file import PackedFile
+from tbgen.packed.kernels.blocks import Coding
 from tbgen.packed.pack import Needed
 from tbgen.store import schema
 from tbgen.store.dataset import AnyArray, Dataset, datasets
@@ -108,23 +109,24 @@ def _content(table: Table) -> list[Dataset]:
     return datasets(schema.CONTENT, _sizes(table), rows)
 
 
-def _datasets(table: Table, needed: Needed, encoded: Encoded) -> list[Dataset]:
+def _datasets(table: Table, needed: Needed, encoded: Coding) -> list[Dataset]:
     """What the file stores."""
-    values, functions = encoded.values, encoded.functions
+    values, functions = encoded.value_stream, encoded.function_stream
+    shares = encoded.values.size, encoded.depths.size, encoded.functions.size
     derived, steps = 1 - needed.side, steps_of(needed.exceptions)
     rows: dict[DatasetSchema, Sequence[AnyArray]] = {
         **_shared(table),
         schema.COUNT: list(table.counts),
         schema.CODE: [encoded.code],
-        schema.VALUE_SHARES: [encoded.value_share.reshape(-1)],
-        schema.DEPTH_SHARES: [encoded.depth_share.reshape(-1)],
+        schema.VALUE_SHARES: [shares[0].reshape(-1)],
+        schema.DEPTH_SHARES: [shares[1].reshape(-1)],
         schema.VALUE_LENGTH: [values.length],
         schema.VALUE_CHECK: [values.check],
         schema.VALUE_DATA: [values.data],
         schema.EXCEPTION_STEP: [steps],
         schema.EXCEPTION_VALUE: [table.value[derived][needed.exceptions]],
         schema.EXCEPTION_DEPTH: [table.depth[derived][needed.exceptions]],
-        schema.FUNCTION_SHARES: [encoded.function_share.reshape(-1)],
+        schema.FUNCTION_SHARES: [shares[2].reshape(-1)],
         schema.FUNCTION_LENGTH: [functions.length],
         schema.FUNCTION_CHECK: [functions.check],
         schema.FUNCTION_DATA: [functions.data],
@@ -132,11 +134,11 @@ def _datasets(table: Table, needed: Needed, encoded: Encoded) -> list[Dataset]:
     sizes = {
         **_sizes(table),
         "symbols": len(encoded.code),
-        "value contexts": encoded.value_share.shape[0],
-        "depth contexts": encoded.depth_share.shape[0],
-        "halves": encoded.depth_share.shape[1],
-        "function contexts": encoded.function_share.shape[0],
-        "function symbols": encoded.function_share.shape[1],
+        "value contexts": shares[0].shape[0],
+        "depth contexts": shares[1].shape[0],
+        "halves": shares[1].shape[1],
+        "function contexts": shares[2].shape[0],
+        "function symbols": shares[2].shape[1],
         "coded blocks": len(values.length),
         "value bytes": len(values.data),
         "function blocks": len(functions.length),

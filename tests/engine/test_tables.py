@@ -11,10 +11,10 @@ import pytest
 
 from tbgen.board.material import Material, all_materials
 from tbgen.board.score import GScore
-from tbgen.engine import tables as engine_tables
 from tbgen.engine.game import Game, read_game
 from tbgen.engine.tables import Tables
 from tbgen.games.settings import FiftyMoveRule
+from tbgen.packed import asking
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tests.support.depths import forget_depths, known
 from tests.support.engines import game, thinker, timer
@@ -222,7 +222,7 @@ def test_until_compiled_code_is_there_the_move_is_searched_for(
     ready, told = threading.Event(), []
     look_up = Tablebase.get
     monkeypatch.setattr(Tables, "_is_packed", lambda *_: True)
-    monkeypatch.setattr(engine_tables, "is_compiled", lambda family: False)
+    monkeypatch.setattr(asking, "is_compiled", lambda family: False)
     monkeypatch.setattr(Tablebase, "get", lambda *given: ready.wait() and look_up(*given))
     playing, arbiter, said = Tables([tables], told.append), game("8/8/8/4KBk1/8/8/8/8 b - - 0 1"), []
     assert source_of_move(said, playing, arbiter, "movetime 300") == "search"
