@@ -28,7 +28,7 @@ _WAIT: Final = 0.02
 _LONGEST_LINE: Final = 256
 _CASTLING_MEN: Final = 4
 """Most men of positions with castling rights that are asked about: more take minutes."""
-_COMPILED: Final = {
+_COMPILED: Final[dict[str, tuple[Callable[[], bool], str]]] = {
     "packed": (asking.is_ready, "kernels that probe packed tables are compiled now: ten seconds"),
     "castling": (
         partial(is_compiled, "tbgen.cells.warmup"),
