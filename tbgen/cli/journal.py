@@ -40,11 +40,11 @@ class Journal:
         self._table_begun = self._begun_at[material]
         self.progress("reading sub-tables", None, 0)
 
-    def progress(self, stage: str, done: int | None, total: int) -> None:
+    def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
         """Show table, stage, time spent on the table and time left for all."""
         how_far = "" if done is None else f" {done} of {total}" if total else f" {done}"
         spent = duration(time.monotonic() - self._table_begun)
-        self._line.show(f"{self._table}, {stage}{how_far}, at work for {spent}; {self._left()}")
+        self._line.show(f"{self._table}, {step}{how_far}, at work for {spent}; {self._left()}")
 
     def done(self, built: Built, seconds_left: float) -> None:
         """Print the table's row on stdout, and log it."""

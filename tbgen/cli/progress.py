@@ -4,7 +4,9 @@ import sys
 import time
 from typing import Final
 
+from tbgen.board.material import Material
 from tbgen.cli.streams import discard
+from tbgen.text import duration
 
 _ON_TERMINAL: Final = 0.1
 _ELSEWHERE: Final = 60.0
@@ -57,3 +59,22 @@ class ProgressLine:
             print(text, end=end, file=sys.stderr, flush=True)
         except OSError:
             discard(sys.stderr.fileno())
+
+
+class TableProgress:
+    """A reporter that shows the material at work, its step and the time that is left."""
+
+    def __init__(self) -> None:
+        self.line = ProgressLine()
+        self.note = self.line.note
+        self._table = ""
+
+    def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
+        """Remember what to show."""
+        self._table = f"{material} ({number} of {count})"
+
+    def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
+        """Show table, step, its share done and the time that is left."""
+        share = "" if done is None or not total else f" {done / total:.0%}"
+        left = "" if seconds_left is None else f", about {duration(seconds_left)} left"
+        self.line.show(f"{self._table}: {step}{share}{left}")

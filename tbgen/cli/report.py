@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tbgen.board.material import MAX_MEN
 from tbgen.cli.options import add_directory, add_json, add_variant, directory_of, processors, whole_number
-from tbgen.cli.progress import ProgressLine
+from tbgen.cli.progress import TableProgress
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError
 from tbgen.text import counted, duration, size_text
 
 if TYPE_CHECKING:
-    from tbgen.report import Plan, Progress
+    from tbgen.board.material import Material
+    from tbgen.report import Plan
 
 _DESCRIPTION = """\
 Write a site about tables, to be opened at OUT/index.html: how many positions have which value and depth, the
@@ -108,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
     options = chosen | {
         "depths": arguments.depths,
         "threads": arguments.threads or min(processors(), _MOST_THREADS),
-        "progress": shown,
+        "reporter": shown,
     }
     begin = time.monotonic()
     with shown:
@@ -134,32 +135,27 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-class _Shown(logging.Handler):
-    """Shows what there is to do when the work begins, then how far it is, and what the package warns of; a
-    context."""
+class _Shown(TableProgress):
+    """Says first what there is to do, and shows what the package warns of; a context."""
 
     def __init__(self, plan: Plan) -> None:
-        super().__init__(logging.WARNING)
+        super().__init__()
         self._plan = plan
-        self._begun = False
-        self._line = ProgressLine()
+        self._warnings = logging.Handler(logging.WARNING)
+        self._warnings.emit = lambda record: self.note(record.getMessage())  # type: ignore[method-assign]
 
     def __enter__(self) -> None:
-        _PACKAGE.addHandler(self)
+        _PACKAGE.addHandler(self._warnings)
 
     def __exit__(self, *exception: object) -> None:
-        _PACKAGE.removeHandler(self)
-        self._line.clear()
+        _PACKAGE.removeHandler(self._warnings)
+        self.line.clear()
 
-    def __call__(self, progress: Progress) -> None:
-        if not self._begun:
-            self._begun = True
+    def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
+        """Say what there is to do before the first material begins."""
+        if not self._table:
             tables = counted(len(self._plan.tasks), "table")
             memory = f" and {size_text(self._plan.memory)} of memory" if self._plan.memory else ""
             seconds = duration(self._plan.seconds)
             say(f"{tables} of {self._plan.directory} to report on, about {seconds}{memory}")
-        self._line.show(str(progress))
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Print a warning that stays."""
-        self._line.note(record.getMessage())
+        super().begin(material, number, count, seconds_left)

@@ -6,22 +6,17 @@ import argparse
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.cli.options import add_directory, add_json, add_rules, as_given, directory_of, whole_number
-from tbgen.cli.progress import ProgressLine
-from tbgen.countdown import Countdown
+from tbgen.cli.progress import TableProgress
 from tbgen.errors import MissingTableError, NoTablesError, TbgenError
-from tbgen.machine import free_memory
 from tbgen.store.format import tables_in
-from tbgen.text import counted, duration, size_text
+from tbgen.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tbgen.verify.plan import ProofPlan
     from tbgen.verify.report import Entry, Finding
     from tbgen.verify.tables import TableProof
 
@@ -42,9 +37,6 @@ examples:
   tbgen verify --rules wg
   tbgen verify --proofs proofs.txt
 """
-
-_LONG: Final = 2.0
-"""Seconds from which on work is worth a sentence."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -93,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     materials = [Material.parse(name) for name in arguments.materials] or tables_in(directory, variant)
     if not materials:
         raise NoTablesError(directory, arguments.dir, variant)
-    reporter = _Reporter()
+    reporter = TableProgress()
     proofs = []
     try:
         for proof in verify(
@@ -119,47 +111,6 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(_document(directory, variant, proofs), indent=2))
     _raise_failure(proofs, arguments.dir)
     return 0
-
-
-class _Reporter:
-    """Tells the terminal what the proofs are doing."""
-
-    def __init__(self) -> None:
-        self.line = ProgressLine()
-        self._countdown = Countdown(0)
-        self._steps: dict[Material, Mapping[str, float]] = {}
-        self._table = ""
-
-    def planned(self, plan: ProofPlan) -> None:
-        """Say what it takes, if it is long."""
-        self._countdown = Countdown(plan.seconds)
-        self._steps = {task.material: task.cost.steps for task in plan.tasks}
-        if plan.seconds < _LONG:
-            return
-        free = free_memory()
-        parts = [
-            f"about {duration(plan.seconds)}",
-            f"about {size_text(plan.memory)} of memory"
-            + (f", though {size_text(free)} are free" if plan.memory > free else ""),
-            *([f"{size_text(plan.disk)} of disk for copies"] if plan.disk else []),
-        ]
-        self.note(f"{counted(len(plan.to_do), 'table')} to prove in {plan.directory}: {', '.join(parts)}")
-
-    def note(self, text: str) -> None:
-        """Print a sentence on stderr."""
-        self.line.note(text)
-
-    def begin(self, material: Material, number: int, count: int) -> None:
-        """Remember what to show."""
-        self._countdown.begin(self._steps[material])
-        self._table = f"{material} ({number} of {count})"
-        self.progress("digest", 0)
-
-    def progress(self, step: str, share: float) -> None:
-        """Show table, step, its share done and the time that is left."""
-        self._countdown.reach(step, share)
-        left = duration(self._countdown.seconds_left)
-        self.line.show(f"{self._table}: {step} {share:.0%}, about {left} left")
 
 
 def _text(proof: TableProof) -> str:

@@ -5,17 +5,17 @@ from collections.abc import Callable
 
 from tbgen.board.material import Material
 from tbgen.generator.estimate import Estimate, pace
-from tbgen.generator.one_table import Built, Reporter
+from tbgen.generator.one_table import BuildReporter, Built
 from tbgen.generator.schedule import Limits, Schedule
 
 
 class Course:
-    """Keeps the books of a build, of which one thread tells it.
+    """Tracks the progress of a build; single-threaded.
 
     Several tables may be at work; the reporter follows one until it ends, then another.
     """
 
-    def __init__(self, schedule: Schedule, reporter: Reporter, limits: Callable[[], Limits]) -> None:
+    def __init__(self, schedule: Schedule, reporter: BuildReporter, limits: Callable[[], Limits]) -> None:
         """``limits`` says what the tables at work may take together, now and, as far as one knows, later."""
         self.schedule = schedule
         self.built: dict[Material, Built] = {}

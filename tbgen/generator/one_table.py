@@ -1,7 +1,7 @@
 """Building one table: read what it rests on, solve, write, check."""
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -13,6 +13,7 @@ from tbgen.generator.estimate import estimate
 from tbgen.generator.memory import make_room, process_peak
 from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm
+from tbgen.progress import Progress, Reporter
 from tbgen.store.form import form_of, is_packed
 from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
@@ -37,26 +38,11 @@ class Built:
     """Most memory that the process has held at once since it began, in bytes: not for this table alone."""
 
 
-class Reporter(Protocol):
-    """Told what the build is doing; nothing it does changes a table."""
-
-    def note(self, text: str) -> None:
-        """Something worth a line: a wait, leftovers removed, kernels being compiled."""
-
-    def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        """Table ``number`` of ``count`` begins, or is the one that progress is told of from now on; all that
-        is left should take about ``seconds_left``."""
-
-    def progress(self, stage: str, done: int | None, total: int) -> None:
-        """A stage of the table has got this far; ``done`` None if it is not counted, ``total`` 0 if nobody
-        knows how far it has to go."""
+class BuildReporter(Reporter, Protocol):
+    """Receives the news of a build."""
 
     def done(self, built: Built, seconds_left: float) -> None:
         """The table is in place; the others should take about ``seconds_left``."""
-
-
-Progress = Callable[[str, int | None, int], None]
-"""Told how far a table has got, as :meth:`Reporter.progress` is."""
 
 
 def build_table(

@@ -14,9 +14,10 @@ from tbgen.generator.course import Course
 from tbgen.generator.estimate import Estimate, check_disk, copies, estimate
 from tbgen.generator.lock import build_lock
 from tbgen.generator.memory import available, has_room, make_room
-from tbgen.generator.one_table import Built, Reporter, compile_kernels, solve_and_write, sources_of
+from tbgen.generator.one_table import BuildReporter, Built, compile_kernels, solve_and_write, sources_of
 from tbgen.generator.schedule import Limits, Schedule
 from tbgen.index.table import AccruedForm
+from tbgen.progress import Reporter
 from tbgen.store.form import is_packed
 from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
@@ -37,7 +38,7 @@ def missing(
 def build(
     materials: Iterable[Material],
     directory: Path,
-    reporter: Reporter,
+    reporter: BuildReporter,
     *,
     variant: Variant,
     force: bool = False,
@@ -133,7 +134,7 @@ class _Run:
         schedule: Schedule,
         directory: Path,
         variant: Variant,
-        reporter: Reporter,
+        reporter: BuildReporter,
         task: Callable[..., Built],
         jobs: int,
         threads: int,

@@ -28,6 +28,7 @@ from tbgen.index.table import Table
 from tbgen.packed.file import PackedFile
 from tbgen.packed.plain import COPIES, made
 from tbgen.packed.unpack import unpack, unpack_side
+from tbgen.progress import Progress, silent
 from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
@@ -131,9 +132,7 @@ class UnpackedSources(Sources):
             file = TableFile(self._copy(material), material=material)
         return file
 
-    def unpack(
-        self, material: Material, progress: Callable[[str, int, int], None] = lambda *_: None
-    ) -> Table:
+    def unpack(self, material: Material, progress: Progress = silent) -> Table:
         """Return the content of a packed table without its functions.
 
         Raises as :meth:`open` does.

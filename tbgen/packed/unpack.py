@@ -1,6 +1,6 @@
 """Unpacking: the whole content of a packed table, as the solver had it in memory."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -21,6 +21,7 @@ from tbgen.packed.kernels.one_ply import derive_all, explain, ready_children
 from tbgen.packed.parts import parts_of
 from tbgen.packed.phases import Phases
 from tbgen.packed.rooms import DERIVED, ROOMS
+from tbgen.progress import Progress, silent
 
 Exceptions = tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16]]
 """Slots of the derived side, ascending, with values and depths."""
@@ -32,7 +33,7 @@ def unpack(
     *,
     functions: bool = True,
     threads: int = 2,
-    progress: Callable[[str, int, int], None] = lambda *_: None,
+    progress: Progress = silent,
 ) -> Table:
     """Return the content of a packed table: fresh values and depths of both sides, and its functions.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.packed.plain import passing_copies
+from tbgen.progress import Reporter, TimedProgress
 from tbgen.report.data.files import everything
 from tbgen.report.data.saved import SavedData
 from tbgen.report.facts.difference import Difference
 from tbgen.report.facts.records import lines_left_out, overall_records
 from tbgen.report.material_report import FromData, FromTables
 from tbgen.report.model import OverallRecord, TableReport
-from tbgen.report.plan import Clock, Plan, Task, Tell, plan_report
+from tbgen.report.plan import Plan, Task, plan_report
 from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
 
@@ -68,7 +69,7 @@ def read_report(
     layers: bool = False,
     depths: bool = False,
     threads: int = 2,
-    progress: Tell | None = None,
+    reporter: Reporter | None = None,
 ) -> Report:
     """Read tables and return what there is to say about them; this needs no extra.
 
@@ -82,7 +83,7 @@ def read_report(
     :param depths: whether to make the depths that lines need and tables do not store, score by score, which
         may take minutes and some GiB of memory each time; without, such lines are left out.
     :param threads: threads that count, of some 50 MiB each.
-    :param progress: told how far the report is; ``print`` will do.
+    :param reporter: receives the progress of the report.
 
     :raises UsageError: if a name, the number of men or the rules mean nothing.
     :raises MissingTableError: if a table that was named is missing.
@@ -90,7 +91,7 @@ def read_report(
     :raises TbgenError: if there is no table.
     """
     plan = plan_report(directory, materials, men=men, rules=rules, saved=saved, layers=layers)
-    return _make(plan, None, depths, threads, progress)
+    return _make(plan, None, depths, threads, reporter)
 
 
 def write_report(
@@ -104,7 +105,7 @@ def write_report(
     layers: bool = False,
     depths: bool = False,
     threads: int = 2,
-    progress: Tell | None = None,
+    reporter: Reporter | None = None,
 ) -> Report:
     """Write a site about tables, to be opened at ``index.html``, and return what it says.
 
@@ -120,7 +121,7 @@ def write_report(
     from tbgen.report.site.site import Site
 
     site = Site(Path(out), __version__, compares=bool(plan.compared))
-    return _make(plan, site, depths, threads, progress)
+    return _make(plan, site, depths, threads, reporter)
 
 
 def save_report(
@@ -133,7 +134,7 @@ def save_report(
     layers: bool = False,
     depths: bool = False,
     threads: int = 2,
-    progress: Tell | None = None,
+    reporter: Reporter | None = None,
 ) -> int:
     """Save all that there is to say about tables in files of a few kB each, and return the tables saved.
 
@@ -149,7 +150,7 @@ def save_report(
     data = SavedData(Path(out))
     saved = [task for task in whole.tasks if _is_saved(data, whole, task)]
     plan = whole.without(saved, data.differences())
-    clock, count = Clock(plan, progress, whole.materials), len(plan.tasks)
+    clock, count = _timed(plan, reporter, whole.materials), len(plan.tasks)
     with passing_copies(plan.directory), FromTables(plan, depths=depths, threads=threads) as read:
         for material in plan.materials:
             found = read(material, clock)
@@ -183,8 +184,26 @@ def report_document(report: Report) -> dict[str, Any]:
     return everything(report.tables, report.records, report.differences)
 
 
-def _make(plan: Plan, site: Site | None, depths: bool, threads: int, tell: Tell | None) -> Report:
-    clock, tables, differences = Clock(plan, tell), list[TableReport](), list[Difference]()
+class _Silence:
+    """A reporter that says nothing."""
+
+    def note(self, text: str) -> None:
+        """Say nothing."""
+
+    def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
+        """Say nothing."""
+
+    def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
+        """Say nothing."""
+
+
+def _timed(plan: Plan, reporter: Reporter | None, materials: Sequence[Material]) -> TimedProgress:
+    return TimedProgress(reporter or _Silence(), plan.seconds, materials)
+
+
+def _make(plan: Plan, site: Site | None, depths: bool, threads: int, reporter: Reporter | None) -> Report:
+    clock = _timed(plan, reporter, plan.materials)
+    tables, differences = list[TableReport](), list[Difference]()
     if site is not None:
         site.write_style()
     with passing_copies(plan.directory), ExitStack() as stack:
@@ -194,7 +213,8 @@ def _make(plan: Plan, site: Site | None, depths: bool, threads: int, tell: Tell 
         for material in plan.materials:
             found = read(material, clock)
             if site is not None:
-                clock.show(material, "writing")
+                clock.begin(material, {})
+                clock.progress("writing", None, 0)
                 for task, table in zip(plan.tables(material), found.tables, strict=True):
                     site.write_table(table, plan.other(task))
             tables += found.tables

@@ -12,13 +12,14 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.probe.tablebase import Tablebase
+from tbgen.progress import TimedProgress
 from tbgen.report.data.saved import SavedData
 from tbgen.report.facts.difference import Difference, difference
 from tbgen.report.facts.records import lines_left_out, with_line
 from tbgen.report.facts.table_report import report_source
 from tbgen.report.model import TableReport
-from tbgen.report.plan import LINES, Clock, Plan
-from tbgen.report.scan.source import Steps, TableSource, open_source
+from tbgen.report.plan import LINES, Plan
+from tbgen.report.scan.source import TableSource, open_source
 
 _logger: Final = logging.getLogger(__name__)
 
@@ -38,14 +39,14 @@ class FromData:
     def __init__(self, plan: Plan) -> None:
         self._plan, self._data = plan, SavedData(plan.directory)
 
-    def __call__(self, material: Material, clock: Clock) -> MaterialReport:
+    def __call__(self, material: Material, clock: TimedProgress) -> MaterialReport:
         """Return the report of a material.
 
         :raises TbgenError: if a file of data cannot be used.
         """
         tables = []
         for task in self._plan.tables(material):
-            clock.begin(task)
+            clock.begin(task.material, task.cost.steps, task.title)
             tables.append(self._data.table(material, task.variant))
             clock.finish()
         compared = self._plan.comparison(material) is not None
@@ -74,7 +75,7 @@ class FromTables:
     ) -> None:
         self._stack.close()
 
-    def __call__(self, material: Material, clock: Clock) -> MaterialReport:
+    def __call__(self, material: Material, clock: TimedProgress) -> MaterialReport:
         """Return the report of a material; a packed table is held in memory until both are compared.
 
         :raises DamagedTableError: if a table cannot be used.
@@ -84,29 +85,35 @@ class FromTables:
         with ExitStack() as stack:
             opened: dict[Variant, TableSource] = {}
 
-            def source(variant: Variant, steps: Steps) -> TableSource:
+            def source(variant: Variant) -> TableSource:
                 if variant not in opened:
                     table = open_source(
-                        self._plan.directory, material, variant, threads=self._threads, steps=steps
+                        self._plan.directory,
+                        material,
+                        variant,
+                        threads=self._threads,
+                        progress=clock.progress,
                     )
                     opened[variant] = stack.enter_context(table)
                 return opened[variant]
 
             for task in tasks:
-                steps = clock.begin(task)
-                table = source(task.variant, steps)
+                clock.begin(material, task.cost.steps, task.title)
+                table = source(task.variant)
                 tables.append(
-                    report_source(table, threads=self._threads, layers=self._plan.layers, steps=steps)
+                    report_source(
+                        table, threads=self._threads, layers=self._plan.layers, progress=clock.progress
+                    )
                 )
                 clock.finish()
             if comparison is not None:
-                steps = clock.begin(comparison)
-                both = source(Variant.R_MOBILITY, steps), source(Variant.WHOLE_GAME, steps)
-                compared = difference(*both, steps)
+                clock.begin(material, comparison.cost.steps, comparison.title)
+                both = source(Variant.R_MOBILITY), source(Variant.WHOLE_GAME)
+                compared = difference(*both, clock.progress)
                 clock.finish()
         return MaterialReport([self.with_lines(found, clock) for found in tables], compared)
 
-    def with_lines(self, report: TableReport, clock: Clock) -> TableReport:
+    def with_lines(self, report: TableReport, clock: TimedProgress) -> TableReport:
         """Return a report with the lines of its records; those that it has stay.
 
         :raises DamagedTableError: if a table that a line leads to cannot be used.
@@ -119,10 +126,11 @@ class FromTables:
             return _with_lines(report, tables, clock)
 
 
-def _with_lines(report: TableReport, tables: Tablebase, clock: Clock) -> TableReport:
+def _with_lines(report: TableReport, tables: Tablebase, clock: TimedProgress) -> TableReport:
     records = []
+    clock.begin(report.material, {}, str(report.variant))
     for number, record in enumerate(report.records):
-        clock.show(report.material, f"{report.variant}, {LINES} {number / len(report.records):.0%}")
+        clock.progress(LINES, number, len(report.records))
         if not record.line:
             try:
                 record = with_line(record, tables)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -13,14 +13,12 @@ from typing import ClassVar, Final
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.costs import BASE_MEMORY, RATES, Cost, layers_memory, memory_of, seconds_of
-from tbgen.countdown import Countdown
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.source import fresh_bytes
 from tbgen.report.data.saved import SavedData
 from tbgen.store.format import default_directory, table_path, tables_in
 from tbgen.store.stored_file import StoredFile
-from tbgen.text import duration
 
 UNPACKING: Final = "unpacking"
 LINES: Final = "lines"
@@ -204,58 +202,3 @@ def plan_report(
         for material in sorted(both.intersection(data.differences()) if saved else both)
     )
     return Plan(place, tasks, compared, saved, layers)
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a report is; as a text it is a line for a reader."""
-
-    material: Material
-    number: int
-    """Of the material, from 1."""
-    count: int
-    """Materials to go through."""
-    stage: str
-    seconds_left: float
-    """For the whole report, roughly."""
-
-    def __str__(self) -> str:
-        left = duration(self.seconds_left)
-        return f"{self.material} ({self.number} of {self.count}): {self.stage}, about {left} left"
-
-
-Tell = Callable[[Progress], None]
-"""Called, often, with the progress of a report."""
-
-
-class Clock:
-    """Tells how far a report is, and how long it takes still, by what it has taken so far.
-
-    :param among: all materials, if the plan leaves out those that are done.
-    """
-
-    def __init__(self, plan: Plan, tell: Tell | None, among: Sequence[Material] = ()) -> None:
-        self._materials = list(among) or plan.materials
-        self._countdown = Countdown(plan.seconds)
-        self._tell = tell
-
-    def begin(self, job: Job) -> Callable[[str, float], None]:
-        """Go on to a job, and return what is told its steps and the share of each that is done, 0 to 1."""
-        self._countdown.begin(job.cost.steps)
-
-        def show(step: str, share: float) -> None:
-            self._countdown.reach(step, share)
-            self.show(job.material, f"{job.title}, {step} {share:.0%}")
-
-        return show
-
-    def finish(self) -> None:
-        """The job is done."""
-        self._countdown.finish()
-
-    def show(self, material: Material, stage: str) -> None:
-        """Tell what is being done."""
-        if self._tell is not None:
-            number = self._materials.index(material) + 1
-            left = self._countdown.seconds_left
-            self._tell(Progress(material, number, len(self._materials), stage, left))

@@ -17,6 +17,7 @@ from tbgen.index.layout import BLACK_TO_MOVE, Layout, Side, layout_of
 from tbgen.index.source import Source
 from tbgen.index.table import AccruedForm, Table
 from tbgen.index.zeroing import en_passant_configs, is_wide, phase_groups
+from tbgen.progress import Progress, silent
 from tbgen.retro.cache_lines import zeros
 from tbgen.retro.functions import FunctionBook
 from tbgen.retro.kernels.frame import legal_words
@@ -39,7 +40,6 @@ from tbgen.retro.stages import Stages
 from tbgen.retro.wide import MAX_PARTS, WidePhase, WideSweeps
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 
-Progress = Callable[[str, int, int], None]
 """Called with a stage, how much of it is done and how much there is."""
 AfterPhase = Callable[[int, Workspace, Pool, int, Map], None]
 """Called with each phase that is solved, while its moves are still there: its number, its
@@ -52,7 +52,7 @@ def solve(
     variant: Variant,
     *,
     threads: int = 2,
-    progress: Progress | None = None,
+    progress: Progress = silent,
     stages: Stages | None = None,
     wide: bool | None = None,
     accrued: AccruedForm = AccruedForm.RUNS,
@@ -81,7 +81,7 @@ def solve(
     clock = time.perf_counter()
     loader = PoolLoader(layout, sources)
     stages.add("sub-tables", clock)
-    solver = _Solver(layout, loader, variant, threads, progress or (lambda *_: None), stages)
+    solver = _Solver(layout, loader, variant, threads, progress, stages)
     if variant.resets and max_runs != 0:
         solver.keep_accrued(accrued, max_runs, side)
     solver.after_phase = after_phase

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
@@ -13,9 +13,11 @@ from tbgen.costs import BASE_MEMORY, Cost, copy_size, layers_memory, memory_of, 
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.source import BYTES_PER_SLOT, fresh_bytes
+from tbgen.machine import free_memory
 from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
 from tbgen.store.stored_file import StoredFile
+from tbgen.text import counted, duration, size_text
 from tbgen.verify.proofs import ProofDone, Proofs
 from tbgen.verify.sub_tables import slots_around
 
@@ -23,6 +25,9 @@ HELD: Final = 1 << 30
 """Bytes of proved tables that are held in memory for those to come."""
 SMALL: Final = HELD // 4
 """Bytes of a table up to which it is held there."""
+
+LONG: Final = 2.0
+"""Seconds from which on what proofs take is worth a sentence."""
 
 STATES: Final = "states"
 """The step in which states are proved."""
@@ -64,6 +69,16 @@ class ProofPlan:
         sizes = [fresh_bytes(layout_of(task.material).size) for task in self.tasks]
         held = sum(size for size in sizes if size <= SMALL)
         return max((task.cost.memory for task in self.tasks), default=0) + min(held, HELD)
+
+    def __str__(self) -> str:
+        """What there is to do and what it takes, for a reader."""
+        free = free_memory()
+        memory = f"about {size_text(self.memory)} of memory"
+        if self.memory > free:
+            memory += f", though {size_text(free)} are free"
+        parts = [f"about {duration(self.seconds)}", memory]
+        parts += [f"{size_text(self.disk)} of disk for copies"] if self.disk else []
+        return f"{counted(len(self.to_do), 'table')} to prove in {self.directory}: {', '.join(parts)}"
 
     @property
     def disk(self) -> int:
@@ -114,22 +129,6 @@ def plan_proofs(
 def unpacking(material: Material) -> str:
     """Return the name of the step in which a packed table is unpacked."""
     return f"unpacking {material}"
-
-
-class Reporter(Protocol):
-    """Told what the proofs are doing."""
-
-    def planned(self, plan: ProofPlan) -> None:
-        """There is this to do; told once, before anything is done."""
-
-    def note(self, text: str) -> None:
-        """Something worth a line."""
-
-    def begin(self, material: Material, number: int, count: int) -> None:
-        """Table ``number`` of ``count`` begins."""
-
-    def progress(self, step: str, share: float) -> None:
-        """A step of the table has got this far, 0 to 1."""
 
 
 def _info(directory: Path, material: Material, variant: Variant) -> TableInfo | None:

@@ -6,7 +6,7 @@ In whole-game mobility the fresh states are all.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tbgen.board.score import NONE
 from tbgen.errors import DamagedTableError
 from tbgen.index.table import LAST_RUN, AccruedForm, Table
+from tbgen.progress import Progress, silent
 from tbgen.verify.consistency import inconsistency
 from tbgen.verify.en_passant import rows_of_rights
 from tbgen.verify.game import men_of, new_scratch, resets_of
@@ -47,9 +48,6 @@ class Layers(Protocol):
         """
 
 
-Progress = Callable[[str, float], None]
-"""Called with the name of a step and the share of it that is done, 0 to 1."""
-
 _WINDOW_SLOTS: Final = 1 << 27
 """Most slots per side of a window, unless one phase has more: its keys take eight bytes each."""
 
@@ -65,7 +63,7 @@ def verify_table(
     seed: int = 0,
     threads: int = 2,
     limit: int = 10,
-    progress: Progress | None = None,
+    progress: Progress = silent,
     layers: Layers | None = None,
     reader: Reader | None = None,
 ) -> VerifyResult:
@@ -86,7 +84,7 @@ def verify_table(
     if problem is not None:
         raise DamagedTableError(f"table {table.material}: {problem}")
     with ProofThreads(threads) as pool:
-        proof = Proof(table, sub_tables, pool, progress or _silent, layers, reader)
+        proof = Proof(table, sub_tables, pool, progress, layers, reader)
         states = proof.run(sample, np.random.default_rng(seed))
     return VerifyResult(
         table.material,
@@ -169,7 +167,7 @@ class Proof:
     def survey(self, stop: int) -> None:
         """Find the positions before slot ``stop`` and their ranks."""
         ranges = self.threads.ranges(stop)
-        self.progress("positions", 0)
+        self.progress("positions", 0, 1)
         self.threads.inspect(survey, ((self.game, self.rank, part) for part in ranges))
         self.threads.inspect(survey_en_passant, [(self.game, self.table.ep_config, self.ep_rank)])
 
@@ -202,7 +200,7 @@ class Proof:
         ranges = self.threads.ranges(stop - base)
         images = self.threads.each(self._begin, ((part,) for part in ranges))
         if not self.table.variant.resets:
-            self.progress("states", first / len(self.layout.placements))
+            self.progress("states", first, len(self.layout.placements))
             return self._prove_layer(ranges, Accrued(_FIRST_RANK, MIDDLE))
         lengths = [len(originals) for _, originals in images]
         top, states = self._top_rank(base, stop), 0
@@ -218,8 +216,8 @@ class Proof:
                 copy_images, ((self.game, accrued.rank, *pair, n) for pair, n in copies)
             )
             states += self._prove_layer(ranges, accrued)
-            done = (last - first) * (accrued.rank - 1) / top
-            self.progress("states", (first + done) / len(self.layout.placements))
+            done = first * top + (last - first) * (accrued.rank - 1)
+            self.progress("states", done, top * len(self.layout.placements))
         return states
 
     def _layers(self, made: "_Ahead | None", top: int) -> Iterator[tuple[Accrued, Claims | None]]:
@@ -329,7 +327,3 @@ class _Ahead:
         """Have all pairs that are left made."""
         while self.take() is not None:
             pass
-
-
-def _silent(step: str, share: float) -> None:
-    pass

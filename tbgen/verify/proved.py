@@ -14,10 +14,11 @@ from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.table import LAST_RUN, Table
 from tbgen.probe.values import AnyTable, Values
+from tbgen.progress import TimedProgress
 from tbgen.store.format import BLOCK
 from tbgen.store.reader import TableFile
 from tbgen.verify.consistency import inconsistency
-from tbgen.verify.plan import HELD, SMALL, Reporter, unpacking
+from tbgen.verify.plan import HELD, SMALL, unpacking
 from tbgen.verify.sub_tables import Fresh, SubTables
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ class ProvedTables:
     :param order: the tables that are proved, one after the other.
     """
 
-    def __init__(self, values: Values, order: Iterable[Material], threads: int, reporter: Reporter) -> None:
+    def __init__(
+        self, values: Values, order: Iterable[Material], threads: int, reporter: TimedProgress
+    ) -> None:
         self.values, self.threads, self.reporter = values, threads, reporter
         self._left = list(order)
         self._held: OrderedDict[Material, Fresh] = OrderedDict()
@@ -93,7 +96,9 @@ class ProvedTables:
             taken -= sum(array.nbytes for array in oldest)
 
 
-def read_whole(file: AnyTable, around: Callable[[], SubTables], threads: int, reporter: Reporter) -> Table:
+def read_whole(
+    file: AnyTable, around: Callable[[], SubTables], threads: int, reporter: TimedProgress
+) -> Table:
     """Return a whole table after checking its digest and what it says about itself.
 
     :param around: returns all that the table rests on, which a packed one is read together with.
@@ -116,15 +121,15 @@ def read_whole(file: AnyTable, around: Callable[[], SubTables], threads: int, re
     return table
 
 
-def _unpacked(file: "PackedFile", around: SubTables, threads: int, reporter: Reporter) -> Table:
+def _unpacked(file: "PackedFile", around: SubTables, threads: int, reporter: TimedProgress) -> Table:
     """Return the content of a packed table after checking its bytes, and that it is what they promise."""
     from tbgen.packed.unpack import unpack
     from tbgen.packed.writer import manifest_of_content
 
     name = unpacking(Material.parse(file.info.material))
 
-    def progress(step: str, done: int, total: int) -> None:
-        reporter.progress(name, done / total)
+    def progress(step: str, done: int | None, total: int) -> None:
+        reporter.progress(name, done, total)
 
     file.check()
     table = unpack(file, around.sources(), threads=threads, progress=progress)

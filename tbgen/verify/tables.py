@@ -12,9 +12,10 @@ from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.table import AccruedForm, Table
 from tbgen.packed.plain import passing_copies
 from tbgen.probe.values import Values
+from tbgen.progress import Reporter, TimedProgress
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
-from tbgen.verify.plan import Reporter, plan_proofs
+from tbgen.verify.plan import LONG, plan_proofs
 from tbgen.verify.proofs import ProofDone, Proofs
 from tbgen.verify.proved import ProvedTables, read_whole
 from tbgen.verify.report import VerifyResult
@@ -77,15 +78,19 @@ def verify(
     proofs = proofs or Proofs()
     failed: set[Material] = set()
     plan = plan_proofs(order, directory, variant, sample=sample, threads=threads, proofs=proofs)
-    reporter.planned(plan)
+    if plan.seconds >= LONG:
+        reporter.note(str(plan))
     _compile(reporter)
+    timed = TimedProgress(reporter, plan.seconds, order)
     with (
         passing_copies(directory),
         closing(Values([directory], variant=variant, max_open=_MAX_OPEN, cache_bytes=_CACHE_BYTES)) as values,
     ):
-        proved = ProvedTables(values, plan.to_do, threads, reporter)
-        for number, material in enumerate(order, start=1):
-            reporter.begin(material, number, len(order))
+        proved = ProvedTables(values, plan.to_do, threads, timed)
+        for task in plan.tasks:
+            material = task.material
+            timed.begin(material, task.cost.steps)
+            timed.progress("digest", 0, 1)
             proved.begin(material)
             proof = _obstacle(material, failed)
             if proof is None:
@@ -149,7 +154,7 @@ def _obstacle(material: Material, failed: set[Material]) -> TableProof | None:
     return TableProof(material, waits_for=obstacles[0]) if obstacles else None
 
 
-def _layers(table: Table, around: SubTables, threads: int, reporter: Reporter) -> "EveryLayer":
+def _layers(table: Table, around: SubTables, threads: int, reporter: TimedProgress) -> "EveryLayer":
     """Make the layers of a table without runs; whatever they say still has to be proved."""
     from tbgen.retro.every_layer import EveryLayer
     from tbgen.retro.warmup import ensure_compiled

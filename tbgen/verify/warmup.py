@@ -10,6 +10,7 @@ from tbgen.board.variant import Variant
 from tbgen.compiler.cache import mark_compiled
 from tbgen.index.layout import layout_of
 from tbgen.index.table import Table
+from tbgen.progress import silent
 from tbgen.verify.kernels.keys import Accrued
 from tbgen.verify.kernels.layers import Claims
 from tbgen.verify.proof import Proof
@@ -24,7 +25,7 @@ def compile_kernels() -> None:
     """Compile every kernel by running it on no slots at all, then mark the cache."""
     with ProofThreads(1) as threads:
         table = _empty_table()
-        proof = Proof(table, SubTables(table.layout, _nothing), threads, lambda step, share: None)
+        proof = Proof(table, SubTables(table.layout, _nothing), threads, silent)
         proof.survey(0)
         proof.survey_runs(0)
         proof.prove((0, 0))

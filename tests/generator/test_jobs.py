@@ -255,7 +255,9 @@ def test_an_interruption_in_python(empty: Path) -> None:
     """Tables at work end at their next report, and leave nothing."""
 
     class Interrupter(Diary):
-        def progress(self, stage: str, done: int | None, total: int) -> None:
+        def progress(
+            self, step: str, done: int | None, total: int, seconds_left: float | None = None
+        ) -> None:
             raise KeyboardInterrupt
 
     before = threading.active_count()

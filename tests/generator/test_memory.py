@@ -26,7 +26,7 @@ M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # malloc.h
 class Peaks:
     found = []
     def note(self, text): pass
-    def progress(self, stage, done, total): pass
+    def progress(self, step, done, total, seconds_left=None): pass
     def begin(self, material, number, count, seconds_left):
         Path("/proc/self/clear_refs").write_text("5")
     def done(self, built, seconds_left):

@@ -167,11 +167,11 @@ def test_threads_and_progress(three_men: Path) -> None:
     """The same numbers, with one thread and with three."""
     seen: list[tuple[str, float]] = []
     with open_source(three_men, Material.parse("KPvK"), Variant.R_MOBILITY) as source:
-        one = count_source(source, threads=1, steps=lambda *step: seen.append(step))
+        one = count_source(source, threads=1, progress=lambda *step: seen.append(step))
     three = count_table(three_men, Material.parse("KPvK"), Variant.R_MOBILITY, threads=3)
     assert numbers(one) == numbers(three)
     assert seen == sorted(seen)
-    assert seen[-1] == ("counted", 1)
+    assert seen[-1] == ("counted", 98304, 98304)
 
 
 def numbers(scanned: TableCounts) -> list[object]:

@@ -3,16 +3,20 @@
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
+from tbgen.cli.progress import TableProgress
 from tbgen.costs import BASE_MEMORY, Cost
 from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.index.layout import layout_of
-from tbgen.report import Plan, Progress, plan_report, read_report, report_document, write_report
-from tbgen.report.plan import Clock, Task
+from tbgen.progress import TimedProgress
+from tbgen.report import Plan, plan_report, read_report, report_document, write_report
+from tbgen.report.plan import Task
+from tests.support.narrator import Narrator
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +56,8 @@ def test_what_there_is_to_report_on(directory: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_site_says_what_the_report_says(directory: Path, tmp_path: Path) -> None:
-    told: list[Progress] = []
-    report = write_report(directory, [], tmp_path / "site", progress=told.append)
+    told = Narrator()
+    report = write_report(directory, [], tmp_path / "site", reporter=told)
     assert [(table.material.name, table.variant.value) for table in report.tables] == [
         *(("KvK", "r"), ("KBvK", "r"), ("KNvK", "r"), ("KvK", "wg"))
     ]
@@ -63,9 +67,7 @@ def test_a_site_says_what_the_report_says(directory: Path, tmp_path: Path) -> No
         *(f"tables/{name}.html" for name in ("KvK.r", "KBvK.r", "KNvK.r", "KvK.wg")),
     }
     assert all(page.is_file() for page in report.pages)
-    assert {f"{progress.material} {progress.number}/{progress.count}" for progress in told} == {
-        *("KvK 1/3", "KBvK 2/3", "KNvK 3/3")
-    }
+    assert set(told.begun) == {*("KvK 1/3", "KBvK 2/3", "KNvK 3/3")}
     assert report.lines_left_out == 0
     document = json.loads(json.dumps(report_document(report)))
     assert [table["material"] for table in document["tables"]] == ["KvK", "KBvK", "KNvK", "KvK"]
@@ -95,14 +97,17 @@ def test_progress_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> Non
     steps = {"unpacking": 3.0, "counted": 1.0}
     names = map(Material.parse, ("KQvK", "KRvK"))
     plan = Plan(Path(), tuple(Task(name, Variant.R_MOBILITY, Cost(steps)) for name in names), (), saved=False)
-    clock = Clock(plan, lambda progress: shown.append(str(progress)))
+    reporter = TableProgress()
+    monkeypatch.setattr(reporter, "line", SimpleNamespace(show=shown.append))
+    timed = TimedProgress(reporter, plan.seconds, plan.materials)
     first, second = plan.tasks
-    show = clock.begin(first)
-    show("unpacking", 0)
-    show("counted", 0.5)
+    timed.begin(first.material, first.cost.steps, first.title)
+    timed.progress("unpacking", 0, 10)
+    timed.progress("counted", 5, 10)
     now = 30.0
-    clock.finish()
-    clock.begin(second)("unpacking", 0.5)
+    timed.finish()
+    timed.begin(second.material, second.cost.steps, second.title)
+    timed.progress("unpacking", 1, 2)
     assert shown == [
         "KQvK (1 of 2): r, unpacking 0%, about 8.0 s left",
         "KQvK (1 of 2): r, counted 50%, about 3.8 s left",

@@ -12,10 +12,11 @@ from tbgen.costs import BASE_MEMORY
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.packed.plain import COPIES
-from tbgen.report import Progress, plan_report, read_report, save_report, write_report
+from tbgen.report import plan_report, read_report, save_report, write_report
 from tbgen.report.facts.records import lines_left_out
 from tbgen.store.format import table_path
 from tests.support.exhaustive import exhaustive
+from tests.support.narrator import Narrator
 from tests.support.packed_tables import PackedTables
 
 R, WG = Variant.R_MOBILITY, Variant.WHOLE_GAME
@@ -72,10 +73,10 @@ def both(tables: Path, packed: PackedTables, directory: Path) -> Path:
 
 def stages(directory: Path, data: Path, *, layers: bool = True) -> list[str]:
     """Save data, and return what was told of it."""
-    told: list[Progress] = []
-    save_report(directory, ["KNvK"], data, layers=layers, progress=told.append)
-    assert all(progress.seconds_left >= 0 for progress in told)
-    return list(dict.fromkeys(progress.stage.rpartition(" ")[0] for progress in told))
+    told = Narrator()
+    save_report(directory, ["KNvK"], data, layers=layers, reporter=told)
+    assert min(told.left, default=0) >= 0
+    return list(dict.fromkeys(step.rpartition(" ")[0] for step in told.steps))
 
 
 def test_saving_goes_on_where_it_was_stopped(
@@ -115,10 +116,10 @@ def test_lines_that_need_layers(tables: Path, packed: PackedTables, tmp_path: Pa
     assert short.lines_left_out == 1
     assert not list(directory.glob("*.layer.h5"))
     for saved in (1, 0):
-        told: list[Progress] = []
-        options = {"rules": "r", "depths": True, "progress": told.append}
+        told = Narrator()
+        options = {"rules": "r", "depths": True, "reporter": told}
         assert save_report(directory, ["KNvK"], tmp_path / "data", **options) == saved  # type: ignore[arg-type]
-        assert "KNvK (1 of 1): r, lines 0%, about 0.0 s left" in map(str, told)
+        assert "r, lines 0%" in told.steps
     full = read_report(tmp_path / "data", saved=True)
     assert full.lines_left_out == 0
     assert len(list(directory.glob("*.layer.h5"))) == 1

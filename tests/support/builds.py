@@ -21,7 +21,7 @@ class Silent:
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
         pass
 
-    def progress(self, stage: str, done: int | None, total: int) -> None:
+    def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
         pass
 
     def done(self, built: Built, seconds_left: float) -> None:
@@ -45,8 +45,8 @@ class Diary(Silent):
         assert seconds_left >= 0 if again else seconds_left > 0
         self.begun.append((material.name, number, count))
 
-    def progress(self, stage: str, done: int | None, total: int) -> None:
-        self.stages.add(stage)
+    def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
+        self.stages.add(step)
 
     def done(self, built: Built, seconds_left: float) -> None:
         assert seconds_left >= 0

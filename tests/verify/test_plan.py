@@ -9,14 +9,16 @@ import pytest
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.cli import verify as command
 from tbgen.cli.main import main
+from tbgen.cli.progress import TableProgress
 from tbgen.costs import Cost, layers_memory
 from tbgen.index.layout import layout_of
 from tbgen.packed.sources import UnpackedSources
+from tbgen.progress import TimedProgress
 from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
 from tbgen.verify import plan as planning
+from tbgen.verify import tables as proving
 from tbgen.verify.plan import (
     STATES,
     ProofPlan,
@@ -99,22 +101,24 @@ def test_layers_take_memory(tables: Path, directory: Path) -> None:
 def test_the_command_tells_how_long_it_takes_still(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0  # it passes as planned
     monkeypatch.setattr("time.monotonic", lambda: now)
-    reporter, shown = command._Reporter(), list[str]()
-    monkeypatch.setattr(reporter, "line", SimpleNamespace(show=shown.append, note=shown.append))
+    reporter, shown = TableProgress(), list[str]()
+    monkeypatch.setattr(reporter, "line", SimpleNamespace(show=shown.append))
     tasks = (
         ProofTask(ORDER[0], None, Cost({STATES: 0.5})),
         ProofTask(ORDER[1], None, Cost({"unpacking": 0.4, STATES: 1.0})),
     )
-    reporter.planned(ProofPlan(Path(), tasks))
-    reporter.begin(ORDER[0], 1, 2)
+    timed = TimedProgress(reporter, ProofPlan(Path(), tasks).seconds, ORDER[:2])
+    timed.begin(ORDER[0], tasks[0].cost.steps)
+    timed.progress("digest", 0, 1)
     now = 0.2
-    reporter.progress(STATES, 0.4)
+    timed.progress(STATES, 2, 5)
     now = 0.5
-    reporter.begin(ORDER[1], 2, 2)
+    timed.begin(ORDER[1], tasks[1].cost.steps)
+    timed.progress("digest", 0, 1)
     now = 0.9
-    reporter.progress("unpacking", 1)
+    timed.progress("unpacking", 1, 1)
     now = 1.2
-    reporter.progress(STATES, 0.3)
+    timed.progress(STATES, 3, 10)
     assert shown == [
         "KvK (1 of 2): digest 0%, about 1.9 s left",
         "KvK (1 of 2): states 40%, about 1.7 s left",
@@ -129,13 +133,13 @@ def test_the_command_says_it_first(
 ) -> None:
     assert main(["verify", "KvK", "--dir", str(directory)]) == 0
     assert "to prove" not in capsys.readouterr().err, "not worth a sentence"
-    monkeypatch.setattr(command, "_LONG", 1e-6)
+    monkeypatch.setattr(proving, "LONG", 1e-6)
     assert main(["verify", "KNvK", "--dir", str(directory)]) == 0
     said = capsys.readouterr().err.splitlines()[0]
     assert re.search(
         rf"2 tables to prove in {directory}: about [\d.]+ s, about [\d.]+ [MG]iB of memory$", said
     )
-    monkeypatch.setattr(command, "free_memory", lambda: 1 << 20)
+    monkeypatch.setattr(planning, "free_memory", lambda: 1 << 20)
     assert main(["verify", "KNvK", "--dir", str(tables)]) == 0
     assert "of memory, though 1.00 MiB are free\n" in capsys.readouterr().err
     proofs = directory / "proofs.txt"

@@ -12,12 +12,13 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
-from tbgen.cli.verify import _Reporter
+from tbgen.cli.progress import TableProgress
 from tbgen.errors import TbgenError
 from tbgen.index.table import Table
 from tbgen.packed.plain import COPIES
 from tbgen.packed.sources import UnpackedSources
 from tbgen.probe.values import Values
+from tbgen.progress import TimedProgress
 from tbgen.store.format import table_path
 from tbgen.verify import plan, proved, tables
 from tests.support.packed_tables import PackedTables
@@ -68,7 +69,7 @@ def test_tables_that_others_rest_on_are_unpacked_once(
 
 def test_a_plain_table_is_read_without_what_it_rests_on(tables: Path, unpacked: list[str]) -> None:
     with closing(Values([tables], variant=Variant.R_MOBILITY, max_open=4, cache_bytes=0)) as values:
-        proved_tables = proved.ProvedTables(values, (), 1, _Reporter())
+        proved_tables = proved.ProvedTables(values, (), 1, TimedProgress(TableProgress(), 0, ()))
         proved_tables.around(Material.parse("KNNvK"))
     assert unpacked == ["KNvK"]
 

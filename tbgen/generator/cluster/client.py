@@ -34,7 +34,7 @@ from tbgen.generator.cluster.workers import (
 from tbgen.generator.course import Course
 from tbgen.generator.estimate import Estimate, check_disk, check_memory, copies, estimate
 from tbgen.generator.lock import build_lock
-from tbgen.generator.one_table import Built, Reporter
+from tbgen.generator.one_table import BuildReporter, Built
 from tbgen.generator.runner import missing, tidy
 from tbgen.generator.schedule import Limits, Schedule
 from tbgen.index.table import AccruedForm
@@ -50,7 +50,7 @@ _TRIES: Final = 4
 def build_on_cluster(
     materials: Iterable[Material],
     directory: Path,
-    reporter: Reporter,
+    reporter: BuildReporter,
     scheduler: str,
     *,
     variant: Variant,
@@ -118,7 +118,7 @@ class _Run:
     client: Client
     scheduler: str
     directory: Path
-    reporter: Reporter
+    reporter: BuildReporter
     patience: float
     needs: dict[Material, Estimate]
     """The tables to build, in build order."""

@@ -120,7 +120,7 @@ class _Relay:
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
         """Do nothing: the client knows more about the build."""
 
-    def progress(self, stage: str, done: int | None, total: int) -> None:
+    def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
         """Say how far the table has got, and stop where nobody waits for it.
 
         :raises CancelledBuildError: if the task has been cancelled; Dask cannot stop it from outside.
@@ -131,7 +131,7 @@ class _Relay:
         now = time.monotonic()
         if now - self._sent >= _EVERY:
             self._sent = now
-            self.send("progress", stage=stage, done=done, total=total)
+            self.send("progress", stage=step, done=done, total=total)
 
     def done(self, built: Built, seconds_left: float) -> None:
         """Do nothing: the result of the task says it."""

@@ -14,8 +14,9 @@ from tbgen.board.score import NONE, GScore
 from tbgen.errors import TbgenError
 from tbgen.index.layout import Side, Slot
 from tbgen.index.position import board_of
+from tbgen.progress import Progress, silent
 from tbgen.report.scan.blocks import blocks_of, symmetric_slots
-from tbgen.report.scan.source import Steps, TableSource
+from tbgen.report.scan.source import TableSource
 
 EXAMPLES: Final = 8
 """Most examples of a material."""
@@ -58,10 +59,10 @@ class Difference:
         return sum(self.differing) / total if total else 0.0
 
 
-def difference(r: TableSource, wg: TableSource, steps: Steps | None = None) -> Difference:
+def difference(r: TableSource, wg: TableSource, progress: Progress = silent) -> Difference:
     """Read two tables of the same material once and compare their fresh values.
 
-    :param steps: told which share is done.
+    :param progress: told how many slots are compared.
 
     :raises TbgenError: if they do not hold the same positions.
     :raises DamagedTableError: if one cannot be used.
@@ -82,8 +83,7 @@ def difference(r: TableSource, wg: TableSource, steps: Steps | None = None) -> D
             symmetric[side] += np.bincount(key[among], minlength=1 << 16)
             _note(longest, side, start, key, depth, other_depth)
             done += size
-            if steps is not None:
-                steps("compared", done / (2 * r.info.size))
+            progress("compared", done, 2 * r.info.size)
     board = 2 * counts if layout.pawns else 8 * counts - 4 * symmetric
     board[:, NONE << 8 | NONE] = 0
     every = board.sum(axis=1).tolist()

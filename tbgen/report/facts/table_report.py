@@ -9,13 +9,14 @@ from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import Tablebase
+from tbgen.progress import Progress, silent
 from tbgen.report.facts.accrued import accrued_view
 from tbgen.report.facts.endgames import by_score, endgame
 from tbgen.report.facts.mating import mating_potential
 from tbgen.report.facts.records import records_of, with_line
 from tbgen.report.model import Distribution, KingMap, TableReport
 from tbgen.report.scan.counting import count_source
-from tbgen.report.scan.source import Steps, TableSource, open_source
+from tbgen.report.scan.source import TableSource, open_source
 from tbgen.report.scan.table_counts import Counts, TableCounts
 
 
@@ -45,18 +46,18 @@ def report_table(
 
 
 def report_source(
-    source: TableSource, *, threads: int = 2, layers: bool = False, steps: Steps | None = None
+    source: TableSource, *, threads: int = 2, layers: bool = False, progress: Progress = silent
 ) -> TableReport:
     """Read a table once and return its report, without lines.
 
     :param layers: as :func:`tbgen.report.scan.counting.count_source` takes it.
-    :param steps: told what is done, and which share of it.
+    :param progress: told the steps.
 
     :raises DamagedTableError: if the table cannot be used.
     """
     begin = time.perf_counter()
     material, variant = source.layout.material, source.info.variant
-    scanned = count_source(source, threads=threads, layers=layers, steps=steps)
+    scanned = count_source(source, threads=threads, layers=layers, progress=progress)
     view = accrued_view(scanned.states_on_board(), scanned.states) if scanned.has_accrued else None
     return TableReport(
         material=material,

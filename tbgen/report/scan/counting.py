@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from tbgen.board.material import Material
 from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
+from tbgen.progress import Progress, silent
 from tbgen.report.scan.accrued import tally
 from tbgen.report.scan.blocks import Block, block_at, blocks_of, like_bishops, symmetric_slots
 from tbgen.report.scan.layers import count_layers
 from tbgen.report.scan.mobility import mobility
-from tbgen.report.scan.source import Steps, TableSource, open_source
+from tbgen.report.scan.source import TableSource, open_source
 from tbgen.report.scan.table_counts import ANY, CAPTURES, LIKE_BISHOPS, QUIET, Counts, TableCounts, better
 
 
@@ -32,7 +33,7 @@ def count_table(directory: Path, material: Material, variant: Variant, *, thread
 
 
 def count_source(
-    source: TableSource, *, threads: int = 2, layers: bool = False, steps: Steps | None = None
+    source: TableSource, *, threads: int = 2, layers: bool = False, progress: Progress = silent
 ) -> TableCounts:
     """Read a table once and count.
 
@@ -57,8 +58,7 @@ def count_source(
             _scan_block(source, block_at(source.layout, start, count), fixed, found, ranks)
             with lock:
                 done += count
-                if steps is not None:
-                    steps("counted", done / size)
+                progress("counted", done, size)
         return found
 
     with ThreadPoolExecutor(threads) as pool:
@@ -76,7 +76,7 @@ def count_source(
     _scan_en_passant(source, total)
     if ranks is not None:
         with source.layers() as made:
-            count_layers(source, made, ranks, fixed, total, threads, steps)
+            count_layers(source, made, ranks, fixed, total, threads, progress)
     return total
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.progress import Progress, silent
 from tbgen.report.scan import accrued
-from tbgen.report.scan.source import Steps, TableSource
+from tbgen.report.scan.source import TableSource
 from tbgen.report.scan.table_counts import TableCounts
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def count_layers(
     fixed: NDArray[np.int64],
     found: TableCounts,
     threads: int = 2,
-    steps: Steps | None = None,
+    progress: Progress = silent,
 ) -> None:
     """Make all layers of a table and add the states that only they tell of to ``found``.
 
@@ -52,8 +53,7 @@ def count_layers(
                 for holder, layer in enumerate(pair):
                     for of_side in known:
                         _add(pool, layer, of_side, Held(holder, rank, base), found)
-                if steps is not None:
-                    steps("accrued scores", (number + min(1, rank / top)) / len(windows))
+                progress("accrued scores", number * top + min(rank, top), top * len(windows))
 
 
 def _add(pool: ThreadPoolExecutor, layer: Layer, known: Known, held: Held, found: TableCounts) -> None:

@@ -16,6 +16,7 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.table import LAST_RUN
+from tbgen.progress import Progress, silent
 from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
 from tbgen.store.chunks import DamagedChunkError
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from tbgen.retro.every_layer import EveryLayer
 
 _logger = logging.getLogger(__name__)
-
-Steps = Callable[[str, float], None]
-"""Told the name of a step and the share of it that is done, 0 to 1."""
 
 
 class Runs(NamedTuple):
@@ -94,7 +92,7 @@ def open_source(
     variant: Variant,
     *,
     threads: int = 2,
-    steps: Steps | None = None,
+    progress: Progress = silent,
 ) -> TableSource:
     """Return an open table; a packed one is unpacked, which takes time, memory and compiled code.
 
@@ -106,7 +104,7 @@ def open_source(
         info = stored.info
     if not info.packed:
         return PlainSource(path, material)
-    return UnpackedSource(directory, info, threads=threads, steps=steps)
+    return UnpackedSource(directory, info, threads=threads, progress=progress)
 
 
 class PlainSource:
@@ -202,18 +200,14 @@ class UnpackedSource:
         info: TableInfo,
         *,
         threads: int = 2,
-        steps: Steps | None = None,
+        progress: Progress = silent,
     ) -> None:
         from tbgen.packed.sources import UnpackedSources
-
-        def unpacked(step: str, done: int, total: int) -> None:
-            if steps is not None:
-                steps(step, done / total)
 
         self.info, self._threads = info, threads
         with ExitStack() as stack:
             self._sources = stack.enter_context(UnpackedSources(directory, info.variant, threads))
-            self._table: Table = self._sources.unpack(Material.parse(info.material), unpacked)
+            self._table: Table = self._sources.unpack(Material.parse(info.material), progress)
             self._opened = stack.pop_all()
 
     def __enter__(self) -> Self:

@@ -62,8 +62,8 @@ class Killer(Diary):
                 self.thread = Thread(target=self.kill_while_writing)
                 self.thread.start()
 
-    def progress(self, stage: str, done: int, total: int) -> None:
-        super().progress(stage, done, total)
+    def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
+        super().progress(step, done, total)
         if self.moment == "solving" and len(self.killed) == 1:
             self.kill()
 

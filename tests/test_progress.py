@@ -2,7 +2,7 @@
 
 import pytest
 
-from tbgen.countdown import Countdown
+from tbgen.progress import Countdown
 
 
 class SetClock:
