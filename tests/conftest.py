@@ -1,6 +1,7 @@
 """Tables that several test modules share."""
 
 import os
+import re
 import shutil
 import tempfile
 from functools import partial
@@ -16,6 +17,7 @@ from tbgen.retro.warmup import compile_kernels
 from tbgen.store.format import table_path
 from tbgen.store.writer import write_table
 from tests.support.builds import Silent
+from tests.support.exhaustive import FEW
 from tests.support.packed_tables import PackedTables
 from tests.support.reference_table import reference_table
 from tests.support.shared import PLACE
@@ -30,7 +32,12 @@ settings.load_profile("tbgen")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give the processes of pytest-xdist a folder for what they share."""
+    """Give the processes of pytest-xdist a folder for what they share.
+
+    Where exhaustive tests are left out, samples are small.
+    """
+    if re.search(r"not \(?exhaustive", config.getoption("markexpr", "")):
+        os.environ[FEW] = "1"
     if config.getoption("numprocesses", None) and PLACE not in os.environ:
         os.environ[PLACE] = tempfile.mkdtemp(prefix="tbgen-tests-")
         config.add_cleanup(partial(shutil.rmtree, os.environ[PLACE]))

@@ -30,7 +30,8 @@ def measured() -> Iterator[Any]:
             if found.__module__ == module.__name__ and found.__name__ not in LONGEST:
                 for method in dir(found):
                     if method.startswith(("time_", "track_")):
-                        yield pytest.param(found, method, id=f"{name}.{found.__name__}.{method}")
+                        marks = [pytest.mark.exhaustive] if name == "commands" else []
+                        yield pytest.param(found, method, id=f"{name}.{found.__name__}.{method}", marks=marks)
 
 
 @pytest.mark.parametrize(("kind", "method"), list(measured()))

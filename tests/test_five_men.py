@@ -22,7 +22,7 @@ from tbgen.verify.proofs import Proofs
 from tests.support.one_ply import by_probing, one_ply
 from tests.support.paths import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.exhaustive
 
 NAME = "KQQQvK"
 
@@ -52,7 +52,6 @@ def some_boards(tablebase: Tablebase, number: int, rng: random.Random) -> list[c
     return boards
 
 
-@pytest.mark.exhaustive
 def test_published_figures(five: Path) -> None:
     script = ROOT / "scripts" / "check_records.py"
     run = subprocess.run([sys.executable, script, five, NAME], capture_output=True, text=True, check=False)

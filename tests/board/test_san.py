@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tbgen.board.san import parse_san
+from tests.support.exhaustive import sample
 
 POSITIONS = [
     chess.STARTING_FEN,
@@ -84,7 +85,7 @@ def test_chess960(fen: str) -> None:
             check(turned, text)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=sample(20, 60))
 @given(st.integers(0, 2**32), st.booleans())
 def test_random_games(seed: int, chess960: bool) -> None:
     rng = random.Random(seed)
@@ -102,7 +103,7 @@ def test_random_games(seed: int, chess960: bool) -> None:
     check_everywhere(board)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=sample(50, 150))
 @given(st.integers(0, 2**32), st.sampled_from(["QqNn", "RRrPp", "BbNNp", "PPppq", "QQQrr", "NNNbb"]))
 def test_random_positions(seed: int, men: str) -> None:
     """With pins and checks in most of them."""

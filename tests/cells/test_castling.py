@@ -68,7 +68,7 @@ CORNERS = [(chess.E1, chess.H1), (chess.E1, chess.A1)]
 CHESS960 = [(chess.B1, chess.A1), (chess.G1, chess.H1), (chess.C1, chess.B1), (chess.F1, chess.G1)]
 
 
-@pytest.mark.parametrize(("king", "rook"), CORNERS + CHESS960)
+@pytest.mark.parametrize(("king", "rook"), [*CORNERS, CHESS960[0], *exhaustive(CHESS960[1:])])
 @pytest.mark.parametrize("colour", chess.COLORS)
 def test_every_state_of_three_men(king: int, rook: int, colour: bool, three_men: Path) -> None:
     boards = []
@@ -105,8 +105,9 @@ def test_every_state_of_three_men(king: int, rook: int, colour: bool, three_men:
 @pytest.mark.parametrize(
     ("men", "rights"),
     [
-        ("", "Kq"), ("k", "KQ"), ("kn", "Q"), ("KP", "k"), ("kP", "K"), ("kR", "K"),
-        *exhaustive([("", "Qq"), ("K", "kq"), ("kr", "K"), ("kp", "Q"), ("Kq", "q")]),
+        ("", "Kq"), ("k", "KQ"), ("kn", "Q"), ("kR", "K"),
+        *exhaustive([("KP", "k"), ("kP", "K"), ("", "Qq"), ("K", "kq"), ("kr", "K"), ("kp", "Q"),
+                      ("Kq", "q")]),
     ],
 )  # fmt: skip
 def test_four_men_ply_by_ply(
@@ -164,8 +165,9 @@ def test_lines_and_batches(three_men: Path) -> None:
 
 @pytest.mark.parametrize(
     ("men", "rights"),
-    [("k", "KQ"), ("kq", "Q"), ("kn", "K"), ("Kr", "k"), ("KN", "k"), ("kQ", "K"), ("", "Kk"), ("KP", "q"),
-     ("kP", "K"), *exhaustive([("kr", "K"), ("kb", "Q"), ("kN", "K"), ("kp", "K"), ("Kp", "k")])],
+    [("kq", "Q"), ("Kr", "k"), ("KN", "k"), ("kP", "K"),
+     *exhaustive([("k", "KQ"), ("kn", "K"), ("kQ", "K"), ("", "Kk"), ("KP", "q"),
+                  ("kr", "K"), ("kb", "Q"), ("kN", "K"), ("kp", "K"), ("Kp", "k")])],
 )  # fmt: skip
 def test_packed_tables_say_the_same(men: str, rights: str, packed: PackedTables, tmp_path: Path) -> None:
     """Values with every accrued score, from functions of one side, and from runs of both."""

@@ -27,6 +27,7 @@ from tbgen.retro import solver
 from tbgen.store.format import table_path, tables_in
 from tests.support.builds import Diary, digest, logged
 from tests.support.commands import failure, logged_answer
+from tests.support.exhaustive import exhaustive
 from tests.support.processes import end, started, stopping, wait_for
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -228,8 +229,13 @@ def test_disk_is_checked_for_all_at_work(empty: Path, monkeypatch: pytest.Monkey
     assert diary.notes == ["KRvK has failed; tables at work, to be finished: 1"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-@pytest.mark.parametrize("moment", ["value", "replace"])
+@pytest.mark.parametrize(
+    ("moment", "number"),
+    [
+        *[("value", signal.SIGINT), ("value", signal.SIGTERM), ("replace", signal.SIGKILL)],
+        *exhaustive([("replace", signal.SIGINT), ("replace", signal.SIGTERM), ("value", signal.SIGKILL)]),
+    ],
+)
 def test_an_interruption(moment: str, number: signal.Signals, empty: Path) -> None:
     """While one table is being written and others are at work: nothing is left, and no other process."""
     script = stopping("KBvKN", moment, "time.sleep(60)")

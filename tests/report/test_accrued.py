@@ -15,6 +15,7 @@ from tbgen.report.model import AccruedCounts, AccruedView
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
+from tests.support.exhaustive import exhaustive
 from tests.support.report_positions import accrued_scores, positions
 from tests.support.table_states import layers_of
 
@@ -71,7 +72,7 @@ def test_every_state_of_bare_kings_by_probing(three_men: Path) -> None:
     assert_same(canonical, dict(view.canonical))
 
 
-@pytest.mark.parametrize("name", ["KNvK", pytest.param("KPvK", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["KNvK", *exhaustive(["KPvK"])])
 def test_every_state_of_three_men(name: str, three_men: Path) -> None:
     """With python-chess for the positions' own scores, and the runs read as docs/format.md says."""
     with TableFile(table_path(three_men, name, Variant.R_MOBILITY)) as file:

@@ -14,9 +14,10 @@ from tbgen.report.model import TableReport
 from tbgen.report.scan.counting import count_source, count_table
 from tbgen.report.scan.source import open_source
 from tbgen.report.scan.table_counts import TableCounts
+from tests.support.exhaustive import exhaustive
 from tests.support.report_positions import images_of, on_board, positions, up_to_symmetry
 
-NAMES = ["KvK", "KNvK", pytest.param("KPvK", marks=pytest.mark.slow)]
+NAMES = ["KvK", "KNvK", *exhaustive(["KPvK"])]
 
 SIDES = (0, 1)
 

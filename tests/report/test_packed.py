@@ -35,7 +35,7 @@ def with_sub_tables(name: str, tables: Path, packed: PackedTables, directory: Pa
     "name",
     [
         "KNvK",
-        pytest.param("KPvK", marks=pytest.mark.slow),
+        *exhaustive(["KPvK"]),
         *exhaustive(["KPvKP", "KBNvK"]),
     ],
 )

@@ -16,6 +16,7 @@ from tbgen.retro import solver
 from tbgen.retro.kernels.numbering import Numbering, number_of, numbering, with_room
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
+from tests.support.exhaustive import exhaustive
 from tests.support.functions_of_runs import functions_of_runs
 from tests.support.solved_tables import solved, source_of
 
@@ -36,7 +37,15 @@ def check_equal(found: Functions | None, expected: Functions) -> None:
 
 @pytest.mark.parametrize(
     ("name", "functions"),
-    [("KvK", 1), ("KNvK", 32), ("KPvK", 20), ("KNNvK", 9), ("KQvKQ", 3128), ("KBvKN", 756), ("KPvKP", 1191)],
+    [
+        ("KvK", 1),
+        ("KNvK", 32),
+        ("KPvK", 20),
+        ("KNNvK", 9),
+        ("KQvKQ", 3128),
+        ("KBvKN", 756),
+        *exhaustive([("KPvKP", 1191)]),
+    ],
 )
 def test_functions_are_those_of_the_runs(name: str, functions: int, tables: Path) -> None:
     material, full = Material.parse(name), stored(tables, name)

@@ -46,8 +46,7 @@ def some_boards(directory: Path, name: str, number: int, rng: random.Random) -> 
     [
         "KNvK",
         "KPvK",
-        pytest.param("KPvKP", marks=pytest.mark.slow),
-        *exhaustive(["KRvKB", "KNvKP"]),
+        *exhaustive(["KPvKP", "KRvKB", "KNvKP"]),
     ],
 )
 def test_layers_give_what_the_table_would_hold(

@@ -122,8 +122,7 @@ def some_boards(game: Game, number: int, rng: random.Random) -> list[chess.Board
     ("name", "wide"),
     [
         *itertools.product(["KNvK", "KQvK", "KPvK"], [True, False]),
-        pytest.param("KBvKN", True, marks=pytest.mark.slow),
-        *exhaustive(MORE),
+        *exhaustive([("KBvKN", True), *MORE]),
     ],
 )
 def test_a_table_with_made_up_sub_tables(name: str, wide: bool) -> None:
@@ -184,7 +183,7 @@ def near(white: str, black: str) -> Callable[[Material], Layout]:
     return small
 
 
-@pytest.fixture(params=["KPvKP", "KRPvKP", "KNPvKP", pytest.param("KBPvKP", marks=pytest.mark.slow)])
+@pytest.fixture(params=["KPvKP", "KRPvKP", "KNPvKP", *exhaustive(["KBPvKP"])])
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -28,6 +28,7 @@ from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.update import Layer, limits, update
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
+from tests.support.exhaustive import exhaustive
 from tests.support.made_up_tables import as_sources, made_up
 
 
@@ -185,7 +186,7 @@ def in_lockstep(name: str, phase: int, room: int | None = None, steps: int | Non
 
 
 @pytest.mark.parametrize(
-    ("name", "phase"), [("KNvK", 0), ("KQvK", 0), ("KPvK", 3), ("KPvK", 15), ("KPvK", 20)]
+    ("name", "phase"), [("KQvK", 0), ("KPvK", 3), *exhaustive([("KNvK", 0), ("KPvK", 15), ("KPvK", 20)])]
 )
 def test_updates_give_what_new_sweeps_give(name: str, phase: int) -> None:
     """With the real limits, without any, with so few steps that updates are given up halfway and taken back,

@@ -18,6 +18,7 @@ def made(data: Path, page: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_the_page_is_what_the_data_say(tmp_path: Path) -> None:
     """The one in the documentation is that of its data."""

@@ -20,6 +20,7 @@ from tbgen.solve.line import Found, Line, Lines
 from tbgen.solve.search import Search
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import Mobile, solve
+from tests.support.exhaustive import sample
 from tests.support.random_boards import en_passant_board, random_board
 
 MATERIALS = ("KBvKP", "KNvKP", "KRvKP", "KQvKP", "KBPvK", "KRPvK", "KQPvK")
@@ -58,7 +59,7 @@ def check_exact(board: chess.Board, accrued: GScore | None, found: Solution) -> 
 
 def test_lines_end_in_the_value_after_as_many_plies_as_the_depth(small: Path) -> None:
     rng, kinds = random.Random(1), Counter[str]()
-    for number in range(21):
+    for number in range(sample(10, 21)):
         board = random_board(rng, Material.parse(MATERIALS[number % len(MATERIALS)]))
         board.halfmove_clock = 9
         score = GScore(rng.randrange(2, 14), rng.random() < 0.5) if number % 2 else None
@@ -66,7 +67,7 @@ def test_lines_end_in_the_value_after_as_many_plies_as_the_depth(small: Path) ->
         if found.value is not None:
             kinds["depth" if found.depth else "none"] += 1
             check_exact(board, score, found)
-    assert kinds["depth"] > 3
+    assert kinds["depth"] > sample(1, 3)
 
 
 def test_en_passant(small: Path) -> None:

@@ -200,14 +200,14 @@ def agrees(cell: Cell, probe: Callable[[chess.Board, int | None], Fresh]) -> Non
     [
         ("KvK", "8/8/8/8/3k4/8/8/K7 b - - 0 1", "d4"),
         *(
-            pytest.param("KvK KNvK", *case, marks=pytest.mark.slow)
+            pytest.param("KvK KNvK", *case, marks=pytest.mark.exhaustive)
             for case in (
                 ("8/8/8/8/3k4/8/2N5/K7 b - - 0 1", "d4"),
                 ("8/8/8/3k4/8/8/2N5/K7 w - - 0 1", "c2"),
                 ("8/8/8/8/8/1k6/2N5/K7 b - - 0 1", "a1 c2"),
             )
         ),
-        pytest.param("KvK KRvK", "8/8/8/8/8/1R6/8/k2K4 w - - 0 1", "d1 a1", marks=pytest.mark.slow),
+        pytest.param("KvK KRvK", "8/8/8/8/8/1R6/8/k2K4 w - - 0 1", "d1 a1", marks=pytest.mark.exhaustive),
     ],
 )
 def test_with_true_exits_a_cell_says_what_the_table_says(names: str, fen: str, mobile: str) -> None:

@@ -23,6 +23,7 @@ from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import Known
 from tbgen.solve.solver import solve
 from tbgen.solve.syzygy import Syzygy
+from tests.support.exhaustive import sample
 from tests.support.random_boards import en_passant_board, random_board
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -58,9 +59,12 @@ def test_who_forces_mate_in_tables(name: str, tables: Path, syzygy: Syzygy) -> N
 def test_they_narrow_and_never_lie(tables: Path, tmp_path: Path, syzygy: Syzygy) -> None:
     """Of positions of four men without any tables."""
     narrowed = 0
-    some = [*boards("KPvKP", 6), *boards("KRvKP", 3), *boards("KPPvK", 3), *boards("KQvKP", 3)]
+    some = [
+        *boards("KPvKP", sample(3, 6)),
+        *(board for name in ("KRvKP", "KPPvK", "KQvKP") for board in boards(name, sample(1, 3))),
+    ]
     rng = random.Random(8)
-    some += [en_passant_board(rng) for _ in range(3)]
+    some += [en_passant_board(rng) for _ in range(sample(1, 3))]
     with tbgen.open_tablebase(tables) as known:
         for board in some:
             plain, found = (
@@ -72,7 +76,7 @@ def test_they_narrow_and_never_lie(tables: Path, tmp_path: Path, syzygy: Syzygy)
             narrowed += (plain.lower, plain.upper) != (found.lower, found.upper)
             moves = {move.uci: move.value for move in known.moves(board)}
             assert all(move.lower <= moves[move.uci] <= move.upper for move in found.moves)
-    assert narrowed > 5
+    assert narrowed > sample(2, 5)
 
 
 def test_a_win_takes_no_cell(tmp_path: Path, syzygy: Syzygy) -> None:

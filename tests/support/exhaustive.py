@@ -1,9 +1,13 @@
-"""Parameters with which a test shows more of the same: ``scripts/test --all`` runs them."""
+"""Parameters and samples with which a test shows more of the same: ``scripts/test --all`` runs them."""
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
 import pytest
+
+FEW = "TBGEN_TEST_FEW"
+"""The environment variable that is set where exhaustive tests are left out."""
 
 
 def exhaustive(cases: Iterable[Any]) -> list[Any]:
@@ -12,3 +16,8 @@ def exhaustive(cases: Iterable[Any]) -> list[Any]:
         pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.exhaustive)
         for case in cases
     ]
+
+
+def sample(few: int, full: int) -> int:
+    """Return how much a test tries: ``few``, or ``full`` where exhaustive tests run too."""
+    return few if FEW in os.environ else full

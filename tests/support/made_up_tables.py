@@ -13,11 +13,12 @@ Fresh = tuple[np.ndarray, np.ndarray]
 """Values and depths of a table, all slots filled."""
 
 
-def made_up(layout: Layout, seed: int, deepest: int = 60) -> Fresh:
-    """Random values and depths below ``deepest`` plies, the same for all slots of a position."""
+def made_up(layout: Layout, seed: int, deepest: int = 60, ranks: int = 26) -> Fresh:
+    """Random values of rank below ``ranks`` and depths below ``deepest`` plies, the same for all slots of a
+    position."""
     rng = np.random.default_rng(seed)
-    ranks = rng.integers(0, 26, (2, layout.size))
-    value = np.where(rng.random((2, layout.size)) < 0.5, ranks, 255 - ranks).astype(np.uint8)
+    rank = rng.integers(0, ranks, (2, layout.size))
+    value = np.where(rng.random((2, layout.size)) < 0.5, rank, 255 - rank).astype(np.uint8)
     depth = rng.integers(0, deepest, (2, layout.size)).astype(np.uint16)
     if layout.white_pawns + layout.black_pawns and max(layout.white_pawns, layout.black_pawns) < 2:
         assert not layout.like_men  # then every position has one slot only

@@ -28,6 +28,7 @@ from tbgen.store.writer import write_table
 from tbgen.verify.consistency import inconsistency
 from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult, board_at
+from tests.support.exhaustive import sample
 from tests.support.reference_table import empty_table, reference_table
 from tests.support.solved_tables import sub_tables_of
 
@@ -168,7 +169,9 @@ def test_pawn_moves_promotions_and_en_passant(pawn_tables: Tables) -> None:
     assert result.positions == sum(table.positions) + table.ep_positions
 
 
-@settings(max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=sample(1, 2), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 @given(st.data())
 def test_wrong_en_passant_entries_are_found_and_named(pawn_tables: Tables, data: st.DataObject) -> None:
     material = Material.parse("KPvKP")

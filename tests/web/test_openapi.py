@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from tbgen.web.app import make_app
 from tbgen.web.openapi import openapi
 from tbgen.web.settings import Settings
+from tests.support.exhaustive import sample
 from tests.support.paths import ROOT
 
 DOCUMENT = openapi("0")
@@ -136,7 +137,7 @@ def test_made_up_requests(path: str, method: str, mode: str, whole_game_tables: 
     operation = schemathesis.openapi.from_asgi("/openapi.json", app)[path][method]
 
     @given(case=operation.as_strategy(generation_mode=schemathesis.GenerationMode(mode)))
-    @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=sample(5, 15), deadline=None, suppress_health_check=list(HealthCheck))
     def ask(case: Any) -> None:
         case.call_and_validate(checks=wanted, timeout=600)  # on a slow machine too
 
