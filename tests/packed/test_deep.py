@@ -9,10 +9,11 @@ from tbgen.board.material import Material
 from tbgen.packed.encode import Encoder
 from tbgen.packed.file import PackedFile
 from tests.packed.test_format import Packed
+from tests.support.exhaustive import exhaustive
 from tests.support.packed_tables import to_pack, write
 
 
-@pytest.mark.parametrize("deeper", [508, 510, 512, 1000, 31000])
+@pytest.mark.parametrize("deeper", [510, 31000, *exhaustive([508, 512, 1000])])
 def test_every_depth_decodes(deeper: int, three_men: Path, tmp_path: Path) -> None:
     """Deepened without its sense, a table still has to come back as it was, position by position."""
     table, needed = to_pack(three_men, "KRvK")

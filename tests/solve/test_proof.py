@@ -30,6 +30,7 @@ def budget(cells: int) -> Budget:
     return Budget(seconds=3600.0, memory=2 << 30, cells=cells)
 
 
+@pytest.mark.exhaustive
 def test_all_that_is_solved_is_proved(small: Path) -> None:
     plain = solve(LOCKED, "G4.5", tables=small, budget=budget(60))
     found = solve(LOCKED, "G4.5", tables=small, budget=budget(60), verify=True)

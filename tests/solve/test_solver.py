@@ -99,6 +99,7 @@ def test_time_counts_while_exits_are_found(tables: Path, monkeypatch: pytest.Mon
     assert 150.0 <= clock.now <= 202.0
 
 
+@pytest.mark.exhaustive
 def test_colours_swapped_and_files_mirrored(tables: Path) -> None:
     board = chess.Board(LOCKED)
     found = solve(board, "G4.5", tables=tables, budget=budget(300))

@@ -24,6 +24,7 @@ from tbgen.store.format import table_path
 from tbgen.verify.packed import disorder
 from tbgen.verify.proof import verify_table
 from tests.support.commands import logged_answer
+from tests.support.exhaustive import exhaustive
 from tests.support.packed_tables import plain, to_pack, write
 from tests.support.solved_tables import source_of, sub_tables_of
 
@@ -58,7 +59,7 @@ def said_last(capsys: pytest.CaptureFixture[str], directory: Path, name: str, *o
     return logged_answer(capsys, "verify", name, "--dir", str(directory), *options).splitlines()[-1]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES[:2], *exhaustive(NAMES[2:])])
 def test_as_many_states_are_proved_as_of_a_plain_table(
     name: str,
     ready: dict[str, Ready],
