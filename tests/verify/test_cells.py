@@ -16,7 +16,7 @@ from tbgen.index.layout import SIDES
 from tbgen.verify.cells import CellProof, WrongBoundError
 from tbgen.verify.kernels.survey import NO_RANK
 from tbgen.verify.ways import ways_out
-from tests.support.exhaustive import exhaustive, sample
+from tests.support.exhaustive import exhaustive
 from tests.support.made_up_exits import MadeUp, cells
 
 LOCKED = Cell.of_board(chess.Board("4k3/8/5p1p/7P/4K1P1/8/8/8 w - - 0 1"), [chess.E8, chess.E4])
@@ -129,7 +129,7 @@ def test_every_entry_of_a_layer_that_says_too_much_is_found(seed: int) -> None:
             found += 1
             with pytest.raises(WrongBoundError, match=f"with {accrued} accrued"):
                 proof.accrued(bounds, wrong, accrued, MadeUp())
-    assert found > sample(2, 5)
+    assert found > 5
 
 
 @dataclass
@@ -147,7 +147,7 @@ class OneBetter(MadeUp):
 
 def test_exits_that_were_taken_for_better_than_they_are_are_found() -> None:
     found = 0
-    for seed in range(sample(1, 2)):
+    for seed in range(2):
         cell = small(seed)
         bounds = Games(cell, MadeUp()).solve()
         for way in list(ways_out(cell))[:8]:
