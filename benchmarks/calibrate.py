@@ -10,7 +10,7 @@ say little, since fixed costs outweigh their slots. scripts/measure_memory.py me
 
 import argparse
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from tbgen.verify.tables import verify
 class Stopwatch:
     """A reporter that adds up the seconds of every step, of one material alone."""
 
-    def __init__(self, material: Material, measured: Counter[str]) -> None:
+    def __init__(self, material: Material, measured: defaultdict[str, float]) -> None:
         self._material, self._measured = material, measured
         self._step, self._since, self._counts = "", time.perf_counter(), False
 
@@ -52,10 +52,10 @@ class Stopwatch:
         self._step, self._since = step, now
 
 
-def measured_steps(work: Callable[[Stopwatch], object], material: Material) -> Counter[str]:
+def measured_steps(work: Callable[[Stopwatch], object], material: Material) -> defaultdict[str, float]:
     """Return the seconds of every step that work on a material reports."""
     for _ in range(2):  # the first time kernels are loaded
-        measured = Counter[str]()
+        measured = defaultdict[str, float](float)
         watch = Stopwatch(material, measured)
         work(watch)
         watch.enter("")

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tbgen.board.variant import Variant
+from tbgen.store.format import table_path
 from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
@@ -77,3 +79,14 @@ def test_load_of_the_server(tables: Path) -> None:
     found = json.loads(done.stdout)
     assert found["requests"] == 300
     assert 0 < found["median_ms"] <= found["p99_ms"] <= found["longest_ms"]
+
+
+def test_rates_are_compared_with_tables(tables: Path) -> None:
+    words = [sys.executable, str(ROOT / "benchmarks" / "calibrate.py"), str(tables), "KNvK"]
+    title, *lines = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert title.split() == ["material", "costs.toml", "measured", "ratio"]
+    found = {line[12:32].strip(): [float(word) for word in line[32:].split()] for line in lines}
+    assert list(found) == ["build, s", "file, kB", "proof, s", "counted, s"]
+    size = table_path(tables, "KNvK", Variant.R_MOBILITY).stat().st_size
+    assert found["file, kB"][1] == pytest.approx(size / 1e3, abs=1e-3)
+    assert all(min(row) > 0 for row in found.values())

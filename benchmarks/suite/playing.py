@@ -14,10 +14,10 @@ def _thinker(with_tables: bool) -> Any:
     from pathlib import Path
 
     from tbgen.engine.memory import Memory
-    from tbgen.engine.tables import Tables
+    from tbgen.engine.tables import EngineTables
     from tbgen.engine.thinker import Thinker
 
-    return Thinker(lambda _: None, Tables([Path(tables())], print) if with_tables else None, Memory(64))
+    return Thinker(lambda _: None, EngineTables([Path(tables())], print) if with_tables else None, Memory(64))
 
 
 def _timer(words: str) -> Any:

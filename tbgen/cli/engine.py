@@ -27,11 +27,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play."""
-    from tbgen.engine.uci import Engine
+    from tbgen.engine.uci import UciEngine
 
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # whatever comes, it is no reason to end
-    Engine(_write, arguments.dir).run(sys.stdin or ())
+    UciEngine(_write, arguments.dir).run(sys.stdin or ())
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import Final
 import chess
 
 from tbgen.board.score import GScore
-from tbgen.engine.game import Game
+from tbgen.engine.game import SearchGame
 from tbgen.engine.scale import MATE, worth
 
 _PAWN, _KNIGHT, _BISHOP, _ROOK, _QUEEN = 100, 320, 330, 500, 900
@@ -41,7 +41,7 @@ def man_value(kind: chess.PieceType) -> int:
     return _VALUES[kind]
 
 
-def estimate(game: Game) -> int:
+def estimate(game: SearchGame) -> int:
     """Return what the current position with its accrued score may be worth, seen by White."""
     board = game.live
     lead = _men(board) + _mobility(board, *game.last_scores)

@@ -17,7 +17,7 @@ from tbgen.games.settings import FiftyMoveRule, GameSettings
 _EXPECTED: Final = "expected: position startpos|fen FEN [moves MOVE ...]"
 
 
-class Game(Arbiter):
+class SearchGame(Arbiter):
     """A game under the arbiter, with what a search needs at every node."""
 
     @property
@@ -81,7 +81,7 @@ def read_game(
     accrued: GScore | None = None,
     rule: FiftyMoveRule = FiftyMoveRule.NONE,
     chess960: bool = False,
-) -> Game:
+) -> SearchGame:
     """Return the game that a command ``position`` describes: its moves are replayed under the arbiter.
 
     :param words: those after ``position``.
@@ -104,7 +104,7 @@ def read_game(
         start = replace(start, seventh=accrued)
     start.board.chess960 |= chess960
     settings = GameSettings(Variant.R_MOBILITY, rule, rule.bare_kings_end, EXPONENTIAL)
-    game = Game.of(start, settings)
+    game = SearchGame.of(start, settings)
     for move in moves:
         game.push_uci(move)
     return game

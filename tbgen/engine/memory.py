@@ -18,7 +18,7 @@ class Bound(Enum):
     UPPER = "upper"
 
 
-class Entry(NamedTuple):
+class MemoryEntry(NamedTuple):
     """What has been found out about a state."""
 
     search: int
@@ -46,19 +46,19 @@ class Memory:
 
     def clear(self) -> None:
         """Forget everything."""
-        self._new: dict[Hashable, Entry] = {}
-        self._old: dict[Hashable, Entry] = {}
+        self._new: dict[Hashable, MemoryEntry] = {}
+        self._old: dict[Hashable, MemoryEntry] = {}
 
     def new_search(self) -> int:
         """Return the number of a search that begins."""
         self._searches += 1
         return self._searches
 
-    def get(self, state: Hashable) -> Entry | None:
+    def get(self, state: Hashable) -> MemoryEntry | None:
         """Return what is known of a state."""
         return self._new.get(state) or self._old.get(state)
 
-    def put(self, state: Hashable, entry: Entry) -> None:
+    def put(self, state: Hashable, entry: MemoryEntry) -> None:
         """Keep what has been found out about a state, in the place of what was known."""
         if len(self._new) >= self._half and state not in self._new:
             self._old, self._new = self._new, {}

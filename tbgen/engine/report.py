@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 import chess
 
 from tbgen.engine.advice import Advice
-from tbgen.engine.game import Game
+from tbgen.engine.game import SearchGame
 from tbgen.engine.scale import centipawns, mate_plies, nearest, reached, worth
 from tbgen.engine.search import Found
 from tbgen.text import plies as plies_text
 
 
 def of_search(
-    game: Game, found: Found, seconds: float, permille: int, place: int | None = None
+    game: SearchGame, found: Found, seconds: float, permille: int, place: int | None = None
 ) -> Iterator[str]:
     """Yield what is told after an iteration.
 
@@ -33,7 +33,7 @@ def of_search(
 
 
 def of_advice(
-    game: Game, advice: Advice, source: str, seconds: float, place: int | None = None
+    game: SearchGame, advice: Advice, source: str, seconds: float, place: int | None = None
 ) -> Iterator[str]:
     """Yield what is told of what somebody knows.
 
@@ -59,7 +59,7 @@ def of_advice(
     )
 
 
-def line_text(game: Game, line: Sequence[chess.Move]) -> str:
+def line_text(game: SearchGame, line: Sequence[chess.Move]) -> str:
     """Return moves from the current position on as the protocol has them."""
     board, told = game.live.copy(stack=False), []
     for move in line:

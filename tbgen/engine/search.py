@@ -15,8 +15,8 @@ import chess
 
 from tbgen.board.score import GScore
 from tbgen.engine.evaluation import estimate, man_value
-from tbgen.engine.game import Game
-from tbgen.engine.memory import Bound, Entry, Memory
+from tbgen.engine.game import SearchGame
+from tbgen.engine.memory import Bound, Memory, MemoryEntry
 from tbgen.engine.scale import MATE, mate_plies, reached
 
 MOST_PLIES: Final = 100
@@ -35,7 +35,7 @@ _QUIET_PLIES: Final = 8
 class Leaves(Protocol):
     """What knows states exactly."""
 
-    def known(self, game: Game) -> tuple[GScore, int | None] | None:
+    def known(self, game: SearchGame) -> tuple[GScore, int | None] | None:
         """Return the value of the current state and its depth in plies, None if it is not known."""
 
 
@@ -62,7 +62,7 @@ class _StoppedError(Exception):
     """There is no more time."""
 
 
-class Search:
+class TreeSearch:
     """One search from one state.
 
     :param moves: legal ones to choose among, at least one.
@@ -72,7 +72,7 @@ class Search:
 
     def __init__(
         self,
-        game: Game,
+        game: SearchGame,
         moves: Sequence[chess.Move],
         leaves: Leaves,
         memory: Memory,
@@ -141,7 +141,7 @@ class Search:
         best = replace(best, deepest=self._deepest, nodes=self._nodes, hits=self._hits)
         if place == 1:
             self.found = best
-            self._memory.put(game.state, Entry(self._number, depth, Bound.EXACT, alpha, best.line[0]))
+            self._memory.put(game.state, MemoryEntry(self._number, depth, Bound.EXACT, alpha, best.line[0]))
         return best
 
     def _node(self, depth: int, alpha: int, beta: int, ply: int) -> int:
@@ -188,7 +188,7 @@ class Search:
                     self._remember(move, depth, ply)
                 break
         bound = Bound.LOWER if best >= beta else Bound.EXACT if best > first else Bound.UPPER
-        self._memory.put(state, Entry(self._number, depth, bound, best, chosen))
+        self._memory.put(state, MemoryEntry(self._number, depth, bound, best, chosen))
         return best
 
     def _quiet(self, alpha: int, beta: int, ply: int, left: int) -> int:

@@ -15,7 +15,7 @@ import chess
 
 from tbgen.board.score import GScore
 from tbgen.engine.advice import Advice
-from tbgen.engine.game import Game
+from tbgen.engine.game import SearchGame
 from tbgen.errors import TbgenError
 from tbgen.solve.command import COMMAND
 
@@ -27,7 +27,7 @@ class SolvingError(TbgenError):
     """The position is not solved."""
 
 
-class Solving:
+class BackgroundProof:
     """An attempt to solve the state that a game is in.
 
     :param directories: where tables lie; the first one is used.
@@ -37,7 +37,7 @@ class Solving:
 
     def __init__(
         self,
-        game: Game,
+        game: SearchGame,
         directories: Sequence[Path],
         seconds: float | None,
         command: Sequence[str] = COMMAND,

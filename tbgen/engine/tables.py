@@ -12,7 +12,7 @@ from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.score import GScore
 from tbgen.compiler.cache import is_compiled
 from tbgen.engine.advice import Advice
-from tbgen.engine.game import Game
+from tbgen.engine.game import SearchGame
 from tbgen.engine.limits import Timer
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.games.settings import PLIES, FiftyMoveRule
@@ -40,7 +40,7 @@ _PATIENCE: Final = 60.0
 """Seconds to look for depths at most, also where only ``stop`` ends it: what is looked at takes memory."""
 
 
-class Tables:
+class EngineTables:
     """The tables of some directories, for play: what is wrong with one is said once, and it is left out.
 
     Packed tables and castling rights take compiled code. It is loaded, or compiled, aside when it is first
@@ -65,7 +65,7 @@ class Tables:
         """Where the tables lie."""
         return self._base.directories
 
-    def known(self, game: Game) -> tuple[GScore, int | None] | None:
+    def known(self, game: SearchGame) -> tuple[GScore, int | None] | None:
         """Return value and depth of the current state, None if tables do not tell them at once.
 
         Under a 50-move rule only goals count that are reached before it ends the game.
@@ -84,7 +84,7 @@ class Tables:
             return None
         return (result.value, result.depth) if _in_time(game, result.value, result.depth) else None
 
-    def advice(self, game: Game, allowed: Sequence[chess.Move], timer: Timer) -> Advice | None:
+    def advice(self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer) -> Advice | None:
         """Return what tables say of the current state, in which there are legal moves; None if nothing.
 
         With the depths known it is one move: the shortest way for the side that the value is better for than
@@ -112,7 +112,7 @@ class Tables:
             self._say_once(error)
             return None
 
-    def ranked(self, game: Game, allowed: Sequence[chess.Move]) -> Sequence[Advice]:
+    def ranked(self, game: SearchGame, allowed: Sequence[chess.Move]) -> Sequence[Advice]:
         """Return each of some moves with what it comes to, best first; nothing if tables do not say."""
         try:
             moves = self._base.moves(game.live, game.accrued)
@@ -124,7 +124,9 @@ class Tables:
             if move.move in allowed
         ]
 
-    def line(self, game: Game, first: chess.Move, value: GScore, timer: Timer) -> tuple[chess.Move, ...]:
+    def line(
+        self, game: SearchGame, first: chess.Move, value: GScore, timer: Timer
+    ) -> tuple[chess.Move, ...]:
         """Return best play from a move on up to where the accrued score is the value, as far as depths are
         stored and there is time."""
         before = game.length
@@ -143,7 +145,7 @@ class Tables:
             game.pop()
         return tuple(line)
 
-    def _advice(self, game: Game, allowed: Sequence[chess.Move], timer: Timer) -> Advice | None:
+    def _advice(self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer) -> Advice | None:
         board, accrued = game.live, game.accrued
         moves = self._base.moves(board, accrued)
         ranked = [move for move in moves if move.move in allowed]
@@ -186,7 +188,7 @@ class Tables:
                     return False  # whoever asks for a value will hear what is wrong
         return False
 
-    def _is_ready(self, game: Game) -> bool:
+    def _is_ready(self, game: SearchGame) -> bool:
         """Tell whether the code that a position takes is there; else it is being made ready from now on."""
         needed = self._needs(game.live)
         if not needed:
@@ -217,21 +219,21 @@ class Tables:
             self._say(sentence)
 
 
-def _depth(game: Game, value: GScore, after: int | None) -> int | None:
+def _depth(game: SearchGame, value: GScore, after: int | None) -> int | None:
     """Return the plies to a value by the depth after a move; None if that is not known."""
     if value == game.accrued:
         return 0
     return None if after is None else 1 + after
 
 
-def _in_time(game: Game, value: GScore, depth: int | None) -> bool:
+def _in_time(game: SearchGame, value: GScore, depth: int | None) -> bool:
     """Tell whether a 50-move rule lets a goal be reached."""
     if game.rule is FiftyMoveRule.NONE or value == game.accrued:
         return True
     return depth is not None and game.clock + depth < PLIES
 
 
-def _least_met(game: Game, moves: Sequence[chess.Move]) -> tuple[chess.Move, ...]:
+def _least_met(game: SearchGame, moves: Sequence[chess.Move]) -> tuple[chess.Move, ...]:
     """Return the moves to the positions that have been met least often in this game."""
     met = []
     for move in moves:

@@ -10,13 +10,13 @@ import chess
 from tbgen.board.score import GScore
 from tbgen.engine import report
 from tbgen.engine.advice import Advice
-from tbgen.engine.game import Game
+from tbgen.engine.game import SearchGame
 from tbgen.engine.limits import Timer
 from tbgen.engine.memory import Memory
 from tbgen.engine.scale import worth
-from tbgen.engine.search import Found, Search
-from tbgen.engine.solving import Solving, SolvingError
-from tbgen.engine.tables import Tables
+from tbgen.engine.search import Found, TreeSearch
+from tbgen.engine.solving import BackgroundProof, SolvingError
+from tbgen.engine.tables import EngineTables
 from tbgen.games.settings import FiftyMoveRule
 
 AUTO_SECONDS: Final = 30.0
@@ -37,7 +37,7 @@ class NoTables:
 
     directories: tuple[Path, ...] = ()
 
-    def known(self, _game: Game) -> tuple[GScore, int | None] | None:
+    def known(self, _game: SearchGame) -> tuple[GScore, int | None] | None:
         """Know nothing."""
         return None
 
@@ -55,21 +55,23 @@ class Thinker:
     def __init__(
         self,
         say: Callable[[str], None],
-        tables: Tables | None,
+        tables: EngineTables | None,
         memory: Memory,
         *,
         solve: str = "off",
         blunders: float = 0.0,
         lines: int = 1,
         rng: random.Random | None = None,
-        start_solving: Callable[[Game, Sequence[Path], float | None], Solving] = Solving,
+        start_solving: Callable[
+            [SearchGame, Sequence[Path], float | None], BackgroundProof
+        ] = BackgroundProof,
     ) -> None:
         self._say, self._tables, self._memory = say, tables, memory
         self._solve, self._blunders, self._rng = solve, blunders, rng or random.Random()
         self._lines = lines
         self._start_solving = start_solving
 
-    def choose(self, game: Game, timer: Timer) -> Chosen | None:
+    def choose(self, game: SearchGame, timer: Timer) -> Chosen | None:
         """Return the move to make, None if there is none.
 
         It is one of those that the command names, of all if none of these is legal. The game is as before
@@ -90,7 +92,9 @@ class Thinker:
             return Chosen(allowed[0])
         return self._by_thinking(game, allowed, timer)
 
-    def _by_tables(self, game: Game, advice: Advice, allowed: Sequence[chess.Move], timer: Timer) -> Chosen:
+    def _by_tables(
+        self, game: SearchGame, advice: Advice, allowed: Sequence[chess.Move], timer: Timer
+    ) -> Chosen:
         """Return the move that tables give; among several that keep the value, search for progress."""
         first, value = advice.moves[0], advice.lower
         if len(advice.moves) > 1:
@@ -103,7 +107,9 @@ class Thinker:
         self._tell_of_moves(game, shown, allowed, timer)
         return Chosen(first, line[1] if len(line) > 1 else None)
 
-    def _tell_of_moves(self, game: Game, best: Advice, allowed: Sequence[chess.Move], timer: Timer) -> None:
+    def _tell_of_moves(
+        self, game: SearchGame, best: Advice, allowed: Sequence[chess.Move], timer: Timer
+    ) -> None:
         """Tell what tables say of the best moves, as many as are asked for."""
         told = [best]
         if self._lines > 1 and self._tables is not None:
@@ -113,7 +119,7 @@ class Thinker:
             number = place if self._lines > 1 else None
             self._tell(report.of_advice(game, advice, "tables", timer.elapsed, number))
 
-    def _by_thinking(self, game: Game, allowed: Sequence[chess.Move], timer: Timer) -> Chosen:
+    def _by_thinking(self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer) -> Chosen:
         """Search, and take what is proved meanwhile."""
         solving = self._solving(game, timer)
         if solving is None:
@@ -138,7 +144,7 @@ class Thinker:
 
     def _by_search(
         self,
-        game: Game,
+        game: SearchGame,
         allowed: Sequence[chess.Move],
         timer: Timer,
         interrupted: Callable[[], bool] = lambda: False,
@@ -148,7 +154,7 @@ class Thinker:
 
         :param sure: what is proved; if the search promises less, the move is the one that is sure.
         """
-        search = Search(
+        search = TreeSearch(
             game,
             allowed,
             self._tables or NoTables(),
@@ -170,7 +176,7 @@ class Thinker:
                 return Chosen(sure.moves[0])
         return Chosen(found.line[0], found.line[1] if len(found.line) > 1 else None)
 
-    def _solving(self, game: Game, timer: Timer) -> Solving | None:
+    def _solving(self, game: SearchGame, timer: Timer) -> BackgroundProof | None:
         """Return an attempt to solve the state if there is time for it; a 50-move rule is not solved with."""
         if self._solve == "off" or self._tables is None or game.live.castling_rights:
             return None

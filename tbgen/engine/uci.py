@@ -14,18 +14,18 @@ from typing import Final
 import chess
 
 import tbgen
-from tbgen.engine.game import Game, read_game
+from tbgen.engine.game import SearchGame, read_game
 from tbgen.engine.limits import Go, Timer
 from tbgen.engine.memory import Memory
 from tbgen.engine.options import Options
-from tbgen.engine.tables import Tables
+from tbgen.engine.tables import EngineTables
 from tbgen.engine.thinker import Chosen, Thinker
 from tbgen.errors import TbgenError, printable
 
 _NO_MOVE: Final = "bestmove (none)"
 
 
-class Engine:
+class UciEngine:
     """One engine, from its first command to the last.
 
     :param write: prints a line at once; may be called by several threads.
@@ -36,10 +36,10 @@ class Engine:
         self._write, self._lock = write, threading.Lock()
         self._options = Options(directories)
         self._memory = Memory(self._options.hash)
-        self._tables: Tables | None = None
+        self._tables: EngineTables | None = None
         self._tables_open = False
         self._position: Sequence[str] = ["startpos"]
-        self._game: Game | None = None
+        self._game: SearchGame | None = None
         self._deaf = False
         self._thinking: tuple[threading.Thread, Timer] | None = None
         self._commands: dict[str, Callable[[list[str]], None]] = {
@@ -107,7 +107,7 @@ class Engine:
         self._position, self._game = words, None
         self._game = self._read_game()
 
-    def _read_game(self) -> Game:
+    def _read_game(self) -> SearchGame:
         """Return the game that the last command ``position`` describes, as options have it now.
 
         :raises UsageError: if it is none.
@@ -142,7 +142,7 @@ class Engine:
         self._thinking = thread, timer
         thread.start()
 
-    def _think(self, thinker: Thinker, game: Game, timer: Timer) -> None:
+    def _think(self, thinker: Thinker, game: SearchGame, timer: Timer) -> None:
         """Choose a move and make it, in a thread of its own."""
         board = game.live.copy(stack=False)
         try:
@@ -166,12 +166,12 @@ class Engine:
         if self._thinking is not None:
             self._thinking[1].ponder_hit()
 
-    def _open_tables(self) -> Tables | None:
+    def _open_tables(self) -> EngineTables | None:
         """Return the tables, opened anew where the directory may have changed."""
         if not self._tables_open:
             self._tables, self._tables_open = None, True
             try:
-                self._tables = Tables(self._options.directories, self._note)
+                self._tables = EngineTables(self._options.directories, self._note)
             except TbgenError as error:
                 self._note(str(error))
         return self._tables

@@ -9,7 +9,7 @@ from tbgen.generator.one_table import BuildReporter, Built
 from tbgen.generator.schedule import Limits, Schedule
 
 
-class Course:
+class BuildCourse:
     """Tracks the progress of a build; single-threaded.
 
     Several tables may be at work; the reporter follows one until it ends, then another.

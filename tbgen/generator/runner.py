@@ -10,7 +10,7 @@ from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.files import remove_leftovers, remove_own
-from tbgen.generator.course import Course
+from tbgen.generator.course import BuildCourse
 from tbgen.generator.estimate import Estimate, check_disk, copies, estimate
 from tbgen.generator.lock import build_lock
 from tbgen.generator.memory import available, has_room, make_room
@@ -144,7 +144,7 @@ class _Run:
         self._memory = memory
         self._limits = partial(limits_of, jobs, threads, memory)
         self._foreseen = schedule.outlook(self._limits()).memory
-        self._course = Course(schedule, reporter, self._limits)
+        self._course = BuildCourse(schedule, reporter, self._limits)
         self._pool = ThreadPoolExecutor(jobs)
         self._news: SimpleQueue[Callable[[], None]] = SimpleQueue()
         """What tables at work have to tell, to be called on the thread of the build."""

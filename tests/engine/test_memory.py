@@ -2,11 +2,11 @@
 
 import chess
 
-from tbgen.engine.memory import ENTRY_BYTES, Bound, Entry, Memory
+from tbgen.engine.memory import ENTRY_BYTES, Bound, Memory, MemoryEntry
 
 
-def entry(depth: int) -> Entry:
-    return Entry(1, depth, Bound.EXACT, 7, chess.Move.from_uci("e2e4"))
+def entry(depth: int) -> MemoryEntry:
+    return MemoryEntry(1, depth, Bound.EXACT, 7, chess.Move.from_uci("e2e4"))
 
 
 def test_it_keeps_and_forgets() -> None:

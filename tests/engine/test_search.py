@@ -12,11 +12,11 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.engine.evaluation import estimate
-from tbgen.engine.game import Game
+from tbgen.engine.game import SearchGame
 from tbgen.engine.memory import Memory
 from tbgen.engine.scale import mate_plies, nearest, worth
-from tbgen.engine.search import Found, Search
-from tbgen.engine.tables import Tables
+from tbgen.engine.search import Found, TreeSearch
+from tbgen.engine.tables import EngineTables
 from tbgen.engine.thinker import NoTables
 from tbgen.probe.tablebase import open_tablebase
 from tests.support.depths import known
@@ -24,11 +24,11 @@ from tests.support.engines import game
 from tests.support.random_boards import random_board
 
 
-def searched(arbiter: Game, depth: int, tables: Tables | None = None) -> Found:
+def searched(arbiter: SearchGame, depth: int, tables: EngineTables | None = None) -> Found:
     """What a search of so many plies finds."""
     moves = list(arbiter.live.legal_moves)
     before = arbiter.live.fen(), arbiter.accrued, arbiter.length
-    search = Search(arbiter, moves, tables or NoTables(), Memory(16), lambda _: False)
+    search = TreeSearch(arbiter, moves, tables or NoTables(), Memory(16), lambda _: False)
     found = search.run(depth, lambda: False, lambda _: None)
     assert (arbiter.live.fen(), arbiter.accrued, arbiter.length) == before
     return found
@@ -107,7 +107,7 @@ def test_it_plays_on_where_the_game_is_over_and_nobody_has_said_so() -> None:
 
 def test_the_value_of_a_search_with_tables_is_that_of_the_tables(tables: Path) -> None:
     """Captures lead into tables: where one decides, the search has its value, exactly and as soon."""
-    leaves, decided = Tables([tables], print), 0
+    leaves, decided = EngineTables([tables], print), 0
     rng = random.Random(8)
     with open_tablebase(tables) as truth:
         for number in range(60):
@@ -125,7 +125,7 @@ def test_the_value_of_a_search_with_tables_is_that_of_the_tables(tables: Path) -
 
 def test_a_capture_into_a_table_is_known(tables: Path) -> None:
     """Five men in no table; the capture of the rook leads to one of four."""
-    leaves = Tables([tables], print)
+    leaves = EngineTables([tables], print)
     found = searched(game("8/8/8/8/3k4/8/1r6/K1RB4 w - - 0 1"), 1, leaves)
     with open_tablebase(tables) as truth:
         promised = truth.probe("8/8/8/8/3k4/8/1K6/2RB4 b - - 0 1")
@@ -166,7 +166,7 @@ def test_a_stopped_search_has_a_move() -> None:
     arbiter = game(chess.STARTING_FEN)
     for nodes in (1, 2, 25, 300):
         over = partial(operator.le, nodes)
-        search = Search(arbiter, list(arbiter.live.legal_moves), NoTables(), Memory(1), over)
+        search = TreeSearch(arbiter, list(arbiter.live.legal_moves), NoTables(), Memory(1), over)
         told: list[Found] = []
         found = search.run(None, lambda: False, told.append)
         assert arbiter.live.is_legal(found.line[0])

@@ -11,10 +11,10 @@ import chess
 import pytest
 
 from tbgen.board.score import GScore
-from tbgen.engine.game import Game, read_game
+from tbgen.engine.game import SearchGame, read_game
 from tbgen.engine.memory import Memory
-from tbgen.engine.solving import Solving, SolvingError
-from tbgen.engine.tables import Tables
+from tbgen.engine.solving import BackgroundProof, SolvingError
+from tbgen.engine.tables import EngineTables
 from tbgen.engine.thinker import Chosen, Thinker
 from tbgen.games.settings import FiftyMoveRule
 from tests.support.engines import game, timer
@@ -51,8 +51,8 @@ def answering(folder: Path, answer: object, seconds: float = 0.0, code: int = 0)
     return [sys.executable, str(script)]
 
 
-def solved(folder: Path, fen: str, answer: object, code: int = 0) -> Solving:
-    solving = Solving(game(fen), [folder], 5.0, answering(folder, answer, code=code))
+def solved(folder: Path, fen: str, answer: object, code: int = 0) -> BackgroundProof:
+    solving = BackgroundProof(game(fen), [folder], 5.0, answering(folder, answer, code=code))
     while not solving.done():
         time.sleep(0.01)
     return solving
@@ -124,12 +124,12 @@ def chosen(
     said: list[str] = []
     thinker = Thinker(
         said.append,
-        Tables([folder], said.append),
+        EngineTables([folder], said.append),
         Memory(8),
         solve=solve,
-        start_solving=partial(Solving, command=command),
+        start_solving=partial(BackgroundProof, command=command),
     )
-    arbiter: Game = game(FEN)
+    arbiter: SearchGame = game(FEN)
     return thinker.choose(arbiter, timer(words)), said
 
 
@@ -174,11 +174,11 @@ def test_it_is_not_tried_without_need(tmp_path: Path, solve: str, words: str) ->
 def test_no_proof_under_a_fifty_move_rule_which_it_would_not_know(tmp_path: Path) -> None:
     command, asked = answering(tmp_path, {}), []
 
-    def start(arbiter: Game, directories: Sequence[Path], seconds: float | None) -> Solving:
+    def start(arbiter: SearchGame, directories: Sequence[Path], seconds: float | None) -> BackgroundProof:
         asked.append(arbiter.rule)
-        return Solving(arbiter, directories, seconds, command)
+        return BackgroundProof(arbiter, directories, seconds, command)
 
-    tables = Tables([tmp_path], print)
+    tables = EngineTables([tmp_path], print)
     choosing = Thinker(lambda _: None, tables, Memory(8), solve="on", start_solving=start)
     for rule in FiftyMoveRule:
         choosing.choose(read_game(["fen", *FEN.split()], rule=rule), timer("movetime 50"))
@@ -188,7 +188,7 @@ def test_no_proof_under_a_fifty_move_rule_which_it_would_not_know(tmp_path: Path
 def test_the_command_understands_what_it_is_asked(tables: Path) -> None:
     """A position that tables hold is answered from them, without anything compiled."""
     arbiter = game("8/8/8/4KBk1/8/8/8/8 b - - 3 1 G3.5")
-    solving = Solving(arbiter, [tables], 60.0)
+    solving = BackgroundProof(arbiter, [tables], 60.0)
     while not solving.done():
         time.sleep(0.05)
     advice = solving.advice(list(arbiter.live.legal_moves))

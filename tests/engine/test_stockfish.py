@@ -11,7 +11,7 @@ import chess.engine
 import pytest
 
 from tbgen.board.material import Material
-from tbgen.engine.tables import Tables
+from tbgen.engine.tables import EngineTables
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tests.support.engines import game, thinker, timer
 from tests.support.random_boards import random_board
@@ -51,7 +51,7 @@ def ahead(board: chess.Board) -> bool:
 
 @pytest.mark.slow
 def test_it_gets_the_value_or_better(tables: Path, stockfish: chess.engine.SimpleEngine) -> None:
-    playing, rng, reached = Tables([tables], print), random.Random(16), 0
+    playing, rng, reached = EngineTables([tables], print), random.Random(16), 0
     with open_tablebase(tables) as truth:
         for number in range(GAMES):
             board = won(rng, MATERIALS[number % len(MATERIALS)], truth)

@@ -11,8 +11,8 @@ import pytest
 
 from tbgen.board.material import Material, all_materials
 from tbgen.board.score import GScore
-from tbgen.engine.game import Game, read_game
-from tbgen.engine.tables import Tables
+from tbgen.engine.game import SearchGame, read_game
+from tbgen.engine.tables import EngineTables
 from tbgen.games.settings import FiftyMoveRule
 from tbgen.packed import asking
 from tbgen.probe.tablebase import Tablebase, open_tablebase
@@ -30,11 +30,11 @@ def truth(tables: Path) -> Iterator[Tablebase]:
         yield tablebase
 
 
-def started(board: chess.Board, accrued: GScore | None) -> Game:
+def started(board: chess.Board, accrued: GScore | None) -> SearchGame:
     return game(board.fen() if accrued is None else f"{board.fen()} {accrued}")
 
 
-def played(arbiter: Game, playing: Tables, plies: int) -> list[GScore]:
+def played(arbiter: SearchGame, playing: EngineTables, plies: int) -> list[GScore]:
     """The accrued scores of a game that the engine plays on against itself, the first one included."""
     choosing, accrued = thinker(tables=playing), [arbiter.accrued]
     for _ in range(plies):
@@ -45,7 +45,7 @@ def played(arbiter: Game, playing: Tables, plies: int) -> list[GScore]:
     return accrued
 
 
-def source_of_move(said: list[str], playing: Tables, arbiter: Game, words: str) -> str:
+def source_of_move(said: list[str], playing: EngineTables, arbiter: SearchGame, words: str) -> str:
     """Where a move comes from, by what is said last."""
     assert thinker(said, playing).choose(arbiter, timer(words))
     return "tables" if "from tables" in said[-2] else "search"
@@ -54,7 +54,7 @@ def source_of_move(said: list[str], playing: Tables, arbiter: Game, words: str) 
 @pytest.mark.slow
 def test_it_comes_to_the_value_after_the_depth_and_not_before(tables: Path, truth: Tablebase) -> None:
     """200 positions, half of them with an accrued score: both sides played by the engine."""
-    playing, longest = Tables([tables], print), 0
+    playing, longest = EngineTables([tables], print), 0
     for board, score in starts("engine", 200, MATERIALS):
         promised = truth.probe(board, score)
         arbiter = started(board, score)
@@ -82,7 +82,7 @@ def test_depths_that_are_not_stored_are_found(
         tables, forgetting, ignore=lambda _, names: [n for n in names if len(n) > len("KPvK.r.h5")]
     )
     forget_depths(monkeypatch, forgetting)
-    playing = Tables([forgetting], print)
+    playing = EngineTables([forgetting], print)
     for board, score, found in cases[:12]:
         arbiter = started(board, score)
         choosing, accrued = thinker(tables=playing), []
@@ -104,7 +104,7 @@ def test_without_time_to_find_depths_it_keeps_the_value_and_stays_nowhere(
         tables, forgetting, ignore=lambda _, names: [n for n in names if len(n) > len("KPvK.r.h5")]
     )
     forget_depths(monkeypatch, forgetting)
-    playing = Tables([forgetting], print)
+    playing = EngineTables([forgetting], print)
     seen = 0
     for board, score in starts("no time", 300, [Material.parse("KNvK")]):
         if score is None or board.occupied.bit_count() > 3:
@@ -124,7 +124,7 @@ def test_without_time_to_find_depths_it_keeps_the_value_and_stays_nowhere(
 
 def test_it_chooses_among_the_moves_that_it_is_told(tables: Path) -> None:
     arbiter, said = game("8/8/8/4KBk1/8/8/8/8 b - - 0 1"), []
-    chosen = thinker(said, Tables([tables], print)).choose(arbiter, timer("depth 1 searchmoves g5h6"))
+    chosen = thinker(said, EngineTables([tables], print)).choose(arbiter, timer("depth 1 searchmoves g5h6"))
     assert chosen is not None
     assert chosen.move.uci() == "g5h6"
     assert said[0] == "info string G-score G1.5 in 2 plies, from tables, accrued G3.5"
@@ -133,7 +133,7 @@ def test_it_chooses_among_the_moves_that_it_is_told(tables: Path) -> None:
 def test_best_play_is_shown_to_its_end(tables: Path, truth: Tablebase) -> None:
     said: list[str] = []
     arbiter = game("8/8/5k1K/5P2/8/8/8/8 w - - 1 60 -G2.5")
-    chosen = thinker(said, Tables([tables], print)).choose(arbiter, timer("infinite"))
+    chosen = thinker(said, EngineTables([tables], print)).choose(arbiter, timer("infinite"))
     assert chosen is not None
     line = truth.line(arbiter.board, arbiter.accrued)
     assert said[1].split(" pv ")[1] == " ".join(ply.uci for ply in line)
@@ -145,7 +145,7 @@ def test_best_play_is_shown_to_its_end(tables: Path, truth: Tablebase) -> None:
 
 def test_a_mate_is_told_as_one(tables: Path, truth: Tablebase) -> None:
     said: list[str] = []
-    choosing, fen = thinker(said, Tables([tables], print)), "8/8/8/8/8/8/8/K2kr3 {} - - 0 1"
+    choosing, fen = thinker(said, EngineTables([tables], print)), "8/8/8/8/8/8/8/K2kr3 {} - - 0 1"
     told = []
     for turn in "bw":
         assert choosing.choose(game(fen.format(turn)), timer("depth 1"))
@@ -158,7 +158,7 @@ def test_a_mate_is_told_as_one(tables: Path, truth: Tablebase) -> None:
 def test_a_missing_table_is_named_once_and_the_move_is_searched_for(tables: Path, tmp_path: Path) -> None:
     shutil.copy(tables / "KvK.r.h5", tmp_path)
     told: list[str] = []
-    playing, arbiter = Tables([tmp_path], told.append), game("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
+    playing, arbiter = EngineTables([tmp_path], told.append), game("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
     for _ in range(2):
         assert thinker(tables=playing).choose(arbiter, timer("depth 2"))
     assert told == [
@@ -170,14 +170,14 @@ def test_a_damaged_table_is_named_and_the_move_is_searched_for(tables: Path, tmp
     shutil.copy(tables / "KvK.r.h5", tmp_path)
     (tmp_path / "KBvK.r.h5").write_bytes(b"no table")
     told: list[str] = []
-    playing, arbiter = Tables([tmp_path], told.append), game("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
+    playing, arbiter = EngineTables([tmp_path], told.append), game("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
     assert thinker(tables=playing).choose(arbiter, timer("depth 2"))
     (sentence,) = told
     assert "KBvK.r.h5" in sentence
 
 
 def test_a_leaf_has_its_value(tables: Path, truth: Tablebase) -> None:
-    playing = Tables([tables], print)
+    playing = EngineTables([tables], print)
     for board, score in starts("leaves", 60, MATERIALS):
         found = truth.probe(board, score)
         assert playing.known(started(board, score)) == (found.value, found.depth)
@@ -185,7 +185,7 @@ def test_a_leaf_has_its_value(tables: Path, truth: Tablebase) -> None:
 
 
 def test_under_a_fifty_move_rule_only_goals_in_time_count(tables: Path, truth: Tablebase) -> None:
-    playing, fen = Tables([tables], print), "8/8/8/8/8/8/8/K2kr3 b - - {} 80 G3.0"
+    playing, fen = EngineTables([tables], print), "8/8/8/8/8/8/8/K2kr3 b - - {} 80 G3.0"
     depth = known(truth.probe(fen.format(1)).depth)
     for used, expected in ((99 - depth, True), (100 - depth, False)):
         arbiter = read_game(["fen", *fen.format(used).split()], rule=FiftyMoveRule.LEGACY)
@@ -195,7 +195,7 @@ def test_under_a_fifty_move_rule_only_goals_in_time_count(tables: Path, truth: T
 
 def test_random_defence_gives_no_less(tables: Path, truth: Tablebase) -> None:
     """Whoever plays at random against it, the game is worth no less to the engine from move to move."""
-    rng, playing, better = random.Random(5), Tables([tables], print), 0
+    rng, playing, better = random.Random(5), EngineTables([tables], print), 0
     for board, score in starts("defence", 24, MATERIALS):
         arbiter, white = started(board, score), rng.random() < 0.5
         value = first = truth.probe(board, score).value
@@ -221,10 +221,10 @@ def test_until_compiled_code_is_there_the_move_is_searched_for(
     """As with packed tables; here the first question to the table waits, as if it were compiling."""
     ready, told = threading.Event(), []
     look_up = Tablebase.get
-    monkeypatch.setattr(Tables, "_is_packed", lambda *_: True)
+    monkeypatch.setattr(EngineTables, "_is_packed", lambda *_: True)
     monkeypatch.setattr(asking, "is_compiled", lambda family: False)
     monkeypatch.setattr(Tablebase, "get", lambda *given: ready.wait() and look_up(*given))
-    playing, arbiter, said = Tables([tables], told.append), game("8/8/8/4KBk1/8/8/8/8 b - - 0 1"), []
+    playing, arbiter, said = EngineTables([tables], told.append), game("8/8/8/4KBk1/8/8/8/8 b - - 0 1"), []
     assert source_of_move(said, playing, arbiter, "movetime 300") == "search"
     assert playing.known(arbiter) is None
     ready.set()

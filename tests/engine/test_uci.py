@@ -283,9 +283,9 @@ def test_quit_ends_it_while_it_thinks() -> None:
 
 def test_starting_it_loads_no_compiler(tables: Path) -> None:
     script = (
-        "import sys; from tbgen.engine.uci import Engine\n"
+        "import sys; from tbgen.engine.uci import UciEngine\n"
         "from pathlib import Path\n"
-        f"Engine(print, [Path({str(tables)!r})]).run(['uci', 'position fen {KBK}', 'go depth 1'])\n"
+        f"UciEngine(print, [Path({str(tables)!r})]).run(['uci', 'position fen {KBK}', 'go depth 1'])\n"
         "sys.exit('numba' in sys.modules)"
     )
     done = subprocess.run(

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tbgen.engine.game import Game, read_game
+from tbgen.engine.game import SearchGame, read_game
 from tbgen.engine.limits import Go, Timer
 from tbgen.engine.memory import Memory
-from tbgen.engine.tables import Tables
+from tbgen.engine.tables import EngineTables
 from tbgen.engine.thinker import Thinker
-from tbgen.engine.uci import Engine
+from tbgen.engine.uci import UciEngine
 
 COMMAND = [sys.executable, "-m", "tbgen", "engine"]
 
 
-def game(fen: str, *moves: str) -> Game:
+def game(fen: str, *moves: str) -> SearchGame:
     """The game that ``position fen FEN moves MOVES`` describes."""
     return read_game(["fen", *fen.split(), "moves", *moves])
 
@@ -26,7 +26,7 @@ def timer(words: str = "") -> Timer:
     return Timer(Go.parse(words.split()), True)
 
 
-def thinker(said: list[str] | None = None, tables: Tables | None = None) -> Thinker:
+def thinker(said: list[str] | None = None, tables: EngineTables | None = None) -> Thinker:
     """A thinker that says its lines to a list."""
     unheard: list[str] = []
     return Thinker((unheard if said is None else said).append, tables, Memory(16))
@@ -38,7 +38,7 @@ class Talk:
     def __init__(self, *directories: Path) -> None:
         self.said: list[str] = []
         self._moved = threading.Condition()
-        self.engine = Engine(self._hear, directories)
+        self.engine = UciEngine(self._hear, directories)
 
     def _hear(self, line: str) -> None:
         with self._moved:

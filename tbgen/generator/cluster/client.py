@@ -31,7 +31,7 @@ from tbgen.generator.cluster.workers import (
     shared_probe,
     survey,
 )
-from tbgen.generator.course import Course
+from tbgen.generator.course import BuildCourse
 from tbgen.generator.estimate import Estimate, check_disk, check_memory, copies, estimate
 from tbgen.generator.lock import build_lock
 from tbgen.generator.one_table import BuildReporter, Built
@@ -139,7 +139,7 @@ class _Run:
 
     def __post_init__(self) -> None:
         schedule = Schedule(list(self.needs), lambda material, _: self.needs[material])
-        self.course = Course(schedule, self.reporter, self._limits)
+        self.course = BuildCourse(schedule, self.reporter, self._limits)
 
     def _limits(self) -> Limits:
         """What the workers offer together."""
