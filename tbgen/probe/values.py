@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tbgen.cells.castling import CastlingSolver
-    from tbgen.cells.without_rights import Inherited
     from tbgen.packed.batch import Question
     from tbgen.packed.file import PackedFile
+    from tbgen.probe.castling.solver import CastlingSolver
+    from tbgen.probe.castling.without_rights import Inherited
 
 AnyTable: TypeAlias = "TableFile | PackedFile"
 
@@ -119,7 +119,7 @@ class Values:
 
     def _with_rights(self, board: chess.Board, accrued: Signed) -> Goal:
         """Return what :meth:`stored` does for a position with castling rights."""
-        from tbgen.cells.castling import CastlingSolver  # takes numba, which plain tables do without
+        from tbgen.probe.castling.solver import CastlingSolver  # takes numba, which plain tables do without
 
         with self._castling_lock:
             if self._castling is None:

@@ -11,18 +11,19 @@ from tbgen.board.history import FRESH
 from tbgen.board.material import MAX_MEN
 from tbgen.board.score import NONE, Code
 from tbgen.board.signed import code_of, of_gscore
-from tbgen.cells.blocks import block_of_table, gathered, in_tables
+from tbgen.cells.blocks import gathered
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, Game, Interval, Knowledge, side_after
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import CellFrame, frame_of_cell
 from tbgen.cells.position import Position
 from tbgen.cells.routes import Route, routes_of
-from tbgen.cells.tables import Tables
 from tbgen.index.layout import Side, layout_of
 from tbgen.index.symmetry import MIRROR_RANKS
 from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.kept import KeptCells
 from tbgen.solve.syzygy import Syzygy, both
+from tbgen.solve.table_blocks import block_of_table, in_tables
+from tbgen.solve.tables import Tables
 
 _BARE: Final = (Code(254), Code(1))
 """What is known where one side has a bare king: it cannot mate, so that the other gets -G0.5 at least, or

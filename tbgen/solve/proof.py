@@ -2,7 +2,7 @@
 
 What moves out of a cell are worth comes first: copies of what tables and solved cells say are looked at in
 some positions, by other code than that which makes them, and what a ply further on decides is proved. Then
-both games are proved, state by state (:mod:`tbgen.verify.cells`).
+both games are proved, state by state (:mod:`tbgen.solve.cell_proof`).
 """
 
 import random
@@ -20,9 +20,9 @@ from tbgen.cells.position import Position
 from tbgen.cells.routes import Route
 from tbgen.errors import TbgenError
 from tbgen.index.layout import SIDES
+from tbgen.solve.cell_proof import CellProof, prove_by_ply
 from tbgen.solve.knowledge import Known
-from tbgen.verify.cells import CellProof, prove_by_ply
-from tbgen.verify.ways import men_of_cell
+from tbgen.solve.ways import men_of_cell
 
 _WHOLE: Final = 64**3
 """Slots of a cell up to which all positions are proved."""

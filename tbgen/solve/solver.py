@@ -18,11 +18,10 @@ from tbgen.board.validity import validate
 from tbgen.board.variant import Variant
 from tbgen.cells.bounds import ENDS
 from tbgen.cells.cell import Cell, mobile_squares
-from tbgen.cells.homes import needs
 from tbgen.cells.position import Position
-from tbgen.cells.tables import Tables
 from tbgen.cells.warmup import compile_kernels
 from tbgen.errors import MissingLayerError, MissingTableError, UsageError
+from tbgen.probe.castling.homes import needs
 from tbgen.probe.states import AnyPosition, AnyScore, read
 from tbgen.probe.tablebase import Tablebase
 from tbgen.solve import warmup
@@ -36,6 +35,7 @@ from tbgen.solve.search import Search
 from tbgen.solve.sets import sets_worth_trying
 from tbgen.solve.solution import Collection, Solution, SolvedMove, scores
 from tbgen.solve.syzygy import Syzygy
+from tbgen.solve.tables import Tables
 from tbgen.text import counted, duration, size_text
 
 MOST_MOBILE: Final = 4

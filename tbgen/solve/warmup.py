@@ -9,7 +9,7 @@ from tbgen.cells.bounds import Games
 from tbgen.cells.cell import Cell
 from tbgen.cells.warmup import Nothing
 from tbgen.compiler.cache import compiling
-from tbgen.verify.cells import CellProof
+from tbgen.solve.cell_proof import CellProof
 
 FAMILY: Final = __name__
 """Name of these kernels in the cache."""

@@ -13,12 +13,12 @@ from tbgen.board.signed import code_of, of_gscore
 from tbgen.cells.bounds import Bounds, Games
 from tbgen.cells.cell import Cell
 from tbgen.cells.position import Position
-from tbgen.cells.tables import Tables
 from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import Known, narrower
 from tbgen.solve.layers import Layers
 from tbgen.solve.meter import Meter, OutOfBudgetError, memory_needed
 from tbgen.solve.search import Search
+from tbgen.solve.tables import Tables
 
 SIZE = 64**2
 

@@ -12,9 +12,9 @@ from tbgen.cells.cell import Cell, mobile_squares
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.position import Position
 from tbgen.cells.routes import Route, routes_of
-from tbgen.cells.tables import Tables
 from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.knowledge import Known
+from tbgen.solve.tables import Tables
 
 pytestmark = pytest.mark.usefixtures("compiled")
 

@@ -12,7 +12,6 @@ from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.cells.bounds import ENDS
 from tbgen.cells.position import Position
-from tbgen.cells.tables import Tables
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import Known
@@ -20,6 +19,7 @@ from tbgen.solve.line import Found, Line, Lines
 from tbgen.solve.search import Search
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import Mobile, solve
+from tbgen.solve.tables import Tables
 from tests.support.exhaustive import sample
 from tests.support.random_boards import en_passant_board, random_board
 

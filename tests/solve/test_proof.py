@@ -16,9 +16,9 @@ from tbgen.cells.bounds import Block, Bounds, Games
 from tbgen.cells.routes import Route
 from tbgen.solve import knowledge, proof
 from tbgen.solve.budget import Budget
+from tbgen.solve.cell_proof import WrongBoundError
 from tbgen.solve.proof import Proof, WrongExitError
 from tbgen.solve.solver import solve
-from tbgen.verify.cells import WrongBoundError
 from tests.support.random_boards import random_board
 
 FINE = "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 0 1"

@@ -17,12 +17,12 @@ from tbgen.cells.cell import Cell, mobile_squares
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.position import Position
 from tbgen.cells.routes import routes_of
-from tbgen.cells.tables import Tables
 from tbgen.errors import DamagedTableError, TbgenError, UsageError
 from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import Known
 from tbgen.solve.solver import solve
 from tbgen.solve.syzygy import Syzygy
+from tbgen.solve.tables import Tables
 from tests.support.exhaustive import sample
 from tests.support.random_boards import en_passant_board, random_board
 

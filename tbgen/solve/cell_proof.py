@@ -20,9 +20,7 @@ from tbgen.cells.routes import Route, routes_of
 from tbgen.compiler.jit import python_of
 from tbgen.errors import TbgenError
 from tbgen.index.layout import Side
-from tbgen.verify.game import new_scratch
-from tbgen.verify.geometry import PAWN
-from tbgen.verify.kernels.cells import (
+from tbgen.solve.kernels.cell_proof import (
     CellGame,
     CellMen,
     Layer,
@@ -32,6 +30,9 @@ from tbgen.verify.kernels.cells import (
     survey_cell,
     way_number,
 )
+from tbgen.solve.ways import Way, men_of_cell, ways_out
+from tbgen.verify.game import new_scratch
+from tbgen.verify.geometry import PAWN
 from tbgen.verify.kernels.findings import BETWEEN, MISSING
 from tbgen.verify.kernels.keys import MIDDLE, WHITE_WORTH, Accrued
 from tbgen.verify.kernels.moves import Men
@@ -39,7 +40,6 @@ from tbgen.verify.kernels.states import Positions
 from tbgen.verify.kernels.survey import NO_RANK
 from tbgen.verify.report import entry_of, score_of
 from tbgen.verify.threads import ProofThreads
-from tbgen.verify.ways import Way, men_of_cell, ways_out
 
 _FIRST_RANK: Final = 2
 """Rank of the first layer: mates and stalemates end the game."""

@@ -12,14 +12,14 @@ from tbgen.board.score import NONE, Code
 from tbgen.cells.bounds import LOWER, NO_RANK, WORST, Block, Game, side_after
 from tbgen.cells.cell import Cell, man_of
 from tbgen.cells.frames import frame_of_cell
-from tbgen.cells.packed_states import PackedStates
 from tbgen.cells.routes import Route
-from tbgen.cells.table_states import StoredTable, TableStates
 from tbgen.index.arrays import slots_of
 from tbgen.index.layout import SIDES, Side, layout_of
 from tbgen.index.symmetry import swap_colours
 from tbgen.index.table import Table
 from tbgen.packed.file import PackedFile
+from tbgen.probe.castling.packed_states import PackedStates
+from tbgen.probe.castling.table_states import StoredTable, TableStates
 
 _SWAP: Final = np.array([swap_colours(square) for square in range(64)], np.uint8)
 _READ_MEN: Final = 4

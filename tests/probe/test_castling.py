@@ -14,9 +14,9 @@ from tbgen.board.mobility import mobility
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.cells.frames import frame_of_cell
-from tbgen.cells.homes import home_of, rights_left
 from tbgen.cells.routes import routes_of
 from tbgen.errors import MissingTableError
+from tbgen.probe.castling.homes import home_of, rights_left
 from tbgen.probe.tablebase import Tablebase
 from tests.support.exhaustive import exhaustive
 from tests.support.one_ply import by_probing, one_ply

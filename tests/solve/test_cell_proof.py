@@ -13,9 +13,9 @@ from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import Route, routes_of
 from tbgen.index.layout import SIDES
-from tbgen.verify.cells import CellProof, WrongBoundError
+from tbgen.solve.cell_proof import CellProof, WrongBoundError
+from tbgen.solve.ways import ways_out
 from tbgen.verify.kernels.survey import NO_RANK
-from tbgen.verify.ways import ways_out
 from tests.support.exhaustive import exhaustive
 from tests.support.made_up_exits import MadeUp, cells
 

@@ -25,7 +25,7 @@ class Standing(NamedTuple):
 
 
 class Way(NamedTuple):
-    """How moves leave a cell; the fields are those of ``tbgen.verify.kernels.cells.way_number``."""
+    """How moves leave a cell; the fields are those of ``tbgen.solve.kernels.cell_proof.way_number``."""
 
     mover: int
     target: int

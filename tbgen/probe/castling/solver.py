@@ -23,14 +23,14 @@ from tbgen.cells.blocks import gathered
 from tbgen.cells.bounds import LOWER, NO_RANK, Block, Game, side_after
 from tbgen.cells.cell import Cell, mobile_squares, side_of
 from tbgen.cells.frames import Castling, frame_of_cell
-from tbgen.cells.homes import Home, cells_before, effort, home_after, home_of, rights_left
-from tbgen.cells.packed_states import PackedStates, values_of_ended
 from tbgen.cells.position import Position
 from tbgen.cells.routes import Route, routes_of
-from tbgen.cells.table_states import TableStates
 from tbgen.cells.warmup import compile_kernels
-from tbgen.cells.without_rights import FreshStates, Lookups, WithoutRights, board_after
 from tbgen.index.layout import SIDES, Side
+from tbgen.probe.castling.homes import Home, cells_before, effort, home_after, home_of, rights_left
+from tbgen.probe.castling.packed_states import PackedStates, values_of_ended
+from tbgen.probe.castling.table_states import TableStates
+from tbgen.probe.castling.without_rights import FreshStates, Lookups, WithoutRights, board_after
 from tbgen.retro.kernels.layers import FIRST_LAYER
 from tbgen.text import counted, duration
 

@@ -1,0 +1,1 @@
+"""Positions with castling rights: no table holds them, so that their cells are solved."""
