@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import tbgen.solve.tables
 from tbgen.board.material import Material, all_materials
 from tbgen.board.score import NONE
 from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.zeroing import en_passant_configs
+from tbgen.solve import tables as solver_tables
 from tbgen.solve.tables import Tables
 from tests.support.packed_tables import PackedTables
 
@@ -52,7 +52,7 @@ def test_packed_phases_are_those_of_plain_tables(name: str, mixed: Path, tables:
 def test_what_is_kept_has_a_limit(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     material = Material.parse("KRvKR")
     size = 3 * layout_of(material).size
-    monkeypatch.setattr(tbgen.solve.tables, "_PHASES_KEPT", 3 * size)
+    monkeypatch.setattr(solver_tables, "_PHASES_KEPT", 3 * size)
     with Tables(tables) as some:
         assert some.nbytes == 0
         for other in [m for m in all_materials(4) if m.men == 4 and not m.pawns][:4]:
