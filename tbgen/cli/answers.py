@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final, Protocol
 
 import chess
 
 from tbgen.board.scoring import Scoring
 from tbgen.board.variant import Variant
-from tbgen.cli.display import diagram, line_document, line_text, mover
+from tbgen.cli.display import diagram, line_text, mover
+from tbgen.documents import UNSET, UnsetType
 from tbgen.errors import MissingLayerError
+from tbgen.probe.documents import MoveDocument, PlyDocument, ProbeDocument, points_document
 from tbgen.probe.line import LinePly
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
@@ -54,31 +55,30 @@ class MobilityAnswer:
     def document(self) -> dict[str, Any]:
         """Return the JSON document."""
         result = self.result
-        document: dict[str, Any] = {
-            "fen": self.fen,
-            "material": result.material.name,
-            "rules": self.variant,
-            "position_score": str(result.position_score),
-            "accrued": str(result.accrued),
-            "value": str(result.value),
-            "holder": result.value.holder,
-            "depth": result.depth,
-            "points": _points(self.scoring, result.value),
-        }
+        moves: list[MoveDocument] | UnsetType = UNSET
         if self.moves is not None:
-            document["moves"] = [
-                {
-                    "uci": move.uci,
-                    "san": move.san,
-                    "value": str(move.value),
-                    "depth": move.depth,
-                    "zeroing": move.zeroing,
-                }
+            moves = [
+                MoveDocument(
+                    uci=move.uci, san=move.san, value=str(move.value), depth=move.depth, zeroing=move.zeroing
+                )
                 for move in self.moves
             ]
+        line: list[PlyDocument] | UnsetType | None = UNSET
         if self.line is not None:
-            document["line"] = None if isinstance(self.line, MissingLayerError) else line_document(self.line)
-        return document
+            line = None if isinstance(self.line, MissingLayerError) else list(map(PlyDocument.of, self.line))
+        return ProbeDocument(
+            fen=self.fen,
+            material=result.material.name,
+            rules=self.variant,
+            position_score=str(result.position_score),
+            accrued=str(result.accrued),
+            value=str(result.value),
+            holder=result.value.holder,
+            depth=result.depth,
+            points=points_document(self.scoring, result.value),
+            moves=moves,
+            line=line,
+        ).plain()
 
     def text(self) -> Iterator[str]:
         """Yield the lines for a reader."""
@@ -103,9 +103,6 @@ class MobilityAnswer:
         if isinstance(self.line, list):
             yield ""
             yield from line_text(self.board, self.line)
-
-
-_points = lru_cache(1 << 10)(Scoring.document)  # the same values come again and again
 
 
 def situation(board: chess.Board) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 import chess
 
+from tbgen.probe.documents import PlyDocument
 from tbgen.probe.line import LinePly
 from tbgen.text import plies
 
@@ -29,7 +30,7 @@ def line_text(board: chess.Board, line: Sequence[LinePly], name: str = "best pla
 
 def line_document(line: Sequence[LinePly]) -> list[dict[str, Any]]:
     """Return a line for a JSON document."""
-    return [{"uci": ply.uci, "san": ply.san, "accrued": str(ply.accrued), "depth": ply.depth} for ply in line]
+    return [PlyDocument.of(ply).plain() for ply in line]
 
 
 def mover(board: chess.Board) -> str:

@@ -169,7 +169,7 @@ def _document(directory: Path, variant: Variant, entries: Sequence[Entry]) -> di
     return {
         "directory": str(directory),
         "rules": variant,
-        "tables": [entry.document() for entry in entries if entry.info],
+        "tables": [entry.document().plain() for entry in entries if entry.info],
         "bytes": sum(entry.info.bytes for entry in entries if entry.info),
         "layer_bytes": sum(entry.layer_bytes for entry in entries),
         "missing": [entry.material.name for entry in entries if entry.missing],

@@ -9,6 +9,8 @@ import chess
 from tbgen.board.scoring import Points
 from tbgen.cli.answers import situation
 from tbgen.cli.display import diagram
+from tbgen.documents import UNSET, UnsetType
+from tbgen.probe.documents import PointsDocument, ViewDocument, ViewMoveDocument
 from tbgen.probe.view_tables import ViewMove, ViewResult
 from tbgen.probe.views import View
 from tbgen.text import plies
@@ -30,15 +32,27 @@ class ViewAnswer:
     def document(self) -> dict[str, Any]:
         """Return the JSON document."""
         result = self.result
-        document: dict[str, Any] = {
-            "fen": self.fen,
-            "material": result.material.name,
-            "view": result.view,
-            **_worth(result),
-        }
+        moves: list[ViewMoveDocument] | UnsetType = UNSET
         if self.moves is not None:
-            document["moves"] = [{"uci": move.uci, "san": move.san, **_worth(move)} for move in self.moves]
-        return document
+            moves = [
+                ViewMoveDocument(
+                    uci=move.uci,
+                    san=move.san,
+                    winner=move.winner,
+                    depth=move.depth,
+                    points=PointsDocument(*move.points),
+                )
+                for move in self.moves
+            ]
+        return ViewDocument(
+            fen=self.fen,
+            material=result.material.name,
+            view=result.view,
+            winner=result.winner,
+            depth=result.depth,
+            points=PointsDocument(*result.points),
+            moves=moves,
+        ).plain()
 
     def text(self) -> Iterator[str]:
         """Yield the lines for a reader."""
@@ -63,12 +77,6 @@ _NAMES = {
     View.STALEMATE_WINS: "stalemate wins",
     View.LASKER: "stalemate counts 3/4 (Lasker)",
 }
-
-
-def _worth(of: ViewResult | ViewMove) -> dict[str, Any]:
-    """Return what a position or a move is worth for a JSON document; depths where the view has them."""
-    depth = {} if of.depth is None else {"depth": of.depth}
-    return {"winner": of.winner, **depth, "points": of.points._asdict()}
 
 
 def _result(points: Points) -> str:

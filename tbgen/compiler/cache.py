@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from threading import Lock
+from threading import Lock, local
 from typing import Final, NamedTuple
 
 _PACKAGE: Final = Path(__file__).parent.parent
@@ -143,6 +143,10 @@ def clear() -> CachedKernels:
     return found
 
 
+NOTE: Final = "compiling the kernels"
+"""How the sentence begins that says so."""
+_waiting: Final = local()
+"""Has ``refused`` in threads that do not wait for a compiler."""
 _COMPILING: Final[set[str]] = set()
 """Families that a thread of this process compiles, or waits for another process to compile."""
 _CLAIMING: Final = Lock()
@@ -163,6 +167,22 @@ def mark_compiled(family: str) -> None:
     _marker(family).touch()
 
 
+class KernelsMissingError(Exception):
+    """Kernels have to be compiled first, and the thread does not wait for that; the sentence says how long it
+    takes."""
+
+
+@contextmanager
+def without_compiling() -> Iterator[None]:
+    """Have work of the block that takes kernels which are not compiled yet raise a
+    :class:`KernelsMissingError`."""
+    _waiting.refused = True
+    try:
+        yield
+    finally:
+        _waiting.refused = False
+
+
 @contextmanager
 def compiling(family: str, which: str, takes: str, note: Callable[[str], object]) -> Iterator[bool]:
     """Have the block compile a family of kernels if that is still to do, which is its value, and say so.
@@ -174,7 +194,11 @@ def compiling(family: str, which: str, takes: str, note: Callable[[str], object]
     :param which: what follows the word kernels in the sentence.
     :param takes: about how long it takes, in words.
     :param note: told the sentence.
+    :raises KernelsMissingError: within :func:`without_compiling`, if it is still to do.
     """
+    sentence = f"{NOTE} {which}, once for this version of tbgen: {takes}"
+    if getattr(_waiting, "refused", False) and not is_compiled(family):
+        raise KernelsMissingError(sentence)
     with _CLAIMING:
         claimed = not is_compiled(family) and family not in _COMPILING
         if claimed:
@@ -188,7 +212,7 @@ def compiling(family: str, which: str, takes: str, note: Callable[[str], object]
                 fcntl.flock(lock, fcntl.LOCK_EX)
             needed = not is_compiled(family)
             if needed:
-                note(f"compiling the kernels {which}, once for this version of tbgen: {takes}")
+                note(sentence)
             else:
                 lock.close()  # so that no other process waits for the block
             yield needed

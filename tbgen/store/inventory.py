@@ -4,11 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from msgspec import Meta
 
 from tbgen.board.material import Material, all_materials
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
+from tbgen.documents import Count, Document, Plies, ScoreText
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.store.format import layers_beside, table_path, tables_in
 from tbgen.store.info import TableInfo
@@ -38,19 +41,18 @@ class Entry:
         """Whether the table has not been built."""
         return isinstance(self.error, MissingTableError)
 
-    def document(self) -> dict[str, Any]:
-        """Return what is known about a table that is there for JSON.
+    def document(self) -> "TableDocument":
+        """Return what is known about a table that is there, with the counts if there are any.
 
         :raises ValueError: if there is no ``info``.
         """
         info = self.info
         if info is None:
             raise ValueError(f"nothing is known about {self.material}")
-        white, black = info.positions
-        table = {
+        known: dict[str, Any] = {
             "material": info.material,
             "rules": info.variant,
-            "positions": {"white": white, "black": black, "en_passant": info.ep_positions},
+            "positions": PositionCounts(*info.positions, info.ep_positions),
             "form": info.form,
             "accrued": info.stores_accrued,
             "runs": info.runs,
@@ -65,12 +67,58 @@ class Entry:
             "digest": info.digest,
             "fresh_digest": info.manifest.fresh,
         }
-        if self.counts is not None:
-            table["values"] = {
-                side: {str(score): count for score, count in sorted(values.items(), reverse=True)}
-                for side, values in zip(("white", "black"), self.counts, strict=True)
-            }
-        return table
+        if self.counts is None:
+            return TableDocument(**known)
+        white, black = (
+            {str(score): count for score, count in sorted(values.items(), reverse=True)}
+            for values in self.counts
+        )
+        return CountedTableDocument(**known, values=ValueCounts(white, black))
+
+
+Digest: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+
+
+class PositionCounts(Document):
+    """Legal positions up to symmetry by side to move, and those with an en passant right."""
+
+    white: Count
+    black: Count
+    en_passant: Count
+
+
+class TableDocument(Document):
+    """What a table says about itself."""
+
+    material: str
+    rules: Variant
+    positions: PositionCounts
+    form: Literal["plain", "packed"]
+    accrued: bool
+    runs: Count
+    max_depth: Plies
+    bytes: Count
+    layers: Count
+    layer_bytes: Count
+    format_version: Count
+    tbgen_version: str
+    build_seconds: Annotated[float, Meta(ge=0)]
+    parameters: dict[str, Any]
+    digest: Digest
+    fresh_digest: Digest
+
+
+class ValueCounts(Document):
+    """Positions up to symmetry that have each value, by side to move, best for White first."""
+
+    white: dict[ScoreText, Annotated[int, Meta(ge=1)]]
+    black: dict[ScoreText, Annotated[int, Meta(ge=1)]]
+
+
+class CountedTableDocument(TableDocument):
+    """What a table says about itself, and how many positions have each value."""
+
+    values: ValueCounts
 
 
 def inventory(

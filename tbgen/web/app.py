@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -14,43 +14,28 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 import tbgen
-from tbgen.board.material import Material
-from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
+from tbgen.compiler.cache import KernelsMissingError
 from tbgen.errors import TbgenError
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.probe.views import View
-from tbgen.web import lookups, playing
+from tbgen.web.endpoints import ENDPOINTS, STATE, Endpoint
 from tbgen.web.envelope import ENDPOINT, Envelope
-from tbgen.web.errors import Refusal, refusal_of
+from tbgen.web.errors import Refusal, compiling, refusal_of
 from tbgen.web.events import MEDIA_TYPE as EVENTS
-from tbgen.web.exchange import (
-    ASKED_AGAIN,
-    KEPT,
-    NOT_KEPT,
-    answer,
-    batch_of,
-    body_of,
-    refused,
-    side_of,
-    wanted,
-)
+from tbgen.web.exchange import KEPT, NOT_KEPT, answer, asked_by, body_of, refused
 from tbgen.web.limits import Limiter, client_of
 from tbgen.web.live import LivePage
+from tbgen.web.lookups import question_of
 from tbgen.web.monitor import MEDIA_TYPE, Monitor
-from tbgen.web.openapi import DOCUMENT_PATH, SOLVE_PATH, openapi
+from tbgen.web.openapi import openapi
 from tbgen.web.page_files import FILES_PATH, LIVE_PATH, PAGE_PATH, Page
 from tbgen.web.pool import Pool
 from tbgen.web.reports import REPORT_PATH, REPORT_ROOT, Reports
-from tbgen.web.settings import Settings
+from tbgen.web.settings import DOCUMENT_PATH, SOLVE_PATH, Settings
 from tbgen.web.solving import Solving
 from tbgen.web.stock import Stock
 
-_Work: TypeAlias = Callable[[], dict[str, Any]]
-"""What makes an answer; it blocks."""
-_Reader: TypeAlias = Callable[[Request], Awaitable[_Work]]
-"""Reads a request, and says what is to be done."""
-Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 """Answers a request."""
 
 
@@ -73,6 +58,8 @@ class _Service:
         self._stock: Final = {variant: Stock(tables) for variant, tables in self._tables.items()}
         self._quick = Pool("quick", settings.quick_threads, settings.waiting)
         self._slow = Pool("slow", settings.slow_threads, settings.waiting)
+        self._compiler = Pool("compiler", 1, 0, compiles=True)
+        self._compiling: asyncio.Task[None] | None = None
         self._limiter = Limiter(settings.limit, settings.burst)
         self._live: LivePage | None = None
         if settings.live is not None:
@@ -100,51 +87,28 @@ class _Service:
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        tasks = [asyncio.create_task(self._prepare())]
-        if self._live is not None:
-            tasks.append(asyncio.create_task(self._live.follow()))
+        if self._eager:
+            self._compile()
+        following = None if self._live is None else asyncio.create_task(self._live.follow())
         yield
+        tasks = [task for task in (self._compiling, following) if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         if self._solving is not None:
             await self._solving.close()
-        for pool in (self._quick, self._slow):
+        for pool in (self._quick, self._slow, self._compiler):
             pool.close()
         for tables in self._tables.values():
             tables.close()
 
-    async def _prepare(self) -> None:
-        """Prepare the tables; requests need not wait for that, unless it is their own that it concerns."""
-        for stock in self._stock.values() if self._eager else ():
-            await self._slow.run(stock.prepare)
+    def _prepare(self) -> None:
+        for stock in self._stock.values():
+            stock.prepare()
 
     def _routes(self) -> list[Route]:
-        routes = []
-        for variant in Variant:
-            root = f"/{variant}"
-            routes += [
-                self._route(root, partial(self._read_position, variant), self._quick, KEPT),
-                self._route(f"{root}/moves", partial(self._read_moves, variant), self._quick, KEPT),
-                self._route(f"{root}/mainline", partial(self._read_line, variant), self._slow, KEPT),
-                self._route(f"{root}/accrued", partial(self._read_along, variant), self._slow, KEPT),
-                self._route(f"{root}/sample", partial(self._read_sample, variant), self._slow, NOT_KEPT),
-                self._route(
-                    f"{root}/stats/{{material}}", partial(self._read_stats, variant), self._slow, ASKED_AGAIN
-                ),
-                self._route(
-                    f"{root}/batch", partial(self._read_batch, variant), self._slow, NOT_KEPT, method="POST"
-                ),
-                self._route(
-                    f"{root}/game", partial(self._read_game, variant), self._slow, NOT_KEPT, method="POST"
-                ),
-            ]
-        routes += [
-            self._route(f"/{view}", partial(self._read_seen, view), self._quick, KEPT) for view in View
-        ]
         return [
-            *routes,
-            self._route("/tables", self._read_tables, self._slow, ASKED_AGAIN),
+            *(Route(each.path, self._answering(each), methods=[each.method]) for each in ENDPOINTS),
             Route(SOLVE_PATH, _named(SOLVE_PATH, self._answer_solve)),
             Route("/monitor", _named("/monitor", self._answer_monitor)),
             Route(DOCUMENT_PATH, _named(DOCUMENT_PATH, self._answer_openapi)),
@@ -168,15 +132,26 @@ class _Service:
             Route(REPORT_PATH, _named("/report", self._reports.answer_file), include_in_schema=False),
         ]
 
-    def _route(self, path: str, read: _Reader, pool: Pool, caching: str, *, method: str = "GET") -> Route:
-        """Return the route of an endpoint whose work is done in a pool, and charged to the client."""
+    def _answering(self, endpoint: Endpoint) -> Handler:
+        """Return what answers at an endpoint, by work in a pool that is charged to the client."""
+        find = partial(endpoint.find, *(self._stock[variant] for variant in endpoint.variants))
+        pool = self._quick if endpoint.quick else self._slow
+        parameters = endpoint.parameters
 
-        async def endpoint(request: Request) -> Response:
+        async def handler(request: Request) -> Response:
             client = client_of(request)
             self._limiter.admit(client)
             seconds = 0.0
             try:
-                document, seconds = await pool.run(await read(request))
+                given: dict[str, Any] = asked_by(request, parameters)
+                if endpoint.body is not None:
+                    given["body"] = await body_of(request)
+                work = partial(find, **given)
+                try:
+                    document, seconds = await pool.run(work)
+                except KernelsMissingError as error:
+                    self._compile()
+                    raise compiling(error) from None
             except TbgenError as error:
                 seconds = getattr(error, "seconds", seconds)
                 raise refusal_of(error) from None
@@ -185,55 +160,18 @@ class _Service:
                 raise
             finally:
                 self._limiter.charge(client, seconds)
-            return answer(request, document, caching)
+            return answer(request, document.plain(), endpoint.caching)
 
-        return Route(path, _named(path, endpoint), methods=[method])
+        return _named(endpoint.path, handler)
 
-    async def _read_position(self, variant: Variant, request: Request) -> _Work:
-        fen, accrued = wanted(request, "fen"), request.query_params.get("accrued")
-        return partial(lookups.position, self._tables[variant], fen, accrued)
+    def _compile(self) -> None:
+        """Compile the kernels that the tables take, unless that is under way."""
+        if not self._compiler.pending:
+            self._compiling = asyncio.create_task(self._compile_all())
 
-    async def _read_moves(self, variant: Variant, request: Request) -> _Work:
-        fen, accrued = wanted(request, "fen"), request.query_params.get("accrued")
-        return partial(playing.legal_moves, self._tables[variant], fen, accrued)
-
-    async def _read_line(self, variant: Variant, request: Request) -> _Work:
-        fen, accrued = wanted(request, "fen"), request.query_params.get("accrued")
-        return partial(lookups.line, self._tables[variant], fen, accrued)
-
-    async def _read_along(self, variant: Variant, request: Request) -> _Work:
-        return partial(lookups.along, self._tables[variant], wanted(request, "fen"))
-
-    async def _read_seen(self, view: View, request: Request) -> _Work:
-        return partial(lookups.seen, self._tables[Variant.R_MOBILITY], view, wanted(request, "fen"))
-
-    async def _read_sample(self, variant: Variant, request: Request) -> _Work:
-        given, value = request.query_params.get("material"), request.query_params.get("value")
-        material = Material.parse(given) if given else None
-        score, side = GScore.parse(value) if value else None, side_of(request)
-
-        def sample() -> dict[str, Any]:
-            board = self._stock[variant].sample(material, score, side)
-            return lookups.position(self._tables[variant], board.fen(), None)
-
-        return sample
-
-    async def _read_stats(self, variant: Variant, request: Request) -> _Work:
-        material = Material.parse(request.path_params["material"])
-        return partial(self._stock[variant].document, material)
-
-    async def _read_batch(self, variant: Variant, request: Request) -> _Work:
-        return partial(lookups.batch, self._tables[variant], *await batch_of(request))
-
-    async def _read_game(self, variant: Variant, request: Request) -> _Work:
-        return partial(lookups.game, self._tables[variant], await body_of(request))
-
-    async def _read_tables(self, _: Request) -> _Work:
-        def tables() -> dict[str, Any]:
-            entries = [entry for stock in self._stock.values() for entry in stock.entries()]
-            return {"tables": [entry.document() for entry in entries if entry.info is not None]}
-
-        return tables
+    async def _compile_all(self) -> None:
+        with suppress(TbgenError, Refusal):  # a client that asks again hears of it
+            await self._compiler.run(self._prepare)
 
     async def _answer_solve(self, request: Request) -> Response:
         if self._solving is None:
@@ -242,8 +180,8 @@ class _Service:
         self._limiter.admit(client)
         charged = False
         try:
-            fen, accrued = wanted(request, "fen"), request.query_params.get("accrued")
-            asked = lookups.question_of(fen, accrued, Variant.R_MOBILITY)
+            given: dict[str, Any] = asked_by(request, STATE)
+            asked = question_of(**given, variant=Variant.R_MOBILITY)
             if request.method == "HEAD":
                 return Response(media_type=EVENTS)
             stream = await self._solving.answer(asked, partial(self._limiter.charge, client))
@@ -263,7 +201,7 @@ class _Service:
         return answer(request, self._openapi, KEPT)
 
 
-def _named(path: str, endpoint: Endpoint) -> Endpoint:
+def _named(path: str, endpoint: Handler) -> Handler:
     """Return an endpoint that says to the monitor which one it is."""
 
     async def named(request: Request) -> Response:

@@ -1,250 +1,185 @@
-"""Answers about positions as JSON documents; docs/web.md says what their fields mean."""
+"""The answers of the server, and what it is asked, as documents; docs/web.md says what their fields mean."""
 
-from collections.abc import Iterable, Sequence
-from enum import StrEnum
-from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, TypeAlias
 
-import chess
+from msgspec import Meta
 
-from tbgen.board.score import GScore
-from tbgen.board.scoring import EXPONENTIAL, Points
-from tbgen.board.signed import merit, of_gscore
 from tbgen.board.variant import Variant
-from tbgen.probe.line import LinePly
-from tbgen.probe.moves import RankedMove
-from tbgen.probe.states import ProbeResult
-from tbgen.probe.view_tables import ViewMove, ViewResult
+from tbgen.documents import Count, Document, Plies, ScoreText, SideName
+from tbgen.games.outcome import Basis
+from tbgen.games.settings import FiftyMoveRule
+from tbgen.probe.documents import (
+    Category,
+    MoveDocument,
+    PlyDocument,
+    PointsDocument,
+    PositionDocument,
+)
+from tbgen.store.inventory import TableDocument
+from tbgen.web.settings import MOST_BATCH, MOST_FEN_LETTERS
 
 
-class Category(StrEnum):
-    """What a value means to the side to move."""
+class PositionMovesDocument(PositionDocument):
+    """A position with its legal moves, best first."""
 
-    MATE = "mate"
-    """It mates."""
-    STALEMATE = "stalemate"
-    """It stalemates."""
-    AHEAD = "ahead"
-    """It holds the value."""
-    BEHIND = "behind"
-    """The other side holds the value."""
-    STALEMATED = "stalemated"
-    """It is stalemated, now or in the end."""
-    MATED = "mated"
-    """It is mated, now or in the end."""
-
-    @classmethod
-    def of(cls, value: GScore, white: bool) -> "Category":
-        """Return what a value means to a side.
-
-        >>> Category.of(GScore("-G0.5"), white=True).value
-        'stalemated'
-        """
-        mate, stalemate, other = (
-            (cls.MATE, cls.STALEMATE, cls.AHEAD)
-            if value.white == white
-            else (cls.MATED, cls.STALEMATED, cls.BEHIND)
-        )
-        return (mate, stalemate)[value.rank] if value.rank < 2 else other
+    moves: list[MoveDocument]
 
 
-class ViewCategory(StrEnum):
-    """What the value of a view means to the side to move."""
+class MainlineDocument(PositionDocument):
+    """A position with best play from it."""
 
-    WIN = "win"
-    STALEMATE = "stalemate"
-    """More than half a point, less than a whole one."""
-    DRAW = "draw"
-    STALEMATED = "stalemated"
-    """Less than half a point, but not nothing."""
-    LOSS = "loss"
-
-    @classmethod
-    def of(cls, points: Points, white: bool) -> "ViewCategory":
-        """Return what points mean to a side."""
-        share = points.white if white else points.black
-        if share in (0, 1):
-            return cls.WIN if share else cls.LOSS
-        return cls.DRAW if share == 0.5 else cls.STALEMATE if share > 0.5 else cls.STALEMATED
+    mainline: list[PlyDocument]
 
 
-POINTS: Final = lru_cache(1 << 10)(EXPONENTIAL.document)
-"""The points of a value for JSON: the same values come again and again."""
+class LegalMoveDocument(Document):
+    """A legal move of any position, with null for what is not known of the position that it leads to."""
 
-
-def position_document(
-    board: chess.Board, variant: Variant, result: ProbeResult, moves: Iterable[RankedMove] | None
-) -> dict[str, Any]:
-    """Return all that is said about a position; without the moves if they are None."""
-    value = result.value
-    document: dict[str, Any] = {
-        "fen": board.fen(),
-        "material": result.material.name,
-        "rules": variant,
-        **_end(result.position_score),
-        "insufficient_material": board.is_insufficient_material(),
-        "position_score": str(result.position_score),
-        "accrued": str(result.accrued),
-        "value": str(value),
-        "holder": value.holder,
-        "depth": result.depth,
-        "points": POINTS(value),
-        "category": Category.of(value, board.turn),
-    }
-    if moves is not None:
-        document["moves"] = [_move(move, not board.turn) for move in moves]
-    return document
-
-
-def _move(move: RankedMove, white: bool) -> dict[str, Any]:
-    """Return a move, after which a side is to move."""
-    return {
-        "uci": move.uci,
-        "san": move.san,
-        "zeroing": move.zeroing,
-        **_end(move.position_score),
-        "accrued": str(move.accrued),
-        "value": str(move.value),
-        "depth": move.depth,
-        "points": POINTS(move.value),
-        "category": Category.of(move.value, white),
-    }
-
-
-class Reached(NamedTuple):
-    """A position with the score that has accrued, and the move that leads to it."""
-
-    move: chess.Move | None
-    """None for the position that was asked about."""
+    uci: str
     san: str
+    checkmate: bool
+    stalemate: bool
+    fen: str
+    accrued: ScoreText
+    value: ScoreText | None
+    depth: Plies | None
     zeroing: bool
-    board: chess.Board
-    position_score: GScore
-    accrued: GScore
+    points: PointsDocument | None
+    category: Category | None
 
 
-class Known(NamedTuple):
-    """What is known of a position that may be in no table."""
+class LegalMovesDocument(Document):
+    """Any position with its legal moves, and null for what is not known of it."""
 
-    reached: Reached
-    value: GScore | None
-    depth: int | None
-
-
-def legal_document(variant: Variant, known: Sequence[Known]) -> dict[str, Any]:
-    """Return a position and its legal moves, with null for what is not known.
-
-    :param known: the position first, then what its moves lead to.
-    """
-    here, *after = known
-    board = here.reached.board
-
-    def key(known: Known) -> tuple[int, str]:
-        """The best value for the mover first, what is not known last."""
-        value = known.value
-        return (1 << 16 if value is None else -merit(of_gscore(value), board.turn)), known.reached.san
-
-    return {
-        "fen": board.fen(),
-        "rules": variant,
-        **_end(here.reached.position_score),
-        "insufficient_material": board.is_insufficient_material(),
-        "position_score": str(here.reached.position_score),
-        "accrued": str(here.reached.accrued),
-        **_known_worth(here),
-        "moves": [
-            {
-                "uci": known.reached.move and known.reached.move.uci(),
-                "san": known.reached.san,
-                "zeroing": known.reached.zeroing,
-                **_end(known.reached.position_score),
-                "fen": known.reached.board.fen(),
-                "accrued": str(known.reached.accrued),
-                **_known_worth(known),
-            }
-            for known in sorted(after, key=key)
-        ],
-    }
+    fen: str
+    rules: Variant
+    checkmate: bool
+    stalemate: bool
+    insufficient_material: bool
+    position_score: ScoreText
+    accrued: ScoreText
+    value: ScoreText | None
+    depth: Plies | None
+    points: PointsDocument | None
+    category: Category | None
+    moves: list[LegalMoveDocument]
 
 
-def _known_worth(known: Known) -> dict[str, Any]:
-    value, board = known.value, known.reached.board
-    return {
-        "value": None if value is None else str(value),
-        "depth": known.depth,
-        "points": None if value is None else POINTS(value),
-        "category": None if value is None else Category.of(value, board.turn),
-    }
+class AccruedScoreDocument(Document):
+    """What a position is worth with one accrued score."""
+
+    accrued: ScoreText
+    value: ScoreText
+    depth: Plies | None
+    points: PointsDocument
 
 
-def line_document(
-    board: chess.Board, variant: Variant, result: ProbeResult, line: Iterable[LinePly]
-) -> dict[str, Any]:
-    """Return best play from a position."""
-    document = position_document(board, variant, result, None)
-    document["mainline"] = [
-        {"uci": ply.uci, "san": ply.san, "accrued": str(ply.accrued), "depth": ply.depth} for ply in line
-    ]
-    return document
+class AccruedScoresDocument(Document):
+    """What a position is worth with every accrued score, best for White first."""
+
+    fen: str
+    material: str
+    rules: Variant
+    position_score: ScoreText
+    accrued_scores: Annotated[list[AccruedScoreDocument], Meta(min_length=1)]
 
 
-def accrued_document(board: chess.Board, variant: Variant, results: Sequence[ProbeResult]) -> dict[str, Any]:
-    """Return what a position is worth with each accrued score.
+class TablesDocument(Document):
+    """The tables of the server."""
 
-    :param results: by accrued score, best for White first.
-    """
-    first = results[0]
-    return {
-        "fen": board.fen(),
-        "material": first.material.name,
-        "rules": variant,
-        "position_score": str(first.position_score),
-        "accrued_scores": [
-            {
-                "accrued": str(result.accrued),
-                "value": str(result.value),
-                "depth": result.depth,
-                "points": POINTS(result.value),
-            }
-            for result in results
-        ],
-    }
+    tables: list[TableDocument]
 
 
-def view_document(
-    board: chess.Board, position_score: GScore, result: ViewResult, moves: Iterable[ViewMove]
-) -> dict[str, Any]:
-    """Return all that a view says about a position."""
-    return {
-        "fen": board.fen(),
-        "material": result.material.name,
-        "view": result.view,
-        **_end(position_score),
-        "insufficient_material": board.is_insufficient_material(),
-        **_worth(result, board.turn),
-        "moves": [
-            {
-                "uci": move.uci,
-                "san": move.san,
-                "zeroing": move.zeroing,
-                **_end(move.position_score),
-                **_worth(move, not board.turn),
-            }
-            for move in moves
-        ],
-    }
+class BatchRequest(Document):
+    """Positions to look up, with their moves or without."""
+
+    fens: Annotated[list[str], Meta(max_length=MOST_BATCH)]
+    moves: bool = True
 
 
-def _worth(of: ViewResult | ViewMove, white: bool) -> dict[str, Any]:
-    """Return what a position with a side to move is worth."""
-    return {
-        "winner": of.winner,
-        "depth": of.depth,
-        "points": of.points._asdict(),
-        "category": ViewCategory.of(of.points, white),
-    }
+class BatchRefusalDocument(Document):
+    """A position of a batch that has no answer, as it was sent, and why."""
+
+    fen: str
+    code: str
+    message: str
 
 
-def _end(position_score: GScore) -> dict[str, bool]:
-    """Return whether a position with a score of its own is mate or stalemate."""
-    return {"checkmate": position_score.rank == 0, "stalemate": position_score.rank == 1}
+FenText: TypeAlias = Annotated[
+    str,
+    Meta(
+        max_length=MOST_FEN_LETTERS,
+        examples=["8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"],
+        description="A FEN of up to seven fields, the last one the accrued score; underscores may stand for "
+        "spaces",
+    ),
+]
+_GivenScore: TypeAlias = Annotated[
+    str, Meta(pattern=r"^[-mM]?[Gg][0-9]{1,3}(\.[05])?$", examples=["G3.5", "-G3.5"])
+]
+AccruedText: TypeAlias = Annotated[
+    _GivenScore, Meta(description="The accrued score; it counts whatever the FEN says")
+]
+ValueText: TypeAlias = Annotated[
+    _GivenScore, Meta(description="The fresh value that the position is to have")
+]
+MaterialText: TypeAlias = Annotated[
+    str,
+    Meta(
+        max_length=60,
+        examples=["KBvK"],
+        description="The material; colours are those of its canonical name",
+    ),
+]
+SideText: TypeAlias = Annotated[SideName, Meta(description="The side to move")]
+
+
+SCHEMAS: Final = "#/components/schemas/"
+"""Where OpenAPI keeps the descriptions of documents."""
+_ITEMS: Final = (PositionMovesDocument, PositionDocument, BatchRefusalDocument)
+_Item: TypeAlias = Annotated[
+    Any, Meta(extra_json_schema={"anyOf": [{"$ref": SCHEMAS + item.__name__} for item in _ITEMS]})
+]
+
+
+class BatchDocument(Document):
+    """The answers about many positions, in order."""
+
+    rules: Variant
+    positions: list[_Item]
+
+
+class GamePlyDocument(Document):
+    """A position of a game with the move that led to it, and null for what no table says."""
+
+    ply: Count
+    uci: str | None
+    san: str | None
+    fen: str
+    position_score: ScoreText
+    accrued: ScoreText
+    clock: Count
+    value: ScoreText | None
+    depth: Plies | None
+    points: PointsDocument | None
+    category: Category | None
+
+
+class OutcomeDocument(Document):
+    """What a game is worth."""
+
+    value: ScoreText
+    holder: SideName
+    basis: Basis
+    proven: bool
+    depth: Plies | None
+    points: PointsDocument
+
+
+class GameDocument(Document):
+    """A game ply by ply, refereed."""
+
+    rules: Variant
+    fifty_move_rule: FiftyMoveRule
+    plies: list[GamePlyDocument]
+    outcome: OutcomeDocument
+    missing_tables: list[str]

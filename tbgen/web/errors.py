@@ -3,7 +3,9 @@
 import logging
 from collections.abc import Mapping
 
+from tbgen.compiler.cache import KernelsMissingError
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
+from tbgen.probe.documents import RefusalDocument
 
 _logger = logging.getLogger(__name__)
 
@@ -25,9 +27,14 @@ class Refusal(Exception):  # noqa: N818 - most are no errors of anybody
         self.code = code
         self.headers = dict(headers or {})
 
-    def document(self) -> dict[str, str]:
+    def document(self) -> RefusalDocument:
         """Return what JSON answers say."""
-        return {"code": self.code, "message": str(self)}
+        return RefusalDocument(self.code, str(self))
+
+
+def compiling(error: KernelsMissingError) -> Refusal:
+    """Return how a client is told that its answer has to wait for a compiler."""
+    return Refusal(503, "compiling", f"{error}; ask again then", {"Retry-After": "10"})
 
 
 def refusal_of(error: TbgenError) -> Refusal:

@@ -3,16 +3,15 @@
 import asyncio
 import hashlib
 import json
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
 
-import chess
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from tbgen.errors import quote
 from tbgen.web.errors import Refusal
-from tbgen.web.settings import BODY_SECONDS, MOST_BATCH, MOST_BODY_BYTES
+from tbgen.web.settings import BODY_SECONDS, MOST_BODY_BYTES
 
 KEPT: Final = "public, max-age=3600"
 """For answers that other tables alone would change."""
@@ -20,38 +19,26 @@ ASKED_AGAIN: Final = "no-cache"
 """For answers that new tables change: whoever has one asks whether it still holds."""
 NOT_KEPT: Final = "no-store"
 
-_SIDES: Final = {"white": chess.WHITE, "black": chess.BLACK}
+
+class Parameter(NamedTuple):
+    """What an endpoint is asked in its query or path."""
+
+    name: str
+    type: Any
+    required: bool
+    in_path: bool = False
 
 
-class _Batch(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of a request for several positions."""
+def asked_by(request: Request, parameters: Iterable[Parameter]) -> dict[str, str | None]:
+    """Return the parameters of a request, None for those that are not there.
 
-    fens: list[str]
-    moves: bool = True
-
-
-def wanted(request: Request, name: str) -> str:
-    """Return a parameter of the query.
-
-    :raises Refusal: if it is not there.
+    :raises Refusal: if one is required.
     """
-    text = request.query_params.get(name)
-    if not text:
-        raise Refusal(400, "bad_input", f"there is no {name}: give it as ?{name}=...")
-    return text
-
-
-def side_of(request: Request) -> chess.Color | None:
-    """Return the parameter ``side``, None if it is not there.
-
-    :raises Refusal: if it means nothing.
-    """
-    text = request.query_params.get("side")
-    if not text:
-        return None
-    if text not in _SIDES:
-        raise Refusal(400, "bad_input", f"{quote(text)} is no side: expected white or black")
-    return _SIDES[text]
+    given = {**request.query_params, **request.path_params}
+    for name in (parameter.name for parameter in parameters if parameter.required):
+        if not given.get(name):
+            raise Refusal(400, "bad_input", f"there is no {name}: give it as ?{name}=...")
+    return {parameter.name: given.get(parameter.name) for parameter in parameters}
 
 
 async def body_of(request: Request) -> bytes:
@@ -80,26 +67,6 @@ def _too_large() -> Refusal:
     return Refusal(413, "too_large", f"the body is larger than {MOST_BODY_BYTES >> 10} KiB")
 
 
-async def batch_of(request: Request) -> tuple[list[str], bool]:
-    """Return the positions that the body of a request asks about, and whether it wants their moves.
-
-    :raises Refusal: if it is something else, or has too many.
-    """
-    body = await body_of(request)
-    try:
-        asked = msgspec.json.decode(body, type=_Batch)
-    except msgspec.ValidationError:
-        expected = '{"fens": [...], "moves": true}, where moves may be left out'
-        raise Refusal(400, "bad_input", f"the body is not what it should be: expected {expected}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise Refusal(400, "bad_input", "the body is not JSON") from None
-    if len(asked.fens) > MOST_BATCH:
-        raise Refusal(
-            413, "too_large", f"there are {len(asked.fens)} positions: give at most {MOST_BATCH} at once"
-        )
-    return asked.fens, asked.moves
-
-
 def answer(request: Request, document: dict[str, Any], caching: str) -> Response:
     """Return a document as the answer to a request, or that the client has it already.
 
@@ -118,7 +85,7 @@ def answer(request: Request, document: dict[str, Any], caching: str) -> Response
 def refused(refusal: Refusal) -> Response:
     """Return the answer that says what is wrong with a request."""
     return Response(
-        json.dumps(refusal.document(), separators=(",", ":")),
+        json.dumps(refusal.document().plain(), separators=(",", ":")),
         refusal.status,
         {"Cache-Control": NOT_KEPT, **refusal.headers},
         "application/json",

@@ -1,35 +1,62 @@
-"""Looking up positions, lines and games; everything here blocks, and is called from threads."""
+"""Looking up positions and lines; everything here blocks, and is called from threads."""
 
-import io
-from collections.abc import Iterator, Sequence
-from itertools import islice, repeat
+from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import chess
+import msgspec
 
 from tbgen.board.fen import parse_fen
 from tbgen.board.history import FRESH
-from tbgen.board.material import MAX_MEN
+from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.mobility import own_score
 from tbgen.board.score import GScore
-from tbgen.board.scoring import Scoring
+from tbgen.board.scoring import EXPONENTIAL
 from tbgen.board.variant import Variant
-from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
-from tbgen.games.outcome import Outcome
-from tbgen.games.pgn.reader import Game, read_games
-from tbgen.games.referee import Arbiter, GameOptions, adjudicate
+from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError, quote
 from tbgen.index.position import validate
+from tbgen.probe.documents import (
+    Category,
+    MoveDocument,
+    PlyDocument,
+    PointsDocument,
+    PositionDocument,
+    ViewCategory,
+    ViewDocument,
+    ViewMoveDocument,
+    points_document,
+)
+from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase
+from tbgen.probe.view_tables import ViewMove, ViewResult
 from tbgen.probe.views import View
-from tbgen.web.documents import Category, accrued_document, line_document, position_document, view_document
+from tbgen.store.inventory import CountedTableDocument
+from tbgen.web.documents import (
+    AccruedScoreDocument,
+    AccruedScoresDocument,
+    AccruedText,
+    BatchDocument,
+    BatchRefusalDocument,
+    BatchRequest,
+    FenText,
+    MainlineDocument,
+    MaterialText,
+    PositionMovesDocument,
+    SideText,
+    TablesDocument,
+    ValueText,
+)
 from tbgen.web.errors import Refusal, refusal_of
-from tbgen.web.settings import MOST_FEN_LETTERS, MOST_PLIES
+from tbgen.web.settings import MOST_BATCH, MOST_FEN_LETTERS
+from tbgen.web.stock import Stock
 
 _CASTLING: Final = (
     "no table holds positions with castling rights: write - for them if they do not matter, or have the "
     "position solved, by /r/solve where the server offers it, else by tbgen probe"
 )
+_SIDES: Final = {"white": chess.WHITE, "black": chess.BLACK}
 
 
 class Question(NamedTuple):
@@ -37,6 +64,10 @@ class Question(NamedTuple):
 
     board: chess.Board
     accrued: GScore | None
+
+
+TableAnswer: TypeAlias = ProbeResult | MissingTableError | None
+"""What tables say about a position; None where no table holds it."""
 
 
 def question_of(fen: str, accrued: str | None, variant: Variant) -> Question:
@@ -50,7 +81,7 @@ def question_of(fen: str, accrued: str | None, variant: Variant) -> Question:
     return Question(read.board, GScore.parse(accrued) if accrued else read.accrued_in(variant))
 
 
-def _looked_up(fen: str, accrued: str | None, variant: Variant) -> Question:
+def _question_for_tables(fen: str, accrued: str | None, variant: Variant) -> Question:
     """Return what a request wants to be looked up.
 
     :raises UsageError: if it means nothing.
@@ -63,43 +94,52 @@ def _looked_up(fen: str, accrued: str | None, variant: Variant) -> Question:
     return asked
 
 
-def position(tables: Tablebase, fen: str, accrued: str | None) -> dict[str, Any]:
+def position(stock: Stock, fen: FenText, accrued: AccruedText | None) -> PositionMovesDocument:
     """Return all about a position.
 
     :raises TbgenError: if tables do not say.
     """
-    asked = _looked_up(fen, accrued, tables.rules)
-    result = tables.probe(*asked)
-    return position_document(asked.board, tables.rules, result, tables.moves(*asked))
+    asked = _question_for_tables(fen, accrued, stock.variant)
+    fields = _position_fields(asked.board, stock.variant, stock.tables.probe(*asked))
+    return PositionMovesDocument(**fields, moves=_moves(asked.board, stock.tables.moves(*asked)))
 
 
-def line(tables: Tablebase, fen: str, accrued: str | None) -> dict[str, Any]:
+def line(stock: Stock, fen: FenText, accrued: AccruedText | None) -> MainlineDocument:
     """Return best play from a position.
 
     :raises TbgenError: if tables do not say.
     """
-    asked = _looked_up(fen, accrued, tables.rules)
-    result = tables.probe(*asked)
-    return line_document(asked.board, tables.rules, result, tables.line(*asked))
+    asked = _question_for_tables(fen, accrued, stock.variant)
+    fields = _position_fields(asked.board, stock.variant, stock.tables.probe(*asked))
+    return MainlineDocument(**fields, mainline=list(map(PlyDocument.of, stock.tables.line(*asked))))
 
 
-def along(tables: Tablebase, fen: str) -> dict[str, Any]:
+def accrued_scores(stock: Stock, fen: FenText) -> AccruedScoresDocument:
     """Return what a position is worth with each score that may have accrued there.
 
     :raises TbgenError: if tables do not say.
     """
-    board, _ = _looked_up(fen, None, tables.rules)
-    fresh = tables.probe(board, FRESH)
+    board, _ = _question_for_tables(fen, None, stock.variant)
+    fresh = stock.tables.probe(board, FRESH)
+    scores = _possible_scores(board, fresh.position_score, stock.variant)
     found = []
-    scores = _accrued_scores(board, fresh.position_score, tables.rules)
-    for result in tables.probe_many([board] * len(scores), scores):
+    for result in stock.tables.probe_many([board] * len(scores), scores):
         if isinstance(result, TbgenError):
             raise result
         found.append(result)
-    return accrued_document(board, tables.rules, found or [fresh])
+    return AccruedScoresDocument(
+        fen=board.fen(),
+        material=fresh.material.name,
+        rules=stock.variant,
+        position_score=str(fresh.position_score),
+        accrued_scores=[
+            AccruedScoreDocument(str(one.accrued), str(one.value), one.depth, _points(one.value))
+            for one in found or [fresh]
+        ],
+    )
 
 
-def _accrued_scores(board: chess.Board, own: GScore, variant: Variant) -> list[GScore]:
+def _possible_scores(board: chess.Board, own: GScore, variant: Variant) -> list[GScore]:
     """Return the scores that may have accrued at a position, best for White first; none where it has only its
     own: the game is over, or has just been reset (docs/theory.md, sections 2 and 6)."""
     if own.rank < 2 or (variant.resets and board.has_legal_en_passant()):
@@ -108,135 +148,147 @@ def _accrued_scores(board: chess.Board, own: GScore, variant: Variant) -> list[G
     return [*(GScore(rank, True) for rank in ranks), *(GScore(rank, False) for rank in reversed(ranks))]
 
 
-def seen(tables: Tablebase, view: View, fen: str) -> dict[str, Any]:
+def view_position(view: View, stock: Stock, fen: FenText) -> ViewDocument:
     """Return what a view says about a position.
 
     :raises TbgenError: if tables do not say.
     """
-    board, _ = _looked_up(fen, None, tables.rules)
-    through = tables.view(view)
-    return view_document(board, own_score(board), through.probe(board), through.moves(board))
+    board, _ = _question_for_tables(fen, None, stock.variant)
+    through = stock.tables.view(view)
+    result = through.probe(board)
+    return ViewDocument(
+        fen=board.fen(),
+        material=result.material.name,
+        view=view,
+        **end_of(own_score(board)),
+        insufficient_material=board.is_insufficient_material(),
+        **_worth_in_view(result, board.turn),
+        moves=[
+            ViewMoveDocument(
+                uci=move.uci,
+                san=move.san,
+                zeroing=move.zeroing,
+                **end_of(move.position_score),
+                **_worth_in_view(move, not board.turn),
+            )
+            for move in through.moves(board)
+        ],
+    )
 
 
-def batch(tables: Tablebase, fens: Sequence[str], with_moves: bool) -> dict[str, Any]:
-    """Return all about many positions, or what is wrong with each."""
-    asked = [_question_or_refusal(fen, tables.rules) for fen in fens]
+def sample(
+    stock: Stock, material: MaterialText | None, value: ValueText | None, side: SideText | None
+) -> PositionMovesDocument:
+    """Return a random position of a table.
+
+    :raises Refusal: if there is none, or the side means nothing.
+    :raises TbgenError: if a table is missing, or cannot be used.
+    """
+    if side and side not in _SIDES:
+        raise Refusal(400, "bad_input", f"{quote(side)} is no side: expected white or black")
+    board = stock.sample(
+        Material.parse(material) if material else None,
+        GScore.parse(value) if value else None,
+        _SIDES[side] if side else None,
+    )
+    return position(stock, board.fen(), None)
+
+
+def statistics(stock: Stock, material: MaterialText) -> CountedTableDocument:
+    """Return what a table holds.
+
+    :raises TbgenError: if it is missing, or cannot be used.
+    """
+    document = stock.usable(Material.parse(material)).document()
+    assert isinstance(document, CountedTableDocument)
+    return document
+
+
+def tables(*stocks: Stock) -> TablesDocument:
+    """Return the tables of the server that can be used."""
+    entries = [entry for stock in stocks for entry in stock.entries()]
+    return TablesDocument([entry.document() for entry in entries if entry.info is not None])
+
+
+def batch(stock: Stock, body: bytes) -> BatchDocument:
+    """Return all about many positions, or what is wrong with each.
+
+    :raises Refusal: if the body is no batch, or has too many positions.
+    """
+    request = _batch_request(body)
+    asked = [_question_or_refusal(fen, stock.variant) for fen in request.fens]
     valid = [question for question in asked if isinstance(question, Question)]
     boards, scores = [question.board for question in valid], [question.accrued for question in valid]
-    results = tables.probe_many(boards, scores)
-    moves = tables.moves_many(boards, scores) if with_moves else repeat(None)
-    found: list[dict[str, Any]] = []
-    for fen, question in zip(fens, asked, strict=True):
+    results = stock.tables.probe_many(boards, scores)
+    moves = stock.tables.moves_many(boards, scores) if request.moves else repeat(None)
+    found: list[PositionDocument | BatchRefusalDocument] = []
+    for fen, question in zip(request.fens, asked, strict=True):
         if isinstance(question, Refusal):
-            found.append({"fen": fen, **question.document()})
+            found.append(_batch_refusal(fen, question))
             continue
         result, ranked = next(results), next(moves)
         if isinstance(result, TbgenError):
-            found.append({"fen": fen, **refusal_of(result).document()})
+            found.append(_batch_refusal(fen, refusal_of(result)))
         elif isinstance(ranked, TbgenError):
-            found.append({"fen": fen, **refusal_of(ranked).document()})
+            found.append(_batch_refusal(fen, refusal_of(ranked)))
         else:
-            found.append(position_document(question.board, tables.rules, result, ranked))
-    return {"rules": tables.rules, "positions": found}
+            fields = _position_fields(question.board, stock.variant, result)
+            found.append(
+                PositionDocument(**fields)
+                if ranked is None
+                else PositionMovesDocument(**fields, moves=_moves(question.board, ranked))
+            )
+    return BatchDocument(stock.variant, found)
+
+
+def _batch_request(body: bytes) -> BatchRequest:
+    """Return what the body of a request asks for.
+
+    :raises Refusal: if it is something else, or has too many positions.
+    """
+    try:
+        asked = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise Refusal(400, "bad_input", "the body is not JSON") from None
+    fens = asked.get("fens") if isinstance(asked, dict) else None
+    if isinstance(fens, list) and len(fens) > MOST_BATCH:
+        raise Refusal(413, "too_large", f"there are {len(fens)} positions: give at most {MOST_BATCH} at once")
+    try:
+        return msgspec.convert(asked, BatchRequest)
+    except msgspec.ValidationError:
+        expected = '{"fens": [...], "moves": true}, where moves may be left out'
+        sentence = f"the body is not what it should be: expected {expected}"
+        raise Refusal(400, "bad_input", sentence) from None
+
+
+def _batch_refusal(fen: str, refusal: Refusal) -> BatchRefusalDocument:
+    return BatchRefusalDocument(fen, refusal.code, str(refusal))
 
 
 def _question_or_refusal(fen: str, variant: Variant) -> Question | Refusal:
     try:
-        return _looked_up(fen, None, variant)
+        return _question_for_tables(fen, None, variant)
     except TbgenError as error:
         return refusal_of(error)
     except Refusal as refusal:
         return refusal.with_traceback(None)
 
 
-Said: TypeAlias = ProbeResult | MissingTableError | None
-"""What tables say about a position; None where no table holds it."""
-
-
-class _Ply(NamedTuple):
-    """A position of a game."""
-
-    move: chess.Move | None
-    """The one that has led to it."""
-    san: str | None
-    board: chess.Board
-    position_score: GScore
-    accrued: GScore
-    clock: int
-
-
-def game(tables: Tablebase, pgn: bytes) -> dict[str, Any]:
-    """Return what has accrued at every ply of a game, what that is worth where tables say, and the outcome.
-
-    :raises Refusal: if the game is too long.
-    :raises TbgenError: if it is no game, or more than one, or a table cannot be used.
-    """
-    played = _only_game(pgn)
-    if len(played.moves) > MOST_PLIES:
-        sentence = f"the game has {len(played.moves)} plies: one may have {MOST_PLIES}"
-        raise Refusal(413, "too_large", sentence)
-    settings = GameOptions(tables.rules).settings(played.tags)
-    arbiter = Arbiter.of(played.start, settings)
-    followed = list(_plies(arbiter, played.moves))
-    results = said(tables, [Question(ply.board, ply.accrued) for ply in followed])
-    documents = [
-        _ply_document(number, ply, result if isinstance(result, ProbeResult) else None, settings.scoring)
-        for number, (ply, result) in enumerate(zip(followed, results, strict=True))
-    ]
-    missing = {result.material for result in results if isinstance(result, MissingTableError)}
-    reached = tables if _in_tables(arbiter.board) else None
-    outcome = adjudicate(arbiter, reached, played.ending, recorded=played.result)
-    return {
-        "rules": tables.rules,
-        "fifty_move_rule": settings.fifty_move_rule.value,
-        "plies": documents,
-        "outcome": _outcome_document(outcome),
-        "missing_tables": sorted(missing),
-    }
-
-
-def _only_game(pgn: bytes) -> Game:
-    """Return the one game of a PGN text.
-
-    :raises UsageError: if there is another number of games, or the game is broken.
-    """
-    games = list(islice(read_games(io.BytesIO(pgn)), 2))
-    if len(games) != 1:
-        number = "more than one game" if games else "no game"
-        raise UsageError(f"there is {number} in the PGN: give one")
-    if games[0].error is not None:
-        raise games[0].error
-    return games[0]
-
-
-def _plies(arbiter: Arbiter, moves: Sequence[chess.Move]) -> Iterator[_Ply]:
-    """Yield the positions of a game while it is refereed, the first one too."""
-
-    def now(move: chess.Move | None, san: str | None) -> _Ply:
-        return _Ply(move, san, arbiter.board, arbiter.position_score, arbiter.accrued, arbiter.clock)
-
-    yield now(None, None)
-    for move in moves:
-        san = arbiter.board.san(move)
-        arbiter.push(move)
-        yield now(move, san)
-
-
-def _in_tables(board: chess.Board) -> bool:
+def in_tables(board: chess.Board) -> bool:
     """Tell whether a table may have a position of a game."""
     return board.occupied.bit_count() <= MAX_MEN and not board.castling_rights
 
 
-def said(tables: Tablebase, asked: Sequence[Question]) -> list[Said]:
+def table_answers(tables: Tablebase, asked: Sequence[Question]) -> list[TableAnswer]:
     """Return what tables say about positions of a game.
 
     :raises TbgenError: if a table cannot be used.
     """
-    inside = [question for question in asked if _in_tables(question.board)]
+    inside = [question for question in asked if in_tables(question.board)]
     results = tables.probe_many([one.board for one in inside], [one.accrued for one in inside])
-    found: list[Said] = []
+    found: list[TableAnswer] = []
     for question in asked:
-        result = next(results) if _in_tables(question.board) else None
+        result = next(results) if in_tables(question.board) else None
         if isinstance(result, MissingLayerError):
             result = None
         if isinstance(result, TbgenError) and not isinstance(result, MissingTableError):
@@ -245,29 +297,51 @@ def said(tables: Tablebase, asked: Sequence[Question]) -> list[Said]:
     return found
 
 
-def _ply_document(number: int, ply: _Ply, result: ProbeResult | None, scoring: Scoring) -> dict[str, Any]:
-    value = None if result is None else result.value
+def _position_fields(board: chess.Board, variant: Variant, result: ProbeResult) -> dict[str, Any]:
+    """Return the fields of a :class:`PositionDocument`."""
     return {
-        "ply": number,
-        "uci": None if ply.move is None else ply.move.uci(),
-        "san": ply.san,
-        "fen": ply.board.fen(),
-        "position_score": str(ply.position_score),
-        "accrued": str(ply.accrued),
-        "clock": ply.clock,
-        "value": None if value is None else str(value),
-        "depth": None if result is None else result.depth,
-        "points": None if value is None else scoring.document(value),
-        "category": None if value is None else Category.of(value, ply.board.turn),
+        "fen": board.fen(),
+        "material": result.material.name,
+        "rules": variant,
+        **end_of(result.position_score),
+        "insufficient_material": board.is_insufficient_material(),
+        "position_score": str(result.position_score),
+        "accrued": str(result.accrued),
+        "value": str(result.value),
+        "holder": result.value.holder,
+        "depth": result.depth,
+        "points": _points(result.value),
+        "category": Category.of(result.value, board.turn),
     }
 
 
-def _outcome_document(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "value": str(outcome.value),
-        "holder": outcome.value.holder,
-        "basis": outcome.basis,
-        "proven": outcome.proven,
-        "depth": outcome.depth,
-        "points": outcome.settings.scoring.document(outcome.value),
-    }
+def _moves(board: chess.Board, moves: Iterable[RankedMove]) -> list[MoveDocument]:
+    return [
+        MoveDocument(
+            uci=move.uci,
+            san=move.san,
+            **end_of(move.position_score),
+            accrued=str(move.accrued),
+            value=str(move.value),
+            depth=move.depth,
+            zeroing=move.zeroing,
+            points=_points(move.value),
+            category=Category.of(move.value, not board.turn),
+        )
+        for move in moves
+    ]
+
+
+def _points(value: GScore) -> PointsDocument:
+    return points_document(EXPONENTIAL, value)
+
+
+def _worth_in_view(of: ViewResult | ViewMove, white: bool) -> dict[str, Any]:
+    """Return what a position with a side to move is worth."""
+    points, category = PointsDocument(*of.points), ViewCategory.of(of.points, white)
+    return {"winner": of.winner, "depth": of.depth, "points": points, "category": category}
+
+
+def end_of(position_score: GScore) -> dict[str, Any]:
+    """Return whether a position with a score of its own is mate or stalemate."""
+    return {"checkmate": position_score.rank == 0, "stalemate": position_score.rank == 1}

@@ -1,40 +1,126 @@
-"""Playing on from any position: its legal moves, and what they are worth as far as tables say it.
+"""Positions of games, of any number of men: what has accrued, and what they are worth as far as tables say.
 
-Tables hold positions of a few men. Who follows a game, or tries what a move would bring, comes from larger
-ones, and goes there; nothing about such a position is wrong.
+Tables hold positions of a few men. Games come from larger ones, and go there; nothing about such a position
+is wrong. Everything here blocks, and is called from threads.
 """
 
+import io
 from collections.abc import Iterator, Sequence
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
 import chess
 
 from tbgen.board.san import sans_without_check
+from tbgen.board.score import GScore
+from tbgen.board.scoring import EXPONENTIAL, Scoring
 from tbgen.board.signed import merit, of_gscore
-from tbgen.games.referee import Arbiter
+from tbgen.errors import MissingTableError, UsageError
+from tbgen.games.pgn.reader import Game, read_games
+from tbgen.games.referee import Arbiter, GameOptions, adjudicate
 from tbgen.games.settings import FiftyMoveRule
+from tbgen.probe.documents import Category, points_document
 from tbgen.probe.states import ProbeResult
-from tbgen.probe.tablebase import Tablebase
-from tbgen.web.documents import Known, Reached, legal_document
-from tbgen.web.lookups import Question, question_of, said
+from tbgen.web.documents import (
+    AccruedText,
+    FenText,
+    GameDocument,
+    GamePlyDocument,
+    LegalMoveDocument,
+    LegalMovesDocument,
+    OutcomeDocument,
+)
+from tbgen.web.errors import Refusal
+from tbgen.web.lookups import Question, TableAnswer, end_of, in_tables, question_of, table_answers
+from tbgen.web.settings import MOST_PLIES
+from tbgen.web.stock import Stock
 
 
-def legal_moves(tables: Tablebase, fen: str, accrued: str | None) -> dict[str, Any]:
+class GameState(NamedTuple):
+    """A position of a game, and the move that led to it."""
+
+    uci: str
+    """Empty for the first one, as is ``san``."""
+    san: str
+    zeroing: bool
+    board: chess.Board
+    position_score: GScore
+    accrued: GScore
+    clock: int
+
+    @classmethod
+    def of(cls, arbiter: Arbiter, uci: str = "", san: str = "", zeroing: bool = False) -> "GameState":
+        """Return the state that a game has come to by a move."""
+        referee = arbiter.board, arbiter.position_score, arbiter.accrued, arbiter.clock
+        return cls(uci, san, zeroing, *referee)
+
+
+class Worth(NamedTuple):
+    """What is known of the worth of a state."""
+
+    value: GScore | None
+    depth: int | None
+
+    @classmethod
+    def of(cls, state: GameState, answer: TableAnswer) -> "Worth":
+        """Return what is known of a state by tables; the end of a game needs none."""
+        if isinstance(answer, ProbeResult):
+            return cls(answer.value, answer.depth)
+        over = state.position_score.rank < 2
+        return cls(state.position_score, 0) if over else cls(None, None)
+
+    def fields(self, white: bool, scoring: Scoring = EXPONENTIAL) -> dict[str, Any]:
+        """Return the fields of a document, for the side to move."""
+        value = self.value
+        if value is None:
+            return dict.fromkeys(("value", "depth", "points", "category"))
+        points, category = points_document(scoring, value), Category.of(value, white)
+        return {"value": str(value), "depth": self.depth, "points": points, "category": category}
+
+
+def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> LegalMovesDocument:
     """Return all legal moves of a position of any number of men, and its worth and theirs where it is known.
 
     :raises UsageError: if play cannot go on from it.
     :raises TbgenError: if a table cannot be used.
     """
-    board, told = question_of(fen, accrued, tables.rules)
-    arbiter = Arbiter(board, accrued=told, rules=tables.rules, fifty_move_rule=FiftyMoveRule.NONE)
-    reached = [Reached(None, "", False, board.copy(stack=False), arbiter.position_score, arbiter.accrued)]
-    reached += _reached_from(arbiter, board)
-    results = said(tables, [Question(each.board, each.accrued) for each in reached])
-    here, *after = map(_known, reached, results)
-    return legal_document(tables.rules, [_by_moves(here, after), *after])
+    board, given = question_of(fen, accrued, stock.variant)
+    arbiter = Arbiter(board, accrued=given, rules=stock.variant, fifty_move_rule=FiftyMoveRule.NONE)
+    first = GameState.of(arbiter)._replace(board=board.copy(stack=False))
+    states = [first, *_successors(arbiter, board)]
+    answers = table_answers(stock.tables, [Question(state.board, state.accrued) for state in states])
+    own, *worths = map(Worth.of, states, answers)
+    after = list(zip(states[1:], worths, strict=True))
+
+    def order(known: tuple[GameState, Worth]) -> tuple[int, str]:
+        """The best value for the mover first, what is not known last."""
+        state, (value, _) = known
+        return (1 << 16 if value is None else -merit(of_gscore(value), board.turn)), state.san
+
+    return LegalMovesDocument(
+        fen=first.board.fen(),
+        rules=stock.variant,
+        **end_of(first.position_score),
+        insufficient_material=first.board.is_insufficient_material(),
+        position_score=str(first.position_score),
+        accrued=str(first.accrued),
+        **(own if own.value is not None else _by_moves(first, worths)).fields(board.turn),
+        moves=[
+            LegalMoveDocument(
+                uci=state.uci,
+                san=state.san,
+                **end_of(state.position_score),
+                fen=state.board.fen(),
+                accrued=str(state.accrued),
+                zeroing=state.zeroing,
+                **worth.fields(not board.turn),
+            )
+            for state, worth in sorted(after, key=order)
+        ],
+    )
 
 
-def _reached_from(arbiter: Arbiter, board: chess.Board) -> Iterator[Reached]:
+def _successors(arbiter: Arbiter, board: chess.Board) -> Iterator[GameState]:
     """Yield what each legal move leads to."""
     moves = list(board.legal_moves)
     for move, name in zip(moves, sans_without_check(board, moves), strict=True):
@@ -42,34 +128,97 @@ def _reached_from(arbiter: Arbiter, board: chess.Board) -> Iterator[Reached]:
         arbiter.push(move)
         score = arbiter.position_score
         mark = "#" if score.rank == 0 else "" if score.rank % 2 else "+"
-        yield Reached(move, name + mark, zeroing, arbiter.board, score, arbiter.accrued)
+        yield GameState.of(arbiter, move.uci(), name + mark, zeroing)
         arbiter.pop()
 
 
-def _by_moves(here: Known, after: Sequence[Known]) -> Known:
-    """Return what is known of a position from its moves too: the best of them, if all are known.
+def _by_moves(state: GameState, after: Sequence[Worth]) -> Worth:
+    """Return what the moves of a state say of it: the best of them, if all are known.
 
-    The mover hurries to what is better for him than what has accrued, and puts off what is worse.
+    The mover hurries to what is better than what has accrued, and puts off what is worse.
     """
-    values = [known.value for known in after if known.value is not None]
-    if here.value is not None or not after or len(values) < len(after):
-        return here
-    turn, accrued = here.reached.board.turn, here.reached.accrued
+    turn = state.board.turn
+    values = [worth.value for worth in after if worth.value is not None]
+    if not after or len(values) < len(after):
+        return Worth(None, None)
     best = max(values, key=lambda value: merit(of_gscore(value), turn))
-    if best == accrued:
-        return Known(here.reached, best, 0)
-    depths = [known.depth for known in after if known.value == best]
+    if best == state.accrued:
+        return Worth(best, 0)
+    depths = [worth.depth for worth in after if worth.value == best]
     plies = [depth for depth in depths if depth is not None]
     if len(plies) < len(depths):
-        return Known(here.reached, best, None)
-    hurries = merit(of_gscore(best), turn) > merit(of_gscore(accrued), turn)
-    return Known(here.reached, best, 1 + (min(plies) if hurries else max(plies)))
+        return Worth(best, None)
+    hurries = merit(of_gscore(best), turn) > merit(of_gscore(state.accrued), turn)
+    return Worth(best, 1 + (min(plies) if hurries else max(plies)))
 
 
-def _known(reached: Reached, result: object) -> Known:
-    """Return what is known of a position: the end of a game needs no table."""
-    if isinstance(result, ProbeResult):
-        return Known(reached, result.value, result.depth)
-    if reached.position_score.rank < 2:
-        return Known(reached, reached.position_score, 0)
-    return Known(reached, None, None)
+def game(stock: Stock, body: bytes) -> GameDocument:
+    """Return what has accrued at every ply of the game of a PGN text, what that is worth where tables say,
+    and the outcome.
+
+    :raises Refusal: if the game is too long.
+    :raises TbgenError: if it is no game, or more than one, or a table cannot be used.
+    """
+    played = _only_game(body)
+    if len(played.moves) > MOST_PLIES:
+        sentence = f"the game has {len(played.moves)} plies: one may have {MOST_PLIES}"
+        raise Refusal(413, "too_large", sentence)
+    settings = GameOptions(stock.variant).settings(played.tags)
+    arbiter = Arbiter.of(played.start, settings)
+    states = list(_states(arbiter, played.moves))
+    answers = table_answers(stock.tables, [Question(state.board, state.accrued) for state in states])
+    tables = stock.tables if in_tables(arbiter.board) else None
+    outcome = adjudicate(arbiter, tables, played.ending, recorded=played.result)
+    return GameDocument(
+        rules=stock.variant,
+        fifty_move_rule=settings.fifty_move_rule,
+        plies=[
+            GamePlyDocument(
+                ply=number,
+                uci=state.uci or None,
+                san=state.san or None,
+                fen=state.board.fen(),
+                position_score=str(state.position_score),
+                accrued=str(state.accrued),
+                clock=state.clock,
+                **_in_game(answer).fields(state.board.turn, settings.scoring),
+            )
+            for number, (state, answer) in enumerate(zip(states, answers, strict=True))
+        ],
+        outcome=OutcomeDocument(
+            value=str(outcome.value),
+            holder=outcome.value.holder,
+            basis=outcome.basis,
+            proven=outcome.proven,
+            depth=outcome.depth,
+            points=points_document(outcome.settings.scoring, outcome.value),
+        ),
+        missing_tables=sorted({each.material for each in answers if isinstance(each, MissingTableError)}),
+    )
+
+
+def _in_game(answer: TableAnswer) -> Worth:
+    return Worth(answer.value, answer.depth) if isinstance(answer, ProbeResult) else Worth(None, None)
+
+
+def _only_game(pgn: bytes) -> Game:
+    """Return the one game of a PGN text.
+
+    :raises UsageError: if there is another number of games, or the game is broken.
+    """
+    games = list(islice(read_games(io.BytesIO(pgn)), 2))
+    if len(games) != 1:
+        number = "more than one game" if games else "no game"
+        raise UsageError(f"there is {number} in the PGN: give one")
+    if games[0].error is not None:
+        raise games[0].error
+    return games[0]
+
+
+def _states(arbiter: Arbiter, moves: Sequence[chess.Move]) -> Iterator[GameState]:
+    """Yield the states of a game while it is refereed, the first one too."""
+    yield GameState.of(arbiter)
+    for move in moves:
+        san = arbiter.board.san(move)
+        arbiter.push(move)
+        yield GameState.of(arbiter, move.uci(), san)

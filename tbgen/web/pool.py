@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from time import thread_time
 from typing import TypeVar
 
+from tbgen.compiler.cache import without_compiling
 from tbgen.web.errors import Refusal
 
 Result = TypeVar("Result")
@@ -16,10 +18,13 @@ class Pool:
 
     :param threads: how many.
     :param waiting: how many calls may wait for one of them.
+    :param compiles: whether kernels that are not compiled yet are compiled in these threads; in others a call
+        that takes them raises a :class:`KernelsMissingError`.
     """
 
-    def __init__(self, name: str, threads: int, waiting: int) -> None:
+    def __init__(self, name: str, threads: int, waiting: int, *, compiles: bool = False) -> None:
         self.name = name
+        self._around = nullcontext if compiles else without_compiling
         self._executor = ThreadPoolExecutor(threads, f"tbgen-{name}")
         self._most = threads + waiting
         self.pending = 0
@@ -37,7 +42,7 @@ class Pool:
             raise Refusal(503, "busy", "the server has too much to do: try again later", {"Retry-After": "5"})
         self.pending += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._executor, _timed, function)
+            return await asyncio.get_running_loop().run_in_executor(self._executor, self._timed, function)
         finally:
             self.pending -= 1
 
@@ -45,11 +50,11 @@ class Pool:
         """Drop the calls that wait."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
-
-def _timed(function: Callable[[], Result]) -> tuple[Result, float]:
-    start = thread_time()
-    try:
-        return function(), thread_time() - start
-    except Exception as error:
-        error.seconds = thread_time() - start  # type: ignore[attr-defined]
-        raise
+    def _timed(self, function: Callable[[], Result]) -> tuple[Result, float]:
+        start = thread_time()
+        try:
+            with self._around():
+                return function(), thread_time() - start
+        except Exception as error:
+            error.seconds = thread_time() - start  # type: ignore[attr-defined]
+            raise

@@ -6,6 +6,8 @@ from typing import Final
 
 from tbgen.solve.budget import Budget
 
+DOCUMENT_PATH: Final = "/openapi.json"
+SOLVE_PATH: Final = "/r/solve"
 MOST_FEN_LETTERS: Final = 200
 """The longest FEN of seven fields has some 110."""
 MOST_BODY_BYTES: Final = 256 << 10

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import islice
 from random import SystemRandom
 from threading import Lock
-from typing import Any, Final
+from typing import Final
 
 import chess
 
@@ -16,6 +16,7 @@ from tbgen.board.score import GScore
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.layout import SIDES, Slot, layout_of
 from tbgen.index.position import board_of, locate, validate
+from tbgen.packed.asking import ensure_compiled
 from tbgen.probe.tablebase import Tablebase
 from tbgen.store.format import table_path
 from tbgen.store.inventory import EXPECTED_MEN, Entry, inventory
@@ -33,7 +34,8 @@ class Stock:
     same."""
 
     def __init__(self, tables: Tablebase) -> None:
-        self._tables = tables
+        self.tables: Final = tables
+        self.variant: Final = tables.rules
         self._known: dict[Material, tuple[object, Entry]] = {}
         self._lock = Lock()
 
@@ -41,21 +43,25 @@ class Stock:
         """Compile what reads packed tables if there are any, before somebody waits for it."""
         for entry in self.entries():
             if entry.info is not None and entry.info.packed:
+                ensure_compiled()  # while no table is being opened, which others would wait for
                 with suppress(TbgenError):  # who asks for a position will hear of it
-                    self._tables.probe(next(self._random_boards(entry.material, None)), FRESH)
+                    self.tables.probe(next(self._random_boards(entry.material, None)), FRESH)
                 return
 
     def entries(self) -> list[Entry]:
         """Return what is known of every table, without its counts."""
-        found = (self._entry(material, counted=False) for material in self._tables.materials)
+        found = (self._entry(material, counted=False) for material in self.tables.materials)
         return [replace(entry, counts=None) for entry in found]
 
-    def document(self, material: Material) -> dict[str, Any]:
-        """Return the statistics of a table.
+    def usable(self, material: Material) -> Entry:
+        """Return what is known of a table, with its counts.
 
         :raises TbgenError: if it is missing, or cannot be used.
         """
-        return self._usable(material).document()
+        entry = self._entry(material, counted=True)
+        if entry.error is not None:
+            raise entry.error
+        return entry
 
     def sample(
         self, material: Material | None, value: GScore | None, side: chess.Color | None
@@ -71,7 +77,7 @@ class Stock:
         """
         if material is None:
             return self._of_any(value, side)
-        entry = self._usable(material)
+        entry = self.usable(material)
         assert entry.counts is not None
         assert entry.info is not None
         sides = SIDES if side is None else (SIDES[not side],)
@@ -82,13 +88,13 @@ class Stock:
         if not number:
             raise Refusal(404, "no_position", f"{material} has no such position")
         if not entry.info.packed:
-            found = self._tables.table(material).sample(1, _random.getrandbits(64), value=value, side=side)
+            found = self.tables.table(material).sample(1, _random.getrandbits(64), value=value, side=side)
             return found.board(0)
         return self._tried(material, value, side)
 
     def _of_any(self, value: GScore | None, side: chess.Color | None) -> chess.Board:
         """Return a position of some table; larger ones are left out, for to count their values takes long."""
-        materials = [material for material in self._tables.materials if material.men <= EXPECTED_MEN]
+        materials = [material for material in self.tables.materials if material.men <= EXPECTED_MEN]
         for material in _random.sample(materials, len(materials)):
             try:
                 return self.sample(material, value, side)
@@ -102,7 +108,7 @@ class Stock:
         boards = self._random_boards(material, side)
         for _ in range(_TRIES // _TRIES_TOGETHER):
             some = list(islice(boards, _TRIES_TOGETHER if value is not None else 1))
-            for board, result in zip(some, self._tables.probe_many(some, FRESH), strict=True):
+            for board, result in zip(some, self.tables.probe_many(some, FRESH), strict=True):
                 if isinstance(result, TbgenError):
                     raise result
                 if value in (None, result.value):
@@ -121,28 +127,17 @@ class Stock:
                 if locate(board).slot == slot:
                     yield board
 
-    def _usable(self, material: Material) -> Entry:
-        """Return what is known of a table, with its counts.
-
-        :raises TbgenError: if it is missing, or cannot be used.
-        """
-        entry = self._entry(material, counted=True)
-        if entry.error is not None:
-            raise entry.error
-        return entry
-
     def _entry(self, material: Material, *, counted: bool) -> Entry:
-        variant = self._tables.rules
-        for directory in self._tables.directories:
+        for directory in self.tables.directories:
             try:
-                found = table_path(directory, material.name, variant).stat()
+                found = table_path(directory, material.name, self.variant).stat()
             except OSError:
                 continue
             stamp = directory, found.st_mtime_ns, found.st_size, found.st_ino
             with self._lock:  # nothing is read twice at a time
                 known = self._known.get(material)
                 if known is None or known[0] != stamp or (counted and known[1].counts is None):
-                    (entry,) = inventory(directory, variant, [material], counts=counted)
+                    (entry,) = inventory(directory, self.variant, [material], counts=counted)
                     known = self._known[material] = stamp, entry
             return known[1]
-        return Entry(material, error=MissingTableError(material.name, rules=variant))
+        return Entry(material, error=MissingTableError(material.name, rules=self.variant))

@@ -303,7 +303,7 @@ def test_views(capsys: pytest.CaptureFixture[str], three_men: Path) -> None:
         ("white", 1),
         (None, 0.5),
     ]
-    assert "depth" not in documents[0]
+    assert documents[0]["depth"] is None
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from tbgen.board.material import Material, all_materials
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL
 from tbgen.errors import TbgenError
+from tbgen.probe.documents import Category
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.probe.views import View
-from tbgen.web.documents import Category
 from tests.support.commands import answer
 from tests.support.random_boards import en_passant_board, random_board
 

@@ -270,12 +270,12 @@ def test_slow_work_does_not_keep_positions_waiting(own: Path, monkeypatch: pytes
     """While all threads for slow work are held up, positions are answered."""
     end, held = Event(), Event()
 
-    def line(*_: object) -> dict[str, object]:
+    def line(*_: object) -> list[object]:
         held.set()
         end.wait(60)
-        return {}
+        return []
 
-    monkeypatch.setattr("tbgen.web.lookups.line", line)
+    monkeypatch.setattr(Tablebase, "line", line)
     with TestClient(make_app(Settings((own,), slow_threads=1))) as client:
 
         async def main() -> None:

@@ -3,12 +3,16 @@
 import json
 from collections import Counter
 from pathlib import Path
+from threading import Event
+from time import sleep
+from typing import Any
 
 import chess
 import pytest
 from starlette.testclient import TestClient
 
 from tbgen.board.variant import Variant
+from tbgen.compiler import cache
 from tbgen.web.app import make_app
 from tbgen.web.settings import Settings
 from tests.support.commands import answer
@@ -86,3 +90,38 @@ def test_samples_of_packed_tables(
         refused = client.get("/r/sample?material=KQvK&value=G0.0")
         assert (refused.status_code, refused.json()["code"]) == (404, "no_position")
         assert "rare" in refused.json()["message"]
+
+
+def test_clients_are_told_that_kernels_are_compiled(
+    packed: PackedTables, tables: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until the kernels for packed tables are compiled, a question to one is refused, and others are not."""
+    packed("KQvK")
+    going_on, done = Event(), Event()
+
+    def compile_slowly() -> None:
+        assert going_on.wait(60)
+        done.set()
+
+    monkeypatch.setattr(cache, "is_compiled", lambda _: done.is_set())
+    monkeypatch.setattr("tbgen.packed.warmup.compile_asking", compile_slowly)
+    fens = {"packed": "8/8/8/8/8/2k5/8/K6Q w - - 0 1", "plain": "8/8/8/4KBk1/8/8/8/8 b - - 0 1"}
+    with TestClient(make_app(Settings((packed.directory, tables), eager=False))) as client:
+
+        def asked() -> list[Any]:
+            single = client.get("/r", params={"fen": fens["packed"]})
+            return [single, client.post("/r/batch", json={"fens": [fens["packed"]]})]
+
+        for refused in asked():
+            assert (refused.status_code, refused.json()["code"]) == (503, "compiling")
+            assert "about ten seconds" in refused.json()["message"]
+            assert refused.headers["retry-after"] == "10"
+        assert client.get("/r", params={"fen": fens["plain"]}).status_code == 200
+        going_on.set()
+        assert done.wait(60)
+        for _ in range(600):
+            statuses = {response.status_code for response in asked()}
+            if statuses != {503}:
+                break
+            sleep(0.1)
+        assert statuses == {200}
