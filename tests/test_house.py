@@ -109,6 +109,17 @@ def test_kernels_lie_in_their_folders() -> None:
             assert not (isinstance(node, ast.FunctionDef) and is_compiled(node)), f"{path}: {node.name}"
 
 
+def test_every_class_has_a_name_of_its_own() -> None:
+    """So a search for a name finds one thing, whether it begins with an underscore or not."""
+    places: dict[str, list[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name.lstrip("_"), []).append(str(path.relative_to(PACKAGE)))
+    assert len(places) > 400
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
 def is_compiled(node: ast.FunctionDef) -> bool:
     names = {ast.unparse(decorator) for decorator in node.decorator_list}
     return bool(names & {"jit", "kernel", "inlined", "merged", "intrinsic"})

@@ -27,14 +27,14 @@ from tbgen.retro.kernels.exits import NO_EXIT
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.phase import (
     NOTHING,
-    Record,
+    SweepRecord,
     Workspace,
     count_moves,
     empty_record,
 )
 from tbgen.retro.kernels.resets import side_exits
 from tbgen.retro.kernels.single_layer import solve_layer, solve_open_layer
-from tbgen.retro.kernels.sweep import MAX_DEPTH, Results
+from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import ROUTES, Pool, Routes, Targets
 from tbgen.retro.narrow import NarrowPhase
 
@@ -134,7 +134,7 @@ class Bounds:
         return self.value.nbytes + self.depth.nbytes
 
 
-class Game:
+class BoundsGame:
     """One of the two games of a cell.
 
     :param resets: whether captures and pawn moves reset the accrued score, as in r-mobility.
@@ -167,7 +167,7 @@ class Game:
         workspace, pool = self._workspace, self._pool
         counters: list[NDArray[np.unsignedinteger]] = [workspace.phase.slices, workspace.phase.quiet]
         counted = [counter.copy() for counter in counters]  # the sweeps count down
-        fresh = Results(pool.value, pool.depth, self._starts)
+        fresh = SweepResults(pool.value, pool.depth, self._starts)
         rank = NarrowPhase(workspace, pool, fresh, (self._record(), self._record()), NOTHING).solve_all()
         deepest = max(attacker.scratch.deepest[0] for attacker in (workspace.white, workspace.black))
         if rank > MAX_CODED_RANK + 1 or deepest > MAX_DEPTH:
@@ -235,7 +235,7 @@ class Game:
         self._count()
         size = self.cell_frame.size
         value, depth = np.full((2, size), NONE, np.uint8), np.zeros((2, size), np.uint16)
-        fresh = Results(self._pool.value, self._pool.depth, self._starts)
+        fresh = SweepResults(self._pool.value, self._pool.depth, self._starts)
         self._workspace.phase.canonical[:] = ~np.uint64(0)
         solve(self._workspace, int64(side), int64(rank), fresh, value, depth)
         return self._of_cell(value), self._of_cell(depth)
@@ -260,7 +260,7 @@ class Game:
         legal_words(workspace.frame, workspace.phase.legal, 0, words)
         count_moves(workspace, self._pool, False, 0, words)
 
-    def _record(self) -> Record:
+    def _record(self) -> SweepRecord:
         return empty_record(NOTHING, self.cell_frame.size, np.empty(0, np.uint32), 0)
 
     def _of_cell(self, array: NDArray[_Number]) -> NDArray[_Number]:
@@ -281,7 +281,7 @@ class Games:
         self.cell = cell
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
-        self._games = _of_ends(lambda end: Game(frame, routes, knowledge, end))
+        self._games = _of_ends(lambda end: BoundsGame(frame, routes, knowledge, end))
 
     def solve(self) -> Bounds:
         """Return what is known of the cell's positions, fresh.

@@ -14,7 +14,7 @@ from tbgen.index.symmetry import MIRROR_FILES, MIRROR_RANKS
 
 
 @dataclass(frozen=True)
-class Position:
+class CellPosition:
     """A legal position, seen from its cell."""
 
     board: chess.Board
@@ -77,7 +77,7 @@ class Step:
     """A legal move."""
 
     move: chess.Move
-    after: Position
+    after: CellPosition
     zeroing: bool
     inside: bool
     """Whether it stays in the cell."""

@@ -70,7 +70,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class GameReport:
     """All that is said about one game."""
 
     arbiter: Arbiter
@@ -165,7 +165,7 @@ def _entry(name: str, game: Game) -> dict[str, Any]:
     }
 
 
-def _report(game: Game, request: Request) -> Report:
+def _report(game: Game, request: Request) -> GameReport:
     arguments, line = request.arguments, None
     arbiter = replay(game, request.options)
     try:
@@ -185,10 +185,10 @@ def _report(game: Game, request: Request) -> Report:
             line = request.tables.line(arbiter.board, outcome.accrued)
         except TbgenError as error:
             say(f"tbgen: the line cannot be shown: {error}")
-    return Report(arbiter, outcome, line)
+    return GameReport(arbiter, outcome, line)
 
 
-def _document(report: Report, fen: str) -> dict[str, Any]:
+def _document(report: GameReport, fen: str) -> dict[str, Any]:
     outcome, settings = report.outcome, report.outcome.settings
     scoring = settings.scoring
     document: dict[str, Any] = {
@@ -223,7 +223,7 @@ def _document(report: Report, fen: str) -> dict[str, Any]:
     return document
 
 
-def _text(report: Report) -> Iterator[str]:
+def _text(report: GameReport) -> Iterator[str]:
     outcome, board, variant = report.outcome, report.arbiter.board, report.outcome.settings.variant
     yield from diagram(board)
     yield ""
@@ -237,7 +237,7 @@ def _text(report: Report) -> Iterator[str]:
         yield from line_text(report.arbiter.board, report.line)
 
 
-def _summary(game: Game, report: Report) -> Iterator[str]:
+def _summary(game: Game, report: GameReport) -> Iterator[str]:
     outcome = report.outcome
     white, black = (printable(game.tags.get(side, "?")) for side in ("White", "Black"))
     yield (
@@ -248,7 +248,7 @@ def _summary(game: Game, report: Report) -> Iterator[str]:
         yield from line_text(report.arbiter.board, report.line)
 
 
-def _basis(report: Report) -> str:
+def _basis(report: GameReport) -> str:
     outcome = report.outcome
     if outcome.depth is not None:
         return f"{outcome.basis}, {plies(outcome.depth)} to go"
@@ -260,7 +260,7 @@ def _basis(report: Report) -> str:
     return f"{basis}: between {outcome.bounds.lower} and {outcome.bounds.upper}"
 
 
-def _points(report: Report) -> str:
+def _points(report: GameReport) -> str:
     scoring = report.outcome.settings.scoring
     name = "" if scoring.scheme is Scheme.EXPONENTIAL else f" {scoring.scheme.value}"
     return f"{scoring.text(report.outcome.value)}{name}"

@@ -21,7 +21,7 @@ _UNKNOWN: Final = "?  (the table stores the value only: --depths makes the depth
 _NOT_WITH_RIGHTS: Final = "?  (not known with castling rights)"
 
 
-class Answer(Protocol):
+class PositionAnswer(Protocol):
     """All that is said about one position."""
 
     def text(self) -> Iterator[str]:

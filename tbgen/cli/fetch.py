@@ -11,7 +11,7 @@ from tbgen.cli.options import add_directory, add_json, add_sets, directory_of, s
 from tbgen.cli.progress import ProgressLine
 from tbgen.cli.streams import say
 from tbgen.errors import TbgenError
-from tbgen.exchange.fetch import Plan, fetch, plan, read_list
+from tbgen.exchange.fetch import FetchPlan, fetch, plan, read_list
 from tbgen.exchange.published import LIST_NAME, PublishedTable
 from tbgen.exchange.sources import source_of
 from tbgen.text import counted, duration, size_text
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         line.clear()
     say(_summary(to_do, directory))
-    report = _Report(to_do)
+    report = _FetchReport(to_do)
     error = None
     try:
         fetch(to_do.wanted, source, directory, jobs=arguments.jobs, report=report)
@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _summary(to_do: Plan, directory: Path) -> str:
+def _summary(to_do: FetchPlan, directory: Path) -> str:
     """Say beforehand what there is to do."""
     parts = [f"tbgen: {counted(len(to_do.wanted), 'table')} to fetch, {size_text(to_do.bytes)}"]
     if to_do.there:
@@ -103,10 +103,10 @@ def _summary(to_do: Plan, directory: Path) -> str:
     return "; ".join(parts)
 
 
-class _Report:
+class _FetchReport:
     """Shows how far it is, and prints a line per table."""
 
-    def __init__(self, to_do: Plan) -> None:
+    def __init__(self, to_do: FetchPlan) -> None:
         self._plan, self._line, self._lock = to_do, ProgressLine(), Lock()
         self._bytes, self._began = 0, time.monotonic()
         self.fetched: list[PublishedTable] = []
@@ -137,7 +137,7 @@ class _Report:
         self._line.clear()
 
 
-def _document(to_do: Plan, report: _Report, error: TbgenError | None) -> dict[str, Any]:
+def _document(to_do: FetchPlan, report: _FetchReport, error: TbgenError | None) -> dict[str, Any]:
     return {
         "fetched": [table.document() for table in report.fetched],
         "there": [table.name for table in to_do.there],

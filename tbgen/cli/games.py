@@ -17,7 +17,7 @@ from tbgen.cli.options import (
 from tbgen.cli.progress import ProgressLine
 from tbgen.cli.solving import Watch, add_solving, not_solved, solving
 from tbgen.cli.streams import say
-from tbgen.games.pgn.files import Source, is_stream, reading
+from tbgen.games.pgn.files import PgnSource, is_stream, reading
 from tbgen.games.settings import unknown_scoring
 from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, tag_games
 from tbgen.text import counted, duration
@@ -80,7 +80,7 @@ def _count_unproven(files: Sequence[str], adjudicator: Adjudicator, jobs: int, l
 
 def reported(
     games: Iterator[TaggedGame],
-    source: Source,
+    source: PgnSource,
     tally: Tally,
     fate: str,
     *,
@@ -131,7 +131,7 @@ def _remarks(game: TaggedGame, tally: Tally, fate: str, place: str) -> Iterator[
         yield f"{place}game {game.raw.number}, line {game.raw.line}: {not_solved(unsolvable)}"
 
 
-def _left(source: Source, seconds: float) -> str:
+def _left(source: PgnSource, seconds: float) -> str:
     if not 0 < source.done <= source.size:
         return ""
     share = source.done / source.size

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, Final, NoReturn
 
 from tbgen.cli.streams import check_output, discard, say
-from tbgen.cli.termination import Termination
+from tbgen.cli.termination import SigtermError
 from tbgen.errors import TbgenError, UsageError, quote
 
 COMMANDS: Final = {
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except TbgenError as error:
         return _fail(str(error), error.exit_code)
-    except Termination:
+    except SigtermError:
         return _fail("terminated", 128 + signal.SIGTERM)
     except KeyboardInterrupt:
         return _fail("interrupted", 128 + signal.SIGINT)

@@ -180,7 +180,7 @@ def run(arguments: argparse.Namespace) -> int:
     directory_of(arguments)
     settings, options = _settings(arguments), _game_options(arguments)
     watch = Watch(ProgressLine())
-    report = Report(quiet=arguments.quiet or arguments.json)
+    report = EventReport(quiet=arguments.quiet or arguments.json)
     listeners: list[Listener] = [report]
     with ExitStack() as stack:
         solver = stack.enter_context(solving(arguments, watch))
@@ -277,7 +277,7 @@ def _game_options(arguments: argparse.Namespace) -> "GameOptions":
     return options
 
 
-class Report:
+class EventReport:
     """Prints how an event goes, line by line as cuteRMob does."""
 
     def __init__(self, *, quiet: bool) -> None:

@@ -12,7 +12,7 @@ import chess
 from tbgen.board.fen import Fen, parse_fen
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scoring
-from tbgen.cli.answers import Answer, MobilityAnswer
+from tbgen.cli.answers import MobilityAnswer, PositionAnswer
 from tbgen.cli.options import add_directory, add_json, add_rules, add_scoring, directory_of, scoring_of
 from tbgen.cli.standard_input import batches_of_lines
 from tbgen.cli.streams import say
@@ -154,7 +154,7 @@ def positions_of(words: Sequence[str]) -> list[str]:
     return texts
 
 
-def _print(texts: list[str], answers: Iterable[Answer | TbgenError]) -> int:
+def _print(texts: list[str], answers: Iterable[PositionAnswer | TbgenError]) -> int:
     """Print answers on stdout as they come, and errors and remarks on stderr, all with their positions if
     these are several; return the worst exit code."""
     gap, worst = "", 0
@@ -173,7 +173,7 @@ def _print(texts: list[str], answers: Iterable[Answer | TbgenError]) -> int:
     return worst
 
 
-def _print_document(texts: list[str], answers: Iterable[Answer | TbgenError]) -> int:
+def _print_document(texts: list[str], answers: Iterable[PositionAnswer | TbgenError]) -> int:
     """Print all answers as one document, and remarks on stderr; return the worst exit code.
 
     :raises TbgenError: if there is one position, and it has no answer.
@@ -199,23 +199,23 @@ def _batch(tables: Tablebase, wanted: Wanted) -> int:
     return worst
 
 
-def _remark(answer: Answer | TbgenError, position: str) -> None:
+def _remark(answer: PositionAnswer | TbgenError, position: str) -> None:
     """Say on stderr what is missing in an answer; ``position`` goes before it."""
     if not isinstance(answer, TbgenError) and answer.remark is not None:
         say(f"tbgen: {position}{answer.remark}")
 
 
-def _exit_code(answer: Answer | TbgenError) -> int:
+def _exit_code(answer: PositionAnswer | TbgenError) -> int:
     return answer.exit_code if isinstance(answer, TbgenError) else 0
 
 
-def _document(text: str, answer: Answer | TbgenError) -> dict[str, Any]:
+def _document(text: str, answer: PositionAnswer | TbgenError) -> dict[str, Any]:
     if isinstance(answer, TbgenError):
         return {"fen": text, "error": str(answer), "code": answer.code}
     return answer.document()
 
 
-def _answers(tables: Tablebase, texts: list[str], wanted: Wanted) -> Iterator[Answer | TbgenError]:
+def _answers(tables: Tablebase, texts: list[str], wanted: Wanted) -> Iterator[PositionAnswer | TbgenError]:
     """Yield an answer about each position, or what is wrong with it."""
     fens = [_fen(text) for text in texts]
     valid = [fen for fen in fens if isinstance(fen, Fen)]
@@ -230,7 +230,7 @@ def _answers(tables: Tablebase, texts: list[str], wanted: Wanted) -> Iterator[An
 
 def _of_mobility(
     tables: Tablebase, texts: list[str], fens: list[Fen], wanted: Wanted
-) -> Iterator[Answer | TbgenError]:
+) -> Iterator[PositionAnswer | TbgenError]:
     boards = [fen.board for fen in fens]
     accrued = [fen.accrued_in(tables.rules) if wanted.accrued is None else wanted.accrued for fen in fens]
     results = tables.probe_many(boards, accrued)
@@ -258,7 +258,7 @@ def _line(tables: Tablebase, board: chess.Board, accrued: GScore | None) -> list
 
 def _of_view(
     tables: "ViewTables", texts: list[str], fens: list[Fen], with_moves: bool
-) -> Iterator[Answer | TbgenError]:
+) -> Iterator[PositionAnswer | TbgenError]:
     from tbgen.cli.view_answers import ViewAnswer
 
     boards = [fen.board for fen in fens]

@@ -19,7 +19,7 @@ from tbgen.text import counted, duration, size_text
 
 if TYPE_CHECKING:
     from tbgen.board.material import Material
-    from tbgen.report import Plan
+    from tbgen.report import ReportPlan
 
 _DESCRIPTION = """\
 Write a site about tables, to be opened at OUT/index.html: how many positions have which value and depth, the
@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
     chosen: Any = {"men": arguments.men, "rules": arguments.variant, "layers": arguments.layers}
     if arguments.saved is not None:
         chosen["saved"] = True
-    shown = _Shown(plan_report(source, arguments.materials, **chosen))
+    shown = _ReportProgress(plan_report(source, arguments.materials, **chosen))
     options = chosen | {
         "depths": arguments.depths,
         "threads": arguments.threads or min(processors(), _MOST_THREADS),
@@ -135,10 +135,10 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-class _Shown(TableProgress):
+class _ReportProgress(TableProgress):
     """Says first what there is to do, and shows what the package warns of; a context."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: ReportPlan) -> None:
         super().__init__()
         self._plan = plan
         self._warnings = logging.Handler(logging.WARNING)

@@ -17,7 +17,7 @@ from tbgen.errors import UsageError, quote
 from tbgen.files import write_file
 from tbgen.games.pgn.files import reading
 from tbgen.games.pgn.reader import RESULTS
-from tbgen.games.standings import GameRecord, LeftOut, Model, Order, Standings, sprt, standings
+from tbgen.games.standings import EloModel, GameRecord, LeftOut, Order, Standings, sprt, standings
 from tbgen.games.standings.document import document
 from tbgen.games.standings.render import comma_separated, markdown, text
 from tbgen.games.standings.table import StandingsTable
@@ -68,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--sprt-model",
-        default=Model.LOGISTIC.value,
+        default=EloModel.LOGISTIC.value,
         metavar="MODEL",
         help="what ELO0 and ELO1 are: logistic, normalised, or bayesian as in Cute Chess "
         "(default: %(default)s)",
@@ -107,11 +107,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--out is for CSV files, one for each table: add --format csv")
     if arguments.pairs and numbers is None:
         raise UsageError("--pairs says what a test is made of: add --sprt ELO0 ELO1")
-    model, wanted = Model.parse(arguments.sprt_model), _wanted(arguments.tables)
+    model, wanted = EloModel.parse(arguments.sprt_model), _wanted(arguments.tables)
     if numbers is not None:
         sprt([], *numbers, model=model, pairs=arguments.pairs)  # refused now, and not after all games
     with adjudicating(arguments, files, trust_tags=not arguments.judge_again) as (adjudicator, watch):
-        reader = _Reader(adjudicator, watch.line, jobs_of(arguments), arguments.strict)
+        reader = _GameReader(adjudicator, watch.line, jobs_of(arguments), arguments.strict)
         games = list(reader.records(files))
     left_out = LeftOut(reader.unfinished, reader.tally.broken)
     if not games:
@@ -164,7 +164,7 @@ def _files_and_numbers(arguments: argparse.Namespace) -> tuple[list[str], list[f
 
 
 @dataclass(slots=True)
-class _Reader:
+class _GameReader:
     """Reads the games of files, and counts those that do not count."""
 
     adjudicator: Adjudicator

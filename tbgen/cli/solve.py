@@ -31,7 +31,7 @@ from tbgen.html.pictures import picture
 from tbgen.solve.budget import Budget
 from tbgen.solve.hold import Hold
 from tbgen.solve.kept import KeptCells
-from tbgen.solve.proof import SHARE, Proof
+from tbgen.solve.proof import SHARE, ForwardProof
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import Mobile, solve
 from tbgen.solve.syzygy import Syzygy
@@ -273,7 +273,7 @@ def _line_text(board: chess.Board, solution: Solution) -> Iterator[str]:
             yield "       nothing more is known of what follows"
 
 
-def _proof_text(proof: Proof) -> str:
+def _proof_text(proof: ForwardProof) -> str:
     """Say how much was proved."""
     said = f"{counted(proof.cells, 'cell')}, {counted(proof.states, 'state')} proved"
     if proof.sampled:

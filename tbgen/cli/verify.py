@@ -17,7 +17,7 @@ from tbgen.store.format import tables_in
 from tbgen.text import counted
 
 if TYPE_CHECKING:
-    from tbgen.verify.report import Entry, Finding
+    from tbgen.verify.report import CheckedState, Finding
     from tbgen.verify.tables import TableProof
 
 _DESCRIPTION = """\
@@ -178,7 +178,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _entry(entry: Entry | None) -> dict[str, Any] | None:
+def _entry(entry: CheckedState | None) -> dict[str, Any] | None:
     return (
         None
         if entry is None

@@ -58,7 +58,7 @@ class Found:
     """Of the line's first move among all of them, the best one's 1."""
 
 
-class _StoppedError(Exception):
+class _TimeUpError(Exception):
     """There is no more time."""
 
 
@@ -105,7 +105,7 @@ class TreeSearch:
             try:
                 for place in range(1, self._places + 1):
                     tell(self._root(place))
-            except _StoppedError:
+            except _TimeUpError:
                 while self._game.length > start:
                     self._game.pop()
                 self.found = replace(self.found, nodes=self._nodes, hits=self._hits)
@@ -222,7 +222,7 @@ class TreeSearch:
         """
         self._nodes += 1
         if self._over(self._nodes) and self.found.depth:
-            raise _StoppedError
+            raise _TimeUpError
         self._deepest = max(self._deepest, ply)
         self._lines[ply] = []
         game = self._game

@@ -23,7 +23,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.exchange.check import check_table
 from tbgen.exchange.published import LIST_NAME, MOST_LIST_BYTES, PublishedSet, PublishedTable, size_of
-from tbgen.exchange.sources import InterruptedTransferError, NotTakenError, Source, tries
+from tbgen.exchange.sources import FileSource, InterruptedTransferError, NotTakenError, tries
 from tbgen.files import put_in_place, write_errors
 from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
@@ -38,7 +38,7 @@ _PATIENCE: Final = 0.5
 
 
 @dataclass(frozen=True)
-class Plan:
+class FetchPlan:
     """What is to be done."""
 
     wanted: tuple[PublishedTable, ...]
@@ -61,7 +61,7 @@ class Fetched(Protocol):
         """A table is in its place."""
 
 
-def read_list(source: Source) -> PublishedSet:
+def read_list(source: FileSource) -> PublishedSet:
     """Read the list of a set.
 
     :raises TbgenError: if there is none, or it cannot be used.
@@ -90,7 +90,7 @@ def plan(
     place: str,
     check: bool = False,
     checking: Callable[[str, int, int], None] = lambda *_: None,
-) -> Plan:
+) -> FetchPlan:
     """Compare a set with what a directory has.
 
     :param materials: the tables that are wanted, and with them those that they rest on; None for all.
@@ -125,7 +125,7 @@ def plan(
     if named is None and not (wanted or there or others):
         raise NotPublishedError(place, variants, [])
     left = sum(bytes_left(table, directory) for table in wanted)
-    return Plan(tuple(wanted), tuple(there), tuple(others), left)
+    return FetchPlan(tuple(wanted), tuple(there), tuple(others), left)
 
 
 class NotPublishedError(TbgenError):
@@ -148,7 +148,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def fetch(
     tables: Iterable[PublishedTable],
-    source: Source,
+    source: FileSource,
     directory: Path,
     *,
     jobs: int = 4,
@@ -210,11 +210,13 @@ class _TooShortError(InterruptedTransferError, NotTakenError):
     """A file that has ended too early, without a sign that the transfer broke off."""
 
 
-class _StoppedError(Exception):
+class _FetchStoppedError(Exception):
     """The source has failed, or the directory, or the user has stopped the command."""
 
 
-def _fetch_one(table: PublishedTable, source: Source, directory: Path, report: Fetched, stop: Event) -> None:
+def _fetch_one(
+    table: PublishedTable, source: FileSource, directory: Path, report: Fetched, stop: Event
+) -> None:
     path = table_path(directory, table.material.name, table.variant)
     part = _partial(path)
     with write_errors(part), _locked(part) as file:
@@ -235,7 +237,9 @@ def _fetch_one(table: PublishedTable, source: Source, directory: Path, report: F
     report.done(table)
 
 
-def _complete(table: PublishedTable, source: Source, file: BinaryIO, report: Fetched, stop: Event) -> None:
+def _complete(
+    table: PublishedTable, source: FileSource, file: BinaryIO, report: Fetched, stop: Event
+) -> None:
     """Fetch what is missing of a file, until its SHA-256 is right."""
     fresh = False
     state = _state_of(file, table.bytes)
@@ -249,7 +253,7 @@ def _complete(table: PublishedTable, source: Source, file: BinaryIO, report: Fet
                         fresh = True
                     for data in stream.data:
                         if stop.is_set():
-                            raise _StoppedError
+                            raise _FetchStoppedError
                         if file.tell() + len(data) > table.bytes:
                             _start_over(file, report)
                             raise NotTakenError(

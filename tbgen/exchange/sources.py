@@ -32,7 +32,7 @@ class NotTakenError(TbgenError):
     """A file that cannot be had, or is not what its set says; others of the set may be."""
 
 
-class Stream(NamedTuple):
+class Download(NamedTuple):
     """A file on its way."""
 
     start: int
@@ -40,14 +40,14 @@ class Stream(NamedTuple):
     data: Iterator[bytes]
 
 
-class Source(Protocol):
+class FileSource(Protocol):
     """Hands out files by name."""
 
     def place(self, name: str) -> str:
         """Return where a file lies, for a sentence."""
 
     @contextmanager
-    def open(self, name: str, start: int) -> Iterator[Stream]:
+    def open(self, name: str, start: int) -> Iterator[Download]:
         """Open a file from the byte ``start`` on, or from its beginning if that cannot be.
 
         :raises InterruptedTransferError: if it breaks off, also while it is read.
@@ -55,7 +55,7 @@ class Source(Protocol):
         """
 
 
-def source_of(text: str) -> Source:
+def source_of(text: str) -> FileSource:
     """Return the source that an address or a directory stands for.
 
     :raises UsageError: if it is neither.
@@ -87,14 +87,14 @@ class DirectorySource:
         return str(self._directory / name)
 
     @contextmanager
-    def open(self, name: str, start: int) -> Iterator[Stream]:
-        """Open a file; see :class:`Source`."""
+    def open(self, name: str, start: int) -> Iterator[Download]:
+        """Open a file; see :class:`FileSource`."""
         path = self._directory / name
         with _read_errors(path):
             file = path.open("rb")
         with file:
             file.seek(start)
-            yield Stream(start, self._data(file, path))
+            yield Download(start, self._data(file, path))
 
     def _data(self, file: BinaryIO, path: Path) -> Iterator[bytes]:
         with _read_errors(path):
@@ -117,11 +117,11 @@ class WebSource:
         return urllib.parse.urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
     @contextmanager
-    def open(self, name: str, start: int) -> Iterator[Stream]:
-        """Open a file; see :class:`Source`."""
+    def open(self, name: str, start: int) -> Iterator[Download]:
+        """Open a file; see :class:`FileSource`."""
         answer = self._ask(name, start)
         try:
-            yield Stream(self._start(name, answer, start), self._data(name, answer))
+            yield Download(self._start(name, answer, start), self._data(name, answer))
         finally:
             answer.close()
             answer.release_conn()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from tbgen.board.material import Material
 from tbgen.generator.estimate import Estimate, pace
 from tbgen.generator.one_table import BuildReporter, Built
-from tbgen.generator.schedule import Limits, Schedule
+from tbgen.generator.schedule import BuildSchedule, Limits
 
 
 class BuildCourse:
@@ -15,7 +15,9 @@ class BuildCourse:
     Several tables may be at work; the reporter follows one until it ends, then another.
     """
 
-    def __init__(self, schedule: Schedule, reporter: BuildReporter, limits: Callable[[], Limits]) -> None:
+    def __init__(
+        self, schedule: BuildSchedule, reporter: BuildReporter, limits: Callable[[], Limits]
+    ) -> None:
         """``limits`` says what the tables at work may take together, now and, as far as one knows, later."""
         self.schedule = schedule
         self.built: dict[Material, Built] = {}

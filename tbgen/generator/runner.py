@@ -15,7 +15,7 @@ from tbgen.generator.estimate import Estimate, check_disk, copies, estimate
 from tbgen.generator.lock import build_lock
 from tbgen.generator.memory import available, has_room, make_room
 from tbgen.generator.one_table import BuildReporter, Built, compile_kernels, solve_and_write, sources_of
-from tbgen.generator.schedule import Limits, Schedule
+from tbgen.generator.schedule import BuildSchedule, Limits
 from tbgen.index.table import AccruedForm
 from tbgen.progress import Reporter
 from tbgen.store.form import is_packed
@@ -90,14 +90,14 @@ def build(
                 copied=schedule.copies,
             )
             try:
-                return _Run(schedule, directory, variant, reporter, task, jobs, threads, memory).run()
+                return _LocalBuild(schedule, directory, variant, reporter, task, jobs, threads, memory).run()
             finally:
                 remove_copies(directory)
 
 
-def schedule_of(todo: list[Material], variant: Variant, form: AccruedForm | None = None) -> Schedule:
+def schedule_of(todo: list[Material], variant: Variant, form: AccruedForm | None = None) -> BuildSchedule:
     """Return the order in which to build what is missing, on one machine."""
-    return Schedule(
+    return BuildSchedule(
         todo,
         lambda material, threads: estimate(material, variant, threads, form),
         copies(todo, variant, form),
@@ -118,11 +118,11 @@ def tidy(directory: Path, reporter: Reporter) -> None:
         reporter.note(f"removed {path.name}, left by an interrupted build")
 
 
-class _StoppedError(Exception):
+class _BuildStoppedError(Exception):
     """Nobody waits any more for the table at work."""
 
 
-class _Run:
+class _LocalBuild:
     """One build: begins each table on a thread of a pool when its turn has come.
 
     Threads and not processes: the kernels and all that takes long run without the interpreter lock, small
@@ -131,7 +131,7 @@ class _Run:
 
     def __init__(
         self,
-        schedule: Schedule,
+        schedule: BuildSchedule,
         directory: Path,
         variant: Variant,
         reporter: BuildReporter,
@@ -187,7 +187,7 @@ class _Run:
     def _progress(self, material: Material, stage: str, done: int | None, total: int) -> None:
         """Hand on how far a table has got, on a thread of its own, and end it there after a stop."""
         if self._stopped:
-            raise _StoppedError
+            raise _BuildStoppedError
         self._news.put(partial(self._course.progress, material, stage, done, total))
 
     def _hear_end(self, need: Estimate, future: "Future[Built]") -> None:

@@ -22,7 +22,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class BuildSchedule:
     """The order of a build. Nothing in here changes: what is finished and what is at work is passed in."""
 
     todo: Sequence[Material]

@@ -24,7 +24,7 @@ from tbgen.match.guard import Guard, dying_with_parent, kill_group, on_processor
 from tbgen.match.uci import Uci
 from tbgen.text import duration
 
-__all__ = ["Answer", "Engine", "EngineFault", "EngineSettings", "Fault", "find_command"]
+__all__ = ["Engine", "EngineFault", "EngineReply", "EngineSettings", "Fault", "find_command"]
 
 _QUITTING: Final = 2.0
 """Seconds that an engine has for ``quit``."""
@@ -112,7 +112,7 @@ def _split(words: str) -> list[tuple[str, tuple[str, ...]]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EngineReply:
     """What an engine has answered."""
 
     move: chess.Move
@@ -205,7 +205,7 @@ class Engine:
 
     async def move(
         self, board: chess.Board, clocks: Mapping[chess.Color, Clock], game: object, accrued: str
-    ) -> Answer:
+    ) -> EngineReply:
         """Return the engine's move.
 
         :param board: the start position with the moves since.
@@ -249,7 +249,7 @@ class Engine:
         result = self._result(play)
         if result.move is None or not board.is_legal(result.move):
             raise EngineFault(Fault.ILLEGAL_MOVE, self._word())
-        return Answer(result.move, seconds, result.info)
+        return EngineReply(result.move, seconds, result.info)
 
     async def close(self, *, kill: bool = False) -> None:
         """End the engine: ask it to quit, unless it is to be killed, and kill what is left of its group."""

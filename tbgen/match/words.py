@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tbgen.errors import UsageError, quote
-from tbgen.games.standings import Model
+from tbgen.games.standings import EloModel
 from tbgen.games.standings.encounters import TestSettings
 from tbgen.match.adjudication import DrawRule, ResignRule
 from tbgen.match.clock import TimeControl, parse_seconds
@@ -202,7 +202,7 @@ def test_of(words: Sequence[str] | None) -> TestSettings | None:
     if words is None:
         return None
     known = _Words("sprt", words, ("elo0", "elo1", "alpha", "beta", "model"))
-    model = Model.parse(known.found.get("model", Model.LOGISTIC.value))
+    model = EloModel.parse(known.found.get("model", EloModel.LOGISTIC.value))
     return TestSettings(
         known.number("elo0"),
         known.number("elo1"),

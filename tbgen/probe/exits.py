@@ -7,7 +7,7 @@ from tbgen.board.score import Code
 from tbgen.errors import TbgenError
 from tbgen.index.exits import BestExit
 from tbgen.index.layout import Layout, Side, Slot
-from tbgen.probe.zeroing import Place, Reached, zeroing_moves_of
+from tbgen.probe.zeroing import Place, ReachedPlace, zeroing_moves_of
 from tbgen.store.reader import Entry
 
 
@@ -42,7 +42,7 @@ class TableExits:
                 found.append(error.with_traceback(None))
         return found
 
-    def _best(self, side: Side, reached: list[Reached]) -> BestExit | None:
+    def _best(self, side: Side, reached: list[ReachedPlace]) -> BestExit | None:
         found: BestExit | None = None
         for place, swapped in reached:
             code, depth = self._fresh(place)

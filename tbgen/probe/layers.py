@@ -37,7 +37,7 @@ _Key = tuple[Path, str]
 """Where a layer is kept, and the digest of its table."""
 
 
-class _Layer(Protocol):
+class _LayerReader(Protocol):
     def get(self, side: Side, within: int) -> Entry:
         """Return code of V(P, A) and D(P, A) of a slot within the phase."""
 
@@ -61,7 +61,7 @@ class Layers:
 
     def __init__(self, path_of: Callable[[Material], Path], cache: ChunkCache) -> None:
         self._path_of, self._cache = path_of, cache
-        self._open: OrderedDict[_Key, _Layer] = OrderedDict()
+        self._open: OrderedDict[_Key, _LayerReader] = OrderedDict()
         self._lock = Lock()
         self._copies = ExitStack()
         self._making: defaultdict[_Key, Lock] = defaultdict(Lock)
@@ -92,7 +92,7 @@ class Layers:
             key[0].unlink(missing_ok=True)
         return self._layer(key, table, accrued, phase).get(side, within)
 
-    def _layer(self, key: _Key, table: StoredFile, accrued: GScore, phase: int) -> _Layer:
+    def _layer(self, key: _Key, table: StoredFile, accrued: GScore, phase: int) -> _LayerReader:
         with self._lock:
             making = self._making[key]
         with making:  # only who wants the same layer waits while it is made
@@ -110,13 +110,13 @@ class Layers:
                     self._open.popitem(last=False)
         return layer
 
-    def _kept(self, path: Path, table: StoredFile, accrued: GScore, phase: int) -> _Layer | None:
+    def _kept(self, path: Path, table: StoredFile, accrued: GScore, phase: int) -> _LayerReader | None:
         # A layer of a table built anew since then, or a damaged one, is as good as none.
         with suppress(FileNotFoundError, DamagedTableError):
             return LayerFile(path, table, accrued, phase, self._cache)
         return None
 
-    def _make(self, path: Path, table: StoredFile, accrued: GScore, phase: int) -> _Layer:
+    def _make(self, path: Path, table: StoredFile, accrued: GScore, phase: int) -> _LayerReader:
         from tbgen.compiler.cache import compiling
         from tbgen.packed.sources import UnpackedSources
         from tbgen.retro.layer import LayerSolver

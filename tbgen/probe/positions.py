@@ -135,7 +135,7 @@ class PositionTable:
 
         :raises DamagedTableError: if the file cannot be read.
         """
-        chosen = _Choice(value, depth)
+        chosen = _Selection(value, depth)
         for mover, start in self._starts(side):
             if len(block := self._block(mover, start, chosen)):
                 yield block
@@ -162,7 +162,7 @@ class PositionTable:
                 raise TypeError(f"the {what} cannot be {type(number).__name__}: expected a whole number")
             if number < 0:
                 raise UsageError(f"the {what} is {number}: expected 0 or more")
-        chosen, generator = _Choice(value, depth), np.random.default_rng(seed)
+        chosen, generator = _Selection(value, depth), np.random.default_rng(seed)
         starts = list(self._starts(side))
         there = [len(self._block(*start, chosen)) for start in starts]
         if count > sum(there):
@@ -214,7 +214,7 @@ class PositionTable:
             for start in range(0, self.layout.size, BLOCK_SLOTS):
                 yield mover, start
 
-    def _block(self, side: int, start: int, chosen: "_Choice") -> Positions:
+    def _block(self, side: int, start: int, chosen: "_Selection") -> Positions:
         size = min(BLOCK_SLOTS, self.layout.size - start)
         value, depth = np.empty(size, np.uint8), np.empty(size, np.uint16)
         self._file.read_slots(side, start, value, depth)
@@ -229,7 +229,7 @@ class PositionTable:
         return Positions(self.layout, side, slot, value, depth)
 
 
-class _Choice:
+class _Selection:
     """Which values and depths are wanted.
 
     :raises UsageError: if a text is no G-score.

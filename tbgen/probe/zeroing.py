@@ -27,7 +27,7 @@ class Place(NamedTuple):
     """Target of a legal en passant capture as the table numbers it, -1 without such a right."""
 
 
-class Reached(NamedTuple):
+class ReachedPlace(NamedTuple):
     """Where a move leads."""
 
     place: Place
@@ -52,7 +52,7 @@ class ZeroingMoves:
 
     def reached(
         self, side: Side, slot: Slot, ep_square: int = -1, *, captures_only: bool = False
-    ) -> list[Reached]:
+    ) -> list[ReachedPlace]:
         """Return where the zeroing moves of a legal position lead, or its captures alone.
 
         :param slot: any slot of the position, canonical or not.
@@ -126,7 +126,7 @@ class ZeroingMoves:
         stop: int,
         captured: int,
         occupied: int,
-    ) -> Iterator[Reached]:
+    ) -> Iterator[ReachedPlace]:
         """Yield where a legal pawn move leads: to one position, or to four by promotion."""
         if stop >> 3 in (0, 7):
             men = [*free, *[0] * (PROMOTED - len(free)), stop]
@@ -175,7 +175,7 @@ class ZeroingMoves:
         mine: Placement,
         theirs: Placement,
         passed: int = -1,
-    ) -> Reached:
+    ) -> ReachedPlace:
         layout, swapped, source = self._targets[side, captured, promotion]
         other = SIDES[1 - side]
         white, black = (theirs, mine) if side else (mine, theirs)
@@ -188,7 +188,7 @@ class ZeroingMoves:
         if passed >= 0 and (*sorted(white), *sorted(black)) not in layout.rows:
             # Two pawns side by side are no mirror image of themselves: exactly one placement is canonical.
             passed = IMAGE[MIRROR_FILES][passed]
-        return Reached(Place(layout, other, layout.slot(squares, (*white, *black)), passed), swapped)
+        return ReachedPlace(Place(layout, other, layout.slot(squares, (*white, *black)), passed), swapped)
 
 
 @functools.cache

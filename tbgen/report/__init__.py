@@ -5,11 +5,11 @@ makes one document for JSON of them. :func:`save_report` saves what the others r
 """
 
 from tbgen.report.making import Report, read_report, report_document, save_report, write_report
-from tbgen.report.plan import Plan, plan_report
+from tbgen.report.plan import ReportPlan, plan_report
 
 __all__ = [
-    "Plan",
     "Report",
+    "ReportPlan",
     "plan_report",
     "read_report",
     "report_document",

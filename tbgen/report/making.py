@@ -20,7 +20,7 @@ from tbgen.report.facts.difference import Difference
 from tbgen.report.facts.records import lines_left_out, overall_records
 from tbgen.report.material_report import FromData, FromTables
 from tbgen.report.model import OverallRecord, TableReport
-from tbgen.report.plan import Plan, Task, plan_report
+from tbgen.report.plan import ReportPlan, Task, plan_report
 from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
 
@@ -168,7 +168,7 @@ def save_report(
     return count
 
 
-def _is_saved(data: SavedData, plan: Plan, task: Task) -> bool:
+def _is_saved(data: SavedData, plan: ReportPlan, task: Task) -> bool:
     """Whether the data of a table are there, accrued scores included if these are to be counted."""
     path = table_path(plan.directory, task.material.name, task.variant)
     with StoredFile(path, material=task.material) as file:
@@ -197,11 +197,13 @@ class _Silence:
         """Say nothing."""
 
 
-def _timed(plan: Plan, reporter: Reporter | None, materials: Sequence[Material]) -> TimedProgress:
+def _timed(plan: ReportPlan, reporter: Reporter | None, materials: Sequence[Material]) -> TimedProgress:
     return TimedProgress(reporter or _Silence(), plan.seconds, materials)
 
 
-def _make(plan: Plan, site: Site | None, depths: bool, threads: int, reporter: Reporter | None) -> Report:
+def _make(
+    plan: ReportPlan, site: Site | None, depths: bool, threads: int, reporter: Reporter | None
+) -> Report:
     clock = _timed(plan, reporter, plan.materials)
     tables, differences = list[TableReport](), list[Difference]()
     if site is not None:

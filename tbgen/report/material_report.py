@@ -18,7 +18,7 @@ from tbgen.report.facts.difference import Difference, difference
 from tbgen.report.facts.records import lines_left_out, with_line
 from tbgen.report.facts.table_report import report_source
 from tbgen.report.model import TableReport
-from tbgen.report.plan import LINES, Plan
+from tbgen.report.plan import LINES, ReportPlan
 from tbgen.report.scan.source import TableSource, open_source
 
 _logger: Final = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class MaterialReport(NamedTuple):
 class FromData:
     """Reads what has been saved."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: ReportPlan) -> None:
         self._plan, self._data = plan, SavedData(plan.directory)
 
     def __call__(self, material: Material, clock: TimedProgress) -> MaterialReport:
@@ -59,7 +59,7 @@ class FromTables:
     :param depths: whether depths are made that lines need and tables do not store.
     """
 
-    def __init__(self, plan: Plan, *, depths: bool, threads: int) -> None:
+    def __init__(self, plan: ReportPlan, *, depths: bool, threads: int) -> None:
         self._plan, self._depths, self._threads = plan, depths, threads
         self._stack = ExitStack()
         self._tables = {

@@ -83,7 +83,7 @@ def _comparison(material: Material) -> Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ReportPlan:
     """The tables that a report is about."""
 
     directory: Path
@@ -128,7 +128,7 @@ class Plan:
         """Return the other variant of which the report has the table, if it has it."""
         return next((other.variant for other in self.tables(task.material) if other != task), None)
 
-    def without(self, tasks: Container[Task], compared: Container[Material]) -> Plan:
+    def without(self, tasks: Container[Task], compared: Container[Material]) -> ReportPlan:
         """Return the rest of a plan once some tables have been read, and those of some materials compared.
 
         Tables of which one has not been read have to be compared again.
@@ -152,7 +152,7 @@ def plan_report(
     rules: Variant | str | None = None,
     saved: bool = False,
     layers: bool = False,
-) -> Plan:
+) -> ReportPlan:
     """Return what there is to report on.
 
     :param directory: where the tables lie; None for the default directory.
@@ -201,4 +201,4 @@ def plan_report(
         Comparison(material, Cost()) if saved else _comparison(material)
         for material in sorted(both.intersection(data.differences()) if saved else both)
     )
-    return Plan(place, tasks, compared, saved, layers)
+    return ReportPlan(place, tasks, compared, saved, layers)

@@ -18,17 +18,17 @@ from tbgen.index.source import ArrayTable, Source
 from tbgen.index.table import Table
 from tbgen.index.zeroing import is_wide, phase_groups
 from tbgen.retro.cache_lines import zeros
-from tbgen.retro.kernels.every_layer import Shown, show_layer
+from tbgen.retro.kernels.every_layer import WindowLayer, show_layer
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.layers import FIRST_LAYER
 from tbgen.retro.kernels.phase import (
     NOTHING,
-    Record,
+    SweepRecord,
     Workspace,
     count_moves,
     empty_record,
 )
-from tbgen.retro.kernels.sweep import Results
+from tbgen.retro.kernels.sweep import SweepResults
 from tbgen.retro.narrow import NarrowPhase
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.stages import Stages
@@ -38,7 +38,7 @@ from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 Window = tuple[int, int]
 """First phase and the one behind the last."""
 
-Layer: TypeAlias = Shown
+Layer: TypeAlias = WindowLayer
 """A layer of a window. ``there``, uint64 (2, slots / 64), are the canonical positions that A, their own score
 and their fresh value leave undecided: both scores have at least the rank of A. At these, ``value`` uint8 and
 ``depth`` uint16 (2, slots) have codes of V(P, A) and depths D(P, A), and elsewhere nothing that counts."""
@@ -128,7 +128,7 @@ def _phases_of_window(layout: Layout) -> int:
 class _Ranks(Protocol):
     """The phases of a window while they are solved rank by rank."""
 
-    def take(self, rank: int, by_holder: tuple[Shown, Shown]) -> bool:
+    def take(self, rank: int, by_holder: tuple[WindowLayer, WindowLayer]) -> bool:
         """Solve a rank, from 0 on, show its layers and leave it; return whether any position was in them."""
 
 
@@ -145,7 +145,7 @@ class _Begun:
         loader.clear(phase)
         at = phase * layout.phase_size
         self.workspace, self.pool = workspace, loader.pool
-        self.fresh = Results(self.pool.value, self.pool.depth, np.array([at, layout.size + at]))
+        self.fresh = SweepResults(self.pool.value, self.pool.depth, np.array([at, layout.size + at]))
         self.mirrored = mirrors_itself(layout, phase)
         self.at = int64(number * layout.phase_size)
         self.records = _nothing_kept(layout), _nothing_kept(layout)
@@ -168,7 +168,7 @@ class _Wide:
             stages=Stages(),
         )
 
-    def take(self, rank: int, by_holder: tuple[Shown, Shown]) -> bool:
+    def take(self, rank: int, by_holder: tuple[WindowLayer, WindowLayer]) -> bool:
         left = self._phase.decide(rank)
         if left and rank >= FIRST_LAYER:
             self._phase.solve(rank, self._records, NOTHING)
@@ -191,7 +191,7 @@ class _Narrow:
         self._threads = threads
         self._phases = list(threads.map(_OneNarrow, phases))
 
-    def take(self, rank: int, by_holder: tuple[Shown, Shown]) -> bool:
+    def take(self, rank: int, by_holder: tuple[WindowLayer, WindowLayer]) -> bool:
         # Where nothing is left, every pair has to be told once.
         self._phases = [phase for phase in self._phases if phase.empty < _SHOWN]
         return any(list(self._threads.map(lambda phase: phase.take(rank, by_holder), self._phases)))
@@ -210,7 +210,7 @@ class _OneNarrow:
         count_moves(workspace, begun.pool, begun.mirrored, 0, words)
         self._phase = NarrowPhase(workspace, begun.pool, begun.fresh, begun.records, NOTHING)
 
-    def take(self, rank: int, by_holder: tuple[Shown, Shown]) -> bool:
+    def take(self, rank: int, by_holder: tuple[WindowLayer, WindowLayer]) -> bool:
         """Do for this phase what the window's ``take`` does."""
         workspace, at = self._begun.workspace, self._begun.at
         left = not self.empty and self._phase.solve()
@@ -223,19 +223,21 @@ class _OneNarrow:
         return left
 
 
-def _empty(slots: int) -> Shown:
+def _empty(slots: int) -> WindowLayer:
     """Return room for a layer, as flat arrays."""
-    return Shown(zeros(2 * slots, np.uint8), zeros(2 * slots, np.uint16), zeros(2 * slots // 64, np.uint64))
+    return WindowLayer(
+        zeros(2 * slots, np.uint8), zeros(2 * slots, np.uint16), zeros(2 * slots // 64, np.uint64)
+    )
 
 
-def _within(room: Shown, slots: int) -> Shown:
+def _within(room: WindowLayer, slots: int) -> WindowLayer:
     """Return room for a layer of so many slots, which is part of a larger one."""
-    return Shown(
+    return WindowLayer(
         room.value[: 2 * slots].reshape(2, -1),
         room.depth[: 2 * slots].reshape(2, -1),
         room.there[: slots // 32].reshape(2, -1),
     )
 
 
-def _nothing_kept(layout: Layout) -> Record:
+def _nothing_kept(layout: Layout) -> SweepRecord:
     return empty_record(NOTHING, layout.phase_size, np.empty(0, np.uint32), 0)

@@ -24,7 +24,7 @@ from tbgen.retro.kernels.exits import room_for_exits
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.phase import count_moves
 from tbgen.retro.kernels.single_layer import solve_layer
-from tbgen.retro.kernels.sweep import Results
+from tbgen.retro.kernels.sweep import SweepResults
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 
@@ -51,7 +51,7 @@ class LayerSolver:
         loader.recall(phase)
         self._phase_size = layout.phase_size
         pool = loader.pool
-        self._fresh = Results(pool.value, pool.depth, pool.targets.begin[phase].copy())
+        self._fresh = SweepResults(pool.value, pool.depth, pool.targets.begin[phase].copy())
         # Layers are solved one after the other, so the exits need room of their own.
         exits = room_for_exits(2 * layout.phase_size)
         self._workspace = workspace = replace(make_workspace(layout, Variant.R_MOBILITY), exits=exits)

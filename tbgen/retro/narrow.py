@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from tbgen.compiler.jit import int64, python_of
 from tbgen.retro.kernels.en_passant import Right, prepare, resolve, room_for_right, side_with_right
-from tbgen.retro.kernels.phase import Record, Workspace, first_events, leave_rank, solve_rank
-from tbgen.retro.kernels.sweep import Results
+from tbgen.retro.kernels.phase import SweepRecord, Workspace, first_events, leave_rank, solve_rank
+from tbgen.retro.kernels.sweep import SweepResults
 from tbgen.retro.kernels.targets import Pool
 
 
@@ -28,7 +28,12 @@ class NarrowPhase:
     """
 
     def __init__(
-        self, workspace: Workspace, pool: Pool, fresh: Results, records: tuple[Record, Record], keep: int
+        self,
+        workspace: Workspace,
+        pool: Pool,
+        fresh: SweepResults,
+        records: tuple[SweepRecord, SweepRecord],
+        keep: int,
     ) -> None:
         self._workspace, self._pool, self._fresh, self._keep = workspace, pool, fresh, int64(keep)
         self._events = first_events(workspace, int64(0)), first_events(workspace, int64(1))

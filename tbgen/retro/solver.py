@@ -26,13 +26,13 @@ from tbgen.retro.kernels.phase import (
     FUNCTIONS,
     NOTHING,
     RUNS,
-    Record,
+    SweepRecord,
     Workspace,
     count_moves,
     empty_record,
 )
 from tbgen.retro.kernels.runs import Runs, weave
-from tbgen.retro.kernels.sweep import MAX_DEPTH, Results
+from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.narrow import EnPassant, NarrowPhase
 from tbgen.retro.pool import Map, PoolLoader
@@ -81,7 +81,7 @@ def solve(
     clock = time.perf_counter()
     loader = PoolLoader(layout, sources)
     stages.add("sub-tables", clock)
-    solver = _Solver(layout, loader, variant, threads, progress, stages)
+    solver = _TableSolver(layout, loader, variant, threads, progress, stages)
     if variant.resets and max_runs != 0:
         solver.keep_accrued(accrued, max_runs, side)
     solver.after_phase = after_phase
@@ -92,7 +92,7 @@ def solve(
     return table
 
 
-class _Solver:
+class _TableSolver:
     """One run over all phases of a table."""
 
     def __init__(
@@ -180,7 +180,7 @@ class _Solver:
             self.canonical[phase] = workspace.phase.canonical
             clock = self.stages.add("moves", clock)
             rows = np.flatnonzero(self.configs[:, 0] == phase).tolist()
-            fresh = Results(self.pool.value, self.pool.depth, starts)
+            fresh = SweepResults(self.pool.value, self.pool.depth, starts)
             ranks = NarrowPhase(workspace, self.pool, fresh, self._records(phase), self.keep)
             rank = ranks.solve_all([EnPassant(row, int(self.configs[row, 1])) for row in rows])
             self.stages.add("layers", clock)
@@ -198,7 +198,7 @@ class _Solver:
         ranks = WidePhase(
             workspace,
             self.pool,
-            Results(self.pool.value, self.pool.depth, starts),
+            SweepResults(self.pool.value, self.pool.depth, starts),
             mirrored=mirrored,
             threads=self.threads,
             width=self.width,
@@ -225,7 +225,7 @@ class _Solver:
         self._look(phase, workspace, 4 * self.width, self.threads.map)
         idle.put(workspace)
 
-    def _records(self, phase: int) -> tuple[Record, Record]:
+    def _records(self, phase: int) -> tuple[SweepRecord, SweepRecord]:
         """Empty records of the inner sweeps of both attackers, White's first: of Black's and of White's A."""
         size = self.layout.phase_size
         none = np.empty(0, np.uint32)
@@ -249,7 +249,7 @@ class _Solver:
             self.runs_of.clear()
         return self.keep != NOTHING
 
-    def _keep(self, phase: int, workspace: Workspace, records: Sequence[Record], wide: bool) -> None:
+    def _keep(self, phase: int, workspace: Workspace, records: Sequence[SweepRecord], wide: bool) -> None:
         """Keep the runs or functions of a solved phase."""
         of_black, of_white = records
         size, words = self.layout.phase_size, workspace.frame.words
@@ -262,7 +262,7 @@ class _Solver:
             self.functions.add(workspace.phase, both, fresh, pairwise(edges), run)
         elif self.keep == RUNS:
             starts = np.array([phase * size, self.layout.size + phase * size])
-            solved = Results(self.pool.value, self.pool.depth, starts)
+            solved = SweepResults(self.pool.value, self.pool.depth, starts)
             runs = list(run(lambda record: weave(record.log, words, solved), (of_white, of_black)))
             with self._lock:
                 more = sum(len(each.rank) for each in runs)

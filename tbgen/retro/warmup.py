@@ -18,7 +18,7 @@ from tbgen.retro.kernels.en_passant import prepare, resolve, room_for_right
 from tbgen.retro.kernels.events import Agenda, no_events
 from tbgen.retro.kernels.layers import inner_sweep
 from tbgen.retro.kernels.phase import NOTHING, empty_record, leave_rank, solve_rank
-from tbgen.retro.kernels.sweep import Results, Stand, find_part, next_level, take_part
+from tbgen.retro.kernels.sweep import Stand, SweepResults, find_part, next_level, take_part
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.solver import solve
 from tbgen.retro.workspace import make_workspace
@@ -80,6 +80,6 @@ class _Examples:
         layout = layout_of(_SMALLEST)
         self.workspace = make_workspace(layout, Variant.R_MOBILITY)
         self.pool = PoolLoader(layout, {}).pool
-        self.fresh = Results(self.pool.value, self.pool.depth, np.zeros(2, np.int64))
+        self.fresh = SweepResults(self.pool.value, self.pool.depth, np.zeros(2, np.int64))
         self.agenda = Agenda(no_events(), no_events(), 0)
         self.record = empty_record(NOTHING, layout.phase_size, np.empty(0, np.uint32), 0)

@@ -16,7 +16,7 @@ from tbgen.retro.kernels.events import NEVER, Agenda
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.layers import begin_outer, inner_sweep, next_events, outer_sweep
 from tbgen.retro.kernels.phase import (
-    Record,
+    SweepRecord,
     Workspace,
     count_moves,
     first_events,
@@ -26,8 +26,8 @@ from tbgen.retro.kernels.phase import (
     update_inner,
 )
 from tbgen.retro.kernels.sweep import (
-    Results,
     Sweep,
+    SweepResults,
     begin_sweep,
     find_part,
     next_level,
@@ -65,7 +65,7 @@ class WideSweeps:
         """End the threads, without waiting for those at work if not ``wait``."""
         self._threads.shutdown(wait=wait, cancel_futures=True)
 
-    def outer(self, workspace: Workspace, fresh: Results, side: Side, rank: int, agenda: Agenda) -> None:
+    def outer(self, workspace: Workspace, fresh: SweepResults, side: Side, rank: int, agenda: Agenda) -> None:
         """Take the outer sweep of an attacker, as ``run_outer`` does."""
         attacker = workspace.white if side == 0 else workspace.black
         begin_outer(attacker)
@@ -77,13 +77,13 @@ class WideSweeps:
         self,
         workspace: Workspace,
         pool: Pool,
-        fresh: Results,
+        fresh: SweepResults,
         side: Side,
         rank: int,
         agenda: Agenda,
-        record: Record,
+        record: SweepRecord,
         keep: int,
-    ) -> Record:
+    ) -> SweepRecord:
         """Take the inner sweep of an attacker, as ``run_inner`` does."""
         updated = update_inner(workspace, pool, fresh, side, rank)
         if updated == 0:
@@ -129,7 +129,7 @@ class WidePhase:
         self,
         workspace: Workspace,
         pool: Pool,
-        fresh: Results,
+        fresh: SweepResults,
         *,
         mirrored: bool,
         threads: ThreadPoolExecutor,
@@ -158,7 +158,7 @@ class WidePhase:
         self._stages.add("outer sweeps", clock)
         return any(left)
 
-    def solve(self, rank: int, records: list[Record], keep: int) -> list[Record]:
+    def solve(self, rank: int, records: list[SweepRecord], keep: int) -> list[SweepRecord]:
         """Take the inner sweeps of a rank: solve its layers. Return the records with what they have
         changed."""
         clock = time.perf_counter()

@@ -16,7 +16,7 @@ from tbgen.retro.kernels.mobility import SLICES
 from tbgen.retro.kernels.moves import MAX_ORIGINS, Origins
 from tbgen.retro.kernels.phase import Workspace
 from tbgen.retro.kernels.resets import OneExit
-from tbgen.retro.kernels.sweep import BATCH, Results, Sets
+from tbgen.retro.kernels.sweep import BATCH, Sets, SweepResults
 from tbgen.retro.kernels.targets import Men
 
 
@@ -122,7 +122,7 @@ def make_attacker(side: int, words: int, left: Codes, score_resets: bool, parts:
         make_sets(words, left, changed),
         make_sets(layered, zeros(64 * layered, np.uint8), changed),
         make_scratch(words, parts),
-        Results(
+        SweepResults(
             zeros(128 * layered, np.uint8),
             zeros(128 * layered, np.uint16),
             np.array([0, 64 * words], np.int64),

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from tbgen.board.score import NONE, GScore
-from tbgen.cells.bounds import ENDS, LOWER, WORST, Block, Bounds, Game, Knowledge, side_after
+from tbgen.cells.bounds import ENDS, LOWER, WORST, Block, Bounds, BoundsGame, Knowledge, side_after
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import Route, routes_of
@@ -23,8 +23,8 @@ from tbgen.index.layout import Side
 from tbgen.solve.kernels.cell_proof import (
     CellGame,
     CellMen,
-    Layer,
     Leaving,
+    ProofLayer,
     enter_layer_of_cell,
     prove_cell,
     survey_cell,
@@ -35,8 +35,8 @@ from tbgen.verify.game import new_scratch
 from tbgen.verify.geometry import PAWN
 from tbgen.verify.kernels.findings import BETWEEN, MISSING
 from tbgen.verify.kernels.keys import MIDDLE, WHITE_WORTH, Accrued
-from tbgen.verify.kernels.moves import Men
-from tbgen.verify.kernels.states import Positions
+from tbgen.verify.kernels.moves import ProofMen
+from tbgen.verify.kernels.states import ProofPositions
 from tbgen.verify.kernels.survey import NO_RANK
 from tbgen.verify.report import entry_of, score_of
 from tbgen.verify.threads import ProofThreads
@@ -80,7 +80,7 @@ class CellProof:
         chosen = np.zeros((2, 0), np.bool_)
         if share > 1:
             chosen = np.random.default_rng(share).integers(share, size=self.rank.shape, dtype=np.uint8) == 0
-        self.positions = Positions(self.rank, chosen)
+        self.positions = ProofPositions(self.rank, chosen)
 
     def fresh(self, bounds: Bounds, knowledge: Knowledge) -> int:
         """Prove what is said of all positions with their own scores, and the layers that this takes; return
@@ -128,23 +128,23 @@ class _GameProof:
         top = int(ranks.max(initial=_FIRST_RANK - 1))
         alive = int(np.minimum(ranks, proof.rank[there]).max(initial=0))
         frame = frame_of_cell(proof.cell)
-        solver = Game(frame, list(routes_of(frame)), self._knowledge, self._end)
+        solver = BoundsGame(frame, list(routes_of(frame)), self._knowledge, self._end)
         solver.recall(value, depth)
-        nothing = Layer(np.full_like(value, NONE), np.zeros_like(depth), True)
+        nothing = ProofLayer(np.full_like(value, NONE), np.zeros_like(depth), True)
         states = 0
         for rank in range(_FIRST_RANK, top + 2):
             # Beyond the greatest rank of a value all accrued scores are alike.
             for level in (WHITE_WORTH - rank, rank) if rank <= top else (MIDDLE,):
                 layer = nothing
                 if rank <= alive:
-                    layer = Layer(*solver.layer(GScore(rank, level > MIDDLE)), True)
+                    layer = ProofLayer(*solver.layer(GScore(rank, level > MIDDLE)), True)
                 states += self._prove(layer, Accrued(rank, level))
         return states
 
     def accrued(self, layer: Bounds, accrued: GScore) -> int:
         """Prove one layer from the fresh values."""
         level = WHITE_WORTH - accrued.rank if accrued.white else accrued.rank
-        claims = Layer(layer.value[self._end], layer.depth[self._end], False)
+        claims = ProofLayer(layer.value[self._end], layer.depth[self._end], False)
         return self._prove(claims, Accrued(accrued.rank, level))
 
     def _check_places(self) -> None:
@@ -162,7 +162,7 @@ class _GameProof:
                 side, slot = np.argwhere(wrong)[0].tolist()
                 raise WrongBoundError(self._proof.cell, self._end, Side(side), slot, what)
 
-    def _prove(self, layer: Layer, accrued: Accrued) -> int:
+    def _prove(self, layer: ProofLayer, accrued: Accrued) -> int:
         """Prove the states of one accrued score."""
         proof, game = self._proof, self._game
         with ProofThreads(1) as threads:
@@ -203,8 +203,8 @@ def prove_by_ply(route: Route, end: int, block: Block, knowledge: Knowledge, sha
     more = block.value < bound if end == LOWER else block.value > bound
     rank[1 - side] = NO_RANK
     rank[side][~more] = NO_RANK
-    accrued, layer = Accrued(0, level), Layer(value, depth, False)
-    positions = Positions(rank, np.zeros((2, 0), np.bool_))
+    accrued, layer = Accrued(0, level), ProofLayer(value, depth, False)
+    positions = ProofPositions(rank, np.zeros((2, 0), np.bool_))
     with ProofThreads(1) as threads:
         threads.inspect(enter_layer_of_cell, ((game, rank, accrued, part, layer) for part in parts))
         proved = threads.inspect(prove_cell, ((game, positions, accrued, part, False) for part in parts))
@@ -237,7 +237,7 @@ def _men_of(cell: Cell) -> CellMen:
     reach = kinds + (kinds == PAWN) * colours
     no_placements = np.zeros((0, 0), np.uint8)
     return CellMen(
-        Men(kinds, colours, reach, free, 0, no_placements),
+        ProofMen(kinds, colours, reach, free, 0, no_placements),
         shift,
         np.array([man.square or 0 for man in men], np.int64),
         len(mobile),

@@ -11,7 +11,7 @@ import chess
 
 from tbgen.board.score import Code, GScore
 from tbgen.cells.bounds import LOWER, UPPER, WORST
-from tbgen.cells.position import Position
+from tbgen.cells.position import CellPosition
 from tbgen.solve.search import Search, carried
 
 
@@ -34,7 +34,7 @@ class Hold:
     until the holder has what he gets, where that is known."""
 
 
-def holds(search: Search, root: Position, accrued: Code) -> tuple[Hold, ...]:
+def holds(search: Search, root: CellPosition, accrued: Code) -> tuple[Hold, ...]:
     """Return what a search has proved of a cell in which one man of each side is mobile, White's hold first;
     nothing if others are."""
     of_white = root.mobile & root.board.occupied_co[chess.WHITE]
@@ -46,7 +46,7 @@ def holds(search: Search, root: Position, accrued: Code) -> tuple[Hold, ...]:
     )
 
 
-def _hold(search: Search, root: Position, accrued: Code, end: int, bound: Code) -> Hold:
+def _hold(search: Search, root: CellPosition, accrued: Code, end: int, bound: Code) -> Hold:
     holder = chess.WHITE if end == LOWER else chess.BLACK
     squares: dict[chess.Square, dict[chess.Square, None]] = {}
     distances: dict[chess.Square, int] = {}
@@ -77,12 +77,12 @@ def _hold(search: Search, root: Position, accrued: Code, end: int, bound: Code) 
     )
 
 
-def _men(position: Position, holder: chess.Color) -> tuple[chess.Square, chess.Square]:
+def _men(position: CellPosition, holder: chess.Color) -> tuple[chess.Square, chess.Square]:
     """Return the squares of the blocker and of the changer."""
     sides = (position.mobile & position.board.occupied_co[colour] for colour in (holder, not holder))
     blocker, changer = map(chess.msb, sides)
     return blocker, changer
 
 
-def _key(position: Position, accrued: Code) -> tuple[int, ...]:
+def _key(position: CellPosition, accrued: Code) -> tuple[int, ...]:
     return position.board.turn, *position.board.occupied_co, accrued

@@ -12,10 +12,21 @@ from tbgen.board.material import MAX_MEN
 from tbgen.board.score import NONE, Code
 from tbgen.board.signed import code_of, of_gscore
 from tbgen.cells.blocks import gathered
-from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, Game, Interval, Knowledge, side_after
+from tbgen.cells.bounds import (
+    ENDS,
+    LOWER,
+    UPPER,
+    WORST,
+    Block,
+    Bounds,
+    BoundsGame,
+    Interval,
+    Knowledge,
+    side_after,
+)
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import CellFrame, frame_of_cell
-from tbgen.cells.position import Position
+from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, routes_of
 from tbgen.index.layout import Side, layout_of
 from tbgen.index.symmetry import MIRROR_RANKS
@@ -142,25 +153,25 @@ class Known:
     def _best_exits(self, frame: CellFrame, routes: Sequence[Route], end: int) -> Block:
         """Return what the best of some ways out of a cell, all of one side, is worth to that side."""
         cell, side = frame.cell, routes[0].side
-        block = Game(frame, routes, self.settled, end).best_exits(side)
+        block = BoundsGame(frame, routes, self.settled, end).best_exits(side)
         bound = _bare(cell, end)
         worse = block.value < bound if end == UPPER else block.value > bound
         worse |= block.value == NONE
         block.value[worse], block.depth[worse] = bound, 0
         return block
 
-    def worth(self, position: Position) -> Interval:
+    def worth(self, position: CellPosition) -> Interval:
         """Return what is known of a position, fresh: the accrued score being its own. Blocks say the same."""
         found = self._by_ply_or_less(position)
         if found.exact or self._syzygy is None or not self._syzygy.gives(position.cell):
             return found
         return found.within(self.sure(position))
 
-    def sure(self, position: Position) -> Interval | None:
+    def sure(self, position: CellPosition) -> Interval | None:
         """Return what is known of a position with any accrued score, if anything: who can force mate."""
         return None if self._syzygy is None or position.over else self._syzygy.worth(position.board)
 
-    def _by_ply_or_less(self, position: Position) -> Interval:
+    def _by_ply_or_less(self, position: CellPosition) -> Interval:
         """Return what tables and solved cells say of a position, or else a ply further on."""
         certain = self._worth(position)
         if certain is not None:
@@ -175,7 +186,7 @@ class Known:
                 found[end] = better(found[end], worth)
         return Interval(*found)
 
-    def _worth(self, position: Position) -> Interval | None:
+    def _worth(self, position: CellPosition) -> Interval | None:
         """Return what tables or solved cells say of a position, None if they do not know it."""
         if position.over:
             return Interval.exactly(position.own)

@@ -9,7 +9,7 @@ from tbgen.solve.knowledge import Known
 from tbgen.solve.meter import Meter, games_bytes
 
 
-class Layers:
+class CellLayers:
     """Makes layers and keeps them, and the games that make them: to set these up takes longer than a layer.
 
     All of it only saves time, so it goes when memory is needed for something else.

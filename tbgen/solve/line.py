@@ -14,7 +14,7 @@ import chess
 
 from tbgen.board.score import Code, GScore
 from tbgen.cells.bounds import LOWER, UPPER, WORST
-from tbgen.cells.position import Position, Step
+from tbgen.cells.position import CellPosition, Step
 from tbgen.errors import MissingLayerError
 from tbgen.probe.line import LinePly
 from tbgen.probe.tablebase import Tablebase
@@ -29,15 +29,15 @@ _NOT_SAID: Final = 1 << 20
 """Plies to what only Syzygy files know: more than any depth."""
 
 
-class Found(NamedTuple):
+class LineEnd(NamedTuple):
     """Where one end of what is known of a state comes from."""
 
     search: Search
-    root: Position
+    root: CellPosition
     """The state's position, with the men mobile that were in the search."""
 
 
-class _Goal(NamedTuple):
+class _LineGoal(NamedTuple):
     """One end of what is known of a state."""
 
     value: Code
@@ -45,13 +45,13 @@ class _Goal(NamedTuple):
     """Plies; 0 where nobody says more."""
 
 
-class _Choice(NamedTuple):
+class _LineMove(NamedTuple):
     """A move."""
 
     step: Step
     accrued: Code
     """The accrued score after it."""
-    goal: _Goal
+    goal: _LineGoal
     """Of the state after it."""
 
 
@@ -63,7 +63,7 @@ class Lines:
     :param mobile: most men that are mobile in a cell.
     """
 
-    def __init__(self, found: Sequence[Found], known: Known, tables: Tablebase, mobile: int) -> None:
+    def __init__(self, found: Sequence[LineEnd], known: Known, tables: Tablebase, mobile: int) -> None:
         self._found, self._known, self._tables, self._mobile = found, known, tables, mobile
 
     def exact(self, accrued: Code) -> Line:
@@ -102,44 +102,44 @@ class Lines:
         left = range(len(plies) - 1, -1, -1)
         return tuple(replace(ply, depth=depth) for ply, depth in zip(plies, left, strict=True))
 
-    def _is_solved(self, position: Position) -> bool:
+    def _is_solved(self, position: CellPosition) -> bool:
         return self._known.cell(position.cell.canonical()[0]) is not None
 
-    def _step(self, position: Position, move: chess.Move) -> Step:
+    def _step(self, position: CellPosition, move: chess.Move) -> Step:
         return next(step for step in position.moves(self._mobile) if step.move == move)
 
-    def _best(self, position: Position, accrued: Code, end: int) -> tuple[chess.Move, Code]:
+    def _best(self, position: CellPosition, accrued: Code, end: int) -> tuple[chess.Move, Code]:
         """Return the best move by an end, and the accrued score after it."""
         choice = _best(list(self._choices(position, accrued, end)), accrued, position.board.turn)
         return choice.step.move, choice.accrued
 
-    def _choices(self, position: Position, accrued: Code, end: int) -> Iterator[_Choice]:
+    def _choices(self, position: CellPosition, accrued: Code, end: int) -> Iterator[_LineMove]:
         """Yield the moves of a state."""
         for step in position.moves(self._mobile):
             score = step.after.own if step.zeroing else carried(step, accrued)
             if step.inside or step.zeroing:
-                yield _Choice(step, score, self._goal(step.after, score, end))
+                yield _LineMove(step, score, self._goal(step.after, score, end))
             else:
-                yield _Choice(step, score, _Goal(WORST[end], 0))
+                yield _LineMove(step, score, _LineGoal(WORST[end], 0))
 
-    def _goal(self, position: Position, accrued: Code, end: int) -> _Goal:
+    def _goal(self, position: CellPosition, accrued: Code, end: int) -> _LineGoal:
         """Return one end of what is known of a state."""
         if position.over:
-            return _Goal(position.own, 0)
+            return _LineGoal(position.own, 0)
         if self._known.in_table(position.cell):
             found = self._tables.probe(position.board, GScore.from_code(accrued))
-            return _Goal(found.value.code, found.depth or 0)
+            return _LineGoal(found.value.code, found.depth or 0)
         if position.board.has_legal_en_passant():
             best = _best(list(self._choices(position, accrued, end)), accrued, position.board.turn).goal
-            return _Goal(best.value, 0 if best.value == accrued else min(best.depth + 1, _NOT_SAID))
+            return _LineGoal(best.value, 0 if best.value == accrued else min(best.depth + 1, _NOT_SAID))
         value, depths = self._found[end].search.state(position, accrued)
         together = value.within(self._known.sure(position))
         if together[end] != value[end]:
-            return _Goal(together[end], _NOT_SAID)
-        return _Goal(value[end], depths[end] if depths else 0)
+            return _LineGoal(together[end], _NOT_SAID)
+        return _LineGoal(value[end], depths[end] if depths else 0)
 
 
-def _best(choices: Sequence[_Choice], accrued: Code, white: bool) -> _Choice:
+def _best(choices: Sequence[_LineMove], accrued: Code, white: bool) -> _LineMove:
     """Return the best move of a side: a value better for it than the accrued score sooner, others later."""
     value = (min if white else max)(choice.goal.value for choice in choices)
     sign = 1 if white == (value < accrued) else -1

@@ -16,7 +16,7 @@ from tbgen.board.kinds import KING
 from tbgen.board.score import NONE, Code, GScore
 from tbgen.cells.bounds import LOWER, WORST, Block, Bounds, Interval, side_after
 from tbgen.cells.cell import Cell
-from tbgen.cells.position import Position
+from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route
 from tbgen.errors import TbgenError
 from tbgen.index.layout import SIDES
@@ -39,7 +39,7 @@ class WrongExitError(TbgenError):
 
     code = "wrong_bound"
 
-    def __init__(self, position: Position, said: Code, known: Interval) -> None:
+    def __init__(self, position: CellPosition, said: Code, known: Interval) -> None:
         lower, upper = map(GScore.from_code, known)
         super().__init__(
             f"{position.board.fen()}: a cell that leads here took {GScore.from_code(said)} for proved, and "
@@ -48,7 +48,7 @@ class WrongExitError(TbgenError):
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class ForwardProof:
     """What has been proved forward."""
 
     cells: int = 0
@@ -66,7 +66,7 @@ class Prover:
         self._known = known
         self._last: CellProof | None = None
         self._random = random.Random(0)
-        self.proof = Proof()
+        self.proof = ForwardProof()
         """What has been proved up to now."""
         self.seconds = 0.0
         """How long that has taken."""
@@ -78,10 +78,12 @@ class Prover:
         :raises WrongExitError: if what is known of an exit is.
         """
         began = time.perf_counter()
-        exits = _Exits(self._known, self._random)
+        exits = _ProvedExits(self._known, self._random)
         states = self._of(bounds.cell).fresh(bounds, exits) + exits.positions
         large = bounds.cell.size > _WHOLE
-        self.proof = Proof(self.proof.cells + 1, self.proof.states + states, self.proof.sampled + large)
+        self.proof = ForwardProof(
+            self.proof.cells + 1, self.proof.states + states, self.proof.sampled + large
+        )
         self.seconds += time.perf_counter() - began
 
     def layer(self, bounds: Bounds, layer: Bounds, accrued: GScore) -> None:
@@ -90,7 +92,7 @@ class Prover:
         Raises as :meth:`cell` does.
         """
         began = time.perf_counter()
-        exits = _Exits(self._known, self._random)
+        exits = _ProvedExits(self._known, self._random)
         states = self._of(bounds.cell).accrued(bounds, layer, accrued, exits) + exits.positions
         self.proof = replace(self.proof, states=self.proof.states + states)
         self.seconds += time.perf_counter() - began
@@ -102,7 +104,7 @@ class Prover:
         return self._last
 
 
-class _Exits:
+class _ProvedExits:
     """What is known of the exits of one cell, proved when it is asked for: see
     :class:`tbgen.cells.bounds.Knowledge`."""
 
@@ -164,7 +166,7 @@ class _Copies:
         if home != cell and route.promoted is not None:
             mobile |= 1 << route.promoted
         board.ep_square = route.passed
-        position = Position(board, mobile)
+        position = CellPosition(board, mobile)
         known = self._known.worth(position)
         if said < known.lower if end == LOWER else said > known.upper:
             raise WrongExitError(position, said, known)

@@ -29,13 +29,13 @@ from tbgen.cells.bounds import (
 )
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import frame_of_cell
-from tbgen.cells.position import Position, Step
+from tbgen.cells.position import CellPosition, Step
 from tbgen.cells.routes import routes_of
 from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
 from tbgen.solve.answer import Answer
 from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import InTime, Known
-from tbgen.solve.layers import Layers
+from tbgen.solve.layers import CellLayers
 from tbgen.solve.meter import Meter, OutOfBudgetError
 
 if TYPE_CHECKING:  # who proves nothing does without
@@ -59,7 +59,7 @@ _MUCH_SMALLER: Final = 64
 class WayOut(NamedTuple):
     """A move out of a cell that keeps bounds apart."""
 
-    after: Position
+    after: CellPosition
     home: Cell
     """The canonical cell that decides on it."""
     symmetry: int
@@ -77,7 +77,7 @@ class Search:
     def __init__(
         self,
         known: Known,
-        root: Position,
+        root: CellPosition,
         accrued: GScore | None,
         budget: Budget,
         mobile: int,
@@ -89,7 +89,7 @@ class Search:
         self.solved = 0
         _, self._symmetry = root.cell.canonical()
         self._root = root.seen_by(self._symmetry)
-        self._layers = Layers(known, self._budget, self._root.cell, self._prove_layer)
+        self._layers = CellLayers(known, self._budget, self._root.cell, self._prove_layer)
         swapped = bool(self._symmetry & MIRROR_RANKS)
         self._accrued = None if accrued is None else code_of(of_gscore(accrued), swapped)
         self._given_up: set[Cell] = set()
@@ -139,7 +139,7 @@ class Search:
         found = found.within(self._known.sure(here))
         return found.swapped if self._symmetry & MIRROR_RANKS else found
 
-    def state(self, position: Position, accrued: Code) -> Answer:
+    def state(self, position: CellPosition, accrued: Code) -> Answer:
         """Return what is known of any state, however its cell is seen."""
         _, symmetry = position.cell.canonical()
         if not symmetry & MIRROR_RANKS:
@@ -240,7 +240,7 @@ class Search:
             key=lambda home: (home.size, home),
         )
 
-    def _state(self, position: Position, accrued: Code | None) -> Answer:
+    def _state(self, position: CellPosition, accrued: Code | None) -> Answer:
         """What is known of a state of a solved cell, in the orientation of that cell."""
         own = position.own
         if position.over:
@@ -264,13 +264,13 @@ class Search:
             depths.append(int(of_end.depth[end, side, slot]))
         return Answer(Interval(*ends), (depths[LOWER], depths[UPPER]))
 
-    def _by_moves(self, position: Position) -> Answer:
+    def _by_moves(self, position: CellPosition) -> Answer:
         """What is known of a position with an en passant right, from its moves: it has no earlier score."""
         answers = [self._after(step, position, position.own) for step in position.moves(self._mobile)]
         best = min if position.board.turn else max
         return Answer(Interval(*(best(answer.value[end] for answer in answers) for end in ENDS)))
 
-    def _after(self, step: Step, position: Position, accrued: Code | None) -> Answer:
+    def _after(self, step: Step, position: CellPosition, accrued: Code | None) -> Answer:
         """What is known of the state after a move."""
         if step.zeroing:
             return Answer(self._known.worth(step.after))
@@ -288,7 +288,7 @@ class Search:
             prove(self._prover)
             self._budget.prolong(self._prover.seconds - before)
 
-    def _narrow(self, position: Position, accrued: Code | None, above: set[Cell]) -> bool:
+    def _narrow(self, position: CellPosition, accrued: Code | None, above: set[Cell]) -> bool:
         """Solve something that may narrow the bounds of a state; return whether there was anything."""
         cell, found = position.cell, self._loose(position, accrued)
         before, solved = [self._known.worth(way.after) for way in found], self.solved
@@ -352,7 +352,7 @@ class Search:
         if cell is not None:
             self._given_up.add(cell)
 
-    def _loose(self, position: Position, accrued: Code | None) -> list[WayOut]:
+    def _loose(self, position: CellPosition, accrued: Code | None) -> list[WayOut]:
         """Find moves out of the cell that keep the bounds of a state apart, nearest ones first."""
         found: dict[Cell, WayOut] = {}
         score = position.own if accrued is None else accrued

@@ -6,11 +6,11 @@ import chess
 
 from tbgen.board.score import Code, GScore
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Interval
-from tbgen.cells.position import Position
+from tbgen.cells.position import CellPosition
 from tbgen.solve.answer import Answer
 from tbgen.solve.hold import Hold, holds
-from tbgen.solve.line import Found, Line
-from tbgen.solve.proof import Proof
+from tbgen.solve.line import Line, LineEnd
+from tbgen.solve.proof import ForwardProof
 from tbgen.solve.search import Search
 
 
@@ -69,7 +69,7 @@ class Solution:
     in_budget: bool
     mobile: tuple[tuple[chess.Square, ...], tuple[chess.Square, ...]] = ((), ())
     holds: tuple[Hold, ...] = ()
-    proof: Proof | None = None
+    proof: ForwardProof | None = None
     line: Line | None = None
     lines: tuple[Line, Line] | None = None
 
@@ -92,7 +92,7 @@ class Collection:
         self._moves: dict[chess.Move, Answer] = {}
         self._mobile: list[tuple[chess.Square, ...]] = [(), ()]
         self._holds: list[tuple[Hold, ...]] = [(), ()]
-        self.found: list[Found] = []
+        self.found: list[LineEnd] = []
         """The searches that prove the lower and the upper end."""
         self._in_budget = in_budget
         self.cells = 0
@@ -107,12 +107,12 @@ class Collection:
         """Return what an interval adds to."""
         return _both(self._answer, Answer(interval)).value
 
-    def add(self, search: Search, root: Position, accrued: Code) -> None:
+    def add(self, search: Search, root: CellPosition, accrued: Code) -> None:
         """Run a search and take what it proves."""
         self._in_budget &= root.over or search.run()
         self.cells += search.solved
         if not self.found:
-            self.found = [Found(search, root) for _ in ENDS]
+            self.found = [LineEnd(search, root) for _ in ENDS]
         found, before = search.answer(), self._answer
         self._answer = _both(before, found)
         held = None
@@ -120,7 +120,7 @@ class Collection:
             if before.value[end] != self._answer.value[end] or not self._mobile[end]:
                 if held is None:
                     held = holds(search, root, accrued) if self._with_holds else ()
-                self.found[end] = Found(search, root)
+                self.found[end] = LineEnd(search, root)
                 self._mobile[end] = tuple(chess.scan_forward(root.mobile))
                 self._holds[end] = tuple(hold for hold in held if hold.holder == (end == LOWER))
         if not root.over:

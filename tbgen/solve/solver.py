@@ -18,7 +18,7 @@ from tbgen.board.validity import validate
 from tbgen.board.variant import Variant
 from tbgen.cells.bounds import ENDS
 from tbgen.cells.cell import Cell, mobile_squares
-from tbgen.cells.position import Position
+from tbgen.cells.position import CellPosition
 from tbgen.cells.warmup import compile_kernels
 from tbgen.errors import MissingLayerError, MissingTableError, UsageError
 from tbgen.probe.castling.homes import needs
@@ -30,7 +30,7 @@ from tbgen.solve.kept import KeptCells
 from tbgen.solve.knowledge import Known
 from tbgen.solve.line import Lines
 from tbgen.solve.meter import memory_needed
-from tbgen.solve.proof import Proof, Prover
+from tbgen.solve.proof import ForwardProof, Prover
 from tbgen.solve.search import Search
 from tbgen.solve.sets import sets_worth_trying
 from tbgen.solve.solution import Collection, Solution, SolvedMove, scores
@@ -104,7 +104,7 @@ def solve(
             if line:
                 with contextlib.suppress(MissingLayerError):
                     solution = replace(solution, line=tuple(tables.line(board, told)))
-            return replace(solution, proof=Proof()) if verify else solution
+            return replace(solution, proof=ForwardProof()) if verify else solution
     return _by_cells(tables, board, told, budget or Budget(), mobile, kept, syzygy, progress, verify, line)
 
 
@@ -157,7 +157,7 @@ def _by_cells(
                 seconds=budget.seconds - (time.perf_counter() - began) + (prover.seconds if prover else 0),
                 cells=None if budget.cells is None else budget.cells - collection.cells,
             )
-            root = Position(board.copy(stack=False), int(chess.SquareSet(squares)))
+            root = CellPosition(board.copy(stack=False), int(chess.SquareSet(squares)))
             search = Search(
                 known,
                 root,

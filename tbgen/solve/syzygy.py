@@ -31,7 +31,7 @@ _FAR: Final = 60_000
 """Plies that a forced mate does not take: the tables do not say how many it does."""
 
 
-class _Verdict(NamedTuple):
+class _SyzygyInterval(NamedTuple):
     """Ends of an interval, and the depths in plies that go with them."""
 
     value: Interval
@@ -42,11 +42,11 @@ _NOBODY, _WHITE, _BLACK, _UNKNOWN, _NOTHING = range(5)
 _VERDICTS: Final = (
     # A depth lies between those of both ends: whoever is held to a score may have it at once, and whoever
     # forces it may take longer than the tables say.
-    _Verdict(Interval(Code(254), Code(1)), (0, 0)),
-    _Verdict(Interval.exactly(Code(0)), (_FAR, 0)),
-    _Verdict(Interval.exactly(Code(255)), (0, _FAR)),
-    _Verdict(Interval(*WORST), (0, 0)),
-    _Verdict(Interval.exactly(NONE), (0, 0)),
+    _SyzygyInterval(Interval(Code(254), Code(1)), (0, 0)),
+    _SyzygyInterval(Interval.exactly(Code(0)), (_FAR, 0)),
+    _SyzygyInterval(Interval.exactly(Code(255)), (0, _FAR)),
+    _SyzygyInterval(Interval(*WORST), (0, 0)),
+    _SyzygyInterval(Interval.exactly(NONE), (0, 0)),
 )
 """What is known where nobody can force mate, White can, Black can, the files do not say, or nothing is."""
 

@@ -15,7 +15,7 @@ _TYPES: Final = (*TYPES, chess.PAWN)
 """python-chess's type of each kind of man, pawns included."""
 
 
-class Standing(NamedTuple):
+class StandingMan(NamedTuple):
     """A man of a cell."""
 
     colour: Side
@@ -35,14 +35,14 @@ class Way(NamedTuple):
     """What that leads to; without a number."""
 
 
-def men_of_cell(cell: Cell) -> list[Standing]:
+def men_of_cell(cell: Cell) -> list[StandingMan]:
     """Return the men of a cell: the kings, White's first, other mobile men in their order, those that stand
     still, and the pawns."""
-    men = [Standing(man.colour, man.kind, None) for man in cell.mobile]
-    men += [Standing(man.colour, man.kind, square) for square, man in cell.frozen]
+    men = [StandingMan(man.colour, man.kind, None) for man in cell.mobile]
+    men += [StandingMan(man.colour, man.kind, square) for square, man in cell.frozen]
     kings = sorted((man for man in men if man.kind == KING), key=lambda man: man.colour)
     pawns = [
-        Standing(side, PAWN, square) for side in SIDES for square in chess.scan_forward(cell.pawns[side])
+        StandingMan(side, PAWN, square) for side in SIDES for square in chess.scan_forward(cell.pawns[side])
     ]
     return kings + [man for man in men if man.kind != KING] + pawns
 

@@ -21,7 +21,7 @@ U4: Final = np.dtype("<u4")
 U8: Final = np.dtype("<u8")
 
 
-class Kind(Enum):
+class AttributeType(Enum):
     """What an attribute is, for a reader of the format."""
 
     TEXT = "string"
@@ -36,7 +36,7 @@ class Attribute:
     """An attribute of the root group."""
 
     name: str
-    kind: Kind
+    kind: AttributeType
     meaning: str
     """For docs/format.md, as Markdown."""
     fact: bool = False
@@ -48,16 +48,16 @@ class Attribute:
         :raises ValueError, TypeError: if it is of another kind.
         """
         match self.kind:
-            case Kind.TEXT:
+            case AttributeType.TEXT:
                 return bytes(stored).decode()
-            case Kind.JSON:
+            case AttributeType.JSON:
                 return dict(json.loads(bytes(stored)))
-            case Kind.PAIR:
+            case AttributeType.PAIR:
                 first, second = stored
                 return int(first), int(second)
-            case Kind.INTEGER:
+            case AttributeType.INTEGER:
                 return int(stored)
-            case Kind.REAL:
+            case AttributeType.REAL:
                 return float(stored)
 
 
@@ -112,13 +112,13 @@ class Schema:
 
 
 _HEAD: Final = (
-    Attribute("format", Kind.TEXT, "which kind of file it is: `{format}`"),
-    Attribute("format_version", Kind.INTEGER, "{version}; a reader must refuse any other"),
+    Attribute("format", AttributeType.TEXT, "which kind of file it is: `{format}`"),
+    Attribute("format_version", AttributeType.INTEGER, "{version}; a reader must refuse any other"),
 )
 _TAIL: Final = (
-    Attribute("manifest", Kind.TEXT, "what the digest is taken of (below)"),
-    Attribute("digest", Kind.TEXT, "SHA-256 of the manifest"),
-    Attribute("complete", Kind.INTEGER, "1; set last, a file without it is unfinished"),
+    Attribute("manifest", AttributeType.TEXT, "what the digest is taken of (below)"),
+    Attribute("digest", AttributeType.TEXT, "SHA-256 of the manifest"),
+    Attribute("complete", AttributeType.INTEGER, "1; set last, a file without it is unfinished"),
 )
 _DEPTHS: Final = (U1, U2)
 
@@ -175,40 +175,44 @@ EP_DEPTH: Final = DatasetSchema(
 _TABLE_HEADLINE: Final = "tbgen table 2"
 
 _TABLE_ATTRIBUTES: Final = (
-    Attribute("rules", Kind.TEXT, "`r` or `wg`", fact=True),
+    Attribute("rules", AttributeType.TEXT, "`r` or `wg`", fact=True),
     Attribute(
         "material",
-        Kind.TEXT,
+        AttributeType.TEXT,
         "canonical name: the side with more men first, of equal ones the stronger in the order K Q R B N P",
         fact=True,
     ),
     Attribute(
         "free_men",
-        Kind.TEXT,
+        AttributeType.TEXT,
         "men that are not pawns in the order of the index, White's in upper case: `K k B`",
         fact=True,
     ),
-    Attribute("pawns", Kind.TEXT, "pawns in the order of a placement: `P p`, or empty", fact=True),
-    Attribute("size", Kind.INTEGER, "slots per side to move", fact=True),
-    Attribute("phase_size", Kind.INTEGER, "slots per side to move and pawn placement", fact=True),
+    Attribute("pawns", AttributeType.TEXT, "pawns in the order of a placement: `P p`, or empty", fact=True),
+    Attribute("size", AttributeType.INTEGER, "slots per side to move", fact=True),
+    Attribute("phase_size", AttributeType.INTEGER, "slots per side to move and pawn placement", fact=True),
     Attribute(
         "positions",
-        Kind.PAIR,
+        AttributeType.PAIR,
         "positions with White and with Black to move, up to symmetry, without en passant right",
         fact=True,
     ),
-    Attribute("ep_positions", Kind.INTEGER, "positions with an en passant right, up to symmetry", fact=True),
+    Attribute(
+        "ep_positions", AttributeType.INTEGER, "positions with an en passant right, up to symmetry", fact=True
+    ),
     Attribute(
         "accrued",
-        Kind.INTEGER,
+        AttributeType.INTEGER,
         "1 if values of accrued scores are stored, 0 if they were left out, as always for `wg`",
         fact=True,
     ),
-    Attribute("runs", Kind.INTEGER, "length of the lists of accrued scores and their values", fact=True),
-    Attribute("max_depth", Kind.INTEGER, "greatest depth in the file, in plies", fact=True),
-    Attribute("tbgen_version", Kind.TEXT, "what it was built by"),
-    Attribute("build_seconds", Kind.REAL, "seconds from its sub-tables to its values, by the clock"),
-    Attribute("parameters", Kind.JSON, "how it was built"),
+    Attribute(
+        "runs", AttributeType.INTEGER, "length of the lists of accrued scores and their values", fact=True
+    ),
+    Attribute("max_depth", AttributeType.INTEGER, "greatest depth in the file, in plies", fact=True),
+    Attribute("tbgen_version", AttributeType.TEXT, "what it was built by"),
+    Attribute("build_seconds", AttributeType.REAL, "seconds from its sub-tables to its values, by the clock"),
+    Attribute("parameters", AttributeType.JSON, "how it was built"),
 )
 """Of a table in either form."""
 
@@ -287,8 +291,8 @@ PACKED: Final = Schema(
     (
         *_HEAD,
         *_TABLE_ATTRIBUTES,
-        Attribute("stored_side", Kind.INTEGER, "side to move that is stored, 0 White or 1 Black"),
-        Attribute("stored", Kind.TEXT, "a line as in the manifest for every dataset of the file"),
+        Attribute("stored_side", AttributeType.INTEGER, "side to move that is stored, 0 White or 1 Black"),
+        Attribute("stored", AttributeType.TEXT, "a line as in the manifest for every dataset of the file"),
         *_TAIL,
     ),
     (
@@ -321,9 +325,9 @@ LAYER: Final = Schema(
     "tbgen layer 1",
     (
         *_HEAD,
-        Attribute("table", Kind.TEXT, "digest of the table to which it belongs", fact=True),
-        Attribute("accrued", Kind.TEXT, "A, as in the name", fact=True),
-        Attribute("phase", Kind.INTEGER, "row of `placements`, 0 without pawns", fact=True),
+        Attribute("table", AttributeType.TEXT, "digest of the table to which it belongs", fact=True),
+        Attribute("accrued", AttributeType.TEXT, "A, as in the name", fact=True),
+        Attribute("phase", AttributeType.INTEGER, "row of `placements`, 0 without pawns", fact=True),
         *_TAIL,
     ),
     (LAYER_VALUE, LAYER_DEPTH),

@@ -12,8 +12,8 @@ from tbgen.compiler.jit import python_of
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.verify.geometry import KING, PAWN
-from tbgen.verify.kernels.best import Scratch
-from tbgen.verify.kernels.moves import Men
+from tbgen.verify.kernels.best import ProofScratch
+from tbgen.verify.kernels.moves import ProofMen
 from tbgen.verify.kernels.resets import PROMOTIONS, Resets, reset_number
 from tbgen.verify.sub_tables import SubTables
 
@@ -23,17 +23,17 @@ _FULL_BOARD = 32
 """Men of a cell at most."""
 
 
-def men_of(layout: Layout) -> Men:
+def men_of(layout: Layout) -> ProofMen:
     """Return the men of a layout."""
     white, black = layout.white_pawns, layout.black_pawns
     kinds = np.array(layout.kinds + (PAWN,) * (white + black), np.int64)
     colours = np.array(layout.colours + (0,) * white + (1,) * black, np.int64)
     reach = kinds + (kinds == PAWN) * colours
     placements = np.array(layout.placements, np.uint8).reshape(len(layout.placements), white + black)
-    return Men(kinds, colours, reach, layout.free, layout.phase_size, placements)
+    return ProofMen(kinds, colours, reach, layout.free, layout.phase_size, placements)
 
 
-def _changes(men: Men) -> Iterator[tuple[int, int, int]]:
+def _changes(men: ProofMen) -> Iterator[tuple[int, int, int]]:
     """Yield captured man, promoting pawn and promotion of every reset."""
     kinds, colours = men.kinds.tolist(), men.colours.tolist()
     captured = [-1, *(man for man, kind in enumerate(kinds) if kind != KING)]
@@ -44,7 +44,7 @@ def _changes(men: Men) -> Iterator[tuple[int, int, int]]:
                 yield from ((victim, pawn, promotion) for promotion in range(1, 1 + PROMOTIONS))
 
 
-def _after(men: Men, captured: int, pawn: int, promotion: int) -> tuple[Material, bool, list[int]]:
+def _after(men: ProofMen, captured: int, pawn: int, promotion: int) -> tuple[Material, bool, list[int]]:
     """Return the material after a reset, whether it is swapped, and which man each of its men was."""
     kinds, colours = men.kinds.tolist(), men.colours.tolist()
     if promotion:
@@ -63,7 +63,7 @@ def _after(men: Men, captured: int, pawn: int, promotion: int) -> tuple[Material
     return material, swapped, source
 
 
-def _to_move(men: Men, change: tuple[int, int, int], swap: bool) -> Side:
+def _to_move(men: ProofMen, change: tuple[int, int, int], swap: bool) -> Side:
     """Return who is to move after a capture or promotion, seen with the colours of the table it leads to."""
     captured, pawn, _ = change
     mover = int(men.colours[pawn]) if captured < 0 else 1 - int(men.colours[captured])
@@ -91,7 +91,7 @@ def _phase_keys(layout: Layout) -> NDArray[np.int32]:
     return keys
 
 
-def resets_of(layout: Layout, men: Men, sub_tables: SubTables) -> Resets:
+def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> Resets:
     """Return the resets of a layout.
 
     :raises KeyError: if a sub-table is missing, or a side to move that a move leads to.
@@ -132,6 +132,8 @@ def resets_of(layout: Layout, men: Men, sub_tables: SubTables) -> Resets:
     )
 
 
-def new_scratch() -> Scratch:
+def new_scratch() -> ProofScratch:
     """Return working space."""
-    return Scratch(np.zeros(_FULL_BOARD, np.int64), np.zeros(_FULL_BOARD, np.uint64), np.zeros(16, np.int64))
+    return ProofScratch(
+        np.zeros(_FULL_BOARD, np.int64), np.zeros(_FULL_BOARD, np.uint64), np.zeros(16, np.int64)
+    )

@@ -19,11 +19,11 @@ from tbgen.progress import Progress, silent
 from tbgen.verify.consistency import inconsistency
 from tbgen.verify.en_passant import rows_of_rights
 from tbgen.verify.game import men_of, new_scratch, resets_of
-from tbgen.verify.kernels.best import Game, Range
+from tbgen.verify.kernels.best import ProofTable, Range
 from tbgen.verify.kernels.keys import MIDDLE, WHITE_WORTH, Accrued
 from tbgen.verify.kernels.layers import Claims, begin, copy_images, enter_claims, enter_layer
-from tbgen.verify.kernels.runs import Runs, survey_runs
-from tbgen.verify.kernels.states import Positions, prove, prove_en_passant
+from tbgen.verify.kernels.runs import ProofRuns, survey_runs
+from tbgen.verify.kernels.states import ProofPositions, prove, prove_en_passant
 from tbgen.verify.kernels.survey import NO_RANK, survey, survey_en_passant
 from tbgen.verify.packed import Probes, Reader, Rows, said_of
 from tbgen.verify.report import VerifyResult, describe
@@ -34,7 +34,7 @@ _Pair = tuple[Sequence[Any], Sequence[Any]]
 """The layers of White's and of Black's accrued score, each with the arrays of ``Claims``."""
 
 
-class Layers(Protocol):
+class LayerMaker(Protocol):
     """Makes the layers of a table without runs. It is called by other threads, by one at a time."""
 
     @property
@@ -64,7 +64,7 @@ def verify_table(
     threads: int = 2,
     limit: int = 10,
     progress: Progress = silent,
-    layers: Layers | None = None,
+    layers: LayerMaker | None = None,
     reader: Reader | None = None,
 ) -> VerifyResult:
     """Prove a table from its sub-tables, which must have been proved before.
@@ -106,7 +106,7 @@ class Proof:
         sub_tables: SubTables,
         threads: ProofThreads,
         progress: Progress,
-        layers: Layers | None = None,
+        layers: LayerMaker | None = None,
         reader: Reader | None = None,
     ) -> None:
         self.has_runs = table.accrued_form is AccruedForm.RUNS
@@ -117,7 +117,7 @@ class Proof:
         layout = table.layout
         men = men_of(layout)
         self.table, self.layout, self.threads, self.progress = table, layout, threads, progress
-        self.game = Game(
+        self.game = ProofTable(
             men,
             resets_of(layout, men, sub_tables),
             table.value,
@@ -160,7 +160,7 @@ class Proof:
         return [(first, min(first + phases, every)) for first in range(0, every, phases)]
 
     @property
-    def _made(self) -> Layers | None:
+    def _made(self) -> LayerMaker | None:
         """What makes layers on the way, if anything has to."""
         return self.layers if self.table.variant.resets and not self.has_runs else None
 
@@ -286,17 +286,17 @@ class Proof:
 
     def _prove_layer(self, ranges: list[Range], accrued: Accrued) -> int:
         """Prove the states of the layer that has been entered and return their number."""
-        positions = Positions(self.rank, self.chosen)
-        with_right = Positions(self.ep_rank, self.ep_chosen)
+        positions = ProofPositions(self.rank, self.chosen)
+        with_right = ProofPositions(self.ep_rank, self.ep_chosen)
         states = self.threads.inspect(prove, ((self.game, positions, accrued, part) for part in ranges))
         return states + self.threads.inspect(
             prove_en_passant, [(self.game, self.table.ep_config, with_right, accrued)]
         )
 
-    def _runs(self, holder: int, side: int) -> Runs:
+    def _runs(self, holder: int, side: int) -> ProofRuns:
         table = self.table
         mask = table.run_mask[holder, side]
-        return Runs(holder, side, mask, table.run_rank, table.run_value, table.run_depth)
+        return ProofRuns(holder, side, mask, table.run_rank, table.run_value, table.run_depth)
 
     def _entries(self, holder: int, side: int, ranges: list[Range]) -> list[int]:
         """Return the number of the first run of each range of slots."""

@@ -37,7 +37,7 @@ Place = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CheckedState:
     """What is said of a state: a value and the plies to it."""
 
     value: GScore | None
@@ -60,9 +60,9 @@ class Finding:
     """The position; if men stand on one square, the slot and the side to move in words."""
     accrued: GScore | None
     """The accrued score of the state; None if it is fresh."""
-    stored: Entry | None
+    stored: CheckedState | None
     """What the table says; None if it has no value."""
-    right: Entry | None
+    right: CheckedState | None
     """What follows from the entries that the moves lead to, where that is known."""
     problem: str
 
@@ -178,11 +178,11 @@ def score_of(worth: int) -> GScore:
     return GScore(min(worth, WHITE_WORTH - worth), worth > MIDDLE)
 
 
-def entry_of(key: int, level: int, with_depth: bool = True) -> Entry:
+def entry_of(key: int, level: int, with_depth: bool = True) -> CheckedState:
     """Return what a key says, seen from an accrued score of this worth."""
     worth, depth = _read_key(key, level)
     score = score_of(worth)
-    return Entry(score if score.rank <= MAX_CODED_RANK else None, depth if with_depth else None)
+    return CheckedState(score if score.rank <= MAX_CODED_RANK else None, depth if with_depth else None)
 
 
 def _read_key(key: int, level: int) -> tuple[int, int]:

@@ -29,7 +29,7 @@ from tbgen.web.lookups import question_of
 from tbgen.web.monitor import MEDIA_TYPE, Monitor
 from tbgen.web.openapi import openapi
 from tbgen.web.page_files import FILES_PATH, LIVE_PATH, PAGE_PATH, Page
-from tbgen.web.pool import Pool
+from tbgen.web.pool import WorkerPool
 from tbgen.web.reports import REPORT_PATH, REPORT_ROOT, Reports
 from tbgen.web.settings import DOCUMENT_PATH, SOLVE_PATH, Settings
 from tbgen.web.solving import Solving
@@ -56,9 +56,9 @@ class _Service:
             variant: open_tablebase(*settings.directories, rules=variant) for variant in Variant
         }
         self._stock: Final = {variant: Stock(tables) for variant, tables in self._tables.items()}
-        self._quick = Pool("quick", settings.quick_threads, settings.waiting)
-        self._slow = Pool("slow", settings.slow_threads, settings.waiting)
-        self._compiler = Pool("compiler", 1, 0, compiles=True)
+        self._quick = WorkerPool("quick", settings.quick_threads, settings.waiting)
+        self._slow = WorkerPool("slow", settings.slow_threads, settings.waiting)
+        self._compiler = WorkerPool("compiler", 1, 0, compiles=True)
         self._compiling: asyncio.Task[None] | None = None
         self._limiter = Limiter(settings.limit, settings.burst)
         self._live: LivePage | None = None

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import Final
 
-from tbgen.web.pool import Pool
+from tbgen.web.pool import WorkerPool
 
 _BUCKETS: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Upper bounds in seconds."""
@@ -36,11 +36,11 @@ class Monitor:
         self._buckets[bisect_left(_BUCKETS, seconds)] += 1
         self._seconds += seconds
 
-    def text(self, pools: Iterable[Pool]) -> str:
+    def text(self, pools: Iterable[WorkerPool]) -> str:
         """Return all figures, each with the number of the process: several share one address."""
         return "".join(f"{line}\n" for line in self._lines(pools))
 
-    def _lines(self, pools: Iterable[Pool]) -> Iterator[str]:
+    def _lines(self, pools: Iterable[WorkerPool]) -> Iterator[str]:
         process = f'process="{os.getpid()}"'
         yield "# HELP tbgen_info The version.\n# TYPE tbgen_info gauge"
         yield f'tbgen_info{{{process},version="{self._version}"}} 1'

@@ -13,7 +13,7 @@ from tbgen.web.errors import Refusal
 Result = TypeVar("Result")
 
 
-class Pool:
+class WorkerPool:
     """Some threads, used from one event loop.
 
     :param threads: how many.

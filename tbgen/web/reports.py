@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from tbgen.web.exchange import ASKED_AGAIN
-from tbgen.web.pool import Pool
+from tbgen.web.pool import WorkerPool
 
 REPORT_ROOT: Final = "/report"
 REPORT_PATH: Final = "/report/{name:path}"
@@ -43,7 +43,7 @@ class Reports:
     :param pool: where its files are read.
     """
 
-    def __init__(self, directory: Path, pool: Pool) -> None:
+    def __init__(self, directory: Path, pool: WorkerPool) -> None:
         self._directory, self._pool = directory, pool
 
     async def answer_root(self, _: Request) -> Response:

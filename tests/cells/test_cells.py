@@ -9,7 +9,7 @@ from tbgen.cells.blocks import gathered
 from tbgen.cells.bounds import Block, Bounds, Games
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import frame_of_cell
-from tbgen.cells.position import Position
+from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import routes_of
 from tests.support.exhaustive import exhaustive
 from tests.support.made_up_exits import MadeUp, cells, made_up
@@ -44,7 +44,7 @@ def slowly(board: chess.Board, mobile: list[chess.Square], accrued: int | None =
     return solve_slowly(board, mobile, worth, accrued)
 
 
-def found_in(bounds: Bounds, position: Position, end: int) -> tuple[int, int]:
+def found_in(bounds: Bounds, position: CellPosition, end: int) -> tuple[int, int]:
     """Code and depth of a position in one game."""
     at = end, side_of(position.board), position.slot
     return int(bounds.value[at]), int(bounds.depth[at])
@@ -60,7 +60,7 @@ def test_against_the_slow_solver(seed: int) -> None:
         reference = slowly(board, mobile)
         still = chess.SquareSet(cell.still)
         for other in reference.boards():
-            position = Position(other, int(chess.SquareSet(other.occupied) - still))
+            position = CellPosition(other, int(chess.SquareSet(other.occupied) - still))
             for end, name in enumerate(NAMES):
                 assert found_in(bounds, position, end) == reference.fresh(other, name), (other.fen(), name)
                 for code, layer in layers.items():

@@ -7,7 +7,7 @@ import pytest
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.generator.estimate import Estimate, estimate, together
-from tbgen.generator.schedule import Limits, Schedule
+from tbgen.generator.schedule import BuildSchedule, Limits
 from tbgen.store.sources import KEPT
 
 BASE = together([])
@@ -15,7 +15,7 @@ KVK, KQVK, KRVK, KBVK, KNVK, KPVK = all_materials(3)
 NAMES = ("KvK", "KQvK", "KRvK", "KBvK", "KNvK", "KPvK")
 
 
-def paper(seconds: dict[str, float], memory: dict[str, int]) -> Schedule:
+def paper(seconds: dict[str, float], memory: dict[str, int]) -> BuildSchedule:
     """Tables of three men with made-up needs; two threads take half the time of one."""
 
     def needs(material: Material, threads: int) -> Estimate:
@@ -23,10 +23,10 @@ def paper(seconds: dict[str, float], memory: dict[str, int]) -> Schedule:
         taken = seconds.get(material.name, 1.0) / threads
         return Estimate(material, taken, BASE + own, BASE, kept=0, disk=0, copy=0, threads=threads)
 
-    return Schedule(all_materials(3), needs)
+    return BuildSchedule(all_materials(3), needs)
 
 
-def begun(schedule: Schedule, finished: list[Material], limits: Limits) -> list[tuple[str, int]]:
+def begun(schedule: BuildSchedule, finished: list[Material], limits: Limits) -> list[tuple[str, int]]:
     return [(need.material.name, need.threads) for need in schedule.to_begin(finished, {}, limits)]
 
 
@@ -41,7 +41,7 @@ def test_sub_tables_come_first() -> None:
 
 
 def test_what_is_not_to_be_built_is_there() -> None:
-    assert Schedule([KPVK], paper({}, {}).estimate).ready([]) == [KPVK]
+    assert BuildSchedule([KPVK], paper({}, {}).estimate).ready([]) == [KPVK]
 
 
 def test_threads_are_shared() -> None:
@@ -69,7 +69,7 @@ def test_memory() -> None:
 
 def test_finished_tables_that_are_kept() -> None:
     """Those with few men stay in memory for those that rest on them, up to a bound."""
-    schedule = Schedule(all_materials(4), lambda m, threads: estimate(m, Variant.R_MOBILITY, threads))
+    schedule = BuildSchedule(all_materials(4), lambda m, threads: estimate(m, Variant.R_MOBILITY, threads))
     limits = Limits(1, 1, 1 << 40)
     largest = max(schedule.estimate(material, 1).memory for material in all_materials(4))
     assert largest < schedule.outlook(limits).memory <= largest + KEPT
@@ -102,7 +102,7 @@ def test_no_order_breaks_the_rules(seed: int) -> None:
     """All materials of four men, whichever table ends first."""
     rng = random.Random(seed)
     limits = Limits(rng.randint(1, 6), rng.randint(1, 6), rng.randint(1, 3) << 30)
-    schedule = Schedule(all_materials(4), lambda m, threads: estimate(m, Variant.R_MOBILITY, threads))
+    schedule = BuildSchedule(all_materials(4), lambda m, threads: estimate(m, Variant.R_MOBILITY, threads))
     finished: list[Material] = []
     at_work: dict[Material, Estimate] = {}
     while len(finished) < 36:

@@ -12,7 +12,7 @@ from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.games.pgn.splitter import split_games
 from tbgen.games.settings import GameOptions
-from tbgen.games.standings import Model, sprt
+from tbgen.games.standings import EloModel, sprt
 from tbgen.games.standings.encounters import Encounters, FinishedGame, Key, TestSettings
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.tagging.tagged import Adjudicator, TaggedGame
@@ -72,7 +72,7 @@ def test_the_test_waits_for_the_encounters_before() -> None:
 
 def test_a_match_by_chess_is_tested_by_the_pentanomial_model() -> None:
     """The figure is fastchess's, of its pull request 882: 77 pairs lost, and one with half a point."""
-    test = TestSettings(-1000, -500, model=Model.NORMALISED)
+    test = TestSettings(-1000, -500, model=EloModel.NORMALISED)
     games = [(f"{pair}.{game}", "0-1") for pair in range(1, 78) for game in (1, 2)]
     found = course(*games, ("78.1", "1/2-1/2"), ("78.2", "0-1"), test=test).test()
     assert found is not None

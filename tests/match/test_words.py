@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tbgen.errors import UsageError
-from tbgen.games.standings import Model
+from tbgen.games.standings import EloModel
 from tbgen.games.standings.encounters import TestSettings
 from tbgen.match.adjudication import DrawRule, ResignRule
 from tbgen.match.clock import TimeControl
@@ -96,7 +96,7 @@ def test_the_other_options() -> None:
     assert resign_of(["movecount=3", "score=600", "twosided=true"]) == ResignRule(3, 600, both=True)
     assert draw_of(["movenumber=40", "movecount=8", "score=10"]) == DrawRule(40, 8, 10)
     assert tested(["elo0=-1.5", "elo1=5", "model=normalized"]) == TestSettings(
-        -1.5, 5, model=Model.NORMALISED
+        -1.5, 5, model=EloModel.NORMALISED
     )
     assert (resign_of(None), draw_of(None), tested(None)) == (None, None, None)
     assert processors_of("0-2,5", range(8)) == (0, 1, 2, 5)

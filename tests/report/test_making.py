@@ -14,7 +14,7 @@ from tbgen.costs import BASE_MEMORY, Cost
 from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.index.layout import layout_of
 from tbgen.progress import TimedProgress
-from tbgen.report import Plan, plan_report, read_report, report_document, write_report
+from tbgen.report import ReportPlan, plan_report, read_report, report_document, write_report
 from tbgen.report.plan import Task
 from tests.support.narrator import Narrator
 
@@ -85,9 +85,9 @@ def test_tables_of_a_material_are_held_together() -> None:
     r, wg = Variant.R_MOBILITY, Variant.WHOLE_GAME
     rows = ((small, r, 7), (large, r, 1000), (large, wg, 200), (small, wg, 0))
     tasks = tuple(Task(material, variant, Cost(memory=memory)) for material, variant, memory in rows)
-    found = Plan(Path(), tasks, (), saved=False).memory
+    found = ReportPlan(Path(), tasks, (), saved=False).memory
     assert found == BASE_MEMORY + 1000 + 2 * 3 * layout_of(large).size
-    assert Plan(Path(), tasks[3:], (), saved=False).memory == 0, "plain tables are read in parts"
+    assert ReportPlan(Path(), tasks[3:], (), saved=False).memory == 0, "plain tables are read in parts"
 
 
 def test_progress_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +96,9 @@ def test_progress_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> Non
     shown: list[str] = []
     steps = {"unpacking": 3.0, "counted": 1.0}
     names = map(Material.parse, ("KQvK", "KRvK"))
-    plan = Plan(Path(), tuple(Task(name, Variant.R_MOBILITY, Cost(steps)) for name in names), (), saved=False)
+    plan = ReportPlan(
+        Path(), tuple(Task(name, Variant.R_MOBILITY, Cost(steps)) for name in names), (), saved=False
+    )
     reporter = TableProgress()
     monkeypatch.setattr(reporter, "line", SimpleNamespace(show=shown.append))
     timed = TimedProgress(reporter, plan.seconds, plan.materials)

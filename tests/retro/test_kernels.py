@@ -29,7 +29,7 @@ from tbgen.retro.kernels.mobility import of_rank_at_least, rank_at
 from tbgen.retro.kernels.moves import ALL_MOVES, MAX_ORIGINS, Origins, all_origins, origins, solved_slot
 from tbgen.retro.kernels.phase import Workspace, count_moves
 from tbgen.retro.kernels.runs import Log, weave
-from tbgen.retro.kernels.sweep import Results
+from tbgen.retro.kernels.sweep import SweepResults
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import frame_of, like_men, make_workspace, mirrors_itself, place_pawns
 from tbgen.store.format import table_path
@@ -418,7 +418,7 @@ def test_weave(length: int) -> None:
         rng.integers(0, 3, len(changes) + 9).astype(np.uint16),
         np.array([len(changes)]),
     )
-    mask, rank, run_value, run_depth, in_white = weave(log, size // 64, Results(value, depth, starts))
+    mask, rank, run_value, run_depth, in_white = weave(log, size // 64, SweepResults(value, depth, starts))
     expected = []
     for number, (first, node) in enumerate(changes):
         found = int(log.value[number]), int(log.depth[number])

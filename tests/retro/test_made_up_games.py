@@ -27,7 +27,7 @@ from tbgen.retro import pool as pools
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.phase import RUNS, count_moves, empty_record
 from tbgen.retro.kernels.runs import weave
-from tbgen.retro.kernels.sweep import MAX_DEPTH, Results
+from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.narrow import EnPassant, NarrowPhase
 from tbgen.retro.solver import solve
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
@@ -218,7 +218,7 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
         pool.value[start : start + size], pool.depth[start : start + size] = NONE, 0
     none = np.empty(0, np.uint32)
     empty = empty_record(RUNS, size, none, 0), empty_record(RUNS, size, none, 0)
-    solved = Results(pool.value, pool.depth, starts)
+    solved = SweepResults(pool.value, pool.depth, starts)
     ranks = NarrowPhase(workspace, pool, solved, empty, RUNS)
     ranks.solve_all([EnPassant(0, square)])
     by_black, by_white = ranks.records

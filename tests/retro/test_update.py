@@ -23,7 +23,7 @@ from tbgen.retro.kernels.phase import (
     take_out_decided,
 )
 from tbgen.retro.kernels.runs import Log, empty_log, log_changes
-from tbgen.retro.kernels.sweep import Results, run_sweep
+from tbgen.retro.kernels.sweep import SweepResults, run_sweep
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.update import Layer, limits, update
 from tbgen.retro.pool import PoolLoader
@@ -43,7 +43,7 @@ def sweep_anew(workspace: Workspace, attacking: int, rank: int, agenda: Agenda) 
 
 @jit
 def carry_on(
-    workspace: Workspace, pool: Pool, fresh: Results, attacking: int, rank: int, limit: tuple[int, int]
+    workspace: Workspace, pool: Pool, fresh: SweepResults, attacking: int, rank: int, limit: tuple[int, int]
 ) -> int:
     """The update, with limits of our own."""
     attacker = workspace.white if attacking == 0 else workspace.black
@@ -59,12 +59,12 @@ class Solver:
     phase: int
     pool: Pool
     workspace: Workspace = field(init=False)
-    fresh: Results = field(init=False)
+    fresh: SweepResults = field(init=False)
     rank: int = 0
 
     def __post_init__(self) -> None:
         at = self.phase * self.layout.phase_size
-        self.fresh = Results(self.pool.value, self.pool.depth, np.array([at, self.layout.size + at]))
+        self.fresh = SweepResults(self.pool.value, self.pool.depth, np.array([at, self.layout.size + at]))
         self.workspace = workspace = make_workspace(self.layout, Variant.R_MOBILITY)
         place_pawns(workspace.frame, self.layout, self.phase)
         legal_words(workspace.frame, workspace.phase.legal, 0, workspace.frame.words)

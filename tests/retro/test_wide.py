@@ -144,7 +144,7 @@ def solve_phase(
         part = slice(side * layout.size + reached * layout.phase_size, None)
         loader.pool.value[part][: layout.phase_size] = rng.integers(0, 10, layout.phase_size)
         loader.pool.depth[part][: layout.phase_size] = rng.integers(0, 30, layout.phase_size)
-    found = solver._Solver(layout, loader, Variant.R_MOBILITY, threads, lambda *_: None, Stages())
+    found = solver._TableSolver(layout, loader, Variant.R_MOBILITY, threads, lambda *_: None, Stages())
     found.keep_accrued(AccruedForm.RUNS, None, BLACK_TO_MOVE)
     idle: SimpleQueue[Workspace] = SimpleQueue()
     idle.put(make_workspace(layout, Variant.R_MOBILITY, threads))

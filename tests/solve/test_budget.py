@@ -12,10 +12,10 @@ from tbgen.board.score import Code, GScore
 from tbgen.board.signed import code_of, of_gscore
 from tbgen.cells.bounds import Bounds, Games
 from tbgen.cells.cell import Cell
-from tbgen.cells.position import Position
+from tbgen.cells.position import CellPosition
 from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import Known, narrower
-from tbgen.solve.layers import Layers
+from tbgen.solve.layers import CellLayers
 from tbgen.solve.meter import Meter, OutOfBudgetError, memory_needed
 from tbgen.solve.search import Search
 from tbgen.solve.tables import Tables
@@ -93,7 +93,7 @@ def test_layers_are_the_same_whatever_goes_for_want_of_memory(own: Path) -> None
         fresh = [Games(cell, known).solve() for cell in cells]
         for roomy in (True, False):
             memory = 8 << 30 if roomy else memory_needed(SIZE)
-            layers = Layers(known, Meter(Budget(memory=memory)), cells[0], note)
+            layers = CellLayers(known, Meter(Budget(memory=memory)), cells[0], note)
             made.clear()
             for _ in range(2):
                 for bounds, score in ((fresh[0], "G3.0"), (fresh[1], "-G4.5"), (fresh[0], "-G2.5")):
@@ -114,7 +114,7 @@ def test_a_cell_is_solved_again_with_what_was_found_below_it(cells: int, tables:
     with Tables(tables) as sources, tbgen.open_tablebase(tables) as opened:
         known = Known(sources, opened, 4)
         budget = Budget(seconds=3600.0, memory=2 << 30, cells=cells)
-        search = Search(known, Position(board, mobile), GScore.parse("G4.5"), budget, 4, lambda *_: None)
+        search = Search(known, CellPosition(board, mobile), GScore.parse("G4.5"), budget, 4, lambda *_: None)
         assert not search.run()
         assert search.solved == cells
         found = known.cell(search._root.cell)

@@ -10,7 +10,7 @@ import tbgen
 from tbgen.cells.bounds import LOWER, UPPER, WORST, side_after
 from tbgen.cells.cell import Cell, mobile_squares
 from tbgen.cells.frames import frame_of_cell
-from tbgen.cells.position import Position
+from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, routes_of
 from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.knowledge import Known
@@ -19,7 +19,7 @@ from tbgen.solve.tables import Tables
 pytestmark = pytest.mark.usefixtures("compiled")
 
 
-def positions(route: Route, rng: random.Random, count: int) -> list[Position]:
+def positions(route: Route, rng: random.Random, count: int) -> list[CellPosition]:
     """Some legal positions that a route leads to."""
     cell, found = route.destination, []
     for _ in range(20 * count):
@@ -27,7 +27,7 @@ def positions(route: Route, rng: random.Random, count: int) -> list[Position]:
         board = placed(cell, squares)
         board.turn = chess.WHITE if side_after(route) == 0 else chess.BLACK
         if len(board.piece_map()) == cell.men and board.is_valid():
-            found.append(Position(board, int(chess.SquareSet(squares))))
+            found.append(CellPosition(board, int(chess.SquareSet(squares))))
     return found[:count]
 
 

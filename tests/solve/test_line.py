@@ -11,11 +11,11 @@ import tbgen
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.cells.bounds import ENDS
-from tbgen.cells.position import Position
+from tbgen.cells.position import CellPosition
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import Known
-from tbgen.solve.line import Found, Line, Lines
+from tbgen.solve.line import Line, LineEnd, Lines
 from tbgen.solve.search import Search
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import Mobile, solve
@@ -100,14 +100,14 @@ def test_lines_of_the_games_of_one_cell(fen: str, mobile: str, small: Path) -> N
     """With one cell solved, each game's line keeps its value and has as many plies as its depth."""
     board = chess.Board(fen)
     squares = chess.SquareSet(chess.parse_square(name) for name in mobile.split())
-    root = Position(board, int(squares))
+    root = CellPosition(board, int(squares))
     with Tables(small) as sources, tbgen.open_tablebase(small) as tables:
         known = Known(sources, tables, 4)
         search = Search(known, root, GScore.of_board(board), budget(1), 4, lambda *_: None)
         search.run()
         answer = search.state(root, root.own)
         assert answer.depths is not None
-        lines = Lines([Found(search, root)] * 2, known, tables, 4)
+        lines = Lines([LineEnd(search, root)] * 2, known, tables, 4)
         for end in ENDS:
             line = lines.of_end(root.own, end)
             played(board, None, line)

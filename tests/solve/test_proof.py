@@ -17,7 +17,7 @@ from tbgen.cells.routes import Route
 from tbgen.solve import knowledge, proof
 from tbgen.solve.budget import Budget
 from tbgen.solve.cell_proof import WrongBoundError
-from tbgen.solve.proof import Proof, WrongExitError
+from tbgen.solve.proof import ForwardProof, WrongExitError
 from tbgen.solve.solver import solve
 from tests.support.random_boards import random_board
 
@@ -56,7 +56,7 @@ def test_frozen_men_and_four_men(small: Path) -> None:
 
 def test_what_tables_say_is_not_proved_again(small: Path) -> None:
     found = solve("8/8/8/4KBk1/8/8/8/8 b - - 0 1", tables=small, verify=True)
-    assert found.proof == Proof(0, 0, 0)
+    assert found.proof == ForwardProof(0, 0, 0)
 
 
 def test_large_cells_are_proved_in_part(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:

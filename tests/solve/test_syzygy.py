@@ -15,7 +15,7 @@ from tbgen.board.score import NONE, Code
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, side_after
 from tbgen.cells.cell import Cell, mobile_squares
 from tbgen.cells.frames import frame_of_cell
-from tbgen.cells.position import Position
+from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import routes_of
 from tbgen.errors import DamagedTableError, TbgenError, UsageError
 from tbgen.solve.budget import Budget
@@ -154,7 +154,7 @@ def test_what_is_known_of_single_positions_is_known_of_all(tmp_path: Path, syzyg
                     after = route.destination.board_of(side_after(route), slot)
                     if after is None or not after.is_valid() or after.is_game_over():
                         continue
-                    worth = known.worth(Position(after, int(after.occupied & ~route.destination.still)))
+                    worth = known.worth(CellPosition(after, int(after.occupied & ~route.destination.still)))
                     for end, block in zip(ENDS, blocks, strict=True):
                         said = known.bound(route, end) if block is None else int(block.value[slot])
                         assert said == worth[end], after.fen()

@@ -14,8 +14,8 @@ from tbgen.index.layout import Layout, layout_of
 from tbgen.index.position import locate
 from tbgen.verify.en_passant import allowed_rights
 from tbgen.verify.game import men_of, new_scratch, resets_of
-from tbgen.verify.kernels.best import Scratch
-from tbgen.verify.kernels.moves import Men, attacked, legal_moves, legal_targets, place, takes_en_passant
+from tbgen.verify.kernels.best import ProofScratch
+from tbgen.verify.kernels.moves import ProofMen, attacked, legal_moves, legal_targets, place, takes_en_passant
 from tbgen.verify.kernels.resets import Resets, fresh_after, reset_number
 from tbgen.verify.sub_tables import SubTables
 from tests.support.slots import board_at
@@ -24,7 +24,7 @@ GENERATED = ["KvK", "KRvKB", "KNNvK", "KPvKP", "KRPvKR", "KBBvKP", "KQQvKQ", "KP
 
 
 @kernel
-def _moves_of(men: Men, slot: int, side: int, scratch: Scratch) -> int:
+def _moves_of(men: ProofMen, slot: int, side: int, scratch: ProofScratch) -> int:
     """Rank of a position with its targets in ``scratch``; -1 if it is not legal, -2 if men clash."""
     occupied = place(men, slot, scratch.squares)
     if occupied == 0:
@@ -36,7 +36,7 @@ def _moves_of(men: Men, slot: int, side: int, scratch: Scratch) -> int:
 
 
 @kernel
-def _takes(men: Men, slot: int, side: int, square: int, scratch: Scratch) -> int:
+def _takes(men: ProofMen, slot: int, side: int, square: int, scratch: ProofScratch) -> int:
     """Men, as bits, that may legally capture en passant on ``square``."""
     occupied = place(men, slot, scratch.squares)
     takers = 0
@@ -48,7 +48,7 @@ def _takes(men: Men, slot: int, side: int, square: int, scratch: Scratch) -> int
 
 @kernel
 def _reset(
-    men: Men,
+    men: ProofMen,
     resets: Resets,
     value: NDArray[np.uint8],
     depth: NDArray[np.uint16],
@@ -57,7 +57,7 @@ def _reset(
     target: int,
     kind: int,
     slot: int,
-    scratch: Scratch,
+    scratch: ProofScratch,
 ) -> int:
     """Fresh value and depth after a capture or pawn move of a man, packed."""
     place(men, slot, scratch.squares)
@@ -70,7 +70,7 @@ def _reset(
     return fresh_after(resets, value, depth, reset, scratch.squares, side, scratch.after)
 
 
-def moves_of(scratch: Scratch, men: int) -> list[tuple[int, int]]:
+def moves_of(scratch: ProofScratch, men: int) -> list[tuple[int, int]]:
     """Pairs of origin and target."""
     return sorted(
         (int(scratch.squares[man]), target)

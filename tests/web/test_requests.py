@@ -17,7 +17,7 @@ from tbgen.store.format import table_path
 from tbgen.web.app import make_app
 from tbgen.web.errors import Refusal
 from tbgen.web.limits import Limiter
-from tbgen.web.pool import Pool
+from tbgen.web.pool import WorkerPool
 from tbgen.web.settings import MOST_BATCH, MOST_BODY_BYTES, Settings
 
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
@@ -251,7 +251,7 @@ def test_many_clients_take_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_work_that_waits_is_bounded() -> None:
     async def main() -> None:
-        pool, end = Pool("some", threads=1, waiting=1), Event()
+        pool, end = WorkerPool("some", threads=1, waiting=1), Event()
         under_way = [asyncio.create_task(pool.run(end.wait)) for _ in range(2)]
         await asyncio.sleep(0)
         with pytest.raises(Refusal) as refusal:

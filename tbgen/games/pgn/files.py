@@ -17,7 +17,7 @@ from typing import BinaryIO, Final, Protocol, cast
 
 from tbgen.errors import TbgenError, UsageError, needs_extra, quote
 from tbgen.files import write_errors, written_aside
-from tbgen.games.pgn.splitter import Stream
+from tbgen.games.pgn.splitter import LineStream
 
 _BLOCK: Final = 1 << 14
 """Bytes that are decompressed at once; the text may be hundreds of times as long."""
@@ -41,7 +41,7 @@ class Sink(Protocol):
         """Take bytes."""
 
 
-class Source:
+class PgnSource:
     """A PGN file that is being read."""
 
     def __init__(self, name: str, file: BufferedReader, size: int) -> None:
@@ -114,7 +114,7 @@ class _Zstandard:
 
 
 @contextmanager
-def reading(name: str) -> Iterator[Source]:
+def reading(name: str) -> Iterator[PgnSource]:
     """Open a PGN file, or standard input for ``-``; what is compressed is known as such by its first bytes.
 
     That may be by gzip, bzip2, xz or zstd.
@@ -126,7 +126,7 @@ def reading(name: str) -> Iterator[Source]:
     if name == "-":
         if sys.stdin is None:
             raise TbgenError("standard input is closed, so there are no games to read: redirect it")
-        yield Source("standard input", cast(BufferedReader, sys.stdin.buffer), 0)
+        yield PgnSource("standard input", cast(BufferedReader, sys.stdin.buffer), 0)
         return
     try:
         file = open(name, "rb")  # noqa: SIM115
@@ -137,7 +137,7 @@ def reading(name: str) -> Iterator[Source]:
             f"there is no file {quote(name)}: expected a PGN file, or - for standard input"
         ) from None
     with file:
-        yield Source(name, file, os.fstat(file.fileno()).st_size)
+        yield PgnSource(name, file, os.fstat(file.fileno()).st_size)
 
 
 @contextmanager
@@ -201,7 +201,7 @@ class _Aside:
             self._sink.close()
 
 
-def _reader(suffix: str, file: BinaryIO) -> tuple[Stream, tuple[type[Exception], ...]]:
+def _reader(suffix: str, file: BinaryIO) -> tuple[LineStream, tuple[type[Exception], ...]]:
     """Return a stream of what a file holds, and the errors by which it says that it is damaged."""
     match suffix:
         case ".gz":

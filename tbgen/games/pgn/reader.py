@@ -16,7 +16,7 @@ from tbgen.errors import UsageError, quote
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.ending import Ending, read_ending
-from tbgen.games.pgn.splitter import RawGame, Stream, split_games
+from tbgen.games.pgn.splitter import LineStream, RawGame, split_games
 
 _TOKEN: Final = re.compile(
     r"""
@@ -80,7 +80,7 @@ class Game:
         return read_ending(told, self.comment)
 
 
-def read_games(stream: Stream) -> Iterator[Game]:
+def read_games(stream: LineStream) -> Iterator[Game]:
     """Yield the games of a PGN stream; a broken one has an ``error``, and the next ones follow.
 
     Chess960 is read; games of other variants are broken ones. FENs of seven fields and ``[Legacy]`` without

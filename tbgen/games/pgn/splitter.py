@@ -22,7 +22,7 @@ _COME_AND_GO: Final = frozenset({tags.KOMI}).union(*tags.REPLACED.values())
 _BOM: Final = b"\xef\xbb\xbf"
 
 
-class Stream(Protocol):
+class LineStream(Protocol):
     """Where bytes come from: an open binary file."""
 
     def read(self, size: int, /) -> bytes:
@@ -64,7 +64,7 @@ class RawGame:
         return not self.tags and self.movetext == len(self.data)
 
 
-def split_games(stream: Stream) -> Iterator[RawGame]:
+def split_games(stream: LineStream) -> Iterator[RawGame]:
     """Yield the games of a PGN stream.
 
     A game begins with a tag after moves, with a tag after an empty line that has stood before, or with moves
@@ -73,17 +73,17 @@ def split_games(stream: Stream) -> Iterator[RawGame]:
     ends where it did before it was tagged. Bytes before the first game go with it. A stream without any game
     yields nothing, or one ``RawGame`` without tags and moves, if it has bytes.
     """
-    game = _Game(1, 1)
+    game = _GrowingGame(1, 1)
     for number, line in enumerate(_lines(stream), 1):
         if game.ends_before(line):
             yield game.finished()
-            game = _Game(game.number + 1, number)
+            game = _GrowingGame(game.number + 1, number)
         game.add(line)
     if game.lines:
         yield game.finished()
 
 
-def _lines(stream: Stream) -> Iterator[bytes]:
+def _lines(stream: LineStream) -> Iterator[bytes]:
     """Yield lines with their breaks, which may be of all three kinds."""
     rest: list[bytes] = []
     while block := stream.read(_BLOCK):
@@ -104,7 +104,7 @@ def _lines(stream: Stream) -> Iterator[bytes]:
     yield from b"".join(rest).splitlines(keepends=True)
 
 
-class _Game:
+class _GrowingGame:
     """A game that grows line by line."""
 
     def __init__(self, number: int, line: int) -> None:

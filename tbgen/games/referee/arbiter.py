@@ -26,7 +26,7 @@ _KINGS_MOVES: Final = GScore(17, True).rank
 """Rank G8.5: a lone king away from all edges and from the other king."""
 
 
-class _Ply(NamedTuple):
+class _PlayedPosition(NamedTuple):
     """All that the arbiter knows about a position of the game besides the board."""
 
     score: GScore
@@ -206,7 +206,7 @@ class Arbiter:
         self._occurrences[self._keys.pop()] -= 1
         return move
 
-    def _first(self, accrued: GScore | None) -> _Ply:
+    def _first(self, accrued: GScore | None) -> _PlayedPosition:
         """Return what is known of the start position, an improvement over what had accrued or nothing."""
         board = self._board
         score = own_score(board)
@@ -223,7 +223,7 @@ class Arbiter:
             accrued = score
             if rule.is_progress(score, self.settings.scoring.cutoff):
                 clock = 0
-        return _Ply(score, accrued, clock, self._free_kings(score), self._occur())
+        return _PlayedPosition(score, accrued, clock, self._free_kings(score), self._occur())
 
     def _push_history(self, move: chess.Move) -> None:
         """Make a move that a board remembers."""
@@ -248,7 +248,7 @@ class Arbiter:
             accrued = score
             if self._rule.is_progress(score, self.settings.scoring.cutoff):
                 clock = 0
-        self._plies.append(_Ply(score, accrued, clock, self._free_kings(score), self._occur()))
+        self._plies.append(_PlayedPosition(score, accrued, clock, self._free_kings(score), self._occur()))
 
     def _free_kings(self, score: GScore) -> bool:
         board = self._board

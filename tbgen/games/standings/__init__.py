@@ -4,16 +4,16 @@ from tbgen.games.standings.elo import Elo, elo
 from tbgen.games.standings.places import Order
 from tbgen.games.standings.players import Meeting, Pairs, Player, Results
 from tbgen.games.standings.record import GameRecord
-from tbgen.games.standings.sprt import Model, Sprt, sprt
+from tbgen.games.standings.sprt import EloModel, Sprt, sprt
 from tbgen.games.standings.tournament import Change, LeftOut, Standings, standings
 
 __all__ = [
     "Change",
     "Elo",
+    "EloModel",
     "GameRecord",
     "LeftOut",
     "Meeting",
-    "Model",
     "Order",
     "Pairs",
     "Player",

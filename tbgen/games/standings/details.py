@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Final
 
 from tbgen.games.outcome import Basis
-from tbgen.games.standings.sprt import Model, Sprt
+from tbgen.games.standings.sprt import EloModel, Sprt
 from tbgen.games.standings.table import Cell, Column, StandingsTable, telling_apart
 from tbgen.games.standings.tournament import LeftOut, Standings
 from tbgen.text import counted
@@ -80,7 +80,7 @@ def test_table(test: Sprt, result: Standings) -> StandingsTable:
     note = f"{first} against {second}, by {unit}; Elo is {_ELO[test.model]}."
     result_of = "pair of p points per game" if test.pairs else "game of p points"
     note += f" Wins, losses and draws have fractions as points have: a {result_of} is {_FRACTIONS}."
-    if test.model is not Model.BAYESIAN:
+    if test.model is not EloModel.BAYESIAN:
         note += " This model does not go by them but by the points themselves."
     elif test.wins < 1 or test.losses < 1:
         note += " There is no ratio before one win and one loss; the other models have one."
@@ -103,9 +103,9 @@ _SMALL: Final = 0.001
 _FRACTIONS: Final = "2p - 1 wins and 2(1 - p) draws if p is 1/2 or more, else 1 - 2p losses and 2p draws"
 
 _ELO: Final = {
-    Model.LOGISTIC: "logistic, as usual",
-    Model.NORMALISED: "normalised",
-    Model.BAYESIAN: "as usual, and Bayes-Elo with the draws of these games",
+    EloModel.LOGISTIC: "logistic, as usual",
+    EloModel.NORMALISED: "normalised",
+    EloModel.BAYESIAN: "as usual, and Bayes-Elo with the draws of these games",
 }
 
 

@@ -18,7 +18,7 @@ from tbgen.games.settings import GameOptions
 from tbgen.games.standings.elo import Elo, elo
 from tbgen.games.standings.places import Order
 from tbgen.games.standings.record import GameRecord
-from tbgen.games.standings.sprt import Model, Sprt, sprt
+from tbgen.games.standings.sprt import EloModel, Sprt, sprt
 from tbgen.games.standings.tournament import Standings, standings
 from tbgen.games.tagging.outcome_tags import outcome_of_tags
 from tbgen.games.tagging.tagged import TaggedGame
@@ -85,7 +85,7 @@ class TestSettings:
     elo1: float
     alpha: float = 0.05
     beta: float = 0.05
-    model: Model = Model.LOGISTIC
+    model: EloModel = EloModel.LOGISTIC
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ _PAIR: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Points of a game, and means of a pair, that count as possible though none was seen."""
 
 
-class Model(StrEnum):
+class EloModel(StrEnum):
     """What the two strengths of a test are, and how likely results are with them."""
 
     LOGISTIC = "logistic"
@@ -29,7 +29,7 @@ class Model(StrEnum):
     """Bayes-Elo as Cute Chess has it: wins, draws and losses, and no ratio before one win and one loss."""
 
     @classmethod
-    def parse(cls, text: str) -> Model:
+    def parse(cls, text: str) -> EloModel:
         """Read the name of a model; an American ``normalized`` will do.
 
         :raises UsageError: if there is none of that name.
@@ -45,7 +45,7 @@ class Model(StrEnum):
 class Sprt:
     """A test and where it stands."""
 
-    model: Model
+    model: EloModel
     elo0: float
     elo1: float
     alpha: float
@@ -79,7 +79,7 @@ def sprt(
     alpha: float = 0.05,
     beta: float = 0.05,
     *,
-    model: Model | str = Model.LOGISTIC,
+    model: EloModel | str = EloModel.LOGISTIC,
     pairs: bool = False,
 ) -> Sprt:
     """Return the test of some results.
@@ -107,7 +107,7 @@ def sprt(
     >>> print(f"{sprt([1] * 300, 0, 10).llr:.2f}")
     8.51
     """
-    model = Model.parse(model)
+    model = EloModel.parse(model)
     if not -_MOST_ELO <= elo0 < elo1 <= _MOST_ELO:
         raise UsageError(
             f"a test needs elo0 below elo1, both from -{_MOST_ELO} to {_MOST_ELO}, not {elo0:g} and {elo1:g}"
@@ -119,7 +119,7 @@ def sprt(
     wins = math.fsum(2 * share - 1 for share in points if share >= 0.5)
     losses = math.fsum(1 - 2 * share for share in points if share < 0.5)
     draws = math.fsum(2 * min(share, 1 - share) for share in points)
-    if model is Model.BAYESIAN:
+    if model is EloModel.BAYESIAN:
         if pairs:
             raise UsageError("Bayes-Elo knows no pairs of games: test them with another model")
         ratio = _bayesian(wins, losses, draws, elo0, elo1) if wins >= 1 and losses >= 1 else 0.0
@@ -130,12 +130,12 @@ def sprt(
     return Sprt(model, elo0, elo1, alpha, beta, pairs, count, wins, losses, draws, ratio, lower, upper)
 
 
-def _generalised(points: Sequence[float], model: Model, elo0: float, elo1: float, pairs: bool) -> float:
+def _generalised(points: Sequence[float], model: EloModel, elo0: float, elo1: float, pairs: bool) -> float:
     """Return the logarithm of the likelihood ratio of the likeliest distributions."""
     from tbgen.games.standings.likelihood import Sample
 
     sample = Sample.of(points, _PAIR if pairs else _GAME)
-    if model is Model.LOGISTIC:
+    if model is EloModel.LOGISTIC:
         zero, one = (sample.with_mean(1 / (1 + 10 ** (-elo / 400))) for elo in (elo0, elo1))
     else:  # the mean of a pair spreads less than a game by the root of two
         unit = math.sqrt(2 if pairs else 1) / NORMALISED

@@ -15,7 +15,7 @@ from tbgen.games.standings.pairs import paired
 from tbgen.games.standings.places import Order, Tiebreak, placed, tiebreaks
 from tbgen.games.standings.players import Player, players_of
 from tbgen.games.standings.record import GameRecord
-from tbgen.games.standings.sprt import Model, Sprt, sprt
+from tbgen.games.standings.sprt import EloModel, Sprt, sprt
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Standings:
         alpha: float = 0.05,
         beta: float = 0.05,
         *,
-        model: Model | str = Model.LOGISTIC,
+        model: EloModel | str = EloModel.LOGISTIC,
         pairs: bool = False,
     ) -> Sprt:
         """Return the SPRT of the player that appears first against the other one, see :func:`sprt`.

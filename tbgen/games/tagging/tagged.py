@@ -20,7 +20,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import GameError, TbgenError, UsageError
 from tbgen.games.outcome import Outcome
 from tbgen.games.pgn.reader import RESULTS, read_game
-from tbgen.games.pgn.splitter import RawGame, Stream, split_games
+from tbgen.games.pgn.splitter import LineStream, RawGame, split_games
 from tbgen.games.referee.adjudication import StateSolver, adjudicate, replay
 from tbgen.games.settings import GameOptions
 from tbgen.games.tagging.outcome_tags import outcome_of_tags, tags_of, with_tags
@@ -142,7 +142,7 @@ class Adjudicator:
 
 
 def tag_games(
-    stream: Stream, adjudicator: Adjudicator | None = None, *, jobs: int = 1
+    stream: LineStream, adjudicator: Adjudicator | None = None, *, jobs: int = 1
 ) -> Iterator[TaggedGame]:
     """Yield all games of a PGN stream in order, with outcomes; their bytes together are the stream's.
 

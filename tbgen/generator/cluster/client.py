@@ -36,7 +36,7 @@ from tbgen.generator.estimate import Estimate, check_disk, check_memory, copies,
 from tbgen.generator.lock import build_lock
 from tbgen.generator.one_table import BuildReporter, Built
 from tbgen.generator.runner import missing, tidy
-from tbgen.generator.schedule import Limits, Schedule
+from tbgen.generator.schedule import BuildSchedule, Limits
 from tbgen.index.table import AccruedForm
 from tbgen.packed.sources import remove_copies
 
@@ -98,7 +98,7 @@ def build_on_cluster(
                 variant=variant,
             )
             try:
-                built = _Run(client, scheduler, directory, reporter, patience, needs, task).run()
+                built = _ClusterBuild(client, scheduler, directory, reporter, patience, needs, task).run()
             finally:
                 remove_copies(directory)
         remove_leftovers(directory)  # of workers that died on the way
@@ -106,7 +106,7 @@ def build_on_cluster(
 
 
 @dataclass
-class _Run:
+class _ClusterBuild:
     """One build: gives a table whose sub-tables are finished to a worker with a thread and the memory for it.
 
     Dask could be given all tables at the start as a graph of tasks. But it does again what a dead worker has
@@ -138,7 +138,7 @@ class _Run:
     stuck_since: float | None = None
 
     def __post_init__(self) -> None:
-        schedule = Schedule(list(self.needs), lambda material, _: self.needs[material])
+        schedule = BuildSchedule(list(self.needs), lambda material, _: self.needs[material])
         self.course = BuildCourse(schedule, self.reporter, self._limits)
 
     def _limits(self) -> Limits:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE, Code
-from tbgen.cells.bounds import LOWER, NO_RANK, WORST, Block, Game
+from tbgen.cells.bounds import LOWER, NO_RANK, WORST, Block, BoundsGame
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.quiet import QuietMoves
@@ -24,7 +24,7 @@ from tbgen.retro.kernels.layers import FIRST_LAYER
 _Codes = NDArray[np.uint8]
 
 
-class _Exits:
+class _ZeroingExits:
     """What zeroing moves reach: see :class:`tbgen.cells.bounds.Knowledge`. What else leaves the cell is not
     asked for, and counts as little as it can."""
 
@@ -65,7 +65,7 @@ class PackedStates:
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
         wanted = [route for route in routes if self._counts(cell, route)]
-        game = Game(frame, routes, _Exits({route: fresh(route) for route in wanted}), LOWER)
+        game = BoundsGame(frame, routes, _ZeroingExits({route: fresh(route) for route in wanted}), LOWER)
         self._ranks = game.ranks()
         self._fresh = [values_of_ended(side, self._ranks[side]) for side in SIDES]
         of_stored = self._ranks[self._stored]

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from tbgen.board.score import NONE, Code
 from tbgen.board.variant import Variant
 from tbgen.cells.blocks import gathered
-from tbgen.cells.bounds import LOWER, NO_RANK, Block, Game, side_after
+from tbgen.cells.bounds import LOWER, NO_RANK, Block, BoundsGame, side_after
 from tbgen.cells.cell import Cell, mobile_squares, side_of
 from tbgen.cells.frames import Castling, frame_of_cell
-from tbgen.cells.position import Position
+from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.warmup import compile_kernels
 from tbgen.index.layout import SIDES, Side
@@ -45,7 +45,7 @@ _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Layers:
+class HomeLayers:
     """Values and depths of a cell with castling rights, of shape (2 sides to move, slots)."""
 
     home: Home
@@ -65,7 +65,7 @@ class Layers:
         arrays = {id(array): array.nbytes for layer in self.accrued.values() for array in layer}
         return sum(arrays.values())
 
-    def goal(self, position: Position, accrued: Code) -> tuple[Code, int | None]:
+    def goal(self, position: CellPosition, accrued: Code) -> tuple[Code, int | None]:
         """Return code and depth in plies, if it is known, of a state whose accrued score has the position's
         own folded in."""
         at = side_of(position.board), position.slot
@@ -93,7 +93,7 @@ class CellStates:
         passant; their depths are not known.
     """
 
-    def __init__(self, layers: Layers, destination: Cell, side: Side, passed: dict[int, Code]) -> None:
+    def __init__(self, layers: HomeLayers, destination: Cell, side: Side, passed: dict[int, Code]) -> None:
         self._layers, self._destination, self._side, self._passed = layers, destination, side, passed
         self.timed = layers.timed and not passed
 
@@ -113,7 +113,7 @@ class CellStates:
         return gathered(self._destination.apart_from(self._layers.home.cell), men, 0, stored)
 
 
-class _Exits:
+class _HomeExits:
     """What is known of the exits of a cell: see :class:`tbgen.cells.bounds.Knowledge`.
 
     :param inheriting: by quiet route what it leads to with any accrued score.
@@ -149,8 +149,8 @@ class CastlingSolver:
     def __init__(self, lookups: Lookups, variant: Variant) -> None:
         self._lookups, self._resets = lookups, variant.resets
         self._without = WithoutRights(lookups, variant.resets)
-        self._layers: dict[Home, Layers] = {}
-        self._course = _Course(set())
+        self._layers: dict[Home, HomeLayers] = {}
+        self._course = _HomeProgress(set())
         self._threads = ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_THREADS))
 
     def goal(self, board: chess.Board, accrued: Code) -> tuple[Code, int | None]:
@@ -164,7 +164,7 @@ class CastlingSolver:
         compile_kernels()
         if home not in self._layers and sum(layers.nbytes for layers in self._layers.values()) > _KEPT:
             self._layers.clear()
-        self._course = _Course(cells_before(home, self._layers))
+        self._course = _HomeProgress(cells_before(home, self._layers))
         return self._goal(board, accrued)
 
     def close(self) -> None:
@@ -179,7 +179,7 @@ class CastlingSolver:
         home = home_of(board)
         squares = [frozen.square for frozen in home.cell.frozen]
         mobile = chess.SquareSet(mobile_squares(board)) - chess.SquareSet(squares)
-        code, depth = self._solved(home).goal(Position(board, int(mobile)), accrued)
+        code, depth = self._solved(home).goal(CellPosition(board, int(mobile)), accrued)
         if not self._resets and _rank(accrued) <= _rank(code):
             return accrued, 0
         return code, depth
@@ -190,7 +190,7 @@ class CastlingSolver:
         for move in board.legal_moves:
             after = board.copy(stack=False)
             after.push(move)
-            position = Position(after, chess.BB_EMPTY)
+            position = CellPosition(after, chess.BB_EMPTY)
             held = accrued
             if (board.is_zeroing(move) and self._resets) or position.rank < _rank(accrued):
                 held = position.own
@@ -203,18 +203,18 @@ class CastlingSolver:
         found += self._lookups.values_of(asked)
         return min(found) if board.turn else max(found)  # the smaller a code, the better for White
 
-    def _solved(self, home: Home) -> Layers:
+    def _solved(self, home: Home) -> HomeLayers:
         if home not in self._layers:
             self._layers[home] = self._solve(home)
             self._course.done(home)
         return self._layers[home]
 
-    def _solve(self, home: Home) -> Layers:
+    def _solve(self, home: Home) -> HomeLayers:
         frame = frame_of_cell(home.cell, home.castlings)
         exits = self._exits(home, list(routes_of(frame)))
-        game = Game(frame, [*exits.inheriting, *exits.fresh], exits, LOWER, resets=self._resets)
+        game = BoundsGame(frame, [*exits.inheriting, *exits.fresh], exits, LOWER, resets=self._resets)
         if not self._resets:
-            return Layers(home, *game.solve(), exits.timed, {})
+            return HomeLayers(home, *game.solve(), exits.timed, {})
         ranks = game.ranks()
         value = np.stack([values_of_ended(side, ranks[side]) for side in SIDES])
         depth = np.zeros(value.shape, np.uint16)
@@ -233,9 +233,9 @@ class CastlingSolver:
                 of_layer, plies = layers[SIDES[1 - side], rank]
                 value[side][settled] = of_layer[side][settled]
                 depth[side][settled] = plies[side][settled]
-        return Layers(home, value, depth, exits.timed, layers)
+        return HomeLayers(home, value, depth, exits.timed, layers)
 
-    def _exits(self, home: Home, routes: list[Route]) -> _Exits:
+    def _exits(self, home: Home, routes: list[Route]) -> _HomeExits:
         """Return what is known of the positions that routes lead to."""
         inheriting: dict[Route, PackedStates | TableStates | CellStates] = {}
         fresh: dict[Route, FreshStates | TableStates | CellStates] = {}
@@ -247,7 +247,7 @@ class CastlingSolver:
                 )
             else:
                 fresh[route] = self._in_cell(route, castlings) if castlings else self._without.fresh(route)
-        return _Exits(inheriting, fresh)
+        return _HomeExits(inheriting, fresh)
 
     def _in_cell(self, route: Route, castlings: tuple[Castling, ...]) -> CellStates:
         """Return what is known of positions in which there are rights left."""
@@ -263,7 +263,7 @@ class CastlingSolver:
                 board.chess960 = True
                 board.castling_rights = sum(1 << castling.rook for castling in castlings)
                 if board.has_legal_en_passant():
-                    found[slot] = self._by_a_ply(board, Position(board, chess.BB_EMPTY).own)
+                    found[slot] = self._by_a_ply(board, CellPosition(board, chess.BB_EMPTY).own)
         return found
 
 
@@ -271,7 +271,7 @@ def _with_accrued(states: PackedStates | TableStates | CellStates, holder: Side,
     return states.with_accrued(holder, rank)
 
 
-class _Course:
+class _HomeProgress:
     """Says how many large cells are to be solved, and how long that takes.
 
     :param homes: all cells to solve.

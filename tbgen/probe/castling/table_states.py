@@ -14,7 +14,7 @@ from tbgen.index.table import FRESH, LAST_RUN, Table
 _NO_RUN: Final = -1
 
 
-class StoredTable:
+class IndexedTable:
     """A table in memory, with an index of its runs."""
 
     def __init__(self, table: Table) -> None:
@@ -47,7 +47,7 @@ class TableStates:
 
     def __init__(
         self,
-        stored: StoredTable,
+        stored: IndexedTable,
         side: Side,
         slots: NDArray[np.int64],
         swapped: bool,

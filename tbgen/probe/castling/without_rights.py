@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
-from tbgen.cells.bounds import LOWER, NO_RANK, WORST, Block, Game, side_after
+from tbgen.cells.bounds import LOWER, NO_RANK, WORST, Block, BoundsGame, side_after
 from tbgen.cells.cell import Cell, man_of
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import Route
@@ -19,7 +19,7 @@ from tbgen.index.symmetry import swap_colours
 from tbgen.index.table import Table
 from tbgen.packed.file import PackedFile
 from tbgen.probe.castling.packed_states import PackedStates
-from tbgen.probe.castling.table_states import StoredTable, TableStates
+from tbgen.probe.castling.table_states import IndexedTable, TableStates
 
 _SWAP: Final = np.array([swap_colours(square) for square in range(64)], np.uint8)
 _READ_MEN: Final = 4
@@ -84,7 +84,7 @@ class WithoutRights:
 
     def __init__(self, lookups: Lookups, resets: bool) -> None:
         self._lookups, self._resets = lookups, resets
-        self._kept: dict[Material, StoredTable] = {}
+        self._kept: dict[Material, IndexedTable] = {}
 
     def inheriting(self, route: Route) -> PackedStates | TableStates:
         """Return the states that a quiet route leads to, for every accrued score.
@@ -119,7 +119,7 @@ class WithoutRights:
         if stored is None or (accrued and not stored.table.stores_accrued):
             for other in [other for other in self._kept if other.men > _READ_MEN]:
                 del self._kept[other]  # one of them at a time: they are large
-            stored = self._kept[material] = StoredTable(self._lookups.in_memory(material, accrued=accrued))
+            stored = self._kept[material] = IndexedTable(self._lookups.in_memory(material, accrued=accrued))
         return TableStates(stored, SIDES[side ^ swapped], _slots(cell), swapped, ranks_of(cell)[side])
 
     def _asked(self, route: Route) -> NDArray[np.uint8]:
@@ -150,7 +150,7 @@ class _NoExits:
 def ranks_of(cell: Cell) -> NDArray[np.uint8]:
     """Return the ranks of a cell's positions, shape (2 sides to move, slots); ``NO_RANK`` where there is
     none."""
-    return Game(frame_of_cell(cell), [], _NoExits(), LOWER).ranks()
+    return BoundsGame(frame_of_cell(cell), [], _NoExits(), LOWER).ranks()
 
 
 def board_after(route: Route, slot: int) -> chess.Board | None:

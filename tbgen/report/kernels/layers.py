@@ -9,7 +9,7 @@ from tbgen.board.score import NONE
 from tbgen.compiler.jit import int64, jit
 
 
-class Known(NamedTuple):
+class FreshSide(NamedTuple):
     """What is known of all positions of a table with one side to move, without any layer."""
 
     side: int
@@ -35,7 +35,7 @@ class Held(NamedTuple):
 def tally_layer(
     value: NDArray[np.uint8],
     there: NDArray[np.uint64],
-    known: Known,
+    known: FreshSide,
     held: Held,
     words: tuple[int, int],
     out: NDArray[np.int64],

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
 from tbgen.index.table import FRESH
-from tbgen.report.scan.source import Runs
+from tbgen.report.scan.source import ScanRuns
 
 STATES, STORED, IMPROVED, WORSENED, LOST, LOST_BY_RESET, FRESH_STATES = range(7)
 """Columns of the numbers of states: as the fields of :class:`AccruedCounts`; ``survives`` is what is left."""
@@ -18,7 +18,7 @@ _Tally = list[tuple[int, NDArray[np.int64] | None, NDArray[np.integer]]]
 
 
 def tally(
-    holder: int, side: int, value: NDArray[np.uint8], rank: NDArray[np.uint8], runs: Runs | None
+    holder: int, side: int, value: NDArray[np.uint8], rank: NDArray[np.uint8], runs: ScanRuns | None
 ) -> _Tally:
     """Count the states of consecutive slots whose accrued score a side holds, by what becomes of them.
 
@@ -51,7 +51,7 @@ def tally(
     return found
 
 
-def _tally_runs(holder: int, value: NDArray[np.uint8], top: NDArray[np.int16], runs: Runs) -> _Tally:
+def _tally_runs(holder: int, value: NDArray[np.uint8], top: NDArray[np.int16], runs: ScanRuns) -> _Tally:
     end = np.append(runs.rank[1:] - 1, 0)
     end[runs.last] = top[runs.slot[runs.last]]
     kept = runs.value != NONE

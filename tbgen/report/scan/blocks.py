@@ -19,7 +19,7 @@ BLOCK_SLOTS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Man:
+class ScanMan:
     """One man of a block of positions."""
 
     kind: int
@@ -30,13 +30,13 @@ class Man:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ScanBlock:
     """Consecutive slots of a table."""
 
     start: int
     shape: tuple[int, ...]
     """The slots of the block in C order, one axis for the pawn placements and one per free man."""
-    men: tuple[Man, ...]
+    men: tuple[ScanMan, ...]
     """Kings first, White's before Black's, then in the order of the layout, then the pawns."""
 
     @property
@@ -54,7 +54,7 @@ def blocks_of(layout: Layout) -> list[tuple[int, int]]:
     return [(start, min(step, layout.size - start)) for start in range(0, layout.size, step)]
 
 
-def block_at(layout: Layout, start: int, size: int) -> Block:
+def block_at(layout: Layout, start: int, size: int) -> ScanBlock:
     """Return a block of :func:`blocks_of`."""
     phase, rest = divmod(start, layout.phase_size)
     phases = max(1, size // layout.phase_size)
@@ -74,9 +74,9 @@ def block_at(layout: Layout, start: int, size: int) -> Block:
     pawns = [_along(column, 0, axes) for column in placements.T]
     white = [True] * layout.white_pawns + [False] * layout.black_pawns
     free = zip(layout.kinds, (not colour for colour in layout.colours), squares, strict=True)
-    men = [Man(*man) for man in free]
-    men += [Man(WHITE_PAWN if w else BLACK_PAWN, w, where) for w, where in zip(white, pawns, strict=True)]
-    return Block(start, tuple(shape), tuple(men))
+    men = [ScanMan(*man) for man in free]
+    men += [ScanMan(WHITE_PAWN if w else BLACK_PAWN, w, where) for w, where in zip(white, pawns, strict=True)]
+    return ScanBlock(start, tuple(shape), tuple(men))
 
 
 def _along(values: NDArray[Any], axis: int, axes: int) -> NDArray[Any]:
@@ -106,7 +106,7 @@ def symmetric_slots(layout: Layout) -> NDArray[np.int64]:
     return np.unique(np.array(slots, np.int64))
 
 
-def like_bishops(men: tuple[Man, ...]) -> NDArray[np.bool_] | None:
+def like_bishops(men: tuple[ScanMan, ...]) -> NDArray[np.bool_] | None:
     """Return where a side has two or more bishops, all on one colour; None if no side has two.
 
     With at most five men, only one side can have two.

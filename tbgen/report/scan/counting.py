@@ -15,7 +15,7 @@ from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
 from tbgen.progress import Progress, silent
 from tbgen.report.scan.accrued import tally
-from tbgen.report.scan.blocks import Block, block_at, blocks_of, like_bishops, symmetric_slots
+from tbgen.report.scan.blocks import ScanBlock, block_at, blocks_of, like_bishops, symmetric_slots
 from tbgen.report.scan.layers import count_layers
 from tbgen.report.scan.mobility import mobility
 from tbgen.report.scan.source import TableSource, open_source
@@ -82,7 +82,7 @@ def count_source(
 
 def _scan_block(
     source: TableSource,
-    block: Block,
+    block: ScanBlock,
     fixed: NDArray[np.int64],
     found: TableCounts,
     ranks: NDArray[np.uint8] | None,
@@ -153,7 +153,7 @@ def _note_longest(
 
 def _scan_accrued(
     source: TableSource,
-    block: Block,
+    block: ScanBlock,
     side: int,
     value: NDArray[np.uint8],
     rank: NDArray[np.uint8],

@@ -14,7 +14,7 @@ from tbgen.report.scan.source import TableSource
 from tbgen.report.scan.table_counts import TableCounts
 
 if TYPE_CHECKING:
-    from tbgen.report.kernels.layers import Held, Known
+    from tbgen.report.kernels.layers import FreshSide, Held
     from tbgen.retro.every_layer import EveryLayer, Layer
 
 _COLUMNS: Final = accrued.WORSENED, accrued.LOST_BY_RESET, accrued.FRESH_STATES
@@ -38,13 +38,13 @@ def count_layers(
     :param ranks: shape (2, size): of the own score of every position.
     :param fixed: slots of positions that a symmetry of the board maps onto themselves, ascending.
     """
-    from tbgen.report.kernels.layers import Held, Known
+    from tbgen.report.kernels.layers import FreshSide, Held
     from tbgen.retro.kernels.layers import FIRST_LAYER
 
     size = source.layout.size
     words = np.zeros(size // 64, np.uint64)
     np.bitwise_or.at(words, fixed >> 6, np.uint64(1) << (fixed & 63).astype(np.uint64))
-    known = [Known(side, source.fresh(side, 0, size)[0], ranks[side], words) for side in (0, 1)]
+    known = [FreshSide(side, source.fresh(side, 0, size)[0], ranks[side], words) for side in (0, 1)]
     windows, top = layers.windows, int(ranks.max())
     with ThreadPoolExecutor(threads) as pool:
         for number, window in enumerate(windows):
@@ -56,7 +56,7 @@ def count_layers(
                 progress("accrued scores", number * top + min(rank, top), top * len(windows))
 
 
-def _add(pool: ThreadPoolExecutor, layer: Layer, known: Known, held: Held, found: TableCounts) -> None:
+def _add(pool: ThreadPoolExecutor, layer: Layer, known: FreshSide, held: Held, found: TableCounts) -> None:
     """Add the states of one layer with one side to move."""
     from tbgen.report.kernels.layers import tally_layer
 

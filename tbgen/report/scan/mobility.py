@@ -9,7 +9,7 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.report.scan.blocks import Block, Man
+from tbgen.report.scan.blocks import ScanBlock, ScanMan
 from tbgen.report.scan.geometry import (
     ALL,
     BEHIND,
@@ -38,7 +38,7 @@ class Mobility(NamedTuple):
     """Whether there is a legal capture."""
 
 
-def mobility(block: Block, white: bool) -> Mobility:
+def mobility(block: ScanBlock, white: bool) -> Mobility:
     """Return the mobility of a side, with the shape of the block."""
     own = [man for man in block.men if man.white == white]
     others = [man for man in block.men if man.white != white]
@@ -67,16 +67,16 @@ def mobility(block: Block, white: bool) -> Mobility:
     )
 
 
-def _without(men: Iterable[Man], *left_out: Man) -> list[Man]:
+def _without(men: Iterable[ScanMan], *left_out: ScanMan) -> list[ScanMan]:
     return [man for man in men if not any(man is other for other in left_out)]
 
 
-def _occupied(men: Iterable[Man]) -> Boards:
+def _occupied(men: Iterable[ScanMan]) -> Boards:
     occupied: Boards = reduce(or_, (BIT[man.squares] for man in men))
     return occupied
 
 
-def _attacks(man: Man, blockers: Iterable[Man]) -> Boards:
+def _attacks(man: ScanMan, blockers: Iterable[ScanMan]) -> Boards:
     """Return what a man attacks, the first man on each line included."""
     reach: Boards = REACH[man.kind][man.squares]
     if man.kind not in SLIDERS:
@@ -85,7 +85,7 @@ def _attacks(man: Man, blockers: Iterable[Man]) -> Boards:
     return reach & ~hidden
 
 
-def _open(other: Man, king: Man, blockers: list[Man]) -> Boards:
+def _open(other: ScanMan, king: ScanMan, blockers: list[ScanMan]) -> Boards:
     """Return where a man may go who is none of these, so that ``other`` does not attack the king.
 
     That is anywhere, unless it attacks him once the man is gone: then in its way, or where it stands.
@@ -98,7 +98,7 @@ def _open(other: Man, king: Man, blockers: list[Man]) -> Boards:
     return needed
 
 
-def _pawn_targets(man: Man, occupied: Boards, capturable: Boards) -> Boards:
+def _pawn_targets(man: ScanMan, occupied: Boards, capturable: Boards) -> Boards:
     square: Boards = BIT[man.squares]
     free = ~occupied
     if man.white:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 
-class Runs(NamedTuple):
+class ScanRuns(NamedTuple):
     """The runs of consecutive slots, for one holder and one side to move (docs/format.md)."""
 
     slot: NDArray[np.int64]
@@ -74,7 +74,7 @@ class TableSource(Protocol):
     def en_passant_row(self, row: int) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         """Return value codes and depths of the positions of one such row, as many as slots of a placement."""
 
-    def runs(self, holder: int, side: int, start: int, size: int) -> Runs | None:
+    def runs(self, holder: int, side: int, start: int, size: int) -> ScanRuns | None:
         """Return the runs of slots, None if the table has none.
 
         :param start: the first slot of a block of 4096.
@@ -153,7 +153,7 @@ class PlainSource:
         size = self.info.phase_size
         return self._part(schema.EP_VALUE, row, 0, size), self._part(schema.EP_DEPTH, row, 0, size, np.uint16)
 
-    def runs(self, holder: int, side: int, start: int, size: int) -> Runs | None:
+    def runs(self, holder: int, side: int, start: int, size: int) -> ScanRuns | None:
         """Return the runs of slots, None if the table has none."""
         if not self.info.variant.resets or not self.info.stores_runs:
             return None
@@ -168,7 +168,7 @@ class PlainSource:
         if owner.size and int(owner[-1]) + 1 != slots.size:
             raise self._table.damaged("its runs do not fit their mask")
         value = self._part(schema.RUN_VALUE, 0, begin, end - begin)
-        return Runs(slots[owner], (rank % LAST_RUN).astype(np.int16), last, value)
+        return ScanRuns(slots[owner], (rank % LAST_RUN).astype(np.int16), last, value)
 
     def layers(self) -> EveryLayer:
         """Nobody asks: runs say what becomes of accrued scores."""

@@ -28,7 +28,7 @@ from tbgen.retro.kernels.frame import Frame, Phase, decode, king_safe
 from tbgen.retro.kernels.layers import Attacker
 from tbgen.retro.kernels.mobility import SLICES, rank_at
 from tbgen.retro.kernels.moves import MAX_ORIGINS, quiet_targets
-from tbgen.retro.kernels.sweep import Results
+from tbgen.retro.kernels.sweep import SweepResults
 from tbgen.retro.kernels.targets import CAPTURED_PAWN, VARIABLE, Men, Pool
 
 
@@ -112,7 +112,14 @@ def prepare(frame: Frame, pool: Pool, exits: Exits, phase: Phase, square: int, r
 
 @kernel
 def _follow(
-    frame: Frame, phase: Phase, attacker: Attacker, fresh: Results, own: int, slot: int, exits: Exits, at: int
+    frame: Frame,
+    phase: Phase,
+    attacker: Attacker,
+    fresh: SweepResults,
+    own: int,
+    slot: int,
+    exits: Exits,
+    at: int,
 ) -> None:
     """Fold the state after a quiet move of the attacker to a slot, if legal, into entry ``at`` of
     ``exits``."""
@@ -143,7 +150,7 @@ def resolve(
     frame: Frame,
     phase: Phase,
     attacker: Attacker,
-    fresh: Results,
+    fresh: SweepResults,
     right: Right,
     ranks: tuple[int, int],
     start: int,

@@ -8,7 +8,7 @@ from tbgen.retro.kernels.phase import Workspace
 from tbgen.retro.kernels.single_layer import fill, take
 
 
-class Shown(NamedTuple):
+class WindowLayer(NamedTuple):
     """A layer of a window of phases; see ``tbgen.retro.every_layer.Layer``."""
 
     value: Codes
@@ -29,7 +29,7 @@ def _mark(workspace: Workspace, at: int, there: Words) -> None:
 
 
 @jit
-def show_layer(workspace: Workspace, attacking: int, rank: int, at: int, shown: Shown) -> None:
+def show_layer(workspace: Workspace, attacking: int, rank: int, at: int, shown: WindowLayer) -> None:
     """Copy the layer that the inner sweep of an attacker (0 White, 1 Black) has solved: that of the
     opponent's accrued score of this rank. The phase begins at slot ``at`` of the window."""
     _mark(workspace, at, shown.there)

@@ -25,7 +25,7 @@ from tbgen.retro.kernels.frame import Frame, Phase
 from tbgen.retro.kernels.front import Scratch
 from tbgen.retro.kernels.lanes import move, put
 from tbgen.retro.kernels.mobility import of_rank
-from tbgen.retro.kernels.sweep import Results, Sets, Sweep
+from tbgen.retro.kernels.sweep import Sets, Sweep, SweepResults
 
 FIRST_LAYER = 2
 """Rank of the first layer: ranks 0 and 1, mate and stalemate, end the game."""
@@ -43,7 +43,7 @@ class Attacker(Struct):
     """The inner sweep's copy. (This, ``results``, ``logged`` and ``seen`` are empty if the game has no
     layers.)"""
     scratch: Scratch
-    results: Results
+    results: SweepResults
     """Of the inner sweep: 2 * phase size values and depths, White to move first."""
     logged: Words
     """uint64 (2, words): positions whose last logged state is not A itself."""
@@ -79,7 +79,7 @@ def begin_outer(attacker: Attacker) -> None:
 
 @jit
 def outer_sweep(
-    frame: Frame, attacker: Attacker, rank: int, phase: Phase, agenda: Agenda, fresh: Results
+    frame: Frame, attacker: Attacker, rank: int, phase: Phase, agenda: Agenda, fresh: SweepResults
 ) -> Sweep:
     """The sweep that assigns what the attacker can force to its own scores of rank - 1, from that key on; see
     the module's head. Values and depths go to ``fresh``."""
@@ -143,7 +143,7 @@ def inner_sweep(frame: Frame, attacker: Attacker, rank: int, phase: Phase, agend
 
 
 @kernel
-def settle(attacker: Attacker, rank: int, phase: Phase, fresh: Results, start: int, stop: int) -> None:
+def settle(attacker: Attacker, rank: int, phase: Phase, fresh: SweepResults, start: int, stop: int) -> None:
     """Give the positions of this rank with the attacker to move their fresh value and depth, in ``fresh``,
     and take them out of the layers; ``phase.settled`` remembers them. Words ``start`` to ``stop`` - 1.
 
@@ -183,7 +183,7 @@ def trim(phase: Phase, white: Attacker, black: Attacker, start: int, stop: int) 
 
 
 @jit
-def settled_events(attacking: int, mask: Words, fresh: Results, high: int) -> Events:
+def settled_events(attacking: int, mask: Words, fresh: SweepResults, high: int) -> Events:
     """Return the events of positions that have left the layers, ``mask`` uint64 (2, words), with keys below
     ``high``; their values and depths are in ``fresh``."""
     size, starts = mask.shape[1] * 64, fresh.starts
@@ -197,7 +197,7 @@ def settled_events(attacking: int, mask: Words, fresh: Results, high: int) -> Ev
 
 
 @jit
-def next_events(attacking: int, rank: int, phase: Phase, agenda: Agenda, fresh: Results) -> Agenda:
+def next_events(attacking: int, rank: int, phase: Phase, agenda: Agenda, fresh: SweepResults) -> Agenda:
     """Return the events of the next layer: those left, and the positions settled last."""
     # Without inner sweeps, no attacker looks for scores of the opponent.
     first, last = rank, 254 - rank if phase.score_resets else NONE

@@ -26,7 +26,7 @@ from tbgen.retro.kernels.layers import (
 )
 from tbgen.retro.kernels.resets import rank_and_exits
 from tbgen.retro.kernels.runs import Log, empty_log, log_changes
-from tbgen.retro.kernels.sweep import Results, run_sweep
+from tbgen.retro.kernels.sweep import SweepResults, run_sweep
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.update import Layer, limits, update
 
@@ -34,7 +34,7 @@ NOTHING, RUNS, FUNCTIONS = range(3)
 """What to keep of accrued scores."""
 
 
-class Record(NamedTuple):
+class SweepRecord(NamedTuple):
     """What is kept of the layers of one holder of A."""
 
     log: Log
@@ -80,7 +80,7 @@ def first_events(workspace: Workspace, attacking: int) -> Agenda:
 
 
 @jit
-def run_outer(workspace: Workspace, fresh: Results, attacking: int, rank: int, agenda: Agenda) -> None:
+def run_outer(workspace: Workspace, fresh: SweepResults, attacking: int, rank: int, agenda: Agenda) -> None:
     """The outer sweep of one attacker; values and depths go to ``fresh``."""
     attacker = workspace.white if attacking == 0 else workspace.black
     begin_outer(attacker)
@@ -89,15 +89,15 @@ def run_outer(workspace: Workspace, fresh: Results, attacking: int, rank: int, a
 
 
 @jit
-def empty_record(keep: int, phase_size: int, of_slot: Names, side: int) -> Record:
+def empty_record(keep: int, phase_size: int, of_slot: Names, side: int) -> SweepRecord:
     """Return a record without entries; ``of_slot``, zeros uint32 (phase size,), is to hold paths of one side
     to move, if any."""
     # Memory that is never written to is never taken from the system.
-    return Record(empty_log(phase_size if keep == RUNS else int64(1)), no_paths(of_slot, side))
+    return SweepRecord(empty_log(phase_size if keep == RUNS else int64(1)), no_paths(of_slot, side))
 
 
 @jit
-def update_inner(workspace: Workspace, pool: Pool, fresh: Results, attacking: int, rank: int) -> int:
+def update_inner(workspace: Workspace, pool: Pool, fresh: SweepResults, attacking: int, rank: int) -> int:
     """Carry one attacker's last inner sweep on to the layer of this rank, as ``update`` does; if that is more
     work than a new sweep, make its sets ready for one."""
     attacker = workspace.white if attacking == 0 else workspace.black
@@ -111,15 +111,15 @@ def update_inner(workspace: Workspace, pool: Pool, fresh: Results, attacking: in
 
 @jit
 def record_inner(
-    workspace: Workspace, attacking: int, rank: int, carried: bool, record: Record, keep: int
-) -> Record:
+    workspace: Workspace, attacking: int, rank: int, carried: bool, record: SweepRecord, keep: int
+) -> SweepRecord:
     """Return the record with what the inner sweep of this rank has changed; ``carried`` says that it was
     carried on from the last one."""
     attacker, phase = workspace.white if attacking == 0 else workspace.black, workspace.phase
     if keep == RUNS:
-        return Record(log_changes(attacker, rank, phase, carried, record.log), record.paths)
+        return SweepRecord(log_changes(attacker, rank, phase, carried, record.log), record.paths)
     if keep == FUNCTIONS:
-        return Record(record.log, follow_changes(attacker, rank, phase, carried, record.paths))
+        return SweepRecord(record.log, follow_changes(attacker, rank, phase, carried, record.paths))
     return record
 
 
@@ -127,13 +127,13 @@ def record_inner(
 def run_inner(
     workspace: Workspace,
     pool: Pool,
-    fresh: Results,
+    fresh: SweepResults,
     attacking: int,
     rank: int,
     agenda: Agenda,
-    record: Record,
+    record: SweepRecord,
     keep: int,
-) -> Record:
+) -> SweepRecord:
     """The inner sweep of one attacker, if it can bring anything new; returns the record of it."""
     attacker = workspace.white if attacking == 0 else workspace.black
     updated = update_inner(workspace, pool, fresh, attacking, rank)
@@ -153,7 +153,7 @@ def take_out_decided(workspace: Workspace, start: int, stop: int) -> bool:
 
 
 @jit
-def settle_rank(workspace: Workspace, fresh: Results, rank: int, start: int, stop: int) -> None:
+def settle_rank(workspace: Workspace, fresh: SweepResults, rank: int, start: int, stop: int) -> None:
     """Settle the positions of a rank in the words ``start`` to ``stop`` - 1."""
     settle(workspace.white, rank, workspace.phase, fresh, start, stop)
     settle(workspace.black, rank, workspace.phase, fresh, start, stop)
@@ -164,12 +164,12 @@ def settle_rank(workspace: Workspace, fresh: Results, rank: int, start: int, sto
 def solve_rank(
     workspace: Workspace,
     pool: Pool,
-    fresh: Results,
+    fresh: SweepResults,
     rank: int,
     events: tuple[Agenda, Agenda],
-    records: tuple[Record, Record],
+    records: tuple[SweepRecord, SweepRecord],
     keep: int,
-) -> tuple[bool, tuple[Record, Record]]:
+) -> tuple[bool, tuple[SweepRecord, SweepRecord]]:
     """Take the sweeps of a rank, both attackers in turn; return whether any position is in its layers, and
     the records with what they have changed.
 
@@ -187,7 +187,7 @@ def solve_rank(
 
 @jit
 def leave_rank(
-    workspace: Workspace, fresh: Results, rank: int, events: tuple[Agenda, Agenda]
+    workspace: Workspace, fresh: SweepResults, rank: int, events: tuple[Agenda, Agenda]
 ) -> tuple[Agenda, Agenda]:
     """Settle the positions of a rank whose sweeps have been taken; return the events of the next rank."""
     settle_rank(workspace, fresh, rank, int64(0), workspace.frame.words)

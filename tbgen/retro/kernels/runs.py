@@ -16,7 +16,7 @@ from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Word, Words,
 from tbgen.retro.kernels.frame import Phase
 from tbgen.retro.kernels.layers import Attacker, assigned
 from tbgen.retro.kernels.mobility import of_rank
-from tbgen.retro.kernels.sweep import Results
+from tbgen.retro.kernels.sweep import SweepResults
 
 
 class Log(NamedTuple):
@@ -172,7 +172,7 @@ def _by_word(log: Log, words: int) -> tuple[Ints, NDArray[np.int32]]:
 
 
 @jit
-def weave(log: Log, words: int, fresh: Results) -> Runs:
+def weave(log: Log, words: int, fresh: SweepResults) -> Runs:
     """Sort a log, which is in the order of its layers, into runs by (side, slot, rank).
 
     ``words`` is the number of words of one side to move, ``fresh`` holds the fresh values and depths.

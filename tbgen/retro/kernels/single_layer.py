@@ -12,11 +12,11 @@ from tbgen.retro.kernels.layers import Attacker, begin, settled_events
 from tbgen.retro.kernels.mobility import of_rank_at_least
 from tbgen.retro.kernels.moves import MAX_ORIGINS, Onward, image_word, onward
 from tbgen.retro.kernels.phase import Workspace
-from tbgen.retro.kernels.sweep import Results, Sweep, run_sweep
+from tbgen.retro.kernels.sweep import Sweep, SweepResults, run_sweep
 
 
 @kernel
-def _revive(workspace: Workspace, rank: int, fresh: Results, decided: bool) -> None:
+def _revive(workspace: Workspace, rank: int, fresh: SweepResults, decided: bool) -> None:
     """Set which positions are alive in the layers of a rank: those whose own score has this rank or a larger
     one and, if ``decided``, whose fresh value has too."""
     phase = workspace.phase
@@ -57,7 +57,7 @@ def _find_settled(workspace: Workspace, room: Onward) -> None:
 
 
 @jit
-def _enter(workspace: Workspace, rank: int, fresh: Results, decided: bool) -> None:
+def _enter(workspace: Workspace, rank: int, fresh: SweepResults, decided: bool) -> None:
     """Set which positions are alive in the layers of a rank, and which are settled."""
     room = Onward(
         np.empty(MAX_ORIGINS, np.int64),
@@ -70,7 +70,9 @@ def _enter(workspace: Workspace, rank: int, fresh: Results, decided: bool) -> No
 
 
 @jit
-def _layer_events(workspace: Workspace, attacking: int, leaving: Words, high: int, fresh: Results) -> Agenda:
+def _layer_events(
+    workspace: Workspace, attacking: int, leaving: Words, high: int, fresh: SweepResults
+) -> Agenda:
     """The events of the layer: exits of positions alive, fresh values of those settled, keys below
     ``high``."""
     phase = workspace.phase
@@ -91,7 +93,7 @@ def _begin(workspace: Workspace, attacker: Attacker, leaving: Words) -> None:
 
 
 @jit
-def _sweep(workspace: Workspace, attacking: int, high: int, fresh: Results) -> None:
+def _sweep(workspace: Workspace, attacking: int, high: int, fresh: SweepResults) -> None:
     """Assign what an attacker can force among the positions alive, keys below ``high``."""
     attacker = workspace.white if attacking == 0 else workspace.black
     leaving = with_exit(workspace.exits, workspace.phase.alive)
@@ -143,7 +145,7 @@ def fill(workspace: Workspace, code: int, at: int, value: Codes, depth: Plies) -
 
 @jit
 def solve_layer(
-    workspace: Workspace, attacking: int, rank: int, fresh: Results, value: Codes, depth: Plies
+    workspace: Workspace, attacking: int, rank: int, fresh: SweepResults, value: Codes, depth: Plies
 ) -> None:
     """Solve the layer of the accrued score of this rank that the opponent of the attacker ``attacking`` (0
     White, 1 Black) holds.
@@ -160,7 +162,7 @@ def solve_layer(
 
 @jit
 def solve_open_layer(
-    workspace: Workspace, holder: int, rank: int, fresh: Results, value: Codes, depth: Plies
+    workspace: Workspace, holder: int, rank: int, fresh: SweepResults, value: Codes, depth: Plies
 ) -> None:
     """Solve the layer of the accrued score of this rank that ``holder`` (0 White, 1 Black) has, where fresh
     values are known only of positions whose own score has a smaller rank.

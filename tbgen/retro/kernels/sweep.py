@@ -67,7 +67,7 @@ class Sets(Struct):
     """uint64 (2, words), White to move first: positions whose value or depth a sweep has changed."""
 
 
-class Results(NamedTuple):
+class SweepResults(NamedTuple):
     """Where values and depths are written: the position of a slot has them at ``starts[side] + slot``."""
 
     value: Codes
@@ -89,7 +89,7 @@ class Sweep(NamedTuple):
     alive: Words
     """uint64 (words,): positions with the defender to move that are still in the layers."""
     scratch: Scratch
-    results: Results
+    results: SweepResults
     """Where values and depths go; ``sets.changed`` tells where they differ from what was there."""
     shared: bool
     """Whether the opponent's sweep writes to the same results at the same time; then nothing is told."""
@@ -117,7 +117,7 @@ def _place_of(events: Events, number: int, words: int) -> tuple[int, int, Word]:
 
 
 @inlined
-def _prefetch_record(results: Results, side: int, word: int) -> None:
+def _prefetch_record(results: SweepResults, side: int, word: int) -> None:
     first = results.starts[side] + int64(word) * 64
     prefetch(results.value, first)
     prefetch(results.depth, first)
@@ -230,7 +230,7 @@ def _take_settled(sweep: Sweep, part: int, number: int) -> int:
 
 
 @inlined
-def _write_apart(results: Results, first: int, bits: Word, code: int, ply: int) -> None:
+def _write_apart(results: SweepResults, first: int, bits: Word, code: int, ply: int) -> None:
     """Write one value and depth to all positions in ``bits`` of the word that starts at ``first``, and touch
     no other: somebody else may be writing to these."""
     while bits:

@@ -23,7 +23,7 @@ from tbgen.retro.kernels.lanes import equal
 from tbgen.retro.kernels.layers import FIRST_LAYER, Attacker, assigned
 from tbgen.retro.kernels.moves import ALL_MOVES, all_origins, quiet_targets, solved_slot
 from tbgen.retro.kernels.resets import find_exit
-from tbgen.retro.kernels.sweep import Results
+from tbgen.retro.kernels.sweep import SweepResults
 from tbgen.retro.kernels.targets import Pool
 
 _ROOM_SHARE = 200
@@ -43,7 +43,7 @@ class Layer(NamedTuple):
     phase: Phase
     pool: Pool
     """Exits lead there."""
-    fresh: Results
+    fresh: SweepResults
     """Values of the positions that have left the layers."""
     high: int
     """Key of the accrued score: from it on, positions are not assigned."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.verify.geometry import PAWN
-from tbgen.verify.kernels.best import NO_MOVE, Range, Scratch
+from tbgen.verify.kernels.best import NO_MOVE, ProofScratch, Range
 from tbgen.verify.kernels.bitboards import ONE, ZERO, Board, bit, count_bits, first_bit
 from tbgen.verify.kernels.findings import BETWEEN, MISSING, WRONG, Findings, note
 from tbgen.verify.kernels.keys import (
@@ -20,9 +20,9 @@ from tbgen.verify.kernels.keys import (
     level_of,
     worth_of,
 )
-from tbgen.verify.kernels.moves import Men, attacked, legal_moves, legal_targets
+from tbgen.verify.kernels.moves import ProofMen, attacked, legal_moves, legal_targets
 from tbgen.verify.kernels.resets import PROMOTIONS
-from tbgen.verify.kernels.states import Positions
+from tbgen.verify.kernels.states import ProofPositions
 from tbgen.verify.kernels.survey import NO_RANK
 
 
@@ -40,7 +40,7 @@ class Leaving(NamedTuple):
     """Code of what nothing is known about."""
 
 
-class Layer(NamedTuple):
+class ProofLayer(NamedTuple):
     """What the states of one accrued score are said to be."""
 
     value: NDArray[np.uint8]
@@ -54,7 +54,7 @@ class Layer(NamedTuple):
 class CellMen(NamedTuple):
     """The men of a cell."""
 
-    men: Men
+    men: ProofMen
     """The kings, the other mobile men, those that stand still, the pawns. There are no phases."""
     shift: NDArray[np.int64]
     """Shape (men,): where a mobile man's square is in the slot, in bits; -1 for men that stand still."""
@@ -101,7 +101,7 @@ def place_in_cell(cell: CellMen, slot: int, squares: NDArray[np.int64]) -> Board
 
 
 @kernel
-def survey_cell(cell: CellMen, rank: NDArray[np.uint8], part: Range, scratch: Scratch) -> int:
+def survey_cell(cell: CellMen, rank: NDArray[np.uint8], part: Range, scratch: ProofScratch) -> int:
     """Put the rank of every legal position among a range of slots into ``rank``, uint8 (2, slots), and
     ``NO_RANK`` elsewhere; return the number of positions."""
     men, squares = cell.men, scratch.squares
@@ -131,8 +131,8 @@ def enter_layer_of_cell(
     rank: NDArray[np.uint8],
     accrued: Accrued,
     part: Range,
-    layer: Layer,
-    scratch: Scratch,
+    layer: ProofLayer,
+    scratch: ProofScratch,
     findings: Findings,
 ) -> int:
     """Set the keys of a range of slots for an accrued score; return the number of states in its layer.
@@ -169,11 +169,11 @@ def enter_layer_of_cell(
 @kernel
 def prove_cell(
     game: CellGame,
-    positions: Positions,
+    positions: ProofPositions,
     accrued: Accrued,
     part: Range,
     with_fresh: bool,
-    scratch: Scratch,
+    scratch: ProofScratch,
     findings: Findings,
 ) -> int:
     """Prove the states of a layer at a range of slots; return their number.
@@ -203,7 +203,9 @@ def prove_cell(
 
 
 @inlined
-def _best_key(game: CellGame, slot: int, side: int, occupied: Board, level: int, scratch: Scratch) -> int:
+def _best_key(
+    game: CellGame, slot: int, side: int, occupied: Board, level: int, scratch: ProofScratch
+) -> int:
     """Greatest key (for Black to move: least key, negated) over all legal moves."""
     men, shift, squares, targets = game.cell.men, game.cell.shift, scratch.squares, scratch.targets
     legal_targets(men, squares, occupied, side, targets)
@@ -227,7 +229,7 @@ def _best_key(game: CellGame, slot: int, side: int, occupied: Board, level: int,
 
 @inlined
 def _best_leaving(
-    game: CellGame, side: int, man: int, target: int, occupied: Board, level: int, scratch: Scratch
+    game: CellGame, side: int, man: int, target: int, occupied: Board, level: int, scratch: ProofScratch
 ) -> int:
     """The same over the moves of a man to a square that leave the cell: one, or all promotions."""
     men, shift, squares = game.cell.men, game.cell.shift, scratch.squares

@@ -10,7 +10,7 @@ from tbgen.index.symmetry import IMAGE, INTO_TRIANGLE, TRIANGLE_COORD
 from tbgen.verify.geometry import PAWN
 from tbgen.verify.kernels.bitboards import ONE, ZERO, Board, bit, first_bit
 from tbgen.verify.kernels.keys import kept, key_of
-from tbgen.verify.kernels.moves import Men, allows_en_passant, legal_targets, takes_en_passant
+from tbgen.verify.kernels.moves import ProofMen, allows_en_passant, legal_targets, takes_en_passant
 from tbgen.verify.kernels.resets import (
     PROMOTIONS,
     Resets,
@@ -30,10 +30,10 @@ NO_MOVE = -(1 << 30)
 """Less than any signed key."""
 
 
-class Game(NamedTuple):
+class ProofTable(NamedTuple):
     """A table under proof, with all that its moves lead to."""
 
-    men: Men
+    men: ProofMen
     resets: Resets
     value: NDArray[np.uint8]
     """Shape (2, size): W as stored."""
@@ -54,7 +54,7 @@ class Game(NamedTuple):
     whole-game mobility at the level ``MIDDLE``."""
 
 
-class Scratch(NamedTuple):
+class ProofScratch(NamedTuple):
     """Working space of one kernel call."""
 
     squares: NDArray[np.int64]
@@ -66,7 +66,7 @@ class Scratch(NamedTuple):
 
 
 @inlined
-def canonical_slot_of(game: Game, scratch: Scratch) -> int:
+def canonical_slot_of(game: ProofTable, scratch: ProofScratch) -> int:
     """Canonical slot of the position on ``scratch.squares``."""
     for man in range(game.men.kinds.size):
         scratch.after[man] = scratch.squares[man]
@@ -74,7 +74,9 @@ def canonical_slot_of(game: Game, scratch: Scratch) -> int:
 
 
 @inlined
-def best_key(game: Game, index: int, side: int, occupied: Board, level: int, scratch: Scratch) -> int:
+def best_key(
+    game: ProofTable, index: int, side: int, occupied: Board, level: int, scratch: ProofScratch
+) -> int:
     """Greatest key (for Black to move: least key, negated) over all legal moves but en passant captures.
 
     The position is the one on ``scratch.squares``; ``index`` is its slot, canonical or not, in the window.
@@ -107,13 +109,13 @@ def best_key(game: Game, index: int, side: int, occupied: Board, level: int, scr
 
 
 @inlined
-def _seen(game: Game, key: int, level: int) -> int:
+def _seen(game: ProofTable, key: int, level: int) -> int:
     """The key of a result where ``level`` is what the position before the move has accrued."""
     return key if game.score_resets else kept(key, level)
 
 
 @inlined
-def _best_of_lead(game: Game, side: int, quiet: Board, level: int, scratch: Scratch) -> int:
+def _best_of_lead(game: ProofTable, side: int, quiet: Board, level: int, scratch: ProofScratch) -> int:
     """The same over quiet moves of the king whose square fixes the symmetry."""
     men, squares = game.men, scratch.squares
     best = NO_MOVE
@@ -130,7 +132,7 @@ def _best_of_lead(game: Game, side: int, quiet: Board, level: int, scratch: Scra
 
 @inlined
 def _best_reset(
-    game: Game, side: int, man: int, target: int, occupied: Board, level: int, scratch: Scratch
+    game: ProofTable, side: int, man: int, target: int, occupied: Board, level: int, scratch: ProofScratch
 ) -> int:
     """The same over the zeroing moves of a man to a square: a capture, a pawn move, or all promotions."""
     men, squares = game.men, scratch.squares
@@ -155,7 +157,7 @@ def _best_reset(
 
 
 @inlined
-def _reset_key(game: Game, side: int, reset: int, level: int, scratch: Scratch) -> int:
+def _reset_key(game: ProofTable, side: int, reset: int, level: int, scratch: ProofScratch) -> int:
     """Signed key of the position on ``scratch.squares``, which a reset of ``side`` has led to."""
     fresh = fresh_after(game.resets, game.value, game.depth, reset, scratch.squares, side, scratch.after)
     return (1 - 2 * side) * _seen(game, key_of(fresh & 255, fresh >> 8, level), level)
@@ -163,7 +165,7 @@ def _reset_key(game: Game, side: int, reset: int, level: int, scratch: Scratch) 
 
 @inlined
 def _en_passant_key(
-    game: Game, side: int, origin: int, target: int, occupied: Board, level: int, scratch: Scratch
+    game: ProofTable, side: int, origin: int, target: int, occupied: Board, level: int, scratch: ProofScratch
 ) -> int:
     """Signed key of a double step that may be taken en passant, ``NO_MOVE`` if it may not."""
     men, squares = game.men, scratch.squares
@@ -179,7 +181,9 @@ def _en_passant_key(
 
 
 @inlined
-def best_en_passant(game: Game, side: int, square: int, occupied: Board, level: int, scratch: Scratch) -> int:
+def best_en_passant(
+    game: ProofTable, side: int, square: int, occupied: Board, level: int, scratch: ProofScratch
+) -> int:
     """The same over the en passant captures on ``square``; ``NO_MOVE`` if none is legal."""
     men, squares = game.men, scratch.squares
     best = NO_MOVE

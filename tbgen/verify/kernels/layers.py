@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import int64, kernel
 from tbgen.index.table import FRESH
-from tbgen.verify.kernels.best import Game, Range, Scratch, canonical_slot_of
+from tbgen.verify.kernels.best import ProofScratch, ProofTable, Range, canonical_slot_of
 from tbgen.verify.kernels.bitboards import ONE, ZERO
 from tbgen.verify.kernels.findings import BETWEEN, BY_FUNCTION, Findings, note
 from tbgen.verify.kernels.keys import MIDDLE, Accrued, code_rank, inherits, key_of, worth_of
 from tbgen.verify.kernels.moves import place
-from tbgen.verify.kernels.runs import Runs, last_run, next_slot
+from tbgen.verify.kernels.runs import ProofRuns, last_run, next_slot
 
 
 class Claims(NamedTuple):
@@ -42,7 +42,11 @@ class Said(NamedTuple):
 
 @kernel
 def begin(
-    game: Game, part: Range, scratch: Scratch, images: NDArray[np.int32], originals: NDArray[np.int32]
+    game: ProofTable,
+    part: Range,
+    scratch: ProofScratch,
+    images: NDArray[np.int32],
+    originals: NDArray[np.int32],
 ) -> int:
     """Set the keys of a range of window slots, canonical or not, for a score that outranks all values.
 
@@ -72,7 +76,7 @@ def begin(
 
 @kernel
 def enter_layer(
-    game: Game, rank: NDArray[np.uint8], accrued: Accrued, part: Range, runs: Runs, entry: int
+    game: ProofTable, rank: NDArray[np.uint8], accrued: Accrued, part: Range, runs: ProofRuns, entry: int
 ) -> None:
     """Set the keys of a side's canonical positions among a range of window slots for an accrued score.
 
@@ -103,14 +107,14 @@ def enter_layer(
 
 @kernel
 def enter_claims(
-    game: Game,
+    game: ProofTable,
     rank: NDArray[np.uint8],
     accrued: Accrued,
     side: int,
     part: Range,
     claims: Claims,
     said: Said,
-    scratch: Scratch,
+    scratch: ProofScratch,
     findings: Findings,
 ) -> int:
     """The same where the table has no runs and the layer is given.
@@ -152,7 +156,7 @@ def enter_claims(
 
 @kernel
 def copy_images(
-    game: Game, rank: int, images: NDArray[np.int32], originals: NDArray[np.int32], count: int
+    game: ProofTable, rank: int, images: NDArray[np.int32], originals: NDArray[np.int32], count: int
 ) -> int:
     """Give the first ``count`` slots that are not canonical (see :func:`begin`) the keys of those that are.
 

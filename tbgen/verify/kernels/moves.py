@@ -1,7 +1,7 @@
 """Forward generation for one position: which moves every man of the side to move has.
 
 A position is an int64 array ``squares``: the free men in layout order (White's king first, then Black's),
-then the pawns of its placement; what the men are stands in :class:`Men`. Sides and colours are 0 White,
+then the pawns of its placement; what the men are stands in :class:`ProofMen`. Sides and colours are 0 White,
 1 Black, so ``squares[side]`` is a side's king.
 """
 
@@ -23,7 +23,7 @@ Squares: TypeAlias = NDArray[np.int64]
 """Shape (8,) or more: squares of men."""
 
 
-class Men(NamedTuple):
+class ProofMen(NamedTuple):
     """The men of a material, as the kernels read them."""
 
     kinds: NDArray[np.int64]
@@ -40,7 +40,7 @@ class Men(NamedTuple):
 
 
 @inlined
-def place(men: Men, slot: int, squares: Squares) -> Board:
+def place(men: ProofMen, slot: int, squares: Squares) -> Board:
     """Put the men of a slot of the table on ``squares``; return the occupied squares, 0 if two men clash."""
     for man in range(men.free - 1, 0, -1):
         squares[man] = slot & 63
@@ -58,7 +58,7 @@ def place(men: Men, slot: int, squares: Squares) -> Board:
 
 
 @inlined
-def attacked(men: Men, squares: Squares, occupied: Board, square: int, colour: int) -> bool:
+def attacked(men: ProofMen, squares: Squares, occupied: Board, square: int, colour: int) -> bool:
     """Whether a man of a colour that stands on an occupied square attacks ``square``."""
     target = bit(square)
     for man in range(men.kinds.size):
@@ -71,7 +71,7 @@ def attacked(men: Men, squares: Squares, occupied: Board, square: int, colour: i
 
 @inlined
 def legal_targets(
-    men: Men, squares: Squares, occupied: Board, side: int, targets: NDArray[np.uint64]
+    men: ProofMen, squares: Squares, occupied: Board, side: int, targets: NDArray[np.uint64]
 ) -> bool:
     """Put every legal target square of every man into ``targets`` (uint64 (men,)), en passant captures apart.
 
@@ -136,7 +136,7 @@ def _steps(square: int, occupied: Board, side: int) -> Board:
 
 
 @inlined
-def legal_moves(men: Men, targets: NDArray[np.uint64]) -> int:
+def legal_moves(men: ProofMen, targets: NDArray[np.uint64]) -> int:
     """Number of moves to ``targets``: four for every promotion."""
     moves = 0
     for man in range(men.kinds.size):
@@ -147,7 +147,9 @@ def legal_moves(men: Men, targets: NDArray[np.uint64]) -> int:
 
 
 @inlined
-def takes_en_passant(men: Men, squares: Squares, occupied: Board, side: int, pawn: int, target: int) -> bool:
+def takes_en_passant(
+    men: ProofMen, squares: Squares, occupied: Board, side: int, pawn: int, target: int
+) -> bool:
     """Whether man ``pawn`` is a pawn of ``side`` that may legally capture en passant on ``target``."""
     if men.kinds[pawn] != PAWN or men.colours[pawn] != side:
         return False
@@ -160,7 +162,7 @@ def takes_en_passant(men: Men, squares: Squares, occupied: Board, side: int, paw
 
 @inlined
 def allows_en_passant(
-    men: Men, squares: Squares, occupied: Board, side: int, origin: int, target: int
+    men: ProofMen, squares: Squares, occupied: Board, side: int, origin: int, target: int
 ) -> bool:
     """Whether the pawn of ``side`` that has moved from ``origin`` to ``target`` may be taken en passant.
 

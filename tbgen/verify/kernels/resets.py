@@ -13,7 +13,7 @@ from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES, TRIANGLE_COORD
 from tbgen.verify.geometry import KNIGHT
-from tbgen.verify.kernels.moves import Men, Squares
+from tbgen.verify.kernels.moves import ProofMen, Squares
 
 _IMAGE = np.array(IMAGE, np.int64)
 _COORD = np.array([TRIANGLE_COORD.get(square, -1) for square in range(64)], np.int64)
@@ -53,7 +53,7 @@ class Resets(NamedTuple):
 
 
 @inlined
-def reset_number(men: Men, captured: int, pawn: int, kind: int) -> int:
+def reset_number(men: ProofMen, captured: int, pawn: int, kind: int) -> int:
     """Number of the reset in which ``captured`` goes (-1: none) and ``pawn`` becomes a ``kind`` (0: none)."""
     promotion = 1 + pawn * PROMOTIONS + kind - 1 if kind else 0
     return (captured + 1) * (1 + men.kinds.size * PROMOTIONS) + promotion

@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.index.table import FRESH, LAST_RUN
-from tbgen.verify.kernels.best import Game, Range, Scratch
+from tbgen.verify.kernels.best import ProofScratch, ProofTable, Range
 from tbgen.verify.kernels.bitboards import ONE
 from tbgen.verify.kernels.findings import BETWEEN, REPEATED, STRAY, Findings, note
 from tbgen.verify.kernels.keys import code_rank, key_of, level_of, worth_of
 from tbgen.verify.kernels.survey import NO_RANK
 
 
-class Runs(NamedTuple):
+class ProofRuns(NamedTuple):
     """The runs of one holder and one side to move, as the kernels read them."""
 
     holder: int
@@ -31,7 +31,7 @@ class Runs(NamedTuple):
 
 
 @inlined
-def next_slot(runs: Runs, entry: int) -> int:
+def next_slot(runs: ProofRuns, entry: int) -> int:
     """First run of the slot after the one whose first run is ``entry``."""
     while runs.rank[entry] < LAST_RUN:
         entry += 1
@@ -39,13 +39,13 @@ def next_slot(runs: Runs, entry: int) -> int:
 
 
 @inlined
-def run_rank(runs: Runs, run: int) -> int:
+def run_rank(runs: ProofRuns, run: int) -> int:
     """Rank of the accrued score that a run starts with."""
     return int64(runs.rank[run]) & (LAST_RUN - 1)
 
 
 @inlined
-def last_run(runs: Runs, first: int, stop: int, rank: int) -> int:
+def last_run(runs: ProofRuns, first: int, stop: int, rank: int) -> int:
     """The run among ``first..stop`` that an accrued score of a rank belongs to, -1 if none."""
     for run in range(stop - 1, first - 1, -1):
         if run_rank(runs, run) <= rank:
@@ -55,12 +55,12 @@ def last_run(runs: Runs, first: int, stop: int, rank: int) -> int:
 
 @kernel
 def survey_runs(
-    game: Game,
+    game: ProofTable,
     rank: NDArray[np.uint8],
     part: Range,
-    runs: Runs,
+    runs: ProofRuns,
     entry: int,
-    scratch: Scratch,
+    scratch: ProofScratch,
     findings: Findings,
 ) -> int:
     """Check the runs of a range of slots, of which ``entry`` is the first, but not against moves.
@@ -84,7 +84,7 @@ def survey_runs(
 
 @inlined
 def _problem(
-    game: Game, rank: NDArray[np.uint8], runs: Runs, slot: int, run: int, first: bool, last: bool
+    game: ProofTable, rank: NDArray[np.uint8], runs: ProofRuns, slot: int, run: int, first: bool, last: bool
 ) -> int:
     """What is wrong with a run, -1 if nothing."""
     holder, side = runs.holder, runs.side

@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, int64, kernel
-from tbgen.verify.kernels.best import Game, Range, Scratch, best_en_passant, best_key
+from tbgen.verify.kernels.best import ProofScratch, ProofTable, Range, best_en_passant, best_key
 from tbgen.verify.kernels.findings import WRONG, Findings, note
 from tbgen.verify.kernels.keys import MIDDLE, Accrued, inherits, key_before, key_of, level_of
 from tbgen.verify.kernels.moves import place
 from tbgen.verify.kernels.survey import NO_RANK
 
 
-class Positions(NamedTuple):
+class ProofPositions(NamedTuple):
     """The positions of a table, or those with an en passant right, by side to move and slot."""
 
     rank: NDArray[np.uint8]
@@ -24,7 +24,12 @@ class Positions(NamedTuple):
 
 @kernel
 def prove(
-    game: Game, positions: Positions, accrued: Accrued, part: Range, scratch: Scratch, findings: Findings
+    game: ProofTable,
+    positions: ProofPositions,
+    accrued: Accrued,
+    part: Range,
+    scratch: ProofScratch,
+    findings: Findings,
 ) -> int:
     """Prove the states of a layer at a range of window slots.
 
@@ -64,11 +69,11 @@ def _is_fresh(own: int, side: int, level: int) -> bool:
 
 @kernel
 def prove_en_passant(
-    game: Game,
+    game: ProofTable,
     config: NDArray[np.int32],
-    positions: Positions,
+    positions: ProofPositions,
     accrued: Accrued,
-    scratch: Scratch,
+    scratch: ProofScratch,
     findings: Findings,
 ) -> int:
     """The same for the en passant positions of the window, whose only states are the fresh ones.

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
-from tbgen.verify.kernels.best import Game, Range, Scratch, canonical_slot_of
+from tbgen.verify.kernels.best import ProofScratch, ProofTable, Range, canonical_slot_of
 from tbgen.verify.kernels.bitboards import ZERO, bit
 from tbgen.verify.kernels.findings import ENDED, MISSING, NOWHERE, Findings, note
 from tbgen.verify.kernels.keys import key_of, level_of
@@ -16,7 +16,9 @@ NO_RANK = 255
 
 
 @kernel
-def survey(game: Game, rank: NDArray[np.uint8], part: Range, scratch: Scratch, findings: Findings) -> int:
+def survey(
+    game: ProofTable, rank: NDArray[np.uint8], part: Range, scratch: ProofScratch, findings: Findings
+) -> int:
     """Put the rank of every canonical legal position among a range of slots into ``rank``.
 
     ``rank`` is uint8 (2, size). A position without a value, a value without a position and a wrong value of
@@ -41,7 +43,11 @@ def survey(game: Game, rank: NDArray[np.uint8], part: Range, scratch: Scratch, f
 
 @kernel
 def survey_en_passant(
-    game: Game, config: NDArray[np.int32], rank: NDArray[np.uint8], scratch: Scratch, findings: Findings
+    game: ProofTable,
+    config: NDArray[np.int32],
+    rank: NDArray[np.uint8],
+    scratch: ProofScratch,
+    findings: Findings,
 ) -> int:
     """The same for positions with an en passant right: ``config`` is int32 (configurations, 2), ``rank``
     uint8 of the shape of ``Game.ep_value``."""
@@ -78,7 +84,7 @@ def _compare(
 
 
 @inlined
-def _en_passant_rank(game: Game, phase: int, square: int, index: int, scratch: Scratch) -> int:
+def _en_passant_rank(game: ProofTable, phase: int, square: int, index: int, scratch: ProofScratch) -> int:
     """Rank of a position with the right to capture on ``square``, ``NO_RANK`` if it is not one."""
     men, squares = game.men, scratch.squares
     side = 1 if square < 32 else 0

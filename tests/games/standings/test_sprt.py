@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tbgen.errors import UsageError
-from tbgen.games.standings import Model, sprt
+from tbgen.games.standings import EloModel, sprt
 from tbgen.games.standings.likelihood import Sample
 from tests.support.paths import DATA
 
@@ -48,8 +48,8 @@ def test_sprt_without_draws_is_the_plain_binomial_one() -> None:
     assert sprt(games, 0, 20, model="logistic").llr == pytest.approx(binomial, abs=1e-4)
 
 
-@pytest.mark.parametrize("model", Model)
-def test_sprt_decides(model: Model) -> None:
+@pytest.mark.parametrize("model", EloModel)
+def test_sprt_decides(model: EloModel) -> None:
     chances = random.Random(1)
     strong = [chances.choice([0, 0.5, 0.625, 1, 1]) for _ in range(3000)]
     assert sprt(strong, 0, 10, model=model).verdict == "H1"
@@ -70,7 +70,7 @@ def test_models_that_are_none() -> None:
         sprt([1, 0], 0, 5, model="elo")
     with pytest.raises(UsageError, match="Bayes-Elo knows no pairs"):
         sprt([1, 0], 0, 5, model="bayesian", pairs=True)
-    assert sprt([1, 0], 0, 5, model="Normalized").model is Model.NORMALISED
+    assert sprt([1, 0], 0, 5, model="Normalized").model is EloModel.NORMALISED
 
 
 def of_counts(counts: Sequence[int]) -> list[float]:
@@ -153,9 +153,9 @@ bounds = st.sampled_from(
 
 
 @settings(deadline=None)
-@given(lopsided, bounds, st.sampled_from([Model.LOGISTIC, Model.NORMALISED]), st.booleans())
+@given(lopsided, bounds, st.sampled_from([EloModel.LOGISTIC, EloModel.NORMALISED]), st.booleans())
 def test_ratios_are_finite_and_mirrored(
-    counts: list[int], numbers: tuple[float, float], model: Model, pairs: bool
+    counts: list[int], numbers: tuple[float, float], model: EloModel, pairs: bool
 ) -> None:
     games = of_counts(counts)
     found = sprt(games, *numbers, model=model, pairs=pairs).llr
@@ -172,7 +172,7 @@ def test_bayes_elo_is_finite(draws: int) -> None:
 
 
 def test_before_the_first_game() -> None:
-    assert [sprt([], 0, 5, model=model).llr for model in Model] == [0, 0, 0]
+    assert [sprt([], 0, 5, model=model).llr for model in EloModel] == [0, 0, 0]
 
 
 @settings(deadline=None)

@@ -15,7 +15,7 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Komi, Scheme, Scoring
 from tbgen.errors import UsageError
 from tbgen.games.outcome import Basis
-from tbgen.games.standings import GameRecord, LeftOut, Model, Order, elo, sprt, standings
+from tbgen.games.standings import EloModel, GameRecord, LeftOut, Order, elo, sprt, standings
 from tbgen.games.standings.document import document
 from tbgen.games.standings.pairs import paired
 from tbgen.games.standings.places import Tiebreak, placed
@@ -352,7 +352,7 @@ def test_a_test_of_pairs() -> None:
     test = standings(games).test(0, 5, pairs=True)
     assert (test.count, test.pairs) == (1, True)
     assert test.llr == sprt([(1 + 0.375) / 2], 0, 5, pairs=True).llr
-    assert standings(games).test(0, 5, model="bayesian").model is Model.BAYESIAN
+    assert standings(games).test(0, 5, model="bayesian").model is EloModel.BAYESIAN
 
 
 def test_players_without_a_name_are_kept_apart() -> None:

@@ -225,7 +225,7 @@ def test_workers_get_what_they_have_threads_and_memory_for() -> None:
         Material.parse(name): replace(estimate(Material.parse(name), Variant.R_MOBILITY), memory=memory)
         for name, memory in (("KvK", 1), ("KQvK", 5), ("KRvK", 5), ("KBvK", 3), ("KNvK", 2), ("KPvK", 1))
     }
-    run: Any = client._Run(paper, "tcp://s:1", Path(), Diary(), 30.0, needs, print)
+    run: Any = client._ClusterBuild(paper, "tcp://s:1", Path(), Diary(), 30.0, needs, print)
     run.topic = ""
     small, large = Worker("small", 1, 5, 0), Worker("large", 2, 9, 0)
     run.workers = {"small": small, "large": large}
