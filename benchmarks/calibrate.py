@@ -17,6 +17,7 @@ from pathlib import Path
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.costs import RATES, file_size, seconds_of, seconds_to_build
+from tbgen.probe.values import tables_of
 from tbgen.report import read_report
 from tbgen.store.form import form_of
 from tbgen.store.format import table_path
@@ -75,9 +76,10 @@ def calibrate(directory: Path, material: Material, variant: Variant) -> None:
     form = form_of(material)
     show("build, s", seconds_to_build(material, variant, form), info.build_seconds)
     show("file, kB", file_size(material, variant, form) / 1e3, info.bytes / 1e3)
-    steps = measured_steps(
-        lambda watch: list(verify([material], directory, watch, variant=variant)), material
-    )
+    with tables_of(directory, variant) as tables:
+        steps = measured_steps(
+            lambda watch: list(verify([material], directory, tables, watch, variant=variant)), material
+        )
     show("proof, s", seconds_of(f"proof {variant}", info.size), steps["positions"] + steps["states"])
     steps = measured_steps(
         lambda watch: read_report(directory, [material], rules=variant, reporter=watch), material

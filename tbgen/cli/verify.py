@@ -78,6 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     :raises MissingTableError: if one of them or of their sub-tables is missing, before any is proved.
     :raises TbgenError: if any of them is not proved, after all have been tried.
     """
+    from tbgen.probe.values import tables_of
     from tbgen.verify.proofs import Proofs
     from tbgen.verify.tables import verify  # needs numba, and --help does not
 
@@ -88,21 +89,23 @@ def run(arguments: argparse.Namespace) -> int:
     reporter = TableProgress()
     proofs = []
     try:
-        for proof in verify(
-            materials,
-            directory,
-            reporter,
-            sample=arguments.sample,
-            seed=arguments.seed,
-            threads=arguments.threads,
-            limit=arguments.findings,
-            variant=variant,
-            proofs=Proofs(arguments.proofs),
-        ):
-            proofs.append(proof)
-            reporter.line.clear()
-            if not arguments.json:
-                print(_text(proof), flush=True)
+        with tables_of(directory, variant) as tables:
+            for proof in verify(
+                materials,
+                directory,
+                tables,
+                reporter,
+                sample=arguments.sample,
+                seed=arguments.seed,
+                threads=arguments.threads,
+                limit=arguments.findings,
+                variant=variant,
+                proofs=Proofs(arguments.proofs),
+            ):
+                proofs.append(proof)
+                reporter.line.clear()
+                if not arguments.json:
+                    print(_text(proof), flush=True)
     except MissingTableError as error:
         raise MissingTableError(error.material, arguments.dir, variant) from None
     finally:

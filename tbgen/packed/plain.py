@@ -6,13 +6,19 @@ Copies lie in a folder of their own beside the tables. Nothing here takes compil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.stored_file import StoredFile
+
+if TYPE_CHECKING:
+    from tbgen.packed.file import PackedFile
+
+AnyTable: TypeAlias = "TableFile | PackedFile"
+"""An open table in either form."""
 
 COPIES: Final = ".unpacked"
 """Folder of a directory's plain copies."""

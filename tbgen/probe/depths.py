@@ -10,10 +10,11 @@ from tbgen.board.signed import Signed, code_of, of_code
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingLayerError, TbgenError
 from tbgen.index.layout import Layout, Slot
+from tbgen.packed.plain import AnyTable
 from tbgen.probe.layers import Layers
 from tbgen.probe.search import DepthSearch
 from tbgen.probe.states import Goal, State
-from tbgen.probe.values import AnyTable, Values
+from tbgen.probe.values import Values
 
 
 class DeepValues(Values):

@@ -2,11 +2,11 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from os import PathLike
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import chess
 
@@ -18,7 +18,7 @@ from tbgen.errors import MissingLayerError, MissingTableError, TbgenError
 from tbgen.index.layout import Side, Slot, layout_of
 from tbgen.index.position import locate
 from tbgen.index.table import NO_SCORE, Table
-from tbgen.packed.plain import open_plain, passing_copies
+from tbgen.packed.plain import AnyTable, open_plain, passing_copies
 from tbgen.probe.exits import TableExits
 from tbgen.probe.states import Goal, State
 from tbgen.probe.zeroing import Place
@@ -36,9 +36,10 @@ if TYPE_CHECKING:
     from tbgen.probe.castling.solver import CastlingSolver
     from tbgen.probe.castling.without_rights import Inherited
 
-AnyTable: TypeAlias = "TableFile | PackedFile"
-
 _SLOT_BITS: Final = 48
+_MOST_OPEN: Final = 64
+_CACHE_BYTES: Final = 64 << 20
+"""Of chunks, where tables are read as a whole."""
 _UNKNOWN: Final = Goal(Signed(0), 0)
 """Stands where nothing has been looked up yet."""
 
@@ -310,6 +311,11 @@ class Values:
             while len(self._files) > self._max_open:
                 self._files.popitem(last=False)
             return file
+
+
+def tables_of(directory: Path, variant: Variant) -> closing[Values]:
+    """Return a context with the tables of one directory, for a proof, which reads them as a whole."""
+    return closing(Values([directory], variant=variant, max_open=_MOST_OPEN, cache_bytes=_CACHE_BYTES))
 
 
 def _without_accrued(material: Material) -> MissingLayerError:

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from tbgen.board.score import GScore
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.table import LAST_RUN, Table
-from tbgen.probe.values import AnyTable, Values
+from tbgen.packed.plain import AnyTable
 from tbgen.progress import TimedProgress
 from tbgen.store.format import BLOCK
 from tbgen.store.reader import TableFile
@@ -24,6 +24,18 @@ from tbgen.verify.sub_tables import Fresh, SubTables
 if TYPE_CHECKING:
     from tbgen.packed.file import PackedFile
     from tbgen.packed.sources import UnpackedSources
+
+
+class OpenTables(Protocol):
+    """The tables of a directory, opened as a probe opens them, so that what is proved is what a probe reads:
+    :func:`tbgen.probe.values.tables_of`."""
+
+    def table(self, material: Material) -> AnyTable:
+        """Return an open table.
+
+        :raises MissingTableError: if it has not been built.
+        :raises DamagedTableError: if its file cannot be used.
+        """
 
 
 class ProvedTables:
@@ -37,9 +49,9 @@ class ProvedTables:
     """
 
     def __init__(
-        self, values: Values, order: Iterable[Material], threads: int, reporter: TimedProgress
+        self, tables: OpenTables, order: Iterable[Material], threads: int, reporter: TimedProgress
     ) -> None:
-        self.values, self.threads, self.reporter = values, threads, reporter
+        self.tables, self.threads, self.reporter = tables, threads, reporter
         self._left = list(order)
         self._held: OrderedDict[Material, Fresh] = OrderedDict()
 
@@ -61,7 +73,7 @@ class ProvedTables:
         if sum(array.nbytes for array in fresh) <= SMALL:
             self._hold(material, fresh)
         elif any(material in other.successors() for other in self._left):
-            file = self.values.table(material)
+            file = self.tables.table(material)
             if not isinstance(file, TableFile):
                 with suppress(TbgenError), self._copies(file) as copies:  # without one it is unpacked again
                     copies.keep(table, file.info)
@@ -71,7 +83,7 @@ class ProvedTables:
         if material in self._held:
             self._held.move_to_end(material)
             return self._held[material]
-        file = self.values.table(material)
+        file = self.tables.table(material)
         if not isinstance(file, TableFile):
             with self._copies(file) as copies:
                 copy = copies.open_copy(material, file.info)

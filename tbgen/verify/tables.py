@@ -1,32 +1,27 @@
 """Proving the tables of a directory: digests first, then each table after all that it can turn into."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.table import AccruedForm, Table
 from tbgen.packed.plain import passing_copies
-from tbgen.probe.values import Values
 from tbgen.progress import Reporter, TimedProgress
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.verify.plan import LONG, plan_proofs
 from tbgen.verify.proofs import ProofDone, Proofs
-from tbgen.verify.proved import ProvedTables, read_whole
+from tbgen.verify.proved import OpenTables, ProvedTables, read_whole
 from tbgen.verify.report import VerifyResult
 from tbgen.verify.sub_tables import SubTables
 
 if TYPE_CHECKING:
     from tbgen.retro.every_layer import EveryLayer
-
-_MAX_OPEN: Final = 64
-_CACHE_BYTES: Final = 64 << 20
-"""Of the files that probes read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +47,7 @@ class TableProof:
 def verify(
     materials: Iterable[Material],
     directory: Path,
+    tables: OpenTables,
     reporter: Reporter,
     *,
     variant: Variant,
@@ -66,6 +62,7 @@ def verify(
     A table rests on its sub-tables of the same ``variant``: it is not proved where one of them is not. The
     other arguments after the star are those of :func:`tbgen.verify.proof.verify_table`.
 
+    :param tables: those of the directory, open.
     :param proofs: those done before, by digest, which are not done again; what is proved is added.
     :raises MissingTableError: before anything is proved, if one of all these tables is missing.
     :raises TbgenError: if a proof cannot be added.
@@ -82,11 +79,8 @@ def verify(
         reporter.note(str(plan))
     _compile(reporter)
     timed = TimedProgress(reporter, plan.seconds, order)
-    with (
-        passing_copies(directory),
-        closing(Values([directory], variant=variant, max_open=_MAX_OPEN, cache_bytes=_CACHE_BYTES)) as values,
-    ):
-        proved = ProvedTables(values, plan.to_do, threads, timed)
+    with passing_copies(directory):
+        proved = ProvedTables(tables, plan.to_do, threads, timed)
         for task in plan.tasks:
             material = task.material
             timed.begin(material, task.cost.steps)
@@ -96,7 +90,7 @@ def verify(
             if proof is None:
                 try:
                     # A file may have changed since the plan was made.
-                    digest = values.table(material).info.digest
+                    digest = tables.table(material).info.digest
                     done = proofs.of(material, variant, digest, sample)
                     if done is not None:
                         proof = TableProof(material, earlier=done)
@@ -122,7 +116,7 @@ def _verify(
     from tbgen.verify.proof import verify_table
 
     around, threads = proved.around(material), proved.threads
-    file = proved.values.table(material)
+    file = proved.tables.table(material)
     table = read_whole(file, lambda: around, threads, proved.reporter)
     made = table.variant.resets and table.accrued_form is not AccruedForm.RUNS
     with _layers(table, around, threads, proved.reporter) if made else nullcontext() as layers:

@@ -168,7 +168,7 @@ def test_what_a_layer_needs_is_missing(bare: Path) -> None:
 
 
 def test_a_layer_that_does_not_fit_is_refused(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tbgen.retro.layer._BYTES_PER_SLOT", 1 << 40)
+    monkeypatch.setattr("tbgen.costs.layer_memory", lambda *_: 1 << 50)
     with (
         open_tablebase(bare, depths=True) as tables,
         pytest.raises(TbgenError, match=r"needs about .* GiB of memory, but"),
