@@ -116,6 +116,18 @@ class Knowledge(Protocol):
         """Return one end that holds for all of them."""
 
 
+class NoKnowledge:
+    """Knows nothing about what lies outside a cell."""
+
+    def block(self, route: Route, end: int) -> Block | None:
+        """Return nothing."""
+        return None
+
+    def bound(self, route: Route, end: int) -> Code:
+        """Return the worst."""
+        return WORST[end]
+
+
 @dataclass(frozen=True)
 class Bounds:
     """What is known about all positions of a cell, fresh: the accrued score being their own.

@@ -6,11 +6,10 @@ from typing import Final
 import chess
 import numpy as np
 
-from tbgen.board.score import Code, GScore
-from tbgen.cells.bounds import WORST, Block, Games
+from tbgen.board.score import GScore
+from tbgen.cells.bounds import Block, Games, NoKnowledge
 from tbgen.cells.cell import Cell
 from tbgen.cells.kernels.gather import gather, overlay
-from tbgen.cells.routes import Route
 from tbgen.compiler.cache import compiling
 
 FAMILY: Final = __name__
@@ -19,24 +18,12 @@ FAMILY: Final = __name__
 _logger = logging.getLogger(__name__)
 
 
-class Nothing:
-    """Knows nothing about what lies outside a cell."""
-
-    def block(self, route: Route, end: int) -> Block | None:
-        """Return nothing."""
-        return None
-
-    def bound(self, route: Route, end: int) -> Code:
-        """Return the worst."""
-        return WORST[end]
-
-
 def compile_kernels() -> None:
     """Compile every kernel, if that is still to do, by solving a small cell."""
     with compiling(FAMILY, "that solve cells", "about two minutes", _logger.warning) as needed:
         if needed:
             cell = Cell.of_board(chess.Board("7k/8/8/p7/P7/8/8/K7 w - - 0 1"), [chess.A1, chess.H8])
-            games = Games(cell, Nothing())
+            games = Games(cell, NoKnowledge())
             games.accrued(games.solve(), GScore("G2.0"))
             block = Block(np.zeros(1, np.uint8), np.zeros(1, np.uint16))
             gather(*block, np.zeros(1, np.int64), np.zeros(1, np.int64), 0, False, *block)

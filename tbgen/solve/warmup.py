@@ -5,9 +5,8 @@ from typing import Final
 
 import chess
 
-from tbgen.cells.bounds import Games
+from tbgen.cells.bounds import Games, NoKnowledge
 from tbgen.cells.cell import Cell
-from tbgen.cells.warmup import Nothing
 from tbgen.compiler.cache import compiling
 from tbgen.solve.cell_proof import CellProof
 
@@ -22,4 +21,4 @@ def compile_kernels() -> None:
     with compiling(FAMILY, "that prove cells", "about a minute", _logger.warning) as needed:
         if needed:
             cell = Cell.of_board(chess.Board("7k/8/8/p7/P7/8/8/K7 w - - 0 1"), [chess.A1, chess.H8])
-            CellProof(cell).fresh(Games(cell, Nothing()).solve(), Nothing())
+            CellProof(cell).fresh(Games(cell, NoKnowledge()).solve(), NoKnowledge())

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
-from tbgen.cells.bounds import LOWER, NO_RANK, WORST, Block, BoundsGame, side_after
+from tbgen.cells.bounds import LOWER, NO_RANK, Block, BoundsGame, NoKnowledge, side_after
 from tbgen.cells.cell import Cell, man_of
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import Route
@@ -137,20 +137,10 @@ class WithoutRights:
         return value
 
 
-class _NoExits:
-    """Knows nothing about what lies outside a cell, for it is not asked about: only moves are counted."""
-
-    def block(self, route: Route, end: int) -> Block | None:
-        return None
-
-    def bound(self, route: Route, end: int) -> Code:
-        return WORST[end]
-
-
 def ranks_of(cell: Cell) -> NDArray[np.uint8]:
     """Return the ranks of a cell's positions, shape (2 sides to move, slots); ``NO_RANK`` where there is
     none."""
-    return BoundsGame(frame_of_cell(cell), [], _NoExits(), LOWER).ranks()
+    return BoundsGame(frame_of_cell(cell), [], NoKnowledge(), LOWER).ranks()
 
 
 def board_after(route: Route, slot: int) -> chess.Board | None:
