@@ -22,6 +22,7 @@ from tbgen.index.zeroing import (
     is_wide,
     most_promoted_slots,
     reached_by_promotion,
+    slots_of_window,
 )
 
 
@@ -103,7 +104,12 @@ BASE_MEMORY: Final = RATES.process["tables"] << 20
 
 def seconds_of(step: str, slots: int, threads: int = 2) -> float:
     """Return the wall time of a step of :data:`RATES`, for both sides to move."""
-    return 2 * slots * RATES.steps[step].nanoseconds * 1e-9 * 2 / min(threads, 2)
+    return _wall_time(slots, RATES.steps[step].nanoseconds, threads)
+
+
+def _wall_time(slots: int, nanoseconds: float, threads: int) -> float:
+    """Return seconds by a rate that was measured on two threads; more of them are not counted on."""
+    return 2 * slots * nanoseconds * 1e-9 * 2 / min(threads, 2)
 
 
 def memory_of(step: str, slots: int) -> int:
@@ -131,14 +137,8 @@ def _strength(men: str) -> float:
 def seconds_to_build(material: Material, variant: Variant, form: AccruedForm, threads: int = 2) -> float:
     """Return the wall time in which a table is built, with compiled kernels."""
     layout = layout_of(material)
-    seconds = RATES.seconds.table + (
-        2
-        * layout.size
-        * rate_of(material, variant).nanoseconds[_pawns(material)]
-        * 1e-9
-        * 2
-        / min(threads, 2)
-    )
+    nanoseconds = rate_of(material, variant).nanoseconds[_pawns(material)]
+    seconds = RATES.seconds.table + _wall_time(layout.size, nanoseconds, threads)
     return seconds + (seconds_of("packing", layout.size, threads) if form is AccruedForm.FUNCTIONS else 0)
 
 
@@ -183,8 +183,6 @@ def slots_at_work(layout: Layout, threads: int) -> int:
 
 def layers_memory(layout: Layout) -> int:
     """Return the bytes of memory in which all layers of a table are made."""
-    from tbgen.retro.every_layer import slots_of_window  # needs numba
-
     return pool_memory(layout) + memory_of("layers", slots_of_window(layout))
 
 

@@ -127,6 +127,20 @@ def phase_groups(layout: Layout) -> list[list[int]]:
     ]
 
 
+_WINDOW_SLOTS: Final = 1 << 23
+"""Most slots per side of a window of several phases."""
+
+
+def phases_of_window(layout: Layout) -> int:
+    """Return how many phases have their layers made together, at the most."""
+    return 1 if is_wide(layout) else max(1, _WINDOW_SLOTS // layout.phase_size)
+
+
+def slots_of_window(layout: Layout) -> int:
+    """Return how many slots, of one side to move, a window of these phases has at the most."""
+    return layout.phase_size * min(phases_of_window(layout), max(map(len, phase_groups(layout))))
+
+
 def phase_of(layout: Layout, white: Sequence[int], black: Sequence[int]) -> int | None:
     """Return the phase of some pawns, be it by their mirror image; None if they cannot stand so."""
     for symmetry in (0, MIRROR_FILES):

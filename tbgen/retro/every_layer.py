@@ -16,7 +16,7 @@ from tbgen.compiler.jit import int64
 from tbgen.index.layout import SIDES, Layout
 from tbgen.index.source import ArrayTable, Source
 from tbgen.index.table import Table
-from tbgen.index.zeroing import is_wide, phase_groups
+from tbgen.index.zeroing import phase_groups, phases_of_window, slots_of_window
 from tbgen.retro.cache_lines import zeros
 from tbgen.retro.kernels.every_layer import WindowLayer, show_layer
 from tbgen.retro.kernels.frame import legal_words
@@ -43,8 +43,6 @@ Layer: TypeAlias = WindowLayer
 and their fresh value leave undecided: both scores have at least the rank of A. At these, ``value`` uint8 and
 ``depth`` uint16 (2, slots) have codes of V(P, A) and depths D(P, A), and elsewhere nothing that counts."""
 
-_WINDOW_SLOTS: Final = 1 << 23
-"""Most slots per side of a window of several phases."""
 _SHOWN: Final = 2
 """Pairs of layers that there is room for: one to look at, and one that is being solved meanwhile."""
 
@@ -62,7 +60,7 @@ class EveryLayer:
         self._loader = PoolLoader(layout, sources)
         whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
         self._loader.recall_en_passant(whole, range(len(layout.placements)))
-        self._most = _phases_of_window(layout)
+        self._most = phases_of_window(layout)
         self._groups = phase_groups(layout)
         self._threads, self._sweeps = ThreadPoolExecutor(threads), WideSweeps(threads)
         parts = min(threads, MAX_PARTS) if self._most == 1 else 1
@@ -114,15 +112,6 @@ class EveryLayer:
         if self._most == 1:
             return _Wide(begun[0], self._threads, self._width, self._sweeps)
         return _Narrow(begun, self._threads)
-
-
-def slots_of_window(layout: Layout) -> int:
-    """Return how many slots, of one side to move, a window has at the most."""
-    return layout.phase_size * min(_phases_of_window(layout), max(map(len, phase_groups(layout))))
-
-
-def _phases_of_window(layout: Layout) -> int:
-    return 1 if is_wide(layout) else max(1, _WINDOW_SLOTS // layout.phase_size)
 
 
 class _Ranks(Protocol):
