@@ -11,7 +11,7 @@ from tbgen.board.variant import Variant
 from tbgen.cli.display import diagram, line_text, mover
 from tbgen.documents import UNSET, UnsetType
 from tbgen.errors import MissingLayerError
-from tbgen.probe.documents import MoveDocument, PlyDocument, ProbeDocument, points_document
+from tbgen.probe.documents import MoveDocument, PlyDocument, ProbeDocument, move_fields, position_fields
 from tbgen.probe.line import LinePly
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
@@ -54,31 +54,14 @@ class MobilityAnswer:
 
     def document(self) -> dict[str, Any]:
         """Return the JSON document."""
-        result = self.result
         moves: list[MoveDocument] | UnsetType = UNSET
         if self.moves is not None:
-            moves = [
-                MoveDocument(
-                    uci=move.uci, san=move.san, value=str(move.value), depth=move.depth, zeroing=move.zeroing
-                )
-                for move in self.moves
-            ]
+            moves = [MoveDocument(**move_fields(move)) for move in self.moves]
         line: list[PlyDocument] | UnsetType | None = UNSET
         if self.line is not None:
             line = None if isinstance(self.line, MissingLayerError) else list(map(PlyDocument.of, self.line))
-        return ProbeDocument(
-            fen=self.fen,
-            material=result.material.name,
-            rules=self.variant,
-            position_score=str(result.position_score),
-            accrued=str(result.accrued),
-            value=str(result.value),
-            holder=result.value.holder,
-            depth=result.depth,
-            points=points_document(self.scoring, result.value),
-            moves=moves,
-            line=line,
-        ).plain()
+        fields = position_fields(self.fen, self.variant, self.scoring, self.result)
+        return ProbeDocument(**fields, moves=moves, line=line).plain()
 
     def text(self) -> Iterator[str]:
         """Yield the lines for a reader."""

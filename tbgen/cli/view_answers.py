@@ -10,7 +10,7 @@ from tbgen.board.scoring import Points
 from tbgen.cli.answers import situation
 from tbgen.cli.display import diagram
 from tbgen.documents import UNSET, UnsetType
-from tbgen.probe.documents import PointsDocument, ViewDocument, ViewMoveDocument
+from tbgen.probe.documents import ViewDocument, ViewMoveDocument, worth_fields
 from tbgen.probe.view_tables import ViewMove, ViewResult
 from tbgen.probe.views import View
 from tbgen.text import plies
@@ -35,22 +35,13 @@ class ViewAnswer:
         moves: list[ViewMoveDocument] | UnsetType = UNSET
         if self.moves is not None:
             moves = [
-                ViewMoveDocument(
-                    uci=move.uci,
-                    san=move.san,
-                    winner=move.winner,
-                    depth=move.depth,
-                    points=PointsDocument(*move.points),
-                )
-                for move in self.moves
+                ViewMoveDocument(uci=move.uci, san=move.san, **worth_fields(move)) for move in self.moves
             ]
         return ViewDocument(
             fen=self.fen,
             material=result.material.name,
             view=result.view,
-            winner=result.winner,
-            depth=result.depth,
-            points=PointsDocument(*result.points),
+            **worth_fields(result),
             moves=moves,
         ).plain()
 

@@ -143,8 +143,6 @@ def clear() -> CachedKernels:
     return found
 
 
-NOTE: Final = "compiling the kernels"
-"""How the sentence begins that says so."""
 _waiting: Final = local()
 """Has ``refused`` in threads that do not wait for a compiler."""
 _COMPILING: Final[set[str]] = set()
@@ -196,7 +194,7 @@ def compiling(family: str, which: str, takes: str, note: Callable[[str], object]
     :param note: told the sentence.
     :raises KernelsMissingError: within :func:`without_compiling`, if it is still to do.
     """
-    sentence = f"{NOTE} {which}, once for this version of tbgen: {takes}"
+    sentence = f"compiling the kernels {which}, once for this version of tbgen: {takes}"
     if getattr(_waiting, "refused", False) and not is_compiled(family):
         raise KernelsMissingError(sentence)
     with _CLAIMING:

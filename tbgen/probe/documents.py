@@ -5,6 +5,7 @@ The command line leaves out what it has never said; docs/web.md says what the fi
 
 from enum import StrEnum
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Points, Scoring
@@ -12,6 +13,11 @@ from tbgen.board.variant import Variant
 from tbgen.documents import UNSET, Document, Plies, ScoreText, Share, SideName, UnsetType
 from tbgen.probe.line import LinePly
 from tbgen.probe.views import View
+
+if TYPE_CHECKING:
+    from tbgen.probe.moves import RankedMove
+    from tbgen.probe.states import ProbeResult
+    from tbgen.probe.view_tables import ViewMove, ViewResult
 
 
 class Category(StrEnum):
@@ -93,6 +99,17 @@ class MoveDocument(Document, kw_only=True):
     category: Category | UnsetType = UNSET
 
 
+def move_fields(move: "RankedMove") -> dict[str, Any]:
+    """Return the fields of a :class:`MoveDocument` that always stand in it."""
+    return {
+        "uci": move.uci,
+        "san": move.san,
+        "value": str(move.value),
+        "depth": move.depth,
+        "zeroing": move.zeroing,
+    }
+
+
 class PlyDocument(Document):
     """One move of best play, with the accrued score after it and the plies that are left then."""
 
@@ -123,6 +140,21 @@ class PositionDocument(Document, kw_only=True):
     depth: Plies | None
     points: PointsDocument
     category: Category | UnsetType = UNSET
+
+
+def position_fields(fen: str, variant: Variant, scoring: Scoring, result: "ProbeResult") -> dict[str, Any]:
+    """Return the fields of a :class:`PositionDocument` that always stand in it."""
+    return {
+        "fen": fen,
+        "material": result.material.name,
+        "rules": variant,
+        "position_score": str(result.position_score),
+        "accrued": str(result.accrued),
+        "value": str(result.value),
+        "holder": result.value.holder,
+        "depth": result.depth,
+        "points": points_document(scoring, result.value),
+    }
 
 
 class ProbeDocument(PositionDocument, kw_only=True):
@@ -161,6 +193,11 @@ class ViewDocument(Document, kw_only=True):
     points: PointsDocument
     category: ViewCategory | UnsetType = UNSET
     moves: list[ViewMoveDocument] | UnsetType = UNSET
+
+
+def worth_fields(of: "ViewResult | ViewMove") -> dict[str, Any]:
+    """Return the fields of a :class:`ViewDocument` or :class:`ViewMoveDocument` that say what a view does."""
+    return {"winner": of.winner, "depth": of.depth, "points": PointsDocument(*of.points)}
 
 
 class RefusalDocument(Document):

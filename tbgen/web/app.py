@@ -160,7 +160,7 @@ class _Service:
                 raise
             finally:
                 self._limiter.charge(client, seconds)
-            return answer(request, document.plain(), endpoint.caching)
+            return answer(request, document, endpoint.caching)
 
         return _named(endpoint.path, handler)
 

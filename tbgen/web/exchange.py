@@ -10,6 +10,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from tbgen.documents import Document
 from tbgen.web.errors import Refusal
 from tbgen.web.settings import BODY_SECONDS, MOST_BODY_BYTES
 
@@ -67,7 +68,7 @@ def _too_large() -> Refusal:
     return Refusal(413, "too_large", f"the body is larger than {MOST_BODY_BYTES >> 10} KiB")
 
 
-def answer(request: Request, document: dict[str, Any], caching: str) -> Response:
+def answer(request: Request, document: Document | dict[str, Any], caching: str) -> Response:
     """Return a document as the answer to a request, or that the client has it already.
 
     :param caching: what ``Cache-Control`` says.

@@ -25,7 +25,10 @@ from tbgen.probe.documents import (
     ViewCategory,
     ViewDocument,
     ViewMoveDocument,
+    move_fields,
     points_document,
+    position_fields,
+    worth_fields,
 )
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
@@ -300,17 +303,9 @@ def table_answers(tables: Tablebase, asked: Sequence[Question]) -> list[TableAns
 def _position_fields(board: chess.Board, variant: Variant, result: ProbeResult) -> dict[str, Any]:
     """Return the fields of a :class:`PositionDocument`."""
     return {
-        "fen": board.fen(),
-        "material": result.material.name,
-        "rules": variant,
+        **position_fields(board.fen(), variant, EXPONENTIAL, result),
         **end_of(result.position_score),
         "insufficient_material": board.is_insufficient_material(),
-        "position_score": str(result.position_score),
-        "accrued": str(result.accrued),
-        "value": str(result.value),
-        "holder": result.value.holder,
-        "depth": result.depth,
-        "points": _points(result.value),
         "category": Category.of(result.value, board.turn),
     }
 
@@ -318,13 +313,9 @@ def _position_fields(board: chess.Board, variant: Variant, result: ProbeResult) 
 def _moves(board: chess.Board, moves: Iterable[RankedMove]) -> list[MoveDocument]:
     return [
         MoveDocument(
-            uci=move.uci,
-            san=move.san,
+            **move_fields(move),
             **end_of(move.position_score),
             accrued=str(move.accrued),
-            value=str(move.value),
-            depth=move.depth,
-            zeroing=move.zeroing,
             points=_points(move.value),
             category=Category.of(move.value, not board.turn),
         )
@@ -338,8 +329,7 @@ def _points(value: GScore) -> PointsDocument:
 
 def _worth_in_view(of: ViewResult | ViewMove, white: bool) -> dict[str, Any]:
     """Return what a position with a side to move is worth."""
-    points, category = PointsDocument(*of.points), ViewCategory.of(of.points, white)
-    return {"winner": of.winner, "depth": of.depth, "points": points, "category": category}
+    return {**worth_fields(of), "category": ViewCategory.of(of.points, white)}
 
 
 def end_of(position_score: GScore) -> dict[str, Any]:
