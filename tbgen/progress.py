@@ -32,6 +32,19 @@ class Reporter(Protocol):
         """
 
 
+class SilentReporter:
+    """Ignores all news."""
+
+    def note(self, text: str) -> None:
+        """Ignore it."""
+
+    def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
+        """Ignore it."""
+
+    def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
+        """Ignore it."""
+
+
 _SURE: Final = 20.0
 """Seconds that work has to be worth before it tells much about the rest."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.packed.plain import passing_copies
-from tbgen.progress import Reporter, TimedProgress
+from tbgen.progress import Reporter, SilentReporter, TimedProgress
 from tbgen.report.data.files import everything
 from tbgen.report.data.saved import SavedData
 from tbgen.report.facts.difference import Difference
@@ -184,21 +184,8 @@ def report_document(report: Report) -> dict[str, Any]:
     return everything(report.tables, report.records, report.differences)
 
 
-class _Silence:
-    """A reporter that says nothing."""
-
-    def note(self, text: str) -> None:
-        """Say nothing."""
-
-    def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        """Say nothing."""
-
-    def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
-        """Say nothing."""
-
-
 def _timed(plan: ReportPlan, reporter: Reporter | None, materials: Sequence[Material]) -> TimedProgress:
-    return TimedProgress(reporter or _Silence(), plan.seconds, materials)
+    return TimedProgress(reporter or SilentReporter(), plan.seconds, materials)
 
 
 def _make(

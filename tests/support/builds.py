@@ -8,21 +8,13 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.generator import Built, build
 from tbgen.index.table import AccruedForm
+from tbgen.progress import SilentReporter
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 
 
-class Silent:
+class Silent(SilentReporter):
     """A reporter of builds that says nothing."""
-
-    def note(self, text: str) -> None:
-        pass
-
-    def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        pass
-
-    def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
-        pass
 
     def done(self, built: Built, seconds_left: float) -> None:
         pass
