@@ -12,8 +12,8 @@ from tbgen.board.variant import Variant
 from tbgen.errors import UsageError, quote
 
 _EXPECTED: Final = (
-    "expected pieces, side to move, castling, en passant square, two move counters and, optionally, "
-    "the accrued score"
+    "expected pieces and side to move, then, as far as they are known, castling, en passant square, "
+    "halfmove clock, move number and accrued score"
 )
 _COUNTER: Final = re.compile(r"[0-9]+")
 _COUNTERS: Final = re.compile(r"([0-9]+)\s+([0-9]+)\s+")
@@ -77,7 +77,9 @@ def parse_fen(text: str) -> Fen:
         raise UsageError(f"{quote(text)} is not a FEN: {_EXPECTED}")
     for name, counter in zip(("halfmove clock", "move number"), fields[4:6], strict=False):
         if not _COUNTER.fullmatch(counter):
-            raise UsageError(f"{quote(text)} is not a FEN: the {name} {quote(counter)} is not a number")
+            raise UsageError(
+                f"{quote(text)} is not a FEN: the {name} {quote(counter)} is not a number; {_EXPECTED}"
+            )
         if len(counter) > _MOST_DIGITS:
             raise UsageError(f"{quote(text)} is not a FEN: the {name} {quote(counter)} is too large")
     try:

@@ -59,6 +59,17 @@ def test_what_is_refused(text: str, sentence: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("missing", range(6))
+def test_a_field_left_out_before_others_is_missed(missing: int) -> None:
+    """Only the last fields may be left out, and the sentence says which those are."""
+    fields = [*PLACED.split(), "3", "60", "G3.5"]
+    del fields[missing]
+    with pytest.raises(
+        UsageError, match=r"expected pieces and side to move, then, as far as .* accrued score"
+    ):
+        parse_fen(" ".join(fields))
+
+
 @given(st.text('KkQq/8w -_;"\\\n01hmvcfmvn' + MINUS + DASH, max_size=60))
 def test_no_text_gives_another_error(text: str) -> None:
     for start in ("", f"{PLACED} ", f"{PLACED.replace(' ', '_')}_"):
