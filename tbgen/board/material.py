@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, total_ordering
 from itertools import combinations_with_replacement
@@ -131,19 +131,11 @@ class Material:
 
     def captures(self) -> set[Material]:
         """Return what one capture without promotion leaves."""
-        return {
-            Material.of_sides(own, left)[0]
-            for own, other in self._colourings()
-            for left in _without_one_of(other, "QRBNP")
-        }
+        return self._after(_unchanged, _without_man)
 
     def promotions(self) -> set[Material]:
         """Return what one promotion without capture leaves."""
-        return {
-            Material.of_sides(promoted, other)[0]
-            for own, other in self._colourings()
-            for promoted in _with_promotion(own)
-        }
+        return self._after(_with_promotion, _unchanged)
 
     def successors(self) -> set[Material]:
         """Return what one move out of the material leaves: a capture, a promotion, or both at once.
@@ -152,16 +144,18 @@ class Material:
         ['KBvK', 'KBvKN', 'KNvK', 'KNvKN', 'KPvK', 'KQvK', 'KQvKN', 'KRvK', 'KRvKN']
         """
         # No pawn stands on the last rank, so a promoting pawn captures a piece.
-        both = {
-            Material.of_sides(promoted, left)[0]
-            for own, other in self._colourings()
-            for promoted in _with_promotion(own)
-            for left in _without_one_of(other, "QRBN")
-        }
-        return self.captures() | self.promotions() | both
+        return self.captures() | self.promotions() | self._after(_with_promotion, _without_piece)
 
-    def _colourings(self) -> tuple[tuple[str, str], tuple[str, str]]:
-        return (self.white, self.black), (self.black, self.white)
+    def _after(
+        self, own_after: Callable[[str], Iterable[str]], others_after: Callable[[str], Iterable[str]]
+    ) -> set[Material]:
+        """Return what a move of either side leaves, by what becomes of its own men and of the other's."""
+        return {
+            Material.of_sides(own, other)[0]
+            for mover, opponent in ((self.white, self.black), (self.black, self.white))
+            for own in own_after(mover)
+            for other in others_after(opponent)
+        }
 
     def _build_key(self) -> tuple[object, ...]:
         return self.men, self.pawns, _precedence(self.white), _precedence(self.black)
@@ -227,8 +221,16 @@ def _canonical(white: str, black: str) -> tuple[str, str]:
     return strong, weak
 
 
-def _without_one_of(side: str, men: str) -> Iterator[str]:
-    return (side.replace(man, "", 1) for man in men if man in side)
+def _unchanged(side: str) -> Iterable[str]:
+    return (side,)
+
+
+def _without_man(side: str) -> Iterator[str]:
+    return (side.replace(man, "", 1) for man in _MEN[1:] if man in side)
+
+
+def _without_piece(side: str) -> Iterator[str]:
+    return (side.replace(man, "", 1) for man in _PROMOTED if man in side)
 
 
 def _with_promotion(side: str) -> Iterator[str]:

@@ -23,7 +23,7 @@ def mobility(board: chess.Board) -> tuple[int, bool]:
     us, them = board.occupied_co[turn], board.occupied_co[not turn]
     king = us & board.kings
     home = king.bit_length() - 1
-    attacked, checkers, pinners = _attacks(board, them, not turn, king)
+    attacked, checkers, pinners = _attacks(board, them, king)
     moves = (chess.BB_KING_ATTACKS[home] & ~us & ~attacked).bit_count()
     if checkers & checkers - 1 or us == king:
         return moves, bool(checkers)
@@ -57,7 +57,7 @@ def own_score(board: chess.Board) -> GScore:
 
 
 def _attacks(
-    board: chess.Board, attackers: chess.Bitboard, colour: chess.Color, king: chess.Bitboard
+    board: chess.Board, attackers: chess.Bitboard, king: chess.Bitboard
 ) -> tuple[chess.Bitboard, chess.Bitboard, chess.Bitboard]:
     """Return what a side attacks once the other's king is off the board, which of its men give check, and
     which would if nothing stood in between."""
@@ -79,14 +79,10 @@ def _attacks(
             mask, table = _RANK[square]
             reached |= table[mask & occupied]
             line |= table[0]
-        if line & king:
+        if not line:
+            reached = board.attacks_mask(square)
+        elif line & king:
             pinners |= man
-        elif man & board.knights:
-            reached = chess.BB_KNIGHT_ATTACKS[square]
-        elif man & board.kings:
-            reached = chess.BB_KING_ATTACKS[square]
-        elif man & board.pawns:
-            reached = chess.BB_PAWN_ATTACKS[colour][square]
         if reached & king:
             checkers |= man
         attacked |= reached

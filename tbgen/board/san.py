@@ -5,6 +5,7 @@ Reading is two to three times as fast as python-chess where the move is an ordin
 
 import functools
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
@@ -38,56 +39,37 @@ def _ordinary(board: chess.Board, san: str) -> chess.Move | None:
     parts = _parts(san)
     if parts is None:
         return None
-    piece, origins, file, rank, capture, target = parts
-    turn = board.turn
-    mask = chess.BB_SQUARES[target]
-    us = board.occupied_co[turn]
-    if mask & us:
-        return None
-    occupied = board.occupied
-    if not piece:
-        if rank or mask & _LAST_RANKS:
-            return None
-        if capture or file:
-            if not (mask & occupied and file):
-                return None  # en passant, or something odd
-            reached = chess.BB_PAWN_ATTACKS[not turn][target] & origins
-        elif mask & occupied:
-            return None
-        else:
-            reached = _pawn_before(mask, turn, occupied)
-        movers = reached & board.pawns & us
+    kind, origins, step, target = parts
+    turn, occupied, mask = board.turn, board.occupied, chess.BB_SQUARES[target]
+    if step:
+        movers = 0 if mask & occupied else _pawn_before(mask, turn, occupied)
+    elif mask & board.occupied_co[turn] or (kind == chess.PAWN and not mask & occupied):
+        return None  # en passant, or something odd
     else:
-        movers = us & origins
-        if piece == "N":
-            movers &= board.knights & chess.BB_KNIGHT_ATTACKS[target]
-        elif piece == "K":
-            movers &= board.kings & chess.BB_KING_ATTACKS[target]
-        else:
-            kind = board.bishops if piece == "B" else board.rooks if piece == "R" else board.queens
-            movers &= kind
-            if movers:
-                movers &= _sliding(target, occupied, piece)
+        movers = board.attackers_mask(turn, target)
+    movers &= origins & board.pieces_mask(kind, turn)
     if not movers or movers & movers - 1:
         return None
-    king = board.kings & us
-    if king == movers:
-        king = mask
+    king = mask if kind == chess.KING else board.kings & board.occupied_co[turn]
     after = (occupied ^ movers) | mask
-    them = board.occupied_co[not turn] & ~mask
-    if _attacked(board, king.bit_length() - 1, after, them, turn):
+    if board.attackers_mask(not turn, king.bit_length() - 1, after) & ~mask:
         return None
     return _move(movers.bit_length() - 1, target)
 
 
 @functools.lru_cache(_CACHED)
-def _parts(san: str) -> tuple[str, chess.Bitboard, str, str, str, chess.Square] | None:
-    """Return piece, squares it may come from, file, rank, capture and target; None of the extraordinary."""
+def _parts(san: str) -> tuple[chess.PieceType, chess.Bitboard, bool, chess.Square] | None:
+    """Return the type of the man, the squares it may come from, whether it is a pawn that captures nothing,
+    and the target; None of the extraordinary."""
     match = _ORDINARY.fullmatch(san)
     if match is None:
         return None
-    piece, file, rank, capture, name = match.groups()
-    return piece, _FILES[file] & _RANKS[rank], file, rank, capture, _SQUARES[name]
+    letter, file, rank, capture, name = match.groups()
+    target = _SQUARES[name]
+    if not letter and (rank or (capture and not file) or chess.BB_SQUARES[target] & _LAST_RANKS):
+        return None
+    kind = chess.PIECE_SYMBOLS.index(letter.lower()) if letter else chess.PAWN
+    return kind, _FILES[file] & _RANKS[rank], not letter and not file, target
 
 
 @functools.lru_cache(_CACHED)
@@ -104,57 +86,17 @@ def _pawn_before(mask: chess.Bitboard, turn: chess.Color, occupied: chess.Bitboa
     return near if near & occupied or not mask & chess.BB_RANK_5 else near << 8
 
 
-def _sliding(square: chess.Square, occupied: chess.Bitboard, piece: str) -> chess.Bitboard:
-    """Return what a bishop, rook or queen on a square attacks."""
-    attacks = 0
-    if piece != "R":
-        attacks = chess.BB_DIAG_ATTACKS[square][chess.BB_DIAG_MASKS[square] & occupied]
-    if piece != "B":
-        attacks |= chess.BB_RANK_ATTACKS[square][chess.BB_RANK_MASKS[square] & occupied]
-        attacks |= chess.BB_FILE_ATTACKS[square][chess.BB_FILE_MASKS[square] & occupied]
-    return attacks
-
-
-def _attacked(
-    board: chess.Board,
-    square: chess.Square,
-    occupied: chess.Bitboard,
-    them: chess.Bitboard,
-    turn: chess.Color,
-) -> bool:
-    """Tell whether a square is attacked by any of ``them``, the men that the side to move has left."""
-    straight = (board.rooks | board.queens) & them
-    if straight:
-        reached = chess.BB_RANK_ATTACKS[square][chess.BB_RANK_MASKS[square] & occupied]
-        reached |= chess.BB_FILE_ATTACKS[square][chess.BB_FILE_MASKS[square] & occupied]
-        if reached & straight:
-            return True
-    diagonal = (board.bishops | board.queens) & them
-    if diagonal:
-        reached = chess.BB_DIAG_ATTACKS[square][chess.BB_DIAG_MASKS[square] & occupied]
-        if reached & diagonal:
-            return True
-    return bool(
-        chess.BB_KNIGHT_ATTACKS[square] & board.knights & them
-        or chess.BB_PAWN_ATTACKS[turn][square] & board.pawns & them
-        or chess.BB_KING_ATTACKS[square] & board.kings & them
-    )
-
-
 def sans_without_check(board: chess.Board, moves: Sequence[chess.Move]) -> list[str]:
     """Return the notation of all legal moves of a board, less ``+`` and ``#``.
 
     python-chess would generate moves again for each, to see which are alike, and make it, to see whether it
     gives check, which the caller knows.
     """
-    types = [board.piece_type_at(move.from_square) for move in moves]
-    sources: dict[tuple[chess.PieceType | None, chess.Square], list[chess.Square]] = {}
-    for move, kind in zip(moves, types, strict=True):
-        sources.setdefault((kind, move.to_square), []).append(move.from_square)
-    return [
-        _san(board, move, kind, sources[kind, move.to_square])
-        for move, kind in zip(moves, types, strict=True)
-    ]
+    men = [(board.piece_type_at(move.from_square), move.to_square) for move in moves]
+    sources = defaultdict[tuple[chess.PieceType | None, chess.Square], list[chess.Square]](list)
+    for move, man in zip(moves, men, strict=True):
+        sources[man].append(move.from_square)
+    return [_san(board, move, man[0], sources[man]) for move, man in zip(moves, men, strict=True)]
 
 
 def _san(
