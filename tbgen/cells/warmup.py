@@ -1,6 +1,7 @@
 """Compiling all kernels that solve cells in one go, so that it is a step of its own."""
 
 import logging
+from collections.abc import Callable
 from typing import Final
 
 import chess
@@ -18,9 +19,9 @@ FAMILY: Final = __name__
 _logger = logging.getLogger(__name__)
 
 
-def compile_kernels() -> None:
-    """Compile every kernel, if that is still to do, by solving a small cell."""
-    with compiling(FAMILY, "that solve cells", "about two minutes", _logger.warning) as needed:
+def compile_kernels(note: Callable[[str], object] = _logger.warning) -> None:
+    """Compile every kernel, if that is still to do, by solving a small cell; ``note`` is told so before."""
+    with compiling(FAMILY, "that solve cells", "about two minutes", note) as needed:
         if needed:
             cell = Cell.of_board(chess.Board("7k/8/8/p7/P7/8/8/K7 w - - 0 1"), [chess.A1, chess.H8])
             games = Games(cell, NoKnowledge())

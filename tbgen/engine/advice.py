@@ -1,6 +1,7 @@
 """What somebody knows of the state to move from."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import chess
 
@@ -22,6 +23,11 @@ class Advice:
     """Plies until the accrued score is the value; None if it is not known."""
     line: tuple[chess.Move, ...] = ()
     """Best play as far as it is known."""
+
+    @classmethod
+    def of(cls, move: chess.Move, value: GScore, depth: int | None) -> Self:
+        """Return the advice to play one move, with which the state has a value."""
+        return cls((move,), value, value, depth, (move,))
 
     @property
     def value(self) -> GScore | None:

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Final
 
 _WHOLE: Final = re.compile(r"-?\d{1,15}", re.ASCII)
@@ -13,6 +14,8 @@ _NUMBERS: Final = (
     *("movetime", "depth", "nodes", "mate"),
 )
 _WORDS: Final = ("searchmoves", "ponder", "infinite", *_NUMBERS)
+_PLIES: Final = (("depth", 1), ("mate", 2))
+"""Limits of depth, and the plies of each unit."""
 _MOVES_LEFT: Final = 30
 """Moves to have time for where nobody says how many."""
 _AT_MOST: Final = 0.4
@@ -49,15 +52,13 @@ class Go:
         numbers: dict[str, int] = {}
         wrong: list[str] = []
         at_moves = False
-        for place, word in enumerate(words):
+        for word, following in zip_longest(words, words[1:], fillvalue=""):
+            if word in _NUMBERS and _WHOLE.fullmatch(following):
+                numbers[word] = int(following)
+            elif word in _NUMBERS:
+                wrong.append(word)
             if word in _WORDS:
                 at_moves = word == "searchmoves"
-                following = words[place + 1] if place + 1 < len(words) else ""
-                if word in _NUMBERS:
-                    if _WHOLE.fullmatch(following):
-                        numbers[word] = int(following)
-                    else:
-                        wrong.append(word)
             elif at_moves:
                 moves.append(word)
         return cls(tuple(moves), "ponder" in words, "infinite" in words, numbers, tuple(wrong))
@@ -65,15 +66,8 @@ class Go:
     @property
     def depth(self) -> int | None:
         """Plies to search; a mate in so many moves is one in at most twice as many plies."""
-        given = [self.numbers["depth"]] if "depth" in self.numbers else []
-        if "mate" in self.numbers:
-            given.append(2 * self.numbers["mate"])
+        given = [times * self.numbers[word] for word, times in _PLIES if word in self.numbers]
         return max(min(given), 1) if given else None
-
-    @property
-    def nodes(self) -> int | None:
-        """Positions to search."""
-        return self.numbers.get("nodes")
 
     def seconds(self, white: bool, overhead: float) -> tuple[float | None, float | None]:
         """Return how long a side should think, and how long it may; None for as long as it likes.
@@ -103,72 +97,58 @@ class Timer:
     def __init__(self, go: Go, white: bool, overhead: float = 0.0) -> None:
         self.go = go
         """What is asked for."""
-        self._should, self._may = go.seconds(white, overhead)
-        self._nodes = go.nodes
+        self.share, self._may = go.seconds(white, overhead)
+        """Seconds that the move should take, None for no limit."""
+        self._nodes = go.numbers.get("nodes")
         self._pondering = go.ponder
-        nothing = self._may is None and go.nodes is None and go.depth is None
+        nothing = self._may is None and self._nodes is None and go.depth is None
         self._endless = go.infinite or nothing
-        self._stopped = threading.Event()
+        self._stopped = False
         self._changed = threading.Condition()
         self._began = self._first = time.perf_counter()
 
     @property
-    def share(self) -> float | None:
-        """Seconds that the move should take, None for no limit."""
-        return self._should
-
-    @property
     def limited(self) -> bool:
         """Whether time is short, so that an obvious move is made at once."""
-        return self._should is not None and not self._pondering
+        return self.share is not None and not self._pondering
 
     @property
     def elapsed(self) -> float:
         """Seconds since the command."""
         return time.perf_counter() - self._first
 
-    @property
-    def stopped(self) -> bool:
-        """Whether the move is wanted at once."""
-        return self._stopped.is_set()
-
     def stop(self) -> None:
         """Ask for the move at once."""
         with self._changed:
-            self._pondering = False
-            self._stopped.set()
+            self._pondering, self._stopped = False, True
             self._changed.notify_all()
 
     def ponder_hit(self) -> None:
         """Begin to count: the move that was pondered on has been made."""
         with self._changed:
-            self._pondering = False
-            self._began = time.perf_counter()
+            self._pondering, self._began = False, time.perf_counter()
             self._changed.notify_all()
 
     def over(self, nodes: int = 0) -> bool:
         """Tell whether there is no more time, or so many nodes are enough."""
-        if self._stopped.is_set():
-            return True
-        if self._pondering:
-            return False
-        if self._nodes is not None and nodes >= self._nodes:
-            return True
-        return self._may is not None and time.perf_counter() - self._began >= self._may
+        enough_nodes = self._nodes is not None and nodes >= self._nodes and not self._pondering
+        return enough_nodes or self._is_past(1, self._may)
 
     def enough(self) -> bool:
         """Tell whether no other iteration should begin."""
-        if self._pondering or self._should is None:
-            return self._stopped.is_set()
-        return time.perf_counter() - self._began >= _ITERATION * self._should or self._stopped.is_set()
+        return self._is_past(_ITERATION, self.share)
 
     def half(self) -> bool:
         """Tell whether half of the time is over."""
-        if self._pondering or self._may is None:
-            return self._stopped.is_set()
-        return time.perf_counter() - self._began >= self._may / 2 or self._stopped.is_set()
+        return self._is_past(1 / 2, self._may)
 
     def wait(self) -> None:
         """Wait until the move may be told: after ``stop`` if only that ends it, and not while pondering."""
         with self._changed:
-            self._changed.wait_for(lambda: self._stopped.is_set() or not (self._pondering or self._endless))
+            self._changed.wait_for(lambda: self._stopped or not (self._pondering or self._endless))
+
+    def _is_past(self, part: float, seconds: float | None) -> bool:
+        """Tell whether the move is wanted at once, or a part of some seconds, None for no limit, is over."""
+        if self._pondering or seconds is None:
+            return self._stopped
+        return self._stopped or time.perf_counter() - self._began >= part * seconds

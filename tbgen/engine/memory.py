@@ -30,6 +30,12 @@ class MemoryEntry(NamedTuple):
     """Seen by the side to move."""
     move: chess.Move | None
 
+    def decides(self, alpha: int, beta: int) -> bool:
+        """Tell whether the value does for a search that asks where it lies between two others."""
+        if self.bound is Bound.EXACT:
+            return True
+        return self.value >= beta if self.bound is Bound.LOWER else self.value <= alpha
+
 
 class Memory:
     """States and what is known of them, within a bound on memory.

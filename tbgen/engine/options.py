@@ -1,9 +1,10 @@
 """What user interfaces can set: names, kinds and defaults, and what has been set."""
 
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tbgen.board.score import GScore
 from tbgen.errors import UsageError, quote
@@ -11,102 +12,69 @@ from tbgen.games.settings import FiftyMoveRule
 from tbgen.store.format import default_directory
 
 _EMPTY: Final = "<empty>"
+_WHOLE: Final = re.compile("-?[0-9]{1,9}")
 _FULL_STRENGTH: Final = 100
 
 
-class Spin(NamedTuple):
-    """A whole number in a range."""
+class OptionKind(NamedTuple):
+    """Which values an option takes, in the words of the protocol."""
 
-    least: int
-    most: int
-
-    def read(self, name: str, text: str) -> str:
-        """Return a value as it is kept.
-
-        :raises UsageError: if it is none.
-        """
-        digits = text.removeprefix("-")
-        number = int(text) if digits.isdecimal() and digits.isascii() and len(digits) < 10 else None
-        if number is None or not self.least <= number <= self.most:
-            raise UsageError(f"{name} is a number from {self.least} to {self.most}, not {quote(text)}")
-        return str(number)
-
-    def __str__(self) -> str:
-        return f"spin min {self.least} max {self.most}"
+    type: str
+    range: str
+    """What follows the default where the option is described."""
+    expected: str
+    """For readers."""
+    takes: Callable[[str], bool]
 
 
-class Check(NamedTuple):
-    """Yes or no."""
+def _number(least: int, most: int) -> OptionKind:
+    def takes(text: str) -> bool:
+        return bool(_WHOLE.fullmatch(text)) and least <= int(text) <= most
 
-    def read(self, name: str, text: str) -> str:
-        """Return a value as it is kept.
-
-        :raises UsageError: if it is none.
-        """
-        if text.lower() not in ("true", "false"):
-            raise UsageError(f"{name} is true or false, not {quote(text)}")
-        return text.lower()
-
-    def __str__(self) -> str:
-        return "check"
+    return OptionKind("spin", f" min {least} max {most}", f"a number from {least} to {most}", takes)
 
 
-class Choice(NamedTuple):
-    """One of some words."""
-
-    words: tuple[str, ...]
-
-    def read(self, name: str, text: str) -> str:
-        """Return a value as it is kept.
-
-        :raises UsageError: if it is none.
-        """
-        if text.lower() not in self.words:
-            raise UsageError(f"{name} is one of {', '.join(self.words)}, not {quote(text)}")
-        return text.lower()
-
-    def __str__(self) -> str:
-        return " ".join(["combo", *(f"var {word}" for word in self.words)])
+def _one_of(*words: str) -> OptionKind:
+    variants = "".join(f" var {word}" for word in words)
+    return OptionKind("combo", variants, f"one of {', '.join(words)}", words.__contains__)
 
 
-class Text(NamedTuple):
-    """Any text."""
-
-    def read(self, name: str, text: str) -> str:
-        """Return a value as it is kept."""
-        return "" if text == _EMPTY else text
-
-    def __str__(self) -> str:
-        return "string"
+_YES_NO: Final = OptionKind("check", "", "true or false", ("true", "false").__contains__)
+_TEXT: Final = OptionKind("string", "", "any text", lambda _: True)
 
 
-class Score(Text):
-    """A G-score, or nothing."""
+class EngineOption(NamedTuple):
+    """An option: the field of :class:`Options` that has its value, and how that is made of its text."""
 
-    def read(self, name: str, text: str) -> str:
-        """Return a value as it is kept.
-
-        :raises UsageError: if it is none.
-        """
-        return str(GScore.parse(text)) if text not in ("", _EMPTY) else ""
+    field: str
+    kind: OptionKind
+    default: str
+    value: Callable[[str], Any] = str
 
 
-Kind = Spin | Check | Choice | Text
-
-KINDS: Final[dict[str, tuple[Kind, str]]] = {
-    "Hash": (Spin(1, 65536), "64"),
-    "Directory": (Text(), ""),
-    "Accrued": (Score(), ""),
-    "FiftyMoveRule": (Choice(tuple(rule.value for rule in FiftyMoveRule)), FiftyMoveRule.NONE.value),
-    "Solve": (Choice(("off", "auto", "on")), "off"),
-    "Strength": (Spin(0, _FULL_STRENGTH), str(_FULL_STRENGTH)),
-    "MultiPV": (Spin(1, 256), "1"),
-    "Move Overhead": (Spin(0, 10_000), "50"),
-    "Ponder": (Check(), "false"),
-    "UCI_Chess960": (Check(), "false"),
-    "UCI_Variant": (Choice(("chess", "rmobility")), "rmobility"),
+OPTIONS: Final = {
+    "Hash": EngineOption("hash", _number(1, 65536), "64", int),
+    "Directory": EngineOption(
+        "directories", _TEXT, "", lambda text: [Path(part) for part in text.split(os.pathsep) if part]
+    ),
+    "Accrued": EngineOption("accrued", _TEXT, "", lambda text: GScore.parse(text) if text else None),
+    "FiftyMoveRule": EngineOption(
+        "rule", _one_of(*(rule.value for rule in FiftyMoveRule)), FiftyMoveRule.NONE.value, FiftyMoveRule
+    ),
+    "Solve": EngineOption("solve", _one_of("off", "auto", "on"), "off"),
+    "Strength": EngineOption(
+        "blunders",
+        _number(0, _FULL_STRENGTH),
+        str(_FULL_STRENGTH),
+        lambda text: 1 - int(text) / _FULL_STRENGTH,
+    ),
+    "MultiPV": EngineOption("best", _number(1, 256), "1", int),
+    "Move Overhead": EngineOption("overhead", _number(0, 10_000), "50", lambda text: int(text) / 1000),
+    "Ponder": EngineOption("ponder", _YES_NO, "false"),
+    "UCI_Chess960": EngineOption("chess960", _YES_NO, "false", "true".__eq__),
+    "UCI_Variant": EngineOption("variant", _one_of("chess", "rmobility"), "rmobility"),
 }
-"""All options in the order in which they are told, each with its kind and its default."""
+"""All options in the order in which they are described."""
 
 
 class Options:
@@ -115,9 +83,30 @@ class Options:
     :param directories: those of tables until others are set; none for the default one.
     """
 
+    hash: int
+    """Mebibytes for the transposition table."""
+    directories: list[Path]
+    """Where tables lie; none for the default directory."""
+    accrued: GScore | None
+    """The score accrued before a FEN that does not say it."""
+    rule: FiftyMoveRule
+    """The 50-move rule."""
+    solve: str
+    """When to solve: ``off``, ``auto`` or ``on``."""
+    blunders: float
+    """The chance that a move is made at random."""
+    best: int
+    """How many of the best moves are told of."""
+    overhead: float
+    """Seconds that get lost on the way to the clock."""
+    chess960: bool
+    """Whether castling is written as in Chess960."""
+
     def __init__(self, directories: Sequence[Path] = ()) -> None:
-        self._values = {name: default for name, (_, default) in KINDS.items()}
-        self._values["Directory"] = os.pathsep.join(map(str, directories or [default_directory()]))
+        self._defaults = {name: option.default for name, option in OPTIONS.items()}
+        self._defaults["Directory"] = os.pathsep.join(map(str, directories or [default_directory()]))
+        for name, default in self._defaults.items():
+            self.set(name, default)
 
     def set(self, name: str, text: str) -> str:
         """Set an option and return its name as it is written here.
@@ -125,60 +114,18 @@ class Options:
         :param name: in letters of any case.
         :raises UsageError: if there is no such option, or the value means nothing.
         """
-        known = next((each for each in KINDS if each.lower() == name.lower()), None)
+        known = next((each for each in OPTIONS if each.lower() == name.lower()), None)
         if known is None:
-            raise UsageError(f"there is no option {quote(name)}: there are {', '.join(KINDS)}")
-        self._values[known] = KINDS[known][0].read(known, text)
+            raise UsageError(f"there is no option {quote(name)}: there are {', '.join(OPTIONS)}")
+        option = OPTIONS[known]
+        given = text.removeprefix(_EMPTY) if option.kind is _TEXT else text.lower()
+        if not option.kind.takes(given):
+            raise UsageError(f"{known} is {option.kind.expected}, not {quote(text)}")
+        setattr(self, option.field, option.value(given))
         return known
 
     def lines(self) -> Iterator[str]:
-        """Yield what tells a user interface about the options."""
-        for name, (kind, _) in KINDS.items():
-            what, *more = str(kind).split(" ", 1)
-            default = self._values[name] or _EMPTY
-            yield " ".join(["option name", name, "type", what, "default", default, *more])
-
-    @property
-    def directories(self) -> list[Path]:
-        """Where tables lie; none for the default directory."""
-        return [Path(part) for part in self._values["Directory"].split(os.pathsep) if part]
-
-    @property
-    def hash(self) -> int:
-        """Mebibytes for the transposition table."""
-        return int(self._values["Hash"])
-
-    @property
-    def accrued(self) -> GScore | None:
-        """The score accrued before a FEN that does not say it."""
-        return GScore.parse(self._values["Accrued"]) if self._values["Accrued"] else None
-
-    @property
-    def rule(self) -> FiftyMoveRule:
-        """The 50-move rule."""
-        return FiftyMoveRule(self._values["FiftyMoveRule"])
-
-    @property
-    def solve(self) -> str:
-        """When to solve: ``off``, ``auto`` or ``on``."""
-        return self._values["Solve"]
-
-    @property
-    def blunders(self) -> float:
-        """The chance that a move is made at random."""
-        return 1 - int(self._values["Strength"]) / _FULL_STRENGTH
-
-    @property
-    def best(self) -> int:
-        """How many of the best moves are told of."""
-        return int(self._values["MultiPV"])
-
-    @property
-    def overhead(self) -> float:
-        """Seconds that get lost on the way to the clock."""
-        return int(self._values["Move Overhead"]) / 1000
-
-    @property
-    def chess960(self) -> bool:
-        """Whether castling is written as in Chess960."""
-        return self._values["UCI_Chess960"] == "true"
+        """Yield the description of every option for a user interface."""
+        for name, default in self._defaults.items():
+            kind = OPTIONS[name].kind
+            yield f"option name {name} type {kind.type} default {default or _EMPTY}{kind.range}"

@@ -9,7 +9,7 @@ score is another one; where tables hold a position, it is a leaf with its true v
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 import chess
 
@@ -32,11 +32,8 @@ _QUIET_PLIES: Final = 8
 """Captures in a row at a leaf."""
 
 
-class Leaves(Protocol):
-    """What knows states exactly."""
-
-    def known(self, game: SearchGame) -> tuple[GScore, int | None] | None:
-        """Return the value of the current state and its depth in plies, None if it is not known."""
+KnownValue: TypeAlias = tuple[GScore, int | None] | None
+"""The value of a state and its depth in plies, if that is known; None if nothing is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +63,7 @@ class TreeSearch:
     """One search from one state.
 
     :param moves: legal ones to choose among, at least one.
+    :param known: tells what is known of the current state of a game.
     :param over: tells by the number of nodes whether to stop.
     :param lines: how many of the best moves are looked for, each with its line.
     """
@@ -74,13 +72,13 @@ class TreeSearch:
         self,
         game: SearchGame,
         moves: Sequence[chess.Move],
-        leaves: Leaves,
+        known: Callable[[SearchGame], KnownValue],
         memory: Memory,
         over: Callable[[int], bool],
         lines: int = 1,
     ) -> None:
         self._places = min(lines, len(moves))
-        self._game, self._leaves, self._memory, self._over = game, leaves, memory, over
+        self._game, self._known, self._memory, self._over = game, known, memory, over
         self._number = memory.new_search()
         self._first, self._held, self._white = game.length - 1, game.accrued, game.live.turn
         self._killers: list[list[chess.Move]] = [[] for _ in range(4 * MOST_PLIES)]
@@ -157,14 +155,8 @@ class TreeSearch:
             return self._quiet(alpha, beta, ply, _QUIET_PLIES)
         state = game.state
         entry = self._memory.get(state)
-        if entry and entry.search == self._number and entry.depth >= depth:
-            match entry.bound:
-                case Bound.EXACT:
-                    return entry.value
-                case Bound.LOWER if entry.value >= beta:
-                    return entry.value
-                case Bound.UPPER if entry.value <= alpha:
-                    return entry.value
+        if entry and entry.search == self._number and entry.depth >= depth and entry.decides(alpha, beta):
+            return entry.value
         board, best, first, chosen = game.live, -_INFINITE, alpha, None
         moves = self._ordered(list(board.legal_moves), entry.move if entry else None, ply)
         for number, move in enumerate(moves):
@@ -173,9 +165,7 @@ class TreeSearch:
             game.play(move)
             if number:
                 value = -self._node(depth - (2 if late else 1), -alpha - 1, -alpha, ply + 1)
-                if value > alpha and (late or value < beta):
-                    value = -self._node(depth - 1, -beta, -alpha, ply + 1)
-            else:
+            if not number or (value > alpha and (late or value < beta)):
                 value = -self._node(depth - 1, -beta, -alpha, ply + 1)
             game.pop()
             if value > best:
@@ -226,21 +216,14 @@ class TreeSearch:
         self._deepest = max(self._deepest, ply)
         self._lines[ply] = []
         game = self._game
-        value, plies = game.accrued, 0
-        if game.basis is None and not game.returns(self._first):
-            known = self._leaves.known(game)
-            if known is None:
-                return None
-            self._hits += 1
-            value, depth = known
-            if depth is None:
-                return self._seen(reached(value, self._held, None))
-            plies = depth
-        return self._seen(reached(value, self._held, ply + plies))
-
-    def _seen(self, value: int) -> int:
-        """Return a value of White's as the side to move sees it."""
-        return value if self._game.live.turn else -value
+        over = game.basis is not None or game.returns(self._first)
+        found = (game.accrued, 0) if over else self._known(game)
+        if found is None:
+            return None
+        self._hits += not over
+        value, depth = found
+        seen = reached(value, self._held, None if depth is None else ply + depth)
+        return seen if game.live.turn else -seen
 
     def _ordered(
         self, moves: list[chess.Move], hint: chess.Move | None, ply: int | None = None

@@ -1,16 +1,16 @@
 """What tables say of the game: the move to play where they hold the position, and values of leaves."""
 
 import threading
+import time
 from collections.abc import Callable, Sequence
-from functools import partial
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import chess
 
 from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.score import GScore
-from tbgen.compiler.cache import is_compiled
 from tbgen.engine.advice import Advice
 from tbgen.engine.game import SearchGame
 from tbgen.engine.limits import Timer
@@ -28,16 +28,12 @@ _WAIT: Final = 0.02
 _LONGEST_LINE: Final = 256
 _CASTLING_MEN: Final = 4
 """Most men of positions with castling rights that are asked about: more take minutes."""
-_COMPILED: Final[dict[str, tuple[Callable[[], bool], str]]] = {
-    "packed": (asking.is_ready, "kernels that probe packed tables are compiled now: ten seconds"),
-    "castling": (
-        partial(is_compiled, "tbgen.cells.warmup"),
-        "kernels that solve cells are compiled now: two minutes",
-    ),
-}
-"""Whether the code that positions take has been compiled, and what is said where it has not."""
 _PATIENCE: Final = 60.0
 """Seconds to look for depths at most, also where only ``stop`` ends it: what is looked at takes memory."""
+
+
+_Compile: TypeAlias = Callable[[Callable[[str], object]], None]
+"""Compiles code if that is still to do, and says so before."""
 
 
 class EngineTables:
@@ -58,7 +54,7 @@ class EngineTables:
         self._said: set[str] = set()
         self._lost: set[Material] = set()
         self._packed: dict[Material, bool] = {}
-        self._compiled: dict[str, threading.Event] = {}
+        self._loading: dict[_Compile, threading.Thread] = {}
 
     @property
     def directories(self) -> tuple[Path, ...]:
@@ -105,7 +101,7 @@ class EngineTables:
             if timer.half():
                 self._say("the code that reads this table is still being made ready: searching instead")
                 return None
-            self._compiled[self._needs(board)].wait(_WAIT)
+            time.sleep(_WAIT)
         try:
             return self._advice(game, allowed, timer)
         except TbgenError as error:
@@ -119,20 +115,18 @@ class EngineTables:
         except TbgenError:
             return ()
         return [
-            Advice((move.move,), move.value, move.value, _depth(game, move.value, move.depth), (move.move,))
+            Advice.of(move.move, move.value, _depth(game, move.value, move.depth))
             for move in moves
             if move.move in allowed
         ]
 
-    def line(
-        self, game: SearchGame, first: chess.Move, value: GScore, timer: Timer
-    ) -> tuple[chess.Move, ...]:
-        """Return best play from a move on up to where the accrued score is the value, as far as depths are
-        stored and there is time."""
+    def line(self, game: SearchGame, best: Advice, timer: Timer) -> tuple[chess.Move, ...]:
+        """Return best play from the first move of an advice on up to where the accrued score is the value, as
+        far as depths are stored and there is time."""
         before = game.length
-        game.play(first)
-        line = [first]
-        while game.accrued != value and len(line) < _LONGEST_LINE and not timer.enough():
+        line = [best.moves[0]]
+        game.play(line[0])
+        while game.accrued != best.value and len(line) < _LONGEST_LINE and not timer.enough():
             try:
                 ranked = self._base.moves(game.live, game.accrued)
             except TbgenError:
@@ -149,74 +143,67 @@ class EngineTables:
         board, accrued = game.live, game.accrued
         moves = self._base.moves(board, accrued)
         ranked = [move for move in moves if move.move in allowed]
-        best = ranked[0]
-        kept = [move for move in ranked if move.value == best.value]
-        chosen: RankedMove | None = best
-        if best.value != accrued and any(move.depth is None for move in kept):
-            chosen = None
-            if len(ranked) == len(moves):
-                until = timer.elapsed + _PATIENCE
-                chosen = self._base.next_move(
+        chosen: RankedMove | None = ranked[0]
+        value = ranked[0].value
+        kept = [move for move in ranked if move.value == value]
+        if value != accrued and any(move.depth is None for move in kept):
+            until = timer.elapsed + _PATIENCE
+            chosen = (
+                self._base.next_move(
                     board, accrued, patience=lambda: not timer.half() and timer.elapsed < until
                 )
+                if len(ranked) == len(moves)
+                else None
+            )
             if chosen is None and game.rule is FiftyMoveRule.NONE:
-                return Advice(_least_met(game, [move.move for move in kept]), best.value, best.value)
+                return Advice(_least_met(game, [move.move for move in kept]), value, value)
         if chosen is None:
             return None
-        depth = _depth(game, best.value, chosen.depth or 0)
-        if not _in_time(game, best.value, depth):
-            return None
-        return Advice((chosen.move,), best.value, best.value, depth, (chosen.move,))
+        depth = _depth(game, value, chosen.depth or 0)
+        return Advice.of(chosen.move, value, depth) if _in_time(game, value, depth) else None
 
-    def _needs(self, board: chess.Board) -> str:
-        """Return which compiled code a position of a table takes, nothing for none."""
-        if board.castling_rights:
-            return "castling"
+    def _is_ready(self, game: SearchGame) -> bool:
+        """Tell whether the code that a position takes is there; else it is being made ready from now on."""
+        board = game.live
         material = shape_of(board).material
         if material not in self._packed:
             self._packed[material] = self._is_packed(material)
-        return "packed" if self._packed[material] else ""
+        if not board.castling_rights and not self._packed[material]:
+            return True
+        compiled = _compile_cells if board.castling_rights else asking.ensure_compiled
+        if compiled not in self._loading:
+            self._loading[compiled] = threading.Thread(
+                target=self._load, args=(compiled, board.copy(stack=False), game.accrued), daemon=True
+            )
+            self._loading[compiled].start()
+        return not self._loading[compiled].is_alive()
 
     def _is_packed(self, material: Material) -> bool:
         for directory in self._base.directories:
             path = table_path(directory, material.name, self._base.rules)
-            if path.exists():
-                try:
-                    with StoredFile(path, material=material) as file:
-                        return file.info.packed
-                except TbgenError:
-                    return False  # whoever asks for a value will hear what is wrong
+            with suppress(TbgenError), StoredFile(path, material=material) as file:
+                return file.info.packed
         return False
 
-    def _is_ready(self, game: SearchGame) -> bool:
-        """Tell whether the code that a position takes is there; else it is being made ready from now on."""
-        needed = self._needs(game.live)
-        if not needed:
-            return True
-        ready = self._compiled.get(needed)
-        if ready is None:
-            ready = self._compiled[needed] = threading.Event()
-            is_there, sentence = _COMPILED[needed]
-            if not is_there():
-                self._say(f"{sentence}, once for this version of tbgen")
-            board, accrued = game.live.copy(stack=False), game.accrued
-            threading.Thread(target=self._make_ready, args=(board, accrued, ready), daemon=True).start()
-        return ready.is_set()
-
-    def _make_ready(self, board: chess.Board, accrued: GScore, ready: threading.Event) -> None:
-        """Ask for a value, which loads all code that it takes."""
+    def _load(self, compiled: _Compile, board: chess.Board, accrued: GScore) -> None:
+        """Have code compiled if that is still to do, and ask for a value, which loads all that it takes."""
         try:
+            compiled(self._say)
             self._base.get(board, accrued)
         except TbgenError as error:
             self._say_once(error)
-        finally:
-            ready.set()
 
     def _say_once(self, error: TbgenError) -> None:
         sentence = str(error)
         if sentence not in self._said:
             self._said.add(sentence)
             self._say(sentence)
+
+
+def _compile_cells(note: Callable[[str], object]) -> None:
+    from tbgen.cells.warmup import compile_kernels  # takes numba, which plain tables do without
+
+    compile_kernels(note)
 
 
 def _depth(game: SearchGame, value: GScore, after: int | None) -> int | None:

@@ -112,10 +112,8 @@ class UciEngine:
 
         :raises UsageError: if it is none.
         """
-        options = self._options
-        return read_game(
-            self._position, accrued=options.accrued, rule=options.rule, chess960=options.chess960
-        )
+        given = self._options
+        return read_game(self._position, accrued=given.accrued, rule=given.rule, chess960=given.chess960)
 
     def _go(self, words: list[str]) -> None:
         self._stop()
@@ -125,19 +123,11 @@ class UciEngine:
             self._note(str(error))
             self._say(_NO_MOVE)
             return
-        options, tables = self._options, self._open_tables()
-        thinker = Thinker(
-            self._say,
-            tables,
-            self._memory,
-            solve=options.solve,
-            blunders=options.blunders,
-            lines=options.best,
-        )
+        thinker = Thinker(self._say, self._open_tables(), self._memory, self._options)
         go = Go.parse(words)
         for word in go.wrong:
             self._note(f"go {word} wants a whole number after it, and is passed over")
-        timer = Timer(go, game.live.turn, options.overhead)
+        timer = Timer(go, game.live.turn, self._options.overhead)
         thread = threading.Thread(target=self._think, args=(thinker, game, timer), daemon=True)
         self._thinking = thread, timer
         thread.start()

@@ -4,17 +4,12 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from tbgen.compiler.cache import compiling, is_compiled
+from tbgen.compiler.cache import compiling
 
 FAMILY: Final = __name__
 """Name of these kernels in the cache."""
 
 _logger = logging.getLogger(__name__)
-
-
-def is_ready() -> bool:
-    """Whether the kernels that probe packed tables are compiled: else the first probe does that."""
-    return is_compiled(FAMILY)
 
 
 def ensure_compiled(note: Callable[[str], object] = _logger.warning) -> None:

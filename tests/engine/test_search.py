@@ -17,18 +17,21 @@ from tbgen.engine.memory import Memory
 from tbgen.engine.scale import mate_plies, nearest, worth
 from tbgen.engine.search import Found, TreeSearch
 from tbgen.engine.tables import EngineTables
-from tbgen.engine.thinker import NoTables
 from tbgen.probe.tablebase import open_tablebase
 from tests.support.depths import known
 from tests.support.engines import game
 from tests.support.random_boards import random_board
 
 
+def unknown(_: SearchGame) -> None:
+    """What is known where there are no tables."""
+
+
 def searched(arbiter: SearchGame, depth: int, tables: EngineTables | None = None) -> Found:
     """What a search of so many plies finds."""
     moves = list(arbiter.live.legal_moves)
     before = arbiter.live.fen(), arbiter.accrued, arbiter.length
-    search = TreeSearch(arbiter, moves, tables or NoTables(), Memory(16), lambda _: False)
+    search = TreeSearch(arbiter, moves, tables.known if tables else unknown, Memory(16), lambda _: False)
     found = search.run(depth, lambda: False, lambda _: None)
     assert (arbiter.live.fen(), arbiter.accrued, arbiter.length) == before
     return found
@@ -166,7 +169,7 @@ def test_a_stopped_search_has_a_move() -> None:
     arbiter = game(chess.STARTING_FEN)
     for nodes in (1, 2, 25, 300):
         over = partial(operator.le, nodes)
-        search = TreeSearch(arbiter, list(arbiter.live.legal_moves), NoTables(), Memory(1), over)
+        search = TreeSearch(arbiter, list(arbiter.live.legal_moves), unknown, Memory(1), over)
         told: list[Found] = []
         found = search.run(None, lambda: False, told.append)
         assert arbiter.live.is_legal(found.line[0])

@@ -13,6 +13,7 @@ import pytest
 from tbgen.board.score import GScore
 from tbgen.engine.game import SearchGame, read_game
 from tbgen.engine.memory import Memory
+from tbgen.engine.options import Options
 from tbgen.engine.solving import BackgroundProof, SolvingError
 from tbgen.engine.tables import EngineTables
 from tbgen.engine.thinker import Chosen, Thinker
@@ -122,13 +123,10 @@ def chosen(
 ) -> tuple[Chosen | None, list[str]]:
     """The move that is chosen with a command that solves, and what is said."""
     said: list[str] = []
-    thinker = Thinker(
-        said.append,
-        EngineTables([folder], said.append),
-        Memory(8),
-        solve=solve,
-        start_solving=partial(BackgroundProof, command=command),
-    )
+    options = Options()
+    options.set("Solve", solve)
+    start = partial(BackgroundProof, command=command)
+    thinker = Thinker(said.append, EngineTables([folder], said.append), Memory(8), options, start)
     arbiter: SearchGame = game(FEN)
     return thinker.choose(arbiter, timer(words)), said
 
@@ -179,7 +177,9 @@ def test_no_proof_under_a_fifty_move_rule_which_it_would_not_know(tmp_path: Path
         return BackgroundProof(arbiter, directories, seconds, command)
 
     tables = EngineTables([tmp_path], print)
-    choosing = Thinker(lambda _: None, tables, Memory(8), solve="on", start_solving=start)
+    options = Options()
+    options.set("Solve", "on")
+    choosing = Thinker(lambda _: None, tables, Memory(8), options, start)
     for rule in FiftyMoveRule:
         choosing.choose(read_game(["fen", *FEN.split()], rule=rule), timer("movetime 50"))
     assert asked == [FiftyMoveRule.NONE]

@@ -222,7 +222,7 @@ def test_until_compiled_code_is_there_the_move_is_searched_for(
     ready, told = threading.Event(), []
     look_up = Tablebase.get
     monkeypatch.setattr(EngineTables, "_is_packed", lambda *_: True)
-    monkeypatch.setattr(asking, "is_compiled", lambda family: False)
+    monkeypatch.setattr(asking, "ensure_compiled", lambda note: note("compiling the kernels"))
     monkeypatch.setattr(Tablebase, "get", lambda *given: ready.wait() and look_up(*given))
     playing, arbiter, said = EngineTables([tables], told.append), game("8/8/8/4KBk1/8/8/8/8 b - - 0 1"), []
     assert source_of_move(said, playing, arbiter, "movetime 300") == "search"
@@ -231,6 +231,6 @@ def test_until_compiled_code_is_there_the_move_is_searched_for(
     assert source_of_move(said, playing, arbiter, "infinite") == "tables"
     assert playing.known(arbiter) is not None
     assert told == [
-        "kernels that probe packed tables are compiled now: ten seconds, once for this version of tbgen",
+        "compiling the kernels",
         "the code that reads this table is still being made ready: searching instead",
     ]

@@ -177,6 +177,17 @@ def test_it_chooses_among_searchmoves() -> None:
             assert engine.move("position startpos", f"go depth 2 searchmoves {move}") == move
 
 
+def test_searchmoves_that_are_not_legal_are_named() -> None:
+    """And passed over: where no other is left, any move may be chosen."""
+    with talk() as engine:
+        assert engine.move("position startpos", "go depth 1 searchmoves e2e9 a2a3 e7e5") == "a2a3"
+        assert engine.said[:2] == [
+            f"info string {move} is not a legal move here, and is passed over" for move in ("e2e9", "e7e5")
+        ]
+        assert engine.move("position startpos", "go depth 1 searchmoves e2e9") != "(none)"
+        assert "e2e9 is not a legal move" in engine.said[0]
+
+
 def test_castling_is_told_as_asked() -> None:
     fen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1"
     with talk() as engine:

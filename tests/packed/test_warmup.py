@@ -38,11 +38,11 @@ def test_whether_probes_have_to_wait_is_known(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(warmup, "compile_asking", lambda: compiled.append(None))
     cache.directory.cache_clear()
     try:
-        assert not asking.is_ready()
+        assert not cache.is_compiled(asking.FAMILY)
         notes: list[str] = []
         for _ in range(2):
             asking.ensure_compiled(notes.append)
-            assert asking.is_ready()
+            assert cache.is_compiled(asking.FAMILY)
     finally:
         cache.directory.cache_clear()
     assert len(compiled) == len(notes) == 1
