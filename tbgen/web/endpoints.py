@@ -6,6 +6,7 @@ returns.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import NoneType
 from typing import Any, Final, NamedTuple, get_args, get_type_hints
@@ -13,9 +14,10 @@ from typing import Any, Final, NamedTuple, get_args, get_type_hints
 from tbgen.board.variant import Variant
 from tbgen.documents import Document
 from tbgen.probe.views import View
-from tbgen.web import lookups, playing
+from tbgen.web import lookups
 from tbgen.web.documents import BatchRequest
 from tbgen.web.exchange import ASKED_AGAIN, KEPT, NOT_KEPT, Parameter
+from tbgen.web.playing import game, legal_moves
 
 
 class Body(NamedTuple):
@@ -26,32 +28,30 @@ class Body(NamedTuple):
     """As which msgspec describes it."""
 
 
+@dataclass(frozen=True)
 class Endpoint:
-    """An address with its answer.
+    """An address with its answer."""
 
-    :param find: makes the answer; it takes the stocks of the variants, and then either texts, which are
-        parameters of the request by their names, or the body as ``body``.
-    :param variants: those whose tables it takes.
-    :param body: None if it is asked by GET.
-    :param quick: whether it takes so little time that it shall not wait for what takes longer.
-    :param caching: what ``Cache-Control`` says.
-    :param missing: whether tables may not say the answer.
-    """
+    path: str
+    summary: str
+    find: Callable[..., Document]
+    """Makes the answer; it takes the stocks of the variants, and then either texts, which are parameters of
+    the request by their names, or the body as ``body``."""
+    variants: tuple[Variant, ...] = tuple(Variant)
+    """Those whose tables it takes."""
+    body: Body | None = None
+    """None if it is asked by GET."""
+    quick: bool = False
+    """Whether it takes so little time that it shall not wait for what takes longer."""
+    caching: str = KEPT
+    """The header ``Cache-Control``."""
+    missing: bool = True
+    """Whether tables may not say the answer."""
 
-    def __init__(
-        self,
-        path: str,
-        summary: str,
-        find: Callable[..., Document],
-        *variants: Variant,
-        body: Body | None = None,
-        quick: bool = False,
-        caching: str = KEPT,
-        missing: bool = True,
-    ) -> None:
-        self.path, self.summary, self.find, self.variants = path, summary, find, variants
-        self.body, self.quick, self.caching, self.missing = body, quick, caching, missing
-        self.method = "GET" if body is None else "POST"
+    @property
+    def method(self) -> str:
+        """The method by which it is asked."""
+        return "GET" if self.body is None else "POST"
 
     @cached_property
     def _hints(self) -> dict[str, Any]:
@@ -60,26 +60,29 @@ class Endpoint:
 
     @property
     def answer(self) -> type[Document]:
-        """The document that it answers."""
+        """The type of the document that it answers."""
         found: type[Document] = self._hints["return"]
         return found
 
     @property
     def parameters(self) -> list[Parameter]:
-        """What it is asked by."""
+        """The parameters of its requests; one that may be None need not be given."""
         return [
-            _parameter(name, hint, self.path) for name, hint in self._hints.items() if name not in _NOT_ASKED
+            Parameter(name, *_type_of(hint), in_path=f"{{{name}}}" in self.path)
+            for name, hint in self._hints.items()
+            if name not in _NO_PARAMETERS
         ]
 
 
-def _parameter(name: str, hint: Any, path: str) -> Parameter:
-    """Return the parameter that a function takes; one that may be None need not be given."""
+_NO_PARAMETERS: Final = frozenset({"stock", "stocks", "view", "body", "return"})
+
+
+def _type_of(hint: Any) -> tuple[Any, bool]:
+    """Return the type of a parameter, and whether it is required."""
     possible = get_args(hint)
-    optional = NoneType in possible
-    return Parameter(name, possible[0] if optional else hint, not optional, f"{{{name}}}" in path)
+    return (possible[0], False) if NoneType in possible else (hint, True)
 
 
-_NOT_ASKED: Final = frozenset({"stock", "stocks", "view", "body", "return"})
 _VIEWS: Final = {
     View.CLASSICAL: "classical chess without the 50-move rule",
     View.STALEMATE_WINS: "chess in which stalemate wins",
@@ -87,75 +90,33 @@ _VIEWS: Final = {
 }
 _BATCH: Final = Body("application/json", BatchRequest)
 _PGN: Final = Body("application/x-chess-pgn", str)
+_OF_VARIANT: Final = (
+    Endpoint("/{}", "A position in {}", lookups.position, quick=True),
+    Endpoint("/{}/moves", "The legal moves of any position in {}", legal_moves, quick=True, missing=False),
+    Endpoint("/{}/mainline", "Best play in {}", lookups.line),
+    Endpoint("/{}/accrued", "A position in {} with every accrued score", lookups.accrued_scores),
+    Endpoint("/{}/sample", "A random position of a table for {}", lookups.sample, caching=NOT_KEPT),
+    Endpoint("/{}/stats/{{material}}", "What a table for {} holds", lookups.statistics, caching=ASKED_AGAIN),
+    Endpoint("/{}/batch", "Many positions in {}", lookups.batch, body=_BATCH, caching=NOT_KEPT),
+    Endpoint("/{}/game", "A game, refereed by {}", game, body=_PGN, caching=NOT_KEPT),
+)
+"""Those that every variant has, with a place for its name."""
 
 
-def _of_variant(rules: Variant) -> list[Endpoint]:
-    return [
-        Endpoint(f"/{rules}", f"A position in {rules.label}", lookups.position, rules, quick=True),
-        Endpoint(
-            f"/{rules}/moves",
-            f"The legal moves of any position in {rules.label}",
-            playing.legal_moves,
-            rules,
-            quick=True,
-            missing=False,
-        ),
-        Endpoint(f"/{rules}/mainline", f"Best play in {rules.label}", lookups.line, rules),
-        Endpoint(
-            f"/{rules}/accrued",
-            f"A position in {rules.label} with every accrued score",
-            lookups.accrued_scores,
-            rules,
-        ),
-        Endpoint(
-            f"/{rules}/sample",
-            f"A random position of a table for {rules.label}",
-            lookups.sample,
-            rules,
-            caching=NOT_KEPT,
-        ),
-        Endpoint(
-            f"/{rules}/stats/{{material}}",
-            f"What a table for {rules.label} holds",
-            lookups.statistics,
-            rules,
-            caching=ASKED_AGAIN,
-        ),
-        Endpoint(
-            f"/{rules}/batch",
-            f"Many positions in {rules.label}",
-            lookups.batch,
-            rules,
-            body=_BATCH,
-            caching=NOT_KEPT,
-        ),
-        Endpoint(
-            f"/{rules}/game",
-            f"A game, refereed by {rules.label}",
-            playing.game,
-            rules,
-            body=_PGN,
-            caching=NOT_KEPT,
-        ),
-    ]
+def _of_variant(endpoint: Endpoint, rules: Variant) -> Endpoint:
+    path, summary = endpoint.path.format(rules), endpoint.summary.format(rules.label)
+    return replace(endpoint, path=path, summary=summary, variants=(rules,))
 
 
 def _of_view(view: View) -> Endpoint:
     find = partial(lookups.view_position, view)
-    return Endpoint(f"/{view}", f"A position in {_VIEWS[view]}", find, Variant.R_MOBILITY, quick=True)
+    return Endpoint(f"/{view}", f"A position in {_VIEWS[view]}", find, (Variant.R_MOBILITY,), quick=True)
 
 
 ENDPOINTS: Final = (
-    *(endpoint for variant in Variant for endpoint in _of_variant(variant)),
+    *(_of_variant(endpoint, rules) for rules in Variant for endpoint in _OF_VARIANT),
     *map(_of_view, View),
-    Endpoint(
-        "/tables",
-        "The tables of the server",
-        lookups.tables,
-        *Variant,
-        caching=ASKED_AGAIN,
-        missing=False,
-    ),
+    Endpoint("/tables", "The tables of the server", lookups.tables, caching=ASKED_AGAIN, missing=False),
 )
 """All of them."""
 

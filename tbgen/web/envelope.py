@@ -8,9 +8,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tbgen.web.monitor import Monitor
 
-ENDPOINT: Final = "tbgen.endpoint"
-"""Where the scope of a request says which endpoint answers it."""
 _OTHER: Final = "other"
+"""What the monitor calls all that no endpoint answers."""
 
 _HEADERS: Final = {
     "Content-Security-Policy": (
@@ -44,8 +43,8 @@ class Envelope:
                     headers.setdefault(name, value)
                 if scope["method"] in ("GET", "HEAD"):
                     headers.update(_CORS)
-                endpoint = scope.get(ENDPOINT, _OTHER)
-                self._monitor.request(endpoint, message["status"], perf_counter() - start)
+                path = scope["route"].path.removesuffix("/{name:path}") if "route" in scope else _OTHER
+                self._monitor.request(path, message["status"], perf_counter() - start)
             await send(message)
 
         await self._app(scope, receive, send_with_headers)

@@ -4,20 +4,20 @@
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Final
 
 import msgspec
 from starlette.requests import ClientDisconnect
-from starlette.responses import StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from tbgen.web.exchange import NOT_KEPT
 
 MEDIA_TYPE: Final = "text/event-stream"
-SILENT_SECONDS: Final = 10.0
-"""After which a word is sent that means nothing, so that proxies keep the connection."""
+_SILENT_SECONDS: Final = 10.0
+"""After which a comment is sent, so that proxies keep the connection."""
 _SEND_SECONDS: Final = 60.0
 """For which a client may take nothing of what is there for him."""
 
@@ -32,22 +32,44 @@ def event(name: str, document: dict[str, Any]) -> str:
 
 
 class EventStream(StreamingResponse):
-    """Events as they come; whatever becomes of the connection, its end is seen to."""
+    """Events as they come; whatever becomes of the connection, the context that yields them is left.
 
-    def __init__(self, events: AsyncIterator[str], end: Callable[[], Awaitable[None]]) -> None:
+    :param opened: yields the events; what it raises when it is entered is answered as in an endpoint.
+    """
+
+    def __init__(self, opened: AbstractAsyncContextManager[AsyncIterator[str]]) -> None:
         headers = {"Cache-Control": NOT_KEPT, "X-Accel-Buffering": "no"}
-        super().__init__(events, headers=headers, media_type=MEDIA_TYPE)
-        self._end = end
+        super().__init__((), headers=headers, media_type=MEDIA_TYPE)
+        self._opened = opened
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the events."""
+        """Send the events, or the headers alone where no more is asked for."""
+        if scope["method"] == "HEAD":
+            await Response(headers=dict(self.headers))(scope, receive, send)
+            return
 
         async def send_in_time(message: Message) -> None:
             async with asyncio.timeout(_SEND_SECONDS):
                 await send(message)
 
-        try:
+        async with self._opened as events:
+            self.body_iterator = _with_pauses(events)
             with suppress(ClientDisconnect, TimeoutError):
                 await super().__call__(scope, receive, send_in_time)
-        finally:
-            await asyncio.shield(self._end())
+
+
+async def _with_pauses(events: AsyncIterator[str]) -> AsyncIterator[str]:
+    """Yield events, and in a pause now and then a comment."""
+    coming = asyncio.ensure_future(anext(events, None))
+    try:
+        while True:
+            done, _ = await asyncio.wait([coming], timeout=_SILENT_SECONDS)
+            if not done:
+                yield ": nothing new\n\n"
+            elif (text := coming.result()) is None:
+                return
+            else:
+                yield text
+                coming = asyncio.ensure_future(anext(events, None))
+    finally:
+        coming.cancel()

@@ -3,8 +3,8 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
@@ -19,6 +19,25 @@ KEPT: Final = "public, max-age=3600"
 ASKED_AGAIN: Final = "no-cache"
 """For answers that new tables change: whoever has one asks whether it still holds."""
 NOT_KEPT: Final = "no-store"
+
+JSON: Final = "application/json"
+PGN: Final = "application/x-chess-pgn"
+_TYPES: Final = {
+    "css": "text/css",
+    "csv": "text/csv",
+    "html": "text/html",
+    "js": "text/javascript",
+    "json": JSON,
+    "pgn": PGN,
+    "png": "image/png",
+    "svg": "image/svg+xml",
+}
+
+
+Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
+"""Answers a request."""
+Endpoints: TypeAlias = Mapping[str, Handler]
+"""Handlers by the paths that they answer at."""
 
 
 class Parameter(NamedTuple):
@@ -47,16 +66,17 @@ async def body_of(request: Request) -> bytes:
 
     :raises Refusal: if it is too large, or takes too long to arrive.
     """
+    too_large = Refusal(413, "too_large", f"the body is larger than {MOST_BODY_BYTES >> 10} KiB")
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length[:20]) > MOST_BODY_BYTES:
-        raise _too_large()
+        raise too_large
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > MOST_BODY_BYTES:
-                    raise _too_large()
+                    raise too_large
     except TimeoutError:
         raise Refusal(408, "too_slow", "the body of the request did not arrive in time") from None
     except ClientDisconnect:
@@ -64,30 +84,34 @@ async def body_of(request: Request) -> bytes:
     return bytes(body)
 
 
-def _too_large() -> Refusal:
-    return Refusal(413, "too_large", f"the body is larger than {MOST_BODY_BYTES >> 10} KiB")
-
-
 def answer(request: Request, document: Document | dict[str, Any], caching: str) -> Response:
     """Return a document as the answer to a request, or that the client has it already.
 
     :param caching: what ``Cache-Control`` says.
     """
-    content = msgspec.json.encode(document)
-    headers = {"Cache-Control": caching}
-    if caching != NOT_KEPT:
-        headers["ETag"] = tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    return answer_content(request, msgspec.json.encode(document), JSON, {"Cache-Control": caching})
+
+
+def answer_content(request: Request, content: bytes, media_type: str, headers: dict[str, str]) -> Response:
+    """Return bytes as the answer to a request, or that the client has them already.
+
+    :param headers: ``Cache-Control`` and others.
+    """
+    if headers["Cache-Control"] != NOT_KEPT:
+        tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+        headers = {**headers, "ETag": tag}
         known = request.headers.get("if-none-match", "")
         if tag in known or known.strip() == "*":
             return Response(status_code=304, headers=headers)
-    return Response(content, headers=headers, media_type="application/json")
+    return Response(content, headers=headers, media_type=media_type)
+
+
+def media_type_of(name: str) -> str:
+    """Return the media type of a file by its ending; what has another one, such as licences, is text."""
+    return _TYPES.get(name.rpartition(".")[2], "text/plain")
 
 
 def refused(refusal: Refusal) -> Response:
     """Return the answer that says what is wrong with a request."""
-    return Response(
-        json.dumps(refusal.document().plain(), separators=(",", ":")),
-        refusal.status,
-        {"Cache-Control": NOT_KEPT, **refusal.headers},
-        "application/json",
-    )
+    content = json.dumps(refusal.document().plain(), separators=(",", ":"))  # whatever letters it quotes
+    return Response(content, refusal.status, {"Cache-Control": NOT_KEPT, **refusal.headers}, JSON)

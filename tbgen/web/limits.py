@@ -19,6 +19,22 @@ _MOST_AT_ONCE: Final = 32
 _UNKNOWN: Final = "unknown"
 
 
+class Bill:
+    """What one request has cost."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    @contextmanager
+    def timed(self, clock: Callable[[], float] = perf_counter) -> Iterator[None]:
+        """Add the time that the block takes."""
+        began = clock()
+        try:
+            yield
+        finally:
+            self.seconds += clock() - began
+
+
 class Limiter:
     """Counts the processor time of clients. A full account holds ``burst`` seconds, and gains ``limit``
     seconds per second; what a request has cost is taken from it afterwards.
@@ -68,26 +84,21 @@ class Limiter:
                 self._accounts.popitem(last=False)
 
     @contextmanager
-    def charged(self, client: str) -> Iterator[None]:
-        """Admit a client, and charge the time that the block takes.
+    def charged(self, request: Request) -> Iterator["Bill"]:
+        """Admit the client of a request, and charge what stands on its bill after the block.
 
         :raises Refusal: as :meth:`admit` has it.
         """
+        client, bill = name_of_client(request.client and request.client.host), Bill()
         self.admit(client)
-        began = perf_counter()
         try:
-            yield
+            yield bill
         finally:
-            self.charge(client, perf_counter() - began)
+            self.charge(client, bill.seconds)
 
     def _left(self, client: str) -> float:
         left, since = self._accounts.get(client, (self._burst, self._clock()))
         return min(self._burst, left + (self._clock() - since) * self._limit)
-
-
-def client_of(request: Request) -> str:
-    """Return the account of the client that sent a request."""
-    return name_of_client(request.client and request.client.host)
 
 
 def name_of_client(host: str | None) -> str:

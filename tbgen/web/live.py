@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import current_thread, main_thread
 from time import perf_counter
@@ -16,16 +17,15 @@ from starlette.responses import RedirectResponse, Response
 
 from tbgen.games.live_file import EventEnd, Termination
 from tbgen.web.errors import Refusal
-from tbgen.web.events import MEDIA_TYPE, SILENT_SECONDS, EventStream, event
-from tbgen.web.exchange import NOT_KEPT, answer
+from tbgen.web.events import EventStream, event
+from tbgen.web.exchange import NOT_KEPT, PGN, Endpoints, answer
 from tbgen.web.explorer_link import explorer_link
-from tbgen.web.limits import Limiter, client_of
+from tbgen.web.limits import Limiter
 from tbgen.web.live_state import EventFiles, ListedGame, LiveState, RunningStandings
 
 __all__ = ["Audience", "LivePage"]
 
-_PGN: Final = ".pgn"
-_PGN_TYPE: Final = "application/x-chess-pgn"
+_ENDING: Final = ".pgn"
 _MOST_DIGITS: Final = 9
 _MOST_SPECTATORS: Final = 200
 _MOST_CHANGES: Final = 400
@@ -82,11 +82,7 @@ class Audience:
             elif self._closed:
                 return
             else:
-                try:
-                    async with asyncio.timeout(SILENT_SECONDS):
-                        await changed.wait()
-                except TimeoutError:
-                    yield ": nothing new\n\n"
+                await changed.wait()
 
     def _wake(self) -> None:
         self._changed.set()
@@ -111,7 +107,7 @@ class LivePage:
         """That it took to encode the whole state, the last time."""
         self.audience = Audience(self._everything)
 
-    def endpoints(self) -> Mapping[str, Callable[[Request], Awaitable[Response]]]:
+    def endpoints(self) -> Endpoints:
         """Return the endpoints by their paths."""
         return {
             "/live/event": self._answer_event,
@@ -191,27 +187,27 @@ class LivePage:
         return text
 
     async def _answer_event(self, request: Request) -> Response:
-        with self._limiter.charged(client_of(request)):
+        with self._limiter.charged(request) as bill, bill.timed():
             return answer(request, self._state.document(), NOT_KEPT)
 
     async def _answer_stream(self, request: Request) -> Response:
-        client = client_of(request)
-        if request.method == "HEAD":
-            return Response(media_type=MEDIA_TYPE)
+        return EventStream(self._looking_on(request))
+
+    @asynccontextmanager
+    async def _looking_on(self, request: Request) -> AsyncIterator[AsyncIterator[str]]:
         if self.audience.spectators >= _MOST_SPECTATORS:
             sentence = f"there are {_MOST_SPECTATORS} spectators already: try again later"
             raise Refusal(503, "busy", sentence, {"Retry-After": "30"})
-        self._limiter.admit(client)
-        self.audience.spectators += 1
-
-        async def end() -> None:
-            self.audience.spectators -= 1
-            self._limiter.charge(client, self._seconds)
-
-        return EventStream(self.audience.events(), end)
+        with self._limiter.charged(request) as bill:
+            self.audience.spectators += 1
+            try:
+                yield self.audience.events()
+            finally:
+                self.audience.spectators -= 1
+                bill.seconds = self._seconds
 
     async def _answer_games(self, request: Request) -> Response:
-        with self._limiter.charged(client_of(request)):
+        with self._limiter.charged(request) as bill, bill.timed():
             text = request.query_params.get("before")
             if text is not None and not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
                 raise Refusal(400, "bad_input", "before is the number of a game, such as 51")
@@ -220,15 +216,15 @@ class LivePage:
 
     async def _answer_game(self, request: Request) -> Response:
         """Return a finished game as PGN, or lead to the explorer with it."""
-        with self._limiter.charged(client_of(request)):
+        with self._limiter.charged(request) as bill, bill.timed():
             name, start = request.path_params["name"], self._state.start
-            place = self._state.place(name.removesuffix(_PGN))
+            place = self._state.place(name.removesuffix(_ENDING))
             text = b"" if place is None else await asyncio.to_thread(self._files.text, place)
             if not text or start is None:
                 sentence = "there is no such finished game; /live/games lists those there are"
                 raise Refusal(404, "no_game", sentence)
             headers = {"Cache-Control": NOT_KEPT}
-            if name.endswith(_PGN):
-                return Response(text.strip() + b"\n", headers=headers, media_type=_PGN_TYPE)
+            if name.endswith(_ENDING):
+                return Response(text.strip() + b"\n", headers=headers, media_type=PGN)
             link = await asyncio.to_thread(explorer_link, text, start.rules)
             return RedirectResponse(f"../../{link}", 303, headers)

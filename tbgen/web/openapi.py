@@ -10,7 +10,7 @@ from tbgen.probe.documents import PositionDocument, RefusalDocument
 from tbgen.web.documents import SCHEMAS, BatchRefusalDocument
 from tbgen.web.endpoints import ENDPOINTS, STATE, Endpoint
 from tbgen.web.events import MEDIA_TYPE as EVENTS
-from tbgen.web.exchange import NOT_KEPT, Parameter
+from tbgen.web.exchange import JSON, NOT_KEPT, Parameter
 from tbgen.web.monitor import MEDIA_TYPE
 from tbgen.web.settings import DOCUMENT_PATH, SOLVE_PATH
 
@@ -19,11 +19,31 @@ _EVENTS: Final = (
     "Events: interval (lower, upper, cells) and compiling (message), then solution (as tbgen solve --json) "
     "or refusal"
 )
+_REFUSALS: Final = {
+    400: "The request means nothing",
+    404: "No table here says it (if one is missing, by which command to build it), or it is not offered",
+    408: "The body did not arrive in time",
+    413: "It is too large",
+    429: "The client has taken more processor time than it may",
+    500: "A table cannot be used, or the server has made a mistake",
+    503: "The server has too much to do, or compiles what the answer takes",
+}
+_ANYWHERE: Final = (429, 500, 503)
+_REF: Final = SCHEMAS + "{name}"
 
 
 def openapi(version: str) -> dict[str, Any]:
     """Return the document for a version of tbgen."""
-    paths = {endpoint.path: {endpoint.method.lower(): _operation(endpoint)} for endpoint in ENDPOINTS}
+    text: _Schema = {"type": "string"}
+    paths = {endpoint.path: {endpoint.method.lower(): _of_endpoint(endpoint)} for endpoint in ENDPOINTS}
+    paths[SOLVE_PATH] = _get(
+        "What a position of any number of men is worth, or an interval that narrows",
+        _content(_EVENTS, EVENTS, text) | _refusals(400, 404, *_ANYWHERE),
+        parameters=_parameters(STATE),
+    )
+    figures = _content("Figures", MEDIA_TYPE, text)
+    paths["/monitor"] = _get("What the process has done so far, for Prometheus", figures)
+    paths[DOCUMENT_PATH] = _get("This document", _content("OpenAPI", JSON, {"type": "object"}) | _SAME)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -32,55 +52,32 @@ def openapi(version: str) -> dict[str, Any]:
             "description": "Endgame tables of r-mobility chess. docs/web.md says what the fields mean.",
             "license": {"name": "GPL-3.0-or-later", "identifier": "GPL-3.0-or-later"},
         },
-        "paths": paths
-        | {
-            SOLVE_PATH: {
-                "get": {
-                    "summary": "What a position of any number of men is worth, or an interval that narrows",
-                    "parameters": _parameters(STATE),
-                    "responses": {
-                        "200": _content(_EVENTS, EVENTS, {"type": "string"}),
-                        "400": _refusal("The request means nothing"),
-                        "404": _refusal("The server does not solve"),
-                        **_ANYWHERE,
-                    },
-                }
-            },
-            "/monitor": {
-                "get": {
-                    "summary": "What the process has done so far, for Prometheus",
-                    "responses": {"200": _content("Figures", MEDIA_TYPE, {"type": "string"})},
-                }
-            },
-            DOCUMENT_PATH: {
-                "get": {
-                    "summary": "This document",
-                    "responses": {"200": _json("OpenAPI", {"type": "object"}), "304": _SAME},
-                }
-            },
-        },
+        "paths": paths,
         "components": {"schemas": _schemas()},
     }
 
 
-def _operation(endpoint: Endpoint) -> _Schema:
+def _get(summary: str, responses: _Schema, **more: Any) -> _Schema:
+    return {"get": {"summary": summary, **more, "responses": responses}}
+
+
+def _of_endpoint(endpoint: Endpoint) -> _Schema:
     operation: _Schema = {"summary": endpoint.summary}
-    responses: _Schema = {"200": _json("The answer", _ref(endpoint.answer))}
+    responses = _content("The answer", JSON, _ref(endpoint.answer)) | _refusals(*_ANYWHERE)
     if endpoint.parameters:
         operation["parameters"] = _parameters(endpoint.parameters)
     if endpoint.body is not None:
         (schema,), _ = msgspec.json.schema_components([endpoint.body.type], ref_template=_REF)
         content = {endpoint.body.media_type: {"schema": schema}}
         operation["requestBody"] = {"required": True, "content": content}
-        responses["408"] = _refusal("The body did not arrive in time")
-        responses["413"] = _refusal("It is too large")
+        responses |= _refusals(408, 413)
     elif endpoint.missing:
-        responses["404"] = _refusal("No table here says it; if one is missing, by which command to build it")
+        responses |= _refusals(404)
     if endpoint.caching != NOT_KEPT:
-        responses["304"] = _SAME
+        responses |= _SAME
     if endpoint.parameters or endpoint.body:
-        responses["400"] = _refusal("The request means nothing")
-    return {**operation, "responses": responses | _ANYWHERE}
+        responses |= _refusals(400)
+    return {**operation, "responses": responses}
 
 
 def _parameters(parameters: Iterable[Parameter]) -> list[_Schema]:
@@ -108,28 +105,20 @@ def _schemas() -> dict[str, Any]:
     return components
 
 
-_REF: Final = SCHEMAS + "{name}"
-
-
 def _ref(document: type) -> _Schema:
     return {"$ref": SCHEMAS + document.__name__}
 
 
-def _content(text: str, media_type: str, schema: _Schema) -> _Schema:
-    return {"description": text, "content": {media_type: {"schema": schema}}}
+def _content(text: str, media_type: str, schema: _Schema, status: int = 200) -> _Schema:
+    """Return the response to a request by its status."""
+    return {str(status): {"description": text, "content": {media_type: {"schema": schema}}}}
 
 
-def _json(text: str, schema: _Schema) -> _Schema:
-    return _content(text, "application/json", schema)
+def _refusals(*statuses: int) -> _Schema:
+    found: _Schema = {}
+    for status in statuses:
+        found |= _content(_REFUSALS[status], JSON, _ref(RefusalDocument), status)
+    return found
 
 
-def _refusal(text: str) -> _Schema:
-    return _json(text, _ref(RefusalDocument))
-
-
-_SAME: Final = {"description": "The answer with the ETag that was given still holds"}
-_ANYWHERE: Final = {
-    "429": _refusal("The client has taken more processor time than it may"),
-    "500": _refusal("A table cannot be used, or the server has made a mistake"),
-    "503": _refusal("The server has too much to do, or compiles what the answer takes"),
-}
+_SAME: Final = {"304": {"description": "The answer with the ETag that was given still holds"}}

@@ -1,9 +1,8 @@
 """The page: its files, held in memory, with what a browser may do with them."""
 
 import gzip
-import hashlib
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Final
@@ -13,11 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tbgen.html.style import men, style_sheet
-from tbgen.web.exchange import ASKED_AGAIN
-
-PAGE_PATH: Final = "/"
-LIVE_PATH: Final = "/live"
-FILES_PATH: Final = "/page/{name:path}"
+from tbgen.web.exchange import ASKED_AGAIN, Endpoints, Handler, answer_content, media_type_of
 
 _MAY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -25,43 +20,7 @@ _MAY: Final = (
 )
 """What the page may do: its own files and the API, and nothing that stands within it as text."""
 
-_TYPES: Final = {
-    "css": "text/css",
-    "html": "text/html",
-    "js": "text/javascript",
-    "svg": "image/svg+xml",
-}
-"""By ending; what has another one, such as licences, is text."""
 _INDEX: Final = "index.html"
-_LIVE: Final = "live.html"
-
-
-class _File:
-    """One file of the page."""
-
-    def __init__(self, name: str, content: bytes) -> None:
-        self._content = content
-        self._type = _TYPES.get(name.rpartition(".")[2], "text/plain")
-        self._tag = f'W/"{hashlib.sha256(content).hexdigest()[:32]}"'  # weak: the same for both encodings
-
-    @cached_property
-    def _packed(self) -> bytes:
-        return gzip.compress(self._content, mtime=0)
-
-    def answer(self, request: Request) -> Response:
-        """Return the file, or that the client has it already."""
-        headers = {
-            "Cache-Control": ASKED_AGAIN,
-            "Content-Security-Policy": _MAY,
-            "ETag": self._tag,
-            "Vary": "Accept-Encoding",
-        }
-        if self._tag in request.headers.get("if-none-match", ""):
-            return Response(status_code=304, headers=headers)
-        content = self._content
-        if "gzip" in request.headers.get("accept-encoding", ""):
-            content, headers["Content-Encoding"] = self._packed, "gzip"
-        return Response(content, headers=headers, media_type=self._type)
 
 
 class Page:
@@ -72,29 +31,41 @@ class Page:
     """
 
     def __init__(self, offers: frozenset[str] = frozenset()) -> None:
-        found = dict(_read(files("tbgen.web").joinpath("page"), ""))
+        self.files = dict(_read(files("tbgen.web").joinpath("page"), ""))
+        """The contents by their names."""
         named = "".join(f' data-{offer}=""' for offer in sorted(offers))
-        found[_INDEX] = found[_INDEX].replace(b"<html", f"<html{named}".encode(), 1)
-        found |= {"style.css": style_sheet().encode(), "men.svg": men().encode()}
-        self._files = {name: _File(name, content) for name, content in found.items()}
+        self.files[_INDEX] = self.files[_INDEX].replace(b"<html", f"<html{named}".encode(), 1)
+        self.files |= {"style.css": style_sheet().encode(), "men.svg": men().encode()}
+        self._live = "live" in offers
 
-    async def answer_page(self, request: Request) -> Response:
-        """Return the page itself."""
-        return self._files[_INDEX].answer(request)
+    def endpoints(self) -> Endpoints:
+        """Return the endpoints by their paths."""
+        found = {"/": self._answering(_INDEX), "/page/{name:path}": self._answering(None)}
+        return found | ({"/live": self._answering("live.html")} if self._live else {})
 
-    async def answer_live(self, request: Request) -> Response:
-        """Return the page that shows a running event."""
-        return self._files[_LIVE].answer(request)
+    def _answering(self, fixed: str | None) -> Handler:
+        """Return what answers with a file, or with the one that the path names."""
 
-    async def answer_file(self, request: Request) -> Response:
-        """Return a file of the page.
+        async def handler(request: Request) -> Response:
+            name = fixed or request.path_params["name"]
+            if name not in self.files:
+                raise HTTPException(404)
+            headers = {
+                "Cache-Control": ASKED_AGAIN,
+                "Content-Security-Policy": _MAY,
+                "Vary": "Accept-Encoding",
+            }
+            content = self.files[name]
+            if "gzip" in request.headers.get("accept-encoding", ""):
+                content, headers["Content-Encoding"] = _packed(content), "gzip"
+            return answer_content(request, content, media_type_of(name), headers)
 
-        :raises HTTPException: if there is none of the name.
-        """
-        file = self._files.get(request.path_params["name"])
-        if file is None:
-            raise HTTPException(404)
-        return file.answer(request)
+        return handler
+
+
+@cache
+def _packed(content: bytes) -> bytes:
+    return gzip.compress(content, mtime=0)
 
 
 def _read(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:

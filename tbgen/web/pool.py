@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from tbgen.compiler.cache import without_compiling
 from tbgen.web.errors import Refusal
+from tbgen.web.limits import Bill
 
 Result = TypeVar("Result")
 
@@ -30,31 +31,25 @@ class WorkerPool:
         self.pending = 0
         """Calls under way, those that wait included."""
 
-    async def run(self, function: Callable[[], Result]) -> tuple[Result, float]:
-        """Call a function in one of the threads; return what it returns, and the seconds of processor time
-        that it has taken.
+    async def run(self, function: Callable[[], Result], bill: Bill) -> Result:
+        """Call a function in one of the threads, and return what it returns.
 
-        An error of the function has them as its attribute ``seconds``.
-
+        :param bill: the processor time is added to it.
         :raises Refusal: if too many calls are waiting.
         """
+
+        def work() -> Result:
+            with bill.timed(thread_time), self._around():
+                return function()
+
         if self.pending >= self._most:
             raise Refusal(503, "busy", "the server has too much to do: try again later", {"Retry-After": "5"})
         self.pending += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._executor, self._timed, function)
+            return await asyncio.get_running_loop().run_in_executor(self._executor, work)
         finally:
             self.pending -= 1
 
     def close(self) -> None:
         """Drop the calls that wait."""
         self._executor.shutdown(wait=False, cancel_futures=True)
-
-    def _timed(self, function: Callable[[], Result]) -> tuple[Result, float]:
-        start = thread_time()
-        try:
-            with self._around():
-                return function(), thread_time() - start
-        except Exception as error:
-            error.seconds = thread_time() - start  # type: ignore[attr-defined]
-            raise

@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -10,11 +10,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from tbgen.web.exchange import ASKED_AGAIN
+from tbgen.web.exchange import ASKED_AGAIN, Endpoints, answer_content, media_type_of
+from tbgen.web.limits import Bill
 from tbgen.web.pool import WorkerPool
-
-REPORT_ROOT: Final = "/report"
-REPORT_PATH: Final = "/report/{name:path}"
 
 _MAY: Final = (
     "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
@@ -23,17 +21,8 @@ _MAY: Final = (
 """What a page of the report may do: it has no scripts."""
 
 _NAME: Final = re.compile(
-    r"(?:tables/)?[A-Za-z0-9_][A-Za-z0-9._-]*\.(html|css|svg|png|json|csv|pgn)", re.ASCII
+    r"(?:tables/)?[A-Za-z0-9_][A-Za-z0-9._-]*\.(?:html|css|svg|png|json|csv|pgn)", re.ASCII
 )
-_TYPES: Final = {
-    "html": "text/html",
-    "css": "text/css",
-    "svg": "image/svg+xml",
-    "png": "image/png",
-    "json": "application/json",
-    "csv": "text/csv",
-    "pgn": "application/x-chess-pgn",
-}
 _DIAGRAM: Final = re.compile(r'<svg class="board" data-query="([^"]*)".*?</svg>', re.DOTALL)
 
 
@@ -46,34 +35,28 @@ class Reports:
     def __init__(self, directory: Path, pool: WorkerPool) -> None:
         self._directory, self._pool = directory, pool
 
-    async def answer_root(self, _: Request) -> Response:
+    def endpoints(self) -> Endpoints:
+        """Return the endpoints by their paths."""
+        return {"/report": self._answer_root, "/report/{name:path}": self._answer_file}
+
+    async def _answer_root(self, _: Request) -> Response:
         """Lead to the first page; the address is a relative one, and needs no header of the client's."""
         return RedirectResponse("report/index.html", 308)
 
-    async def answer_file(self, request: Request) -> Response:
-        """Return a file of the report.
-
-        :raises HTTPException: if there is none of the name.
-        """
+    async def _answer_file(self, request: Request) -> Response:
         name = request.path_params["name"] or "index.html"
-        found = _NAME.fullmatch(name)
-        if found is None:
+        if not _NAME.fullmatch(name):
             raise HTTPException(404)
-        content, _ = await self._pool.run(self._reader(name))
-        if content is None:
-            raise HTTPException(404)
+        content = await self._pool.run(partial(self._read, name), Bill())
         headers = {"Cache-Control": ASKED_AGAIN, "Content-Security-Policy": _MAY}
-        return Response(content, headers=headers, media_type=_TYPES[found[1]])
+        return answer_content(request, content, media_type_of(name), headers)
 
-    def _reader(self, name: str) -> Callable[[], bytes | None]:
-        def read() -> bytes | None:
-            try:
-                content = (self._directory / name).read_bytes()
-            except OSError:
-                return None
-            return with_links(content, name.count("/") + 1) if name.endswith(".html") else content
-
-        return read
+    def _read(self, name: str) -> bytes:
+        try:
+            content = (self._directory / name).read_bytes()
+        except OSError:
+            raise HTTPException(404) from None
+        return with_links(content, name.count("/") + 1) if name.endswith(".html") else content
 
 
 def with_links(page: bytes, depth: int) -> bytes:

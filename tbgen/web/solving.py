@@ -9,8 +9,8 @@ import asyncio
 import json
 import os
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
@@ -18,7 +18,7 @@ from typing import Any, Final
 from tbgen.solve.budget import Budget
 from tbgen.solve.command import COMMAND
 from tbgen.web.errors import Refusal
-from tbgen.web.events import SILENT_SECONDS, EventStream, event
+from tbgen.web.events import event
 from tbgen.web.lookups import Question
 
 _BAD_INPUT: Final = 2
@@ -41,54 +41,35 @@ class Solving:
     def __init__(self, directories: Sequence[Path], budget: Budget, command: Sequence[str] = COMMAND) -> None:
         self._budget, self._command = budget, command
         self._tables = ["--dir", str(directories[0])] if directories else []
-        self._process: Process | None = None
-        self._busy = False
+        self._turn = asyncio.Lock()
 
-    async def answer(self, asked: Question, charge: Callable[[float], None]) -> "EventStream":
-        """Begin to solve a position, and return the answer that tells of it.
+    @asynccontextmanager
+    async def events(self, asked: Question) -> AsyncIterator[AsyncIterator[str]]:
+        """Solve a position within the block, which gets the events that tell of it.
 
-        :param charge: is told how many seconds it has taken.
         :raises Refusal: if another position is being solved.
         """
-        if self._busy:
+        if self._turn.locked():
             sentence = "the server is solving another position: try again later"
             raise Refusal(503, "busy", sentence, {"Retry-After": "30"})
-        self._busy = True
-        begun = monotonic()
-        try:
-            self._process = await asyncio.create_subprocess_exec(
-                *self._command,
-                *self._arguments(asked),
-                stdin=DEVNULL,
-                stdout=PIPE,
-                stderr=PIPE,
-                limit=_MOST_LINE,
+        async with self._turn:
+            words = [*self._command, *self._arguments(asked)]
+            process = await asyncio.create_subprocess_exec(
+                *words, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, limit=_MOST_LINE
             )
-        except BaseException:
-            self._busy = False
-            raise
-        with suppress(OSError):  # it has ended already
-            os.setpriority(os.PRIO_PROCESS, self._process.pid, _NICE)
-
-        async def end() -> None:
-            await self.close()
-            charge(monotonic() - begun)
-
-        return EventStream(_events(self._process, begun + self._budget.seconds + _MORE_SECONDS), end)
+            try:
+                with suppress(OSError):  # it has ended already
+                    os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
+                yield _events(process, monotonic() + self._budget.seconds + _MORE_SECONDS)
+            finally:
+                with suppress(ProcessLookupError):
+                    process.kill()
+                await asyncio.shield(process.wait())
 
     def _arguments(self, asked: Question) -> list[str]:
         words = [asked.board.fen(), "--json", "--stream", *self._tables]
         words += ["--time", f"{self._budget.seconds:.1f}s", "--memory", f"{self._budget.memory >> 20}M"]
         return words if asked.accrued is None else [*words, "--accrued", str(asked.accrued)]
-
-    async def close(self) -> None:
-        """End what is being solved."""
-        process, self._process = self._process, None
-        if process is not None:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-        self._busy = False
 
 
 async def _events(process: Process, end: float) -> AsyncIterator[str]:
@@ -96,27 +77,15 @@ async def _events(process: Process, end: float) -> AsyncIterator[str]:
     assert process.stdout is not None
     assert process.stderr is not None
     errors = asyncio.ensure_future(process.stderr.read())
-    waiting = asyncio.ensure_future(process.stdout.readline())
     try:
-        yield ": solving\n\n"
-        while monotonic() < end:
-            done, _ = await asyncio.wait([waiting], timeout=SILENT_SECONDS)
-            if not done:
-                yield ": still solving\n\n"
-                continue
-            line = waiting.result()
-            if not line:
-                break
+        while line := await asyncio.wait_for(process.stdout.readline(), end - monotonic()):
             yield event_of(json.loads(line))
-            waiting = asyncio.ensure_future(process.stdout.readline())
-        else:
-            yield event("refusal", {"code": "failed", "message": "the position is not solved in time"})
-            return
         if await process.wait() != 0:
             said = (await errors).decode(errors="replace").strip().splitlines()
             yield event("refusal", _refusal(process.returncode, said[-1] if said else ""))
+    except TimeoutError:
+        yield event("refusal", {"code": "failed", "message": "the position is not solved in time"})
     finally:
-        waiting.cancel()
         errors.cancel()
 
 

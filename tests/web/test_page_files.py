@@ -95,7 +95,7 @@ def test_headers(page: TestClient) -> None:
 
 def test_what_the_server_offers_is_in_the_page() -> None:
     def tag(offers: frozenset[str]) -> str:
-        index = Page(offers)._files["index.html"]._content
+        index = Page(offers).files["index.html"]
         return index.decode().partition("\n")[2].partition(">")[0]
 
     assert "data-report" not in tag(frozenset())

@@ -16,7 +16,7 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.store.format import table_path
 from tbgen.web.app import make_app
 from tbgen.web.errors import Refusal
-from tbgen.web.limits import Limiter
+from tbgen.web.limits import Bill, Limiter
 from tbgen.web.pool import WorkerPool
 from tbgen.web.settings import MOST_BATCH, MOST_BODY_BYTES, Settings
 
@@ -252,14 +252,14 @@ def test_many_clients_take_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> No
 def test_work_that_waits_is_bounded() -> None:
     async def main() -> None:
         pool, end = WorkerPool("some", threads=1, waiting=1), Event()
-        under_way = [asyncio.create_task(pool.run(end.wait)) for _ in range(2)]
+        under_way = [asyncio.create_task(pool.run(end.wait, Bill())) for _ in range(2)]
         await asyncio.sleep(0)
         with pytest.raises(Refusal) as refusal:
-            await pool.run(int)
+            await pool.run(int, Bill())
         assert (refusal.value.status, refusal.value.code) == (503, "busy")
         end.set()
-        assert [done for done, _ in await asyncio.gather(*under_way)] == [True, True]
-        assert (await pool.run(int))[0] == 0
+        assert await asyncio.gather(*under_way) == [True, True]
+        assert await pool.run(int, Bill()) == 0
         assert pool.pending == 0
         pool.close()
 

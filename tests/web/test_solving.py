@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import sys
 from collections.abc import Iterator
 from itertools import pairwise
@@ -15,6 +16,7 @@ from starlette.testclient import TestClient
 from tbgen.solve.budget import Budget
 from tbgen.web.app import make_app
 from tbgen.web.errors import Refusal
+from tbgen.web.events import EventStream
 from tbgen.web.lookups import Question
 from tbgen.web.settings import Settings
 from tbgen.web.solving import Solving
@@ -56,7 +58,7 @@ def solving(script: Path, mode: str) -> Solving:
     return Solving([script.parent], Budget(7.5, 3 << 30), (sys.executable, str(script), mode))
 
 
-async def told(solving: Solving, charged: list[float]) -> str:
+async def told(solving: Solving) -> str:
     """All that a client is told."""
     sent: list[bytes] = []
 
@@ -66,53 +68,71 @@ async def told(solving: Solving, charged: list[float]) -> str:
     async def send(message: Any) -> None:
         sent.append(message.get("body", b""))
 
-    stream = await solving.answer(QUESTION, charged.append)
-    await stream({"type": "http", "asgi": {"spec_version": "2.3"}}, receive, send)
+    scope = {"type": "http", "method": "GET", "asgi": {"spec_version": "2.3"}}
+    await EventStream(solving.events(QUESTION))(scope, receive, send)
     return b"".join(sent).decode()
 
 
 def test_intervals_and_then_the_solution(script: Path) -> None:
-    charged: list[float] = []
-    found = events(asyncio.run(told(solving(script, "answers"), charged)))
+    found = events(asyncio.run(told(solving(script, "answers"))))
     assert [name for name, _ in found] == ["interval", "solution"]
     assert found[0][1] == {"lower": "-G0.0", "upper": "G0.0", "cells": 1}
     words = found[1][1]["arguments"]
     assert words[0] == LOCKED
     for pair in (("--time", "7.5s"), ("--memory", "3072M"), ("--dir", str(script.parent))):
         assert pair in list(pairwise(words))
-    assert len(charged) == 1
-    assert charged[0] > 0
 
 
 def test_what_has_failed_is_said_without_details(script: Path) -> None:
-    found = events(asyncio.run(told(solving(script, "refuses"), [])))
+    found = events(asyncio.run(told(solving(script, "refuses"))))
     assert found[-1][0] == "refusal"
     assert found[-1][1]["code"] == "failed"
     assert "no such position" not in found[-1][1]["message"]
 
 
-def test_one_at_a_time_and_an_end_when_nobody_waits(script: Path) -> None:
+def test_what_takes_too_long_is_refused(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tbgen.web.solving._MORE_SECONDS", -6.5)
+    found = events(asyncio.run(told(solving(script, "waits"))))
+    assert [name for name, _ in found] == ["interval", "refusal"]
+    assert found[-1][1]["message"] == "the position is not solved in time"
+
+
+def test_pauses_have_comments(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tbgen.web.solving._MORE_SECONDS", -6.5)
+    monkeypatch.setattr("tbgen.web.events._SILENT_SECONDS", 0.2)
+    assert ": nothing new" in asyncio.run(told(solving(script, "waits")))
+
+
+def test_one_at_a_time_and_an_end_when_nobody_waits(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[asyncio.subprocess.Process] = []
+    start = asyncio.create_subprocess_exec
+
+    async def starting(*words: str, **options: Any) -> asyncio.subprocess.Process:
+        begun.append(await start(*words, **options))
+        return begun[-1]
+
     async def run() -> None:
         one = solving(script, "waits")
-        first = asyncio.create_task(told(one, charged))
-        await asyncio.sleep(0.5)
-        with pytest.raises(Refusal, match="another position"):
-            await one.answer(QUESTION, charged.append)
-        process = one._process
-        assert process is not None
-        first.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await first
-        assert process.returncode is not None
-        second = asyncio.create_task(told(one, charged))
-        await asyncio.sleep(0.5)
-        second.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await second
+        for _ in range(2):
+            first = asyncio.create_task(told(one))
+            await asyncio.sleep(0.3)
+            with pytest.raises(Refusal, match="another position"):
+                await told(one)
+            first.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await first
 
-    charged: list[float] = []
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", starting)
     asyncio.run(run())
-    assert len(charged) == 2
+    assert [process.returncode for process in begun] == [-signal.SIGKILL] * 2
+
+
+def test_solving_is_charged_to_the_client(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tbgen.web.app.Solving", lambda *_: solving(script, "answers"))
+    settings = Settings((script.parent,), solve=Budget(20, 4 << 30), limit=1e-6, burst=1e-6)
+    with TestClient(make_app(settings)) as client:
+        assert client.get("/r/solve", params={"fen": LOCKED}).status_code == 200
+        assert client.get("/r/solve", params={"fen": LOCKED}).json()["code"] == "too_much"
 
 
 @pytest.fixture
