@@ -92,7 +92,7 @@ class TablesDocument(Document):
 class BatchRequest(Document):
     """Positions to look up, with their moves or without."""
 
-    fens: Annotated[list[str], Meta(max_length=MOST_BATCH)]
+    fens: Annotated[list[str], Meta(extra_json_schema={"maxItems": MOST_BATCH})]
     moves: bool = True
 
 

@@ -7,6 +7,7 @@ import signal
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from threading import current_thread, main_thread
 from time import perf_counter
@@ -20,7 +21,7 @@ from tbgen.web.errors import Refusal
 from tbgen.web.events import EventStream, event
 from tbgen.web.exchange import NOT_KEPT, PGN, Endpoints, answer
 from tbgen.web.explorer_link import explorer_link
-from tbgen.web.limits import Limiter
+from tbgen.web.limits import Bill, Limiter
 from tbgen.web.live_state import EventFiles, ListedGame, LiveState, RunningStandings
 
 __all__ = ["Audience", "LivePage"]
@@ -39,13 +40,9 @@ _REST: Final = 20
 
 
 class Audience:
-    """The spectators of an event; what each of them costs is bounded.
+    """The spectators of an event; what each of them costs is bounded."""
 
-    :param everything: returns the event with the whole state.
-    """
-
-    def __init__(self, everything: Callable[[], str]) -> None:
-        self._everything = everything
+    def __init__(self) -> None:
         self._changes: deque[str] = deque(maxlen=_MOST_CHANGES)
         self._count = 0
         """Changes so far."""
@@ -67,22 +64,18 @@ class Audience:
         self._closed = True
         self._wake()
 
-    async def events(self) -> AsyncIterator[str]:
-        """Yield what a spectator is sent: the whole state first, then the changes."""
+    async def events(self, everything: Callable[[], str]) -> AsyncIterator[str]:
+        """Yield what a spectator is sent: the whole state first, then the changes.
+
+        :param everything: returns the event with the whole state.
+        """
         seen = -1
-        while True:
-            changed = self._changed
-            if seen < self._count - len(self._changes):
-                seen = self._count
-                yield self._everything()
-            elif seen < self._count:
-                new = list(self._changes)[seen - self._count :]
-                seen = self._count
-                yield "".join(new)
-            elif self._closed:
-                return
-            else:
-                await changed.wait()
+        while not (self._closed and seen == self._count):
+            if seen == self._count:
+                await self._changed.wait()
+                continue
+            missed, seen = self._count - seen, self._count
+            yield everything() if missed > len(self._changes) else "".join(list(self._changes)[-missed:])
 
     def _wake(self) -> None:
         self._changed.set()
@@ -103,9 +96,7 @@ class LivePage:
         self._standings: RunningStandings | None = None
         self._unranked: list[ListedGame] = []
         self._ranking = asyncio.Lock()
-        self._seconds = 0.0
-        """That it took to encode the whole state, the last time."""
-        self.audience = Audience(self._everything)
+        self.audience = Audience()
 
     def endpoints(self) -> Endpoints:
         """Return the endpoints by their paths."""
@@ -180,11 +171,9 @@ class LivePage:
 
             signal.signal(number, close)
 
-    def _everything(self) -> str:
-        began = perf_counter()
-        text = event("state", self._state.document())
-        self._seconds = perf_counter() - began
-        return text
+    def _everything(self, bill: Bill) -> str:
+        with bill.timed():
+            return event("state", self._state.document())
 
     async def _answer_event(self, request: Request) -> Response:
         with self._limiter.charged(request) as bill, bill.timed():
@@ -201,10 +190,9 @@ class LivePage:
         with self._limiter.charged(request) as bill:
             self.audience.spectators += 1
             try:
-                yield self.audience.events()
+                yield self.audience.events(partial(self._everything, bill))
             finally:
                 self.audience.spectators -= 1
-                bill.seconds = self._seconds
 
     async def _answer_games(self, request: Request) -> Response:
         with self._limiter.charged(request) as bill, bill.timed():

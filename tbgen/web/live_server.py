@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, Self
 
-from tbgen.errors import UsageError, needs_extra, quote
+from tbgen.errors import UsageError, quote
 from tbgen.games.live_file import EventStart
-from tbgen.web.server import address_of, listening, serve_at
+from tbgen.web.server import address_of, listening, require_web, serve_at
 from tbgen.web.settings import Settings
 
 __all__ = ["LiveServer"]
@@ -44,9 +44,7 @@ class LiveServer:
         self, address: str, pgn: Path, directory: Path | None, note: Callable[[str], object]
     ) -> None:
         host, port = _host_and_port(address)
-        with needs_extra("tbgen match --live", "web"):
-            import starlette  # noqa: F401
-            import uvicorn  # noqa: F401
+        require_web("tbgen match --live")
         self._listener = listening(host, port, "--live HOST:PORT")
         self.address = f"{address_of(self._listener)}/live"
         """The address of the page."""
@@ -80,16 +78,9 @@ class LiveServer:
         # The explorer reads the tables of the event, and no others; nothing is imported from the directory
         # in which the command is given. A session of its own: Ctrl-C ends it by the live file, not before.
         descriptor = self._listener.fileno()
+        module = "tbgen.web.live_server"
         return subprocess.Popen(
-            [
-                sys.executable,
-                "-P",
-                "-m",
-                "tbgen.web.live_server",
-                str(descriptor),
-                str(self._pgn),
-                *self._tables,
-            ],
+            [sys.executable, "-P", "-m", module, str(descriptor), str(self._pgn), *self._tables],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             pass_fds=[descriptor],

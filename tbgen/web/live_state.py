@@ -21,14 +21,13 @@ from tbgen.games.live_file import (
     GameStart,
     LiveFile,
     LiveLine,
-    Ply,
     Termination,
     live_path,
 )
 from tbgen.games.pgn.splitter import RawGame, split_games
 from tbgen.games.settings import GameOptions
-from tbgen.games.standings import LeftOut, Sprt, Standings
-from tbgen.games.standings.encounters import Encounters, FinishedGame, finished_game
+from tbgen.games.standings import LeftOut, Standings
+from tbgen.games.standings.encounters import Encounters, FinishedGame, MatchScore, finished_game
 from tbgen.games.standings.tables import tables
 
 __all__ = ["EventFiles", "ListedGame", "LiveState", "RunningStandings"]
@@ -95,18 +94,15 @@ class _GameInPlay:
     """A game in play."""
 
     def __init__(self, start: GameStart) -> None:
-        self._start, self._time = start, start.time
-        self._plies: list[Ply] = []
-        self._position: dict[str, Any] = {"fen": start.start.fen, "left": {}}
+        self._fields = asdict(start) | {"fen": start.start.fen, "left": {}, "plies": []}
+        self._time = start.time
 
     def move(self, move: GameMove) -> None:
+        self._fields |= {"fen": move.fen, "left": move.left, "plies": [*self._fields["plies"], move.ply]}
         self._time = move.time
-        self._plies.append(move.ply)
-        self._position = {"fen": move.fen, "left": move.left}
 
     def document(self) -> dict[str, Any]:
-        since = round(max(0.0, time() - self._time), 1)
-        return asdict(self._start) | self._position | {"plies": self._plies, "since": since}
+        return self._fields | {"since": round(max(0.0, time() - self._time), 1)}
 
 
 class LiveState:
@@ -189,17 +185,17 @@ class RunningStandings:
         return {
             "games": 0 if standings is None else len(standings.games),
             "scoring": self._scheme,
-            "score": score
-            and {
-                "player": score.player,
-                "opponent": score.opponent,
-                "points": float(score.points),
-                "games": score.games,
-                "elo": score.elo,
-                "test": score.test and _test(score.test),
-            },
+            "score": score and _score(score),
             "tables": [] if standings is None else list(_tables(standings)),
         }
+
+
+def _score(score: MatchScore) -> dict[str, Any]:
+    test = score.test and _fields(score.test, "llr", "lower", "upper", "verdict")
+    return _fields(score, "player", "opponent", "games", "elo") | {
+        "points": float(score.points),
+        "test": test,
+    }
 
 
 def _tables(standings: Standings) -> Iterator[dict[str, Any]]:
@@ -208,12 +204,13 @@ def _tables(standings: Standings) -> Iterator[dict[str, Any]]:
         keys.add("crosstable")
     for table in tables(standings, LeftOut()):
         if table.key in keys:
-            columns = [{"title": column.title, "word": column.word} for column in table.columns]
-            yield {"title": table.title, "note": table.note, "columns": columns, "rows": table.shown()}
+            columns = [_fields(column, "title", "word") for column in table.columns]
+            yield _fields(table, "title", "note") | {"columns": columns, "rows": table.shown()}
 
 
-def _test(test: Sprt) -> dict[str, Any]:
-    return {"llr": test.llr, "lower": test.lower, "upper": test.upper, "verdict": test.verdict}
+def _fields(of: object, *names: str) -> dict[str, Any]:
+    """Return attributes as fields of a document."""
+    return {name: getattr(of, name) for name in names}
 
 
 def _options_of(start: EventStart) -> GameOptions:
@@ -232,17 +229,14 @@ def _row(raw: RawGame, game: FinishedGame) -> dict[str, Any]:
     start, end = raw.data.rfind(b"{"), raw.data.rfind(b"}")
     comment = raw.data[start + 1 : end].decode("utf-8", "replace") if 0 <= start < end else ""
     plies = next((tag.value for tag in raw.tags if tag.name == "PlyCount"), "")
-    return {
-        "number": raw.number,
+    outcome = record.outcome
+    return _fields(record, "number", "white", "black", "classical") | {
         "key": str(game.key),
-        "white": record.white,
-        "black": record.black,
         "value": str(record.value),
         "holder": record.value.holder,
-        "basis": record.outcome.basis,
-        "accrued": str(record.outcome.accrued),
-        "points": record.outcome.settings.scoring.document(record.value),
-        "classical": record.classical,
+        "basis": outcome.basis,
+        "accrued": str(outcome.accrued),
+        "points": outcome.settings.scoring.document(record.value),
         "plies": int(plies[:6]) if plies.isascii() and plies.isdecimal() else 0,
         "reason": " ".join(comment.split()).rpartition(", ")[2],
     }

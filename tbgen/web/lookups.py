@@ -1,6 +1,7 @@
 """Looking up positions and lines; everything here blocks, and is called from threads."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import repeat
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -59,7 +60,6 @@ _CASTLING: Final = (
     "no table holds positions with castling rights: write - for them if they do not matter, or have the "
     "position solved, by /r/solve where the server offers it, else by tbgen probe"
 )
-_SIDES: Final = {"white": chess.WHITE, "black": chess.BLACK}
 
 
 class Question(NamedTuple):
@@ -103,8 +103,7 @@ def position(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Positio
     :raises TbgenError: if tables do not say.
     """
     asked = _question_for_tables(fen, accrued, stock.variant)
-    fields = _position_fields(asked.board, stock.variant, stock.tables.probe(*asked))
-    return PositionMovesDocument(**fields, moves=_moves(asked.board, stock.tables.moves(*asked)))
+    return _with_moves(stock, asked, stock.tables.probe(*asked), stock.tables.moves(*asked))
 
 
 def line(stock: Stock, fen: FenText, accrued: AccruedText | None) -> MainlineDocument:
@@ -187,12 +186,12 @@ def sample(
     :raises Refusal: if there is none, or the side means nothing.
     :raises TbgenError: if a table is missing, or cannot be used.
     """
-    if side and side not in _SIDES:
+    if side and side not in chess.COLOR_NAMES:
         raise Refusal(400, "bad_input", f"{quote(side)} is no side: expected white or black")
     board = stock.sample(
         Material.parse(material) if material else None,
         GScore.parse(value) if value else None,
-        _SIDES[side] if side else None,
+        chess.COLOR_NAMES.index(side) == chess.WHITE if side else None,
     )
     return position(stock, board.fen(), None)
 
@@ -222,26 +221,32 @@ def batch(stock: Stock, body: bytes) -> BatchDocument:
     asked = [_question_or_refusal(fen, stock.variant) for fen in request.fens]
     valid = [question for question in asked if isinstance(question, Question)]
     boards, scores = [question.board for question in valid], [question.accrued for question in valid]
-    results = stock.tables.probe_many(boards, scores)
     moves = stock.tables.moves_many(boards, scores) if request.moves else repeat(None)
-    found: list[PositionDocument | BatchRefusalDocument] = []
-    for fen, question in zip(request.fens, asked, strict=True):
-        if isinstance(question, Refusal):
-            found.append(_batch_refusal(fen, question))
-            continue
-        result, ranked = next(results), next(moves)
-        if isinstance(result, TbgenError):
-            found.append(_batch_refusal(fen, refusal_of(result)))
-        elif isinstance(ranked, TbgenError):
-            found.append(_batch_refusal(fen, refusal_of(ranked)))
-        else:
-            fields = _position_fields(question.board, stock.variant, result)
-            found.append(
-                PositionDocument(**fields)
-                if ranked is None
-                else PositionMovesDocument(**fields, moves=_moves(question.board, ranked))
-            )
-    return BatchDocument(stock.variant, found)
+    answers = map(partial(_batch_answer, stock), valid, stock.tables.probe_many(boards, scores), moves)
+    found = [question if isinstance(question, Refusal) else next(answers) for question in asked]
+    return BatchDocument(
+        stock.variant,
+        [
+            BatchRefusalDocument(fen, one.code, str(one)) if isinstance(one, Refusal) else one
+            for fen, one in zip(request.fens, found, strict=True)
+        ],
+    )
+
+
+def _batch_answer(
+    stock: Stock,
+    asked: Question,
+    result: ProbeResult | TbgenError,
+    moves: Iterable[RankedMove] | TbgenError | None,
+) -> PositionDocument | Refusal:
+    """Return the answer about one position, without its moves if they are None."""
+    if isinstance(result, TbgenError):
+        return refusal_of(result)
+    if isinstance(moves, TbgenError):
+        return refusal_of(moves)
+    if moves is None:
+        return PositionDocument(**_position_fields(asked.board, stock.variant, result))
+    return _with_moves(stock, asked, result, moves)
 
 
 def _batch_request(body: bytes) -> BatchRequest:
@@ -250,22 +255,15 @@ def _batch_request(body: bytes) -> BatchRequest:
     :raises Refusal: if it is something else, or has too many positions.
     """
     try:
-        asked = msgspec.json.decode(body)
+        asked = msgspec.json.decode(body, type=BatchRequest)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise Refusal(400, "bad_input", "the body is not JSON") from None
-    fens = asked.get("fens") if isinstance(asked, dict) else None
-    if isinstance(fens, list) and len(fens) > MOST_BATCH:
-        raise Refusal(413, "too_large", f"there are {len(fens)} positions: give at most {MOST_BATCH} at once")
-    try:
-        return msgspec.convert(asked, BatchRequest)
-    except msgspec.ValidationError:
-        expected = '{"fens": [...], "moves": true}, where moves may be left out'
+        expected = 'JSON such as {"fens": [...], "moves": true}, where moves may be left out'
         sentence = f"the body is not what it should be: expected {expected}"
         raise Refusal(400, "bad_input", sentence) from None
-
-
-def _batch_refusal(fen: str, refusal: Refusal) -> BatchRefusalDocument:
-    return BatchRefusalDocument(fen, refusal.code, str(refusal))
+    if len(asked.fens) > MOST_BATCH:
+        sentence = f"there are {len(asked.fens)} positions: give at most {MOST_BATCH} at once"
+        raise Refusal(413, "too_large", sentence)
+    return asked
 
 
 def _question_or_refusal(fen: str, variant: Variant) -> Question | Refusal:
@@ -292,11 +290,9 @@ def table_answers(tables: Tablebase, asked: Sequence[Question]) -> list[TableAns
     found: list[TableAnswer] = []
     for question in asked:
         result = next(results) if in_tables(question.board) else None
-        if isinstance(result, MissingLayerError):
-            result = None
-        if isinstance(result, TbgenError) and not isinstance(result, MissingTableError):
+        if isinstance(result, TbgenError) and not isinstance(result, MissingLayerError | MissingTableError):
             raise result
-        found.append(result)
+        found.append(None if isinstance(result, MissingLayerError) else result)
     return found
 
 
@@ -310,8 +306,11 @@ def _position_fields(board: chess.Board, variant: Variant, result: ProbeResult) 
     }
 
 
-def _moves(board: chess.Board, moves: Iterable[RankedMove]) -> list[MoveDocument]:
-    return [
+def _with_moves(
+    stock: Stock, asked: Question, result: ProbeResult, moves: Iterable[RankedMove]
+) -> PositionMovesDocument:
+    board = asked.board
+    documents = [
         MoveDocument(
             **move_fields(move),
             **end_of(move.position_score),
@@ -321,6 +320,7 @@ def _moves(board: chess.Board, moves: Iterable[RankedMove]) -> list[MoveDocument
         )
         for move in moves
     ]
+    return PositionMovesDocument(**_position_fields(board, stock.variant, result), moves=documents)
 
 
 def _points(value: GScore) -> PointsDocument:

@@ -58,16 +58,18 @@ class GameState(NamedTuple):
 class Worth(NamedTuple):
     """What is known of the worth of a state."""
 
-    value: GScore | None
-    depth: int | None
+    value: GScore | None = None
+    depth: int | None = None
 
     @classmethod
-    def of(cls, state: GameState, answer: TableAnswer) -> "Worth":
-        """Return what is known of a state by tables; the end of a game needs none."""
-        if isinstance(answer, ProbeResult):
-            return cls(answer.value, answer.depth)
-        over = state.position_score.rank < 2
-        return cls(state.position_score, 0) if over else cls(None, None)
+    def of(cls, answer: TableAnswer) -> "Worth":
+        """Return what tables say of a state."""
+        return cls(answer.value, answer.depth) if isinstance(answer, ProbeResult) else cls()
+
+    @classmethod
+    def by_rules(cls, state: GameState, answer: TableAnswer) -> "Worth":
+        """Return what tables say of a state; the end of a game needs none."""
+        return cls(state.position_score, 0) if state.position_score.rank < 2 else cls.of(answer)
 
     def fields(self, white: bool, scoring: Scoring = EXPONENTIAL) -> dict[str, Any]:
         """Return the fields of a document, for the side to move."""
@@ -89,7 +91,7 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
     first = GameState.of(arbiter)._replace(board=board.copy(stack=False))
     states = [first, *_successors(arbiter, board)]
     answers = table_answers(stock.tables, [Question(state.board, state.accrued) for state in states])
-    own, *worths = map(Worth.of, states, answers)
+    own, *worths = map(Worth.by_rules, states, answers)
     after = list(zip(states[1:], worths, strict=True))
 
     def order(known: tuple[GameState, Worth]) -> tuple[int, str]:
@@ -140,7 +142,7 @@ def _by_moves(state: GameState, after: Sequence[Worth]) -> Worth:
     turn = state.board.turn
     values = [worth.value for worth in after if worth.value is not None]
     if not after or len(values) < len(after):
-        return Worth(None, None)
+        return Worth()
     best = max(values, key=lambda value: merit(of_gscore(value), turn))
     if best == state.accrued:
         return Worth(best, 0)
@@ -181,7 +183,7 @@ def game(stock: Stock, body: bytes) -> GameDocument:
                 position_score=str(state.position_score),
                 accrued=str(state.accrued),
                 clock=state.clock,
-                **_in_game(answer).fields(state.board.turn, settings.scoring),
+                **Worth.of(answer).fields(state.board.turn, settings.scoring),
             )
             for number, (state, answer) in enumerate(zip(states, answers, strict=True))
         ],
@@ -195,10 +197,6 @@ def game(stock: Stock, body: bytes) -> GameDocument:
         ),
         missing_tables=sorted({each.material for each in answers if isinstance(each, MissingTableError)}),
     )
-
-
-def _in_game(answer: TableAnswer) -> Worth:
-    return Worth(answer.value, answer.depth) if isinstance(answer, ProbeResult) else Worth(None, None)
 
 
 def _only_game(pgn: bytes) -> Game:

@@ -34,11 +34,19 @@ def serve(settings: Settings, host: str, port: int, workers: int, ready: Callabl
     :raises UsageError: if there is no such address or directory.
     :raises TbgenError: if the server cannot begin.
     """
-    with needs_extra("tbgen serve", "web"):
-        import starlette  # noqa: F401
-        import uvicorn  # noqa: F401
+    require_web("tbgen serve")
     with listening(host, port) as listener:
         serve_at(listener, settings, workers, lambda: ready(address_of(listener)))
+
+
+def require_web(command: str) -> None:
+    """Check that a command has what it serves by.
+
+    :raises MissingExtraError: if the extra ``web`` is not installed.
+    """
+    with needs_extra(command, "web"):
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
 
 
 def serve_at(

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
+from functools import lru_cache
 from itertools import islice
+from pathlib import Path
 from random import SystemRandom
 from threading import Lock
 from typing import Final
@@ -13,6 +14,7 @@ import chess
 from tbgen.board.history import FRESH
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.layout import SIDES, Slot, layout_of
 from tbgen.index.position import board_of, locate, validate
@@ -26,6 +28,9 @@ _TRIES: Final = 1 << 14
 """Random positions of a packed table among which one with a value is looked for."""
 _TRIES_TOGETHER: Final = 1 << 10
 
+_MOST_ENTRIES: Final = 1 << 12
+"""Entries that are kept in memory."""
+
 _random: Final = SystemRandom()
 
 
@@ -36,7 +41,6 @@ class Stock:
     def __init__(self, tables: Tablebase) -> None:
         self.tables: Final = tables
         self.variant: Final = tables.rules
-        self._known: dict[Material, tuple[object, Entry]] = {}
         self._lock = Lock()
 
     def prepare(self) -> None:
@@ -50,8 +54,7 @@ class Stock:
 
     def entries(self) -> list[Entry]:
         """Return what is known of every table, without its counts."""
-        found = (self._entry(material, counted=False) for material in self.tables.materials)
-        return [replace(entry, counts=None) for entry in found]
+        return [self._entry(material, counted=False) for material in self.tables.materials]
 
     def usable(self, material: Material) -> Entry:
         """Return what is known of a table, with its counts.
@@ -133,11 +136,19 @@ class Stock:
                 found = table_path(directory, material.name, self.variant).stat()
             except OSError:
                 continue
-            stamp = directory, found.st_mtime_ns, found.st_size, found.st_ino
+            stamp = found.st_mtime_ns, found.st_size, found.st_ino
             with self._lock:  # nothing is read twice at a time
-                known = self._known.get(material)
-                if known is None or known[0] != stamp or (counted and known[1].counts is None):
-                    (entry,) = inventory(directory, self.variant, [material], counts=counted)
-                    known = self._known[material] = stamp, entry
-            return known[1]
+                return _entry_of(directory, self.variant, material, counted, stamp)
         return Entry(material, error=MissingTableError(material.name, rules=self.variant))
+
+
+@lru_cache(_MOST_ENTRIES)
+def _entry_of(
+    directory: Path, variant: Variant, material: Material, counted: bool, stamp: tuple[int, ...]
+) -> Entry:
+    """Return what is known of a table.
+
+    :param stamp: what a change of the file changes.
+    """
+    (entry,) = inventory(directory, variant, [material], counts=counted)
+    return entry

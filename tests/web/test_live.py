@@ -201,11 +201,11 @@ def test_an_event_goes_on_without_its_page(tmp_path: Path, capsys: pytest.Captur
     assert "the event is shown at http://127.0.0.1:" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("module", ["chess", "queue"])
 def test_nothing_is_imported_from_where_the_command_is_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / f"{module}.py").write_text("raise SystemExit(9)")
+    for module in ("chess", "queue"):
+        (tmp_path / f"{module}.py").write_text("raise SystemExit(9)")
     monkeypatch.chdir(tmp_path)
     pgn = tmp_path / "games.pgn"
     with LiveServer("0", pgn, None, pytest.fail) as server:
@@ -247,8 +247,8 @@ def test_a_spectator_who_does_not_read_costs_a_bounded_number_of_texts() -> None
 
     async def look_on() -> None:
         state = iter(range(100))
-        audience = Audience(lambda: f"all {next(state)}")
-        slow, quick = audience.events(), audience.events()
+        audience = Audience()
+        slow, quick = (audience.events(lambda: f"all {next(state)}") for _ in range(2))
         assert (await anext(slow), await anext(quick)) == ("all 0", "all 1")
         for number in range(1000):
             audience.tell(f"{number} ")
