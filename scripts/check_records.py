@@ -37,7 +37,8 @@ from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.index.layout import Layout, Side, Slot, layout_of
 from tbgen.index.position import board_of
 from tbgen.index.symmetry import IMAGE, TRANSPOSE, TRIANGLE
-from tbgen.packed.plain import open_plain, passing_copies
+from tbgen.packed.copies import passing_copies
+from tbgen.packed.tables import open_plain
 from tbgen.report.data.saved import SavedData
 from tbgen.store.format import tables_in
 

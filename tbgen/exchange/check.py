@@ -5,7 +5,6 @@ from pathlib import Path
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError
-from tbgen.store.reader import TableFile
 from tbgen.store.stored_file import StoredFile
 
 
@@ -14,16 +13,8 @@ def check_table(path: Path, material: Material, variant: Variant) -> str:
 
     :raises DamagedTableError: if it is damaged, or of another material or variant.
     """
-    with StoredFile(path, material=material) as stored:
-        packed = stored.info.packed
-        if stored.info.variant is not variant:
-            raise DamagedTableError(f"{path} holds a table for the rules {stored.info.variant}")
-    if packed:
-        from tbgen.packed.coded_file import CodedFile
-
-        with CodedFile(path, material=material) as coded:
-            coded.check()
-            return coded.info.digest
-    with TableFile(path, material=material) as table:
+    with StoredFile(path, material=material) as table:
+        if table.info.variant is not variant:
+            raise DamagedTableError(f"{path} holds a table for the rules {table.info.variant}")
         table.check()
         return table.info.digest

@@ -13,10 +13,9 @@ from tbgen.board.variant import Variant
 from tbgen.costs import BASE_MEMORY, copy_size, file_size, memory_to_build, seconds_to_build
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
-from tbgen.index.source import fresh_bytes
+from tbgen.index.source import KEPT, SMALL, fresh_bytes
 from tbgen.index.table import AccruedForm
 from tbgen.store.form import form_of, is_packed
-from tbgen.store.sources import KEPT, SMALL
 
 _MIB: Final = 1 << 20
 

@@ -20,7 +20,7 @@ from tbgen.store.info import TableInfo
 from tbgen.store.writer import write_table
 
 if TYPE_CHECKING:
-    from tbgen.packed.sources import UnpackedSources
+    from tbgen.packed.sources import Sources
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,11 @@ def build_table(
         return solve_and_write(material, directory, sources, reporter.progress, variant, threads, form)
 
 
-def sources_of(directory: Path, variant: Variant, threads: int) -> "UnpackedSources":
+def sources_of(directory: Path, variant: Variant, threads: int) -> "Sources":
     """Return the tables of a directory as the solver reads them."""
-    from tbgen.packed.sources import UnpackedSources
+    from tbgen.packed.sources import Sources
 
-    return UnpackedSources(directory, variant, threads)
+    return Sources(directory, variant, threads)
 
 
 def compile_kernels(reporter: Reporter, *, packed: bool) -> None:
@@ -84,7 +84,7 @@ def compile_kernels(reporter: Reporter, *, packed: bool) -> None:
 def solve_and_write(
     material: Material,
     directory: Path,
-    sources: "UnpackedSources",
+    sources: "Sources",
     progress: Progress,
     variant: Variant,
     threads: int,
@@ -98,9 +98,9 @@ def solve_and_write(
 
     :raises TbgenError: if something cannot be read or written.
     """
+    from tbgen.packed.content import packed_content
     from tbgen.packed.order import stored_side
     from tbgen.packed.pack import NeedFinder
-    from tbgen.packed.writer import write_packed
     from tbgen.retro.solver import solve
     from tbgen.retro.stages import Stages
 
@@ -126,27 +126,17 @@ def solve_and_write(
     path = table_path(directory, material.name, variant)
     seconds = clock - begun
     parameters = {"threads": threads, "layers": stages.layers}
-    if finder is None:
-        info = write_table(
-            table,
-            path,
-            version=__version__,
-            build_seconds=seconds,
-            parameters=parameters,
-            threads=threads,
-        )
-    else:
-        info = write_packed(
-            table,
-            finder.needed(),
-            path,
-            version=__version__,
-            build_seconds=seconds,
-            parameters=parameters,
-            threads=threads,
-        )
-        if material in copied:
-            sources.keep(table, info)
+    info = write_table(
+        table,
+        path,
+        version=__version__,
+        build_seconds=seconds,
+        parameters=parameters,
+        threads=threads,
+        content=None if finder is None else packed_content(table, finder.needed(), threads),
+    )
+    if finder is not None and material in copied:
+        sources.copies.keep(table, info, threads)
     stages.add("write", clock)
     sources.put(table)
     return Built(info, stages.layers, time.perf_counter() - begun, dict(stages.seconds), process_peak())

@@ -73,7 +73,7 @@ def build(
         todo = missing(wanted, directory, variant, force=wanted if force else ())
         if not todo:
             return []
-        from tbgen.packed.sources import remove_copies
+        from tbgen.packed.copies import remove_copies
 
         schedule = schedule_of(todo, variant, form)
         needs = [schedule.estimate(material, threads) for material in todo]

@@ -12,6 +12,12 @@ BYTES_PER_SLOT: Final = 3
 """Bytes of a value and a depth in memory."""
 
 
+KEPT: Final = 256 << 20
+"""Bytes of small tables that a build keeps in memory for those that rest on them."""
+SMALL: Final = KEPT // 4
+"""Bytes of memory up to which a table is small."""
+
+
 def fresh_bytes(size: int) -> int:
     """Return the bytes of all fresh values and depths of a table in memory.
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from itertools import pairwise
 from typing import Final, TypeAlias
 
@@ -20,8 +19,8 @@ from tbgen.packed.kernels.blocks import BLOCK_SLOTS
 from tbgen.packed.kernels.position import MAX_MOVES
 from tbgen.packed.kernels.probe import UNSTORED, follow
 from tbgen.packed.kernels.questions import DAMAGED, Batch, answer, ask
-from tbgen.packed.rooms import ROOMS, RoomPool
-from tbgen.store.reader import Entry
+from tbgen.packed.rooms import THREAD
+from tbgen.store.stored_file import Entry
 
 Question: TypeAlias = tuple[Side, Slot, int]
 """A position and the code of an accrued score, or NO_SCORE."""
@@ -69,8 +68,8 @@ def room_for(count: int, questions: int) -> Batch:
     )
 
 
-_SINGLE: Final = RoomPool(lambda: room_for(1, MAX_MOVES))
-"""Room for single positions, which are looked up often."""
+_single: Final[list[Batch]] = []
+"""Rooms for single positions that nobody uses: single positions are looked up often."""
 
 
 class BatchDecoder:
@@ -115,8 +114,9 @@ class BatchDecoder:
     @contextmanager
     def _room(self, count: int) -> Iterator[Batch]:
         if count == 1:
-            with _SINGLE.one() as batch:
-                yield batch
+            batch = _single.pop() if _single else room_for(1, MAX_MOVES)
+            yield batch
+            _single.append(batch)
         else:
             yield room_for(count, _MOST_OF_A_MAN * self._file.layout.colours.count(self._derived))
 
@@ -134,24 +134,22 @@ class BatchDecoder:
 
     def _follow(self, batch: Batch) -> dict[int, TbgenError]:
         """Find what follows for a batch from what the table says; return which exits are not to be had."""
-        count = len(batch.slot)
-        with ROOMS.one() as room:
-            if count > _ALONE and self._threads > 1:
-                failed = self._answer_on_threads(batch)
-            else:
-                ask(self._coding.rows, batch, room, 0, count)
-                order = _order(batch)
-                answer(self._coding, batch, order, room, 0, len(order))
-                failed = self._find_exits(batch)
-            follow(self._coding, batch, room)
+        count, room = len(batch.slot), THREAD.room
+        if count > _ALONE and self._threads > 1:
+            failed = self._answer_on_threads(batch)
+        else:
+            ask(self._coding.rows, batch, room, 0, count)
+            order = _order(batch)
+            answer(self._coding, batch, order, room, 0, len(order))
+            failed = self._find_exits(batch)
+        follow(self._coding, batch, room)
         return failed
 
     def _answer_on_threads(self, batch: Batch) -> dict[int, TbgenError]:
         """Ask and answer all questions, finding exits meanwhile; return which of these are not to be had."""
-        asking = partial(ROOMS.lent(ask), self._coding.rows, batch)
         parts = pairwise([*range(0, len(batch.slot), _PART), len(batch.slot)])
         with ThreadPoolExecutor(self._threads) as pool:
-            list(pool.map(lambda part: asking(*part), parts))
+            list(pool.map(lambda part: ask(self._coding.rows, batch, THREAD.room, *part), parts))
             order = _order(batch)
             cuts = _cuts(batch.question[order], _PARTS_OF_THREAD * self._threads)
             answering = pool.map(lambda cut: self._answer(batch, order, *cut), cuts)
@@ -160,7 +158,7 @@ class BatchDecoder:
         return failed
 
     def _answer(self, batch: Batch, order: NDArray[np.int64], first: int, end: int) -> None:
-        ROOMS.lent(answer)(self._coding, batch, order, first, end)
+        answer(self._coding, batch, order, THREAD.room, first, end)
         self._file.forget_blocks()
 
     def _find_exits(self, batch: Batch) -> dict[int, TbgenError]:

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,6 @@ from numpy.typing import NDArray
 from tbgen.board.score import NONE
 from tbgen.index.table import Table
 from tbgen.packed.kernels.blocks import (
-    BLOCK_ROWS,
     BLOCK_SLOTS,
     CAPTURE_FLAG,
     DEPTH_CONTEXTS,
@@ -26,23 +24,36 @@ from tbgen.packed.kernels.blocks import (
     Content,
     Stream,
 )
-from tbgen.packed.kernels.encode import count_blocks, count_codes, decode_blocks, encode_blocks
+from tbgen.packed.kernels.encode import Encoding, count_blocks, count_codes, decode_blocks, encode_blocks
+from tbgen.packed.kernels.rans import TOTAL
 from tbgen.packed.kernels.rows import Rows
-from tbgen.packed.model import NO_MODEL, model_of, shares
+from tbgen.packed.model import model_of, shares, starts_of
 from tbgen.packed.order import rows_of
 from tbgen.packed.pack import Needed
 from tbgen.packed.parts import Part, parts_of
-from tbgen.packed.rooms import ROOMS
+from tbgen.packed.rooms import THREAD
 
 _MOST_BYTES: Final = 8 * BLOCK_SLOTS
 """Bytes that a block may take: no step takes more than twelve bits."""
+_BYTE_SIZES: Final = np.full(256, TOTAL // 256, np.uint16)
+_BYTE_STARTS: Final = np.arange(0, TOTAL, TOTAL // 256).astype(np.uint16)
+
+Shares: TypeAlias = tuple[NDArray[np.uint16], NDArray[np.uint16], NDArray[np.uint16]]
+"""Shape (contexts, symbols) each: of values, depths and functions."""
+NO_SHARES: Final = np.zeros((0, 0), np.uint16)
+"""In the place of shares where there are no functions."""
 
 
-def symbols_of(code: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the value symbol of each code, int64 (256,), given the codes of the value symbols."""
-    of_code = np.full(256, -1, np.int64)
-    of_code[code[FIRST_VALUE:]] = np.arange(FIRST_VALUE, len(code))
-    return of_code
+class Encoded(NamedTuple):
+    """What a packed table's file stores of values, depths and functions."""
+
+    code: NDArray[np.uint8]
+    """Shape (symbols,): the code of each value symbol."""
+    value_shares: NDArray[np.uint16]
+    depth_shares: NDArray[np.uint16]
+    function_shares: NDArray[np.uint16]
+    values: Stream
+    functions: Stream
 
 
 def escape_bytes(functions: int) -> int:
@@ -54,6 +65,60 @@ def stream_of(data: NDArray[np.uint8], length: NDArray[np.uint16], check: NDArra
     """Return coded blocks as decoders see them, given their bytes, lengths and checksums."""
     starts = np.cumsum(length, dtype=np.int64) - length
     return Stream(data, starts[::64].copy(), length, check)
+
+
+def empty_stream(blocks: int) -> Stream:
+    """Return so many blocks without bytes."""
+    return stream_of(np.zeros(0, np.uint8), *np.zeros((2, blocks), np.uint16))
+
+
+def encoding_of(rows: Rows, code: NDArray[np.uint8], halves: int, functions: int) -> Encoding:
+    """Return what it takes to count a table's steps: shares are not known yet.
+
+    :param code: of each value symbol.
+    :param halves: how many half depths there are symbols for.
+    """
+    of_code = np.full(256, -1, np.int64)
+    of_code[code[FIRST_VALUE:]] = np.arange(FIRST_VALUE, len(code))
+    first_depth = VALUE_CONTEXTS * len(code)
+    first_function = first_depth + DEPTH_CONTEXTS * halves
+    first_byte = first_function + (FUNCTION_CONTEXTS * (FUNCTION_ESCAPE + 1) if functions else 0)
+    none = np.zeros(0, np.uint16)
+    return Encoding(
+        rows,
+        of_code,
+        len(code),
+        halves,
+        first_depth,
+        first_function,
+        first_byte,
+        escape_bytes(functions),
+        none,
+        none,
+    )
+
+
+def coding_of(
+    rows: Rows,
+    encoded: Encoded,
+    entry_start: NDArray[np.int64],
+    entry_accrued: NDArray[np.uint8],
+    entry_value: NDArray[np.uint8],
+) -> Coding:
+    """Return what it takes to decode a table, given also the entries of its functions."""
+    return Coding(
+        rows,
+        encoded.code,
+        escape_bytes(len(entry_start) - 1),
+        model_of(encoded.value_shares),
+        model_of(encoded.depth_shares),
+        model_of(encoded.function_shares),
+        encoded.values,
+        encoded.functions,
+        entry_start,
+        entry_accrued,
+        entry_value,
+    )
 
 
 class Encoder:
@@ -72,9 +137,9 @@ class Encoder:
             np.zeros(0, np.uint32) if functions is None else functions.number,
         )
         self._rows = rows_of(table.layout, needed.side)
-        self._blocks = self._rows.per_phase * len(table.layout.placements) // BLOCK_ROWS
+        self._blocks = table.layout.size // BLOCK_SLOTS
 
-    def encode(self) -> Coding:
+    def encode(self) -> Encoded:
         """Return the stored side, encoded, decoded again and compared.
 
         :raises ValueError: if the table has positions elsewhere than its index says, or does not decode to
@@ -83,18 +148,17 @@ class Encoder:
         if (deepest := int(self._content.depth.max(initial=0))) >= CAPTURE_FLAG:
             raise OverflowError(f"{self._table.material}: there is no room for depths of {deepest} plies")
         with self._flagged(), ThreadPoolExecutor(self._threads) as pool:
-            code, deepest = self._codes(pool)
-            coding = unwritten(self._rows, code, self._functions)
-            values, depths, functions = (
-                model_of(shares(counts)) if counts.size else NO_MODEL
-                for counts in self._count(pool, coding, min(deepest >> 1, HALF_ESCAPE))
+            code, halves = self._codes(pool)
+            encoding = encoding_of(self._rows, code, halves, self._functions)
+            found = self._shares(pool, encoding)
+            encoding = replace(
+                encoding,
+                start=np.concatenate([*(starts_of(size).reshape(-1) for size in found), _BYTE_STARTS]),
+                size=np.concatenate([*(size.reshape(-1) for size in found), _BYTE_SIZES]),
             )
-            coding = replace(coding, values=values, depths=depths, functions=functions)
-            coding = self._written(pool, coding)
-            compare = partial(ROOMS.lent(decode_blocks), coding, self._content, True)
-            if not all(pool.map(lambda part: compare(*part), parts_of(0, self._blocks))):
-                raise ValueError(f"{self._table.material} does not decode to what was encoded")
-        return coding
+            encoded = Encoded(code, *found, *self._written(pool, encoding))
+            self._compare(pool, encoded)
+        return encoded
 
     @contextmanager
     def _flagged(self) -> Iterator[None]:
@@ -110,76 +174,62 @@ class Encoder:
             depth &= CAPTURE_FLAG - 1
 
     def _codes(self, pool: ThreadPoolExecutor) -> tuple[NDArray[np.uint8], int]:
-        """The codes of all value symbols, the frequent ones first after those that are no values, and the
-        greatest depth in plies."""
+        """The codes of all value symbols, the frequent ones first after those that are no values, and how
+        many half depths there are symbols for."""
         counts = np.zeros((self._threads, 256), np.int64)
         edges = np.linspace(0, len(self._content.value), self._threads + 1).astype(int).tolist()
-        deepest = max(
-            pool.map(partial(count_codes, self._content), edges[:-1], edges[1:], counts),
-        )
+        content = [self._content] * self._threads
+        deepest = max(pool.map(count_codes, content, edges[:-1], edges[1:], counts))
         count = counts.sum(axis=0)
         count[NONE] = 0
         order = np.argsort(-count, kind="stable")[: np.count_nonzero(count)]
-        return np.concatenate([np.zeros(FIRST_VALUE, np.uint8), order.astype(np.uint8)]), deepest
+        code = np.concatenate([np.zeros(FIRST_VALUE, np.uint8), order.astype(np.uint8)])
+        return code, 1 + min(deepest >> 1, HALF_ESCAPE)
 
-    def _count(self, pool: ThreadPoolExecutor, coding: Coding, most_half: int) -> list[NDArray[np.int64]]:
-        """How often each symbol occurs in each context: values, depths and functions."""
-        of_functions = (FUNCTION_CONTEXTS, FUNCTION_ESCAPE + 1) if self._functions else (0, 0)
+    def _shares(self, pool: ThreadPoolExecutor, encoding: Encoding) -> Shares:
+        """The shares of values, depths and functions."""
 
-        def count(worker: int) -> list[NDArray[np.int64]]:
-            counts = (
-                np.zeros((VALUE_CONTEXTS, len(coding.code)), np.int64),
-                np.zeros((DEPTH_CONTEXTS, most_half + 1), np.int64),
-                np.zeros(of_functions, np.int64),
-            )
-            for part in parts_of(0, self._blocks)[worker :: self._threads]:
-                if not ROOMS.lent(count_blocks)(coding, self._content, counts, *part):
-                    raise ValueError(f"{self._table.material} has positions where its index has none")
-            return list(counts)
+        def count(worker: int) -> tuple[NDArray[np.int64], list[int]]:
+            counts = np.zeros(encoding.first_byte + 256, np.int64)
+            parts = parts_of(0, self._blocks)[worker :: self._threads]
+            return counts, [
+                count_blocks(encoding, self._content, counts, THREAD.room, *part) for part in parts
+            ]
 
         found = list(pool.map(count, range(self._threads)))
-        return [np.sum(each, axis=0) for each in zip(*found, strict=True)]
+        positions = [number for _, numbers in found for number in numbers]
+        if min(positions) < 0 or sum(positions) != np.count_nonzero(self._content.value != NONE):
+            raise ValueError(f"{self._table.material} has positions elsewhere than its index")
+        edges = encoding.first_depth, encoding.first_function, encoding.first_byte
+        values, depths, functions, _ = np.split(np.sum([counts for counts, _ in found], axis=0), edges)
+        return (
+            shares(values.reshape(VALUE_CONTEXTS, -1)),
+            shares(depths.reshape(DEPTH_CONTEXTS, -1)),
+            shares(functions.reshape(FUNCTION_CONTEXTS, -1)) if functions.size else NO_SHARES,
+        )
 
-    def _written(self, pool: ThreadPoolExecutor, coding: Coding) -> Coding:
-        """The coding with its blocks, those of values and depths and those of functions."""
-        blocks = (self._blocks, self._blocks if self._functions else 0)
-        values, functions = (_no_stream(count) for count in blocks)
-        coding = replace(coding, value_stream=values, function_stream=functions)
+    def _written(self, pool: ThreadPoolExecutor, encoding: Encoding) -> tuple[Stream, Stream]:
+        """The blocks of values and depths, and those of functions."""
+        values, functions = empty_stream(self._blocks), empty_stream(self._blocks if self._functions else 0)
 
         def encode(part: Part) -> list[NDArray[np.uint8]]:
             most = (part[1] - part[0]) * _MOST_BYTES
-            written = np.empty(most, np.uint8), np.empty(most if self._functions else 0, np.uint8)
-            ends = ROOMS.lent(encode_blocks)(coding, self._content, written, *part)
-            return [each[:end].copy() for each, end in zip(written, ends, strict=True)]
+            one, other = (replace(stream, data=np.empty(most, np.uint8)) for stream in (values, functions))
+            end, other_end = encode_blocks(encoding, self._content, one, other, THREAD.room, *part)
+            return [one.data[:end].copy(), other.data[:other_end].copy()]
 
         data = map(np.concatenate, zip(*pool.map(encode, parts_of(0, self._blocks)), strict=True))
-        values, functions = (
-            stream_of(written, stream.length, stream.check)
-            for stream, written in zip((values, functions), data, strict=True)
+        return (
+            stream_of(next(data), values.length, values.check),
+            stream_of(next(data), functions.length, functions.check),
         )
-        return replace(coding, value_stream=values, function_stream=functions)
 
-
-def unwritten(rows: Rows, code: NDArray[np.uint8], functions: int) -> Coding:
-    """Return the coding of a table with so many functions, of which only the codes of its symbols are
-    known."""
-    none = np.zeros(0, np.uint8)
-    return Coding(
-        rows,
-        symbols_of(code),
-        code,
-        escape_bytes(functions),
-        values=NO_MODEL,
-        depths=NO_MODEL,
-        functions=NO_MODEL,
-        value_stream=_no_stream(0),
-        function_stream=_no_stream(0),
-        entry_start=np.zeros(1, np.int64),
-        entry_accrued=none,
-        entry_value=none,
-    )
-
-
-def _no_stream(blocks: int) -> Stream:
-    """A stream whose blocks have no bytes yet."""
-    return stream_of(np.zeros(0, np.uint8), np.zeros(blocks, np.uint16), np.zeros(blocks, np.uint16))
+    def _compare(self, pool: ThreadPoolExecutor, encoded: Encoded) -> None:
+        none = np.zeros(0, np.uint8)
+        coding = coding_of(self._rows, encoded, np.zeros(self._functions + 1, np.int64), none, none)
+        same = pool.map(
+            lambda part: decode_blocks(coding, self._content, True, THREAD.room, *part),
+            parts_of(0, self._blocks),
+        )
+        if not all(same):
+            raise ValueError(f"{self._table.material} does not decode to what was encoded")

@@ -21,7 +21,7 @@ from tbgen.packed.kernels.probe import UNSTORED
 from tbgen.packed.kernels.questions import DAMAGED
 from tbgen.packed.memory import AnswerMemory
 from tbgen.store.cache import ChunkCache
-from tbgen.store.reader import Entry
+from tbgen.store.stored_file import Entry
 
 _REMEMBERED: Final = 1 << 15
 """Answers of one table that are kept, of either kind."""

@@ -1,6 +1,6 @@
 """Frequencies of symbols by context: from counts to what the coder works with, and back from a file."""
 
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -29,30 +29,34 @@ def shares(counts: NDArray[np.int64]) -> NDArray[np.uint16]:
     return np.asarray(size, np.uint16)
 
 
+def starts_of(size: NDArray[np.uint16]) -> NDArray[np.uint16]:
+    """Return where each of the shares, shape (contexts, symbols), begins among those of its context."""
+    start = np.zeros_like(size)
+    for some, order, ends in _falling(size):
+        before = ends - np.take_along_axis(size[some], order, axis=1)
+        np.put_along_axis(start[some], order, before.astype(np.uint16), axis=1)
+    return start
+
+
 def model_of(size: NDArray[np.uint16]) -> Model:
     """Return the model with these shares, shape (contexts, symbols)."""
     contexts, symbols = size.shape
     # Filled up, and even in a context that does not occur, a decoder finds a place.
     places = -(-symbols // WIDE) * WIDE
-    start, symbol = np.zeros_like(size), np.zeros((contexts, places), np.uint8)
+    symbol = np.zeros((contexts, places), np.uint8)
     edge, mark = (np.full((contexts, length), TOTAL, np.uint16) for length in (places + 1, WIDE))
-    for first in range(0, contexts, _AT_ONCE):
+    for some, order, ends in _falling(size):
+        symbol[some, :symbols], edge[some, 0], edge[some, 1:symbols] = order, 0, ends[:, :-1]
+    mark[:, : places // WIDE] = edge[:, WIDE::WIDE]
+    return Model(symbol, edge, mark)
+
+
+def _falling(
+    size: NDArray[np.uint16],
+) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield contexts, their symbols by falling share, and where the shares of these end."""
+    for first in range(0, len(size), _AT_ONCE):
         some = slice(first, first + _AT_ONCE)
         wide = size[some].astype(np.int64)
         order = np.argsort(-wide, axis=1, kind="stable")
-        falling = np.take_along_axis(wide, order, axis=1)
-        ends = np.cumsum(falling, axis=1)
-        np.put_along_axis(start[some], order, (ends - falling).astype(np.uint16), axis=1)
-        symbol[some, :symbols], edge[some, 0], edge[some, 1:symbols] = order, 0, ends[:, :-1]
-    mark[:, : places // WIDE] = edge[:, WIDE::WIDE]
-    return Model(start, size, symbol, edge, mark)
-
-
-def decoder_of(size: NDArray[np.uint16]) -> Model:
-    """Return the model with these shares, without what only an encoder looks at: half of its memory."""
-    none = np.zeros((0, 0), np.uint16)
-    return replace(model_of(size), start=none, size=none)
-
-
-NO_MODEL: Final = decoder_of(np.zeros((1, 1), np.uint16))
-"""In the place of a model that nothing is coded with."""
+        yield some, order, np.cumsum(np.take_along_axis(wide, order, axis=1), axis=1)

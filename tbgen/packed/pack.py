@@ -22,7 +22,7 @@ from tbgen.packed.kernels.one_ply import (
     ready_children,
 )
 from tbgen.packed.order import stored_side
-from tbgen.packed.rooms import DERIVED
+from tbgen.packed.rooms import THREAD
 from tbgen.retro.kernels.bits import ALL
 from tbgen.retro.kernels.canonical import expand_words
 from tbgen.retro.kernels.phase import Workspace
@@ -97,11 +97,15 @@ class NeedFinder:
         wrong = np.full(frame.words, ALL)
         for number in range(_ROUNDS + 1):
             if number > 0:
-                do(DERIVED.lent(find_needed), ply, derived, like, mirrored, wrong, needed)
+                do(
+                    lambda *part: find_needed(
+                        ply, derived, like, mirrored, wrong, needed, THREAD.derived, *part
+                    )
+                )
                 do(clear_flags, ply, side, needed)
             expand()
             do(ready_children, ply, side)
-            do(DERIVED.lent(find_exceptions), ply, derived, wrong)
+            do(lambda *part: find_exceptions(ply, derived, wrong, THREAD.derived, *part))
         words = slice(phase * size // 64, (phase + 1) * size // 64)
         flags = np.packbits(pool.depth[own] >= CAPTURE_FLAG, bitorder="little").view(np.uint64)
         np.bitwise_and(flags, ply.phase.canonical & ply.phase.legal[side], out=self._captures[words])

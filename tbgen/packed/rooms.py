@@ -1,8 +1,8 @@
-"""Working memory of kernels: rooms that threads take and give back."""
+"""Working memory of kernels: rooms of each thread."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, Final, Generic, TypeVar
+import threading
+from functools import cached_property
+from typing import Final
 
 import numpy as np
 
@@ -11,41 +11,6 @@ from tbgen.packed.kernels.derive import Derived, Replies
 from tbgen.packed.kernels.position import MAX_MOVES
 from tbgen.packed.kernels.rows import MAX_FREE
 from tbgen.retro.kernels.moves import MAX_ORIGINS, Onward
-
-T = TypeVar("T")
-R = TypeVar("R")
-
-
-class RoomPool(Generic[T]):
-    """Rooms of one kind; as many are made as are taken at once. Safe for threads.
-
-    :param make: makes one.
-    """
-
-    def __init__(self, make: Callable[[], T]) -> None:
-        self._make, self._free = make, list[T]()
-
-    @contextmanager
-    def one(self) -> Iterator[T]:
-        """Yield a room, which nobody else has until the end."""
-        try:
-            room = self._free.pop()
-        except IndexError:
-            room = self._make()
-        yield room
-        self._free.append(room)
-
-    def lent(self, kernel: Callable[..., R]) -> Callable[..., R]:
-        """Return a kernel for a part of something that gets its room by itself.
-
-        :param kernel: its last arguments are a room, and the first and the end of the part.
-        """
-
-        def call(*given: Any) -> R:
-            with self.one() as room:
-                return kernel(*given[:-2], room, *given[-2:])
-
-        return call
 
 
 def make_room() -> Room:
@@ -57,10 +22,6 @@ def make_room() -> Room:
     block = RowBlock(masks, checks, captures, symbol, half, np.zeros(BLOCK_SLOTS, np.uint32))
     steps, above = np.zeros(MOST_STEPS * BLOCK_SLOTS, np.int64), np.zeros((3, 64), np.int64)
     return Room(squares, child, image, moves, replies, steps, above, block)
-
-
-ROOMS: Final = RoomPool(make_room)
-"""The rooms of all threads that encode and decode."""
 
 
 def make_derived() -> Derived:
@@ -82,5 +43,19 @@ def make_derived() -> Derived:
     )
 
 
-DERIVED: Final = RoomPool(make_derived)
-"""The rooms of all threads that derive positions."""
+class _Rooms(threading.local):
+    """The rooms of one thread, made when it first asks for them."""
+
+    @cached_property
+    def room(self) -> Room:
+        """Room to encode and decode."""
+        return make_room()
+
+    @cached_property
+    def derived(self) -> Derived:
+        """Room to derive."""
+        return make_derived()
+
+
+THREAD: Final = _Rooms()
+"""The rooms of whichever thread asks; no kernel leaves anything there for the next one."""

@@ -1,18 +1,18 @@
-"""Sub-tables for the solver where tables may be packed: packed ones are read from a plain copy beside them.
+"""Sub-tables for the solver: small ones from memory, large ones straight from their files.
 
-A copy is made by whoever packs a table that others of the same build rest on, or else by unpacking it. Copies
-lie in a folder of their own, which the build removes at its end. Large tables without pawns of which there is
-no copy are read as they are: the solver asks for each of them once, and mostly for one side to move.
+Packed ones are read from a plain copy beside them, which is made by the build of a table that others of the
+same build rest on, or else by unpacking. Large tables without pawns of which there is no copy are read as
+they are: the solver asks for each of them once, and mostly for one side to move.
 """
 
 import logging
-import shutil
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,21 +20,16 @@ from numpy.typing import NDArray
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.compiler.cache import compiling
-from tbgen.errors import DamagedTableError, MissingTableError
-from tbgen.files import write_errors
 from tbgen.index.layout import Side
-from tbgen.index.source import Source, fresh_bytes
+from tbgen.index.source import KEPT, SMALL, ArraySource, Source, fresh_bytes
 from tbgen.index.table import Table
+from tbgen.packed.copies import Copies
 from tbgen.packed.file import PackedFile
-from tbgen.packed.plain import COPIES, made
+from tbgen.packed.tables import open_table
 from tbgen.packed.unpack import unpack, unpack_side
 from tbgen.progress import Progress, silent
 from tbgen.store.format import table_path
-from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
-from tbgen.store.sources import SMALL, Sources
-from tbgen.store.stored_file import StoredFile
-from tbgen.store.writer import write_table
 
 FAMILY: Final = __name__
 """Name in the cache of the kernels that unpacking takes."""
@@ -56,8 +51,8 @@ class PackedSource:
     def __init__(
         self, file: PackedFile, sources: Callable[[], Mapping[Material, Source]], threads: int
     ) -> None:
-        self.file = file
-        self._sources, self._threads = sources, threads
+        self._file, self._sources, self._threads = file, sources, threads
+        self.close = file.close
 
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
         """Copy one side to move of a phase, canonical slots of positions; see :class:`Source`.
@@ -66,50 +61,63 @@ class PackedSource:
         """
         sources = self._sources()
         with self._at_work, _compiling():
-            unpack_side(self.file, sources, phase, side, value, depth, threads=self._threads)
+            unpack_side(self._file, sources, phase, side, value, depth, threads=self._threads)
 
 
-class UnpackedSources(Sources):
-    """The tables of a directory for one variant as sources, packed ones unpacked when they are asked for."""
+class Sources:
+    """The tables of a directory for one variant as sources; a context, which closes the files.
+
+    Threads may share it.
+    """
 
     _unpacking: Final = Lock()
     """Held by the one table with pawns that is being unpacked, which takes much memory. It may read large
     tables without pawns by threads of its own, and they may unpack small ones, which have none either."""
 
     def __init__(self, directory: Path, variant: Variant, threads: int = 2) -> None:
-        super().__init__(directory, variant)
-        self._threads = threads
-        self._packed: dict[Material, PackedSource] = {}
+        self._directory, self._variant, self._threads = directory, variant, threads
+        self.copies = Copies(directory, variant)
+        self._kept: OrderedDict[Material, ArraySource] = OrderedDict()
+        self._files: dict[Material, TableFile | PackedSource] = {}
+        self._lock = Lock()
+        self._opening: defaultdict[Material, Lock] = defaultdict(Lock)
+
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        super().__exit__(kind, error, trace)
-        for source in self._packed.values():
-            source.file.close()
-        self._packed.clear()
+        for file in self._files.values():
+            file.close()
+        self._files.clear()
 
     def get(self, material: Material) -> Source:
-        """Return a table as a source; see :meth:`Sources.get`."""
-        with self._lock:
-            if material not in self._packed and not self.has(material):
-                self._take_as_it_is(material)
-            packed = self._packed.get(material)
-        return packed or super().get(material)
+        """Return a table as a source.
 
-    def _take_as_it_is(self, material: Material) -> None:
-        """Take a large packed table without pawns as a source, if there is no copy of it."""
-        path = self._path(material)
-        with StoredFile(path, material=material) as stored:
-            info = stored.info
-        if not info.packed or material.pawns or fresh_bytes(info.size) <= SMALL:
-            return
-        copy = self.open_copy(material, info)
-        if copy is not None:
-            copy.close()
-            return
-        file = PackedFile(path, material=material)
-        self._packed[material] = PackedSource(file, lambda: self.around(material), self._threads)
+        :raises MissingTableError: if it is not there.
+        :raises DamagedTableError: if it cannot be used.
+        """
+        with self._lock:
+            opening = self._opening[material]
+        # Opening a packed table may take long, and threads that read those that it rests on: only a thread
+        # that asks for the same table waits for it.
+        with opening:
+            with self._lock:
+                if material in self._kept:
+                    self._kept.move_to_end(material)
+                    return self._kept[material]
+                if material in self._files:
+                    return self._files[material]
+            file = self._open(material)
+            if isinstance(file, TableFile) and fresh_bytes(file.info.size) <= SMALL:
+                with file:
+                    source = ArraySource(*file.read_fresh())
+                with self._lock:
+                    return self._keep(material, source)
+            with self._lock:
+                self._files[material] = file
+            return file
 
     def around(self, material: Material) -> dict[Material, Source]:
         """Return all tables that a material turns into."""
@@ -121,69 +129,62 @@ class UnpackedSources(Sources):
         :raises MissingTableError: if it is not there.
         :raises DamagedTableError: if it cannot be used.
         """
-        path = self._path(material)
-        with StoredFile(path, material=material) as stored:
-            info = stored.info
-        if not info.packed:
-            return super().open(material)
-        file = self.open_copy(material, info)
-        if file is None:
-            self.keep(self.unpack(material), info)
-            file = TableFile(self._copy(material), material=material)
-        return file
+        table = open_table(self._path(material), material)
+        return table if isinstance(table, TableFile) else self._copy(table)
+
+    def put(self, table: Table) -> None:
+        """Keep a table that has just been built, if it is small."""
+        if fresh_bytes(table.layout.size) <= SMALL:
+            with self._lock:
+                self._keep(table.material, ArraySource(table.value, table.depth))
 
     def unpack(self, material: Material, progress: Progress = silent) -> Table:
         """Return the content of a packed table without its functions.
 
         Raises as :meth:`open` does.
         """
+        with PackedFile(self._path(material), material=material) as table:
+            return self._unpack(table, progress)
+
+    def _open(self, material: Material) -> TableFile | PackedSource:
+        table = open_table(self._path(material), material)
+        if isinstance(table, TableFile):
+            return table
+        if not material.pawns and fresh_bytes(table.info.size) > SMALL:
+            copy = self.copies.open(material, table.info)
+            if copy is None:
+                return PackedSource(table, lambda: self.around(material), self._threads)
+            table.close()
+            return copy
+        return self._copy(table)
+
+    def _copy(self, table: PackedFile) -> TableFile:
+        """Return the plain copy of a packed table, which is closed."""
+        material = table.layout.material
+        with table:
+            copy = self.copies.open(material, table.info)
+            if copy is None:
+                self.copies.keep(self._unpack(table, silent), table.info, self._threads)
+                copy = TableFile(self.copies.path(material), material=material)
+        return copy
+
+    def _unpack(self, table: PackedFile, progress: Progress) -> Table:
+        material = table.layout.material
         around = self.around(material)
         one_at_a_time = self._unpacking if material.pawns else nullcontext()
-        with one_at_a_time, PackedFile(self._path(material), material=material) as packed, _compiling():
-            return unpack(packed, around, functions=False, threads=self._threads, progress=progress)
+        with one_at_a_time, _compiling():
+            return unpack(table, around, functions=False, threads=self._threads, progress=progress)
 
-    def open_copy(self, material: Material, info: TableInfo) -> TableFile | None:
-        """Return the plain copy of a packed table, whose file says ``info``; None if there is none of it."""
-        try:
-            file = TableFile(self._copy(material), material=material)
-        except (MissingTableError, DamagedTableError):
-            return None
-        if file.info.manifest.fresh == info.manifest.fresh:
-            return file
-        file.close()
-        return None
-
-    def keep(self, table: Table, info: TableInfo) -> None:
-        """Keep a plain copy of a packed table, whose file says ``info``."""
-        copy = self._copy(table.material)
-        with write_errors(copy, remedy="copy the tables to where copies of them can be written"):
-            copy.parent.mkdir(exist_ok=True)
-        made.add(copy)
-        functions, table.functions = table.functions, None
-        try:
-            write_table(
-                table,
-                copy,
-                version=info.tbgen_version,
-                build_seconds=info.build_seconds,
-                parameters=info.parameters,
-                threads=self._threads,
-            )
-        finally:
-            table.functions = functions
+    def _keep(self, material: Material, source: ArraySource) -> ArraySource:
+        self._kept[material] = source
+        while sum(kept.nbytes for kept in self._kept.values()) > KEPT:
+            self._kept.popitem(last=False)  # what was not wanted for longest
+        return source
 
     def _path(self, material: Material) -> Path:
         return table_path(self._directory, material.name, self._variant)
 
-    def _copy(self, material: Material) -> Path:
-        return table_path(self._directory / COPIES, material.name, self._variant)
-
 
 def _compiling() -> AbstractContextManager[bool]:
     """Have the block compile the kernels that unpacking takes, if that is still to do, and say so."""
-    return compiling(FAMILY, "that unpack tables", "about a minute", _logger.warning)
-
-
-def remove_copies(directory: Path) -> None:
-    """Remove the plain copies of packed tables from a directory."""
-    shutil.rmtree(directory / COPIES, ignore_errors=True)
+    return compiling(FAMILY, "that unpack tables", "about half a minute", _logger.warning)

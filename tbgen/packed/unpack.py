@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from tbgen.packed.kernels.encode import decode_blocks
 from tbgen.packed.kernels.one_ply import derive_all, explain, ready_children
 from tbgen.packed.parts import parts_of
 from tbgen.packed.phases import Phases
-from tbgen.packed.rooms import DERIVED, ROOMS
+from tbgen.packed.rooms import THREAD
 from tbgen.progress import Progress, silent
 
 Exceptions = tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16]]
@@ -152,7 +151,7 @@ def _derive(file: PackedFile, phases: Phases, ply: PhasePlies, exceptions: Excep
     side, derived = file.side, SIDES[1 - file.side]
     phases.expand(ply, side)
     phases.run(ready_children, ply, int(side))
-    phases.run(DERIVED.lent(derive_all), ply, int(derived))
+    phases.run(lambda *part: derive_all(ply, int(derived), THREAD.derived, *part))
     slots, values, depths = exceptions
     first = int(ply.start[0])
     begin, end = np.searchsorted(slots, (first, first + phases.layout.phase_size))
@@ -177,8 +176,8 @@ def _decode_values(file: PackedFile, phases: Phases, group: Sequence[int], threa
 def _decode(file: PackedFile, group: Sequence[int], content: Content, threads: int) -> None:
     """Decode the stored side of neighbouring phases, depths flagged as the blocks say."""
     blocks = file.blocks * file.info.phase_size // file.info.size
-    decode = partial(ROOMS.lent(decode_blocks), file.coding, content, False)
+    parts = parts_of(group[0] * blocks, (group[-1] + 1) * blocks)
     with ThreadPoolExecutor(threads) as pool:
-        parts = parts_of(group[0] * blocks, (group[-1] + 1) * blocks)
-        if not all(pool.map(lambda part: decode(*part), parts)):
+        good = pool.map(lambda part: decode_blocks(file.coding, content, False, THREAD.room, *part), parts)
+        if not all(good):
             raise file.damaged("it has flipped bits in a block")

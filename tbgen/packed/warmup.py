@@ -14,8 +14,8 @@ from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.source import ArraySource
 from tbgen.index.table import AccruedForm
 from tbgen.packed.batch import room_for
-from tbgen.packed.encode import unwritten
-from tbgen.packed.kernels.blocks import Content
+from tbgen.packed.encode import NO_SHARES, Encoded, coding_of, empty_stream, encoding_of
+from tbgen.packed.kernels.blocks import Coding, Content
 from tbgen.packed.kernels.encode import count_blocks, count_codes, decode_blocks, encode_blocks
 from tbgen.packed.kernels.probe import follow
 from tbgen.packed.kernels.questions import answer, ask
@@ -28,7 +28,14 @@ FAMILY: Final = __name__
 """Name in the cache of the kernels that write packed tables."""
 
 _SMALLEST: Final = Material.parse("KNvK")
-_CODING: Final = unwritten(rows_of(layout_of(_SMALLEST), SIDES[0]), np.zeros(2, np.uint8), 0)
+_ROWS: Final = rows_of(layout_of(_SMALLEST), SIDES[0])
+_CODE: Final = np.zeros(2, np.uint8)
+
+
+def _coding() -> Coding:
+    """A coding of the types that all have."""
+    shares, stream = (NO_SHARES, NO_SHARES, NO_SHARES), empty_stream(0)
+    return coding_of(_ROWS, Encoded(_CODE, *shares, stream, stream), np.zeros(1, np.int64), _CODE, _CODE)
 
 
 def ensure_compiled(note: Callable[[str], object]) -> None:
@@ -47,13 +54,13 @@ def compile_asking() -> None:
 def compile_questions() -> None:
     """Compile what finds the questions about positions, and what follows from the answers."""
     batch, room = room_for(1, 1), make_room()
-    compile_for(ask, _CODING.rows, batch, room, 0, 1)
-    compile_for(follow, _CODING, batch, room)
+    compile_for(ask, _ROWS, batch, room, 0, 1)
+    compile_for(follow, _coding(), batch, room)
 
 
 def compile_answers() -> None:
     """Compile what answers questions."""
-    compile_for(answer, _CODING, room_for(1, 1), np.zeros(1, np.int64), make_room(), 0, 1)
+    compile_for(answer, _coding(), room_for(1, 1), np.zeros(1, np.int64), make_room(), 0, 1)
 
 
 def compile_finding() -> None:
@@ -74,8 +81,9 @@ def compile_finding() -> None:
 def compile_encoding() -> None:
     """Compile what encodes a table, and decodes it again."""
     content = Content(np.zeros(1, np.uint8), np.zeros(1, np.uint16), np.zeros(1, np.uint32))
-    count, out, room = np.zeros((1, 1), np.int64), np.zeros(1, np.uint8), make_room()
-    compile_for(count_codes, content, 0, 1, count[0])
-    compile_for(count_blocks, _CODING, content, (count, count, count), room, 0, 1)
-    compile_for(encode_blocks, _CODING, content, (out, out), room, 0, 1)
-    compile_for(decode_blocks, _CODING, content, True, room, 0, 1)
+    encoding, stream, room = encoding_of(_ROWS, _CODE, 1, 0), empty_stream(0), make_room()
+    count = np.zeros(1, np.int64)
+    compile_for(count_codes, content, 0, 1, count)
+    compile_for(count_blocks, encoding, content, count, room, 0, 1)
+    compile_for(encode_blocks, encoding, content, stream, stream, room, 0, 1)
+    compile_for(decode_blocks, _coding(), content, True, room, 0, 1)

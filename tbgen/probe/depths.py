@@ -10,7 +10,7 @@ from tbgen.board.signed import Signed, code_of, of_code
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingLayerError, TbgenError
 from tbgen.index.layout import Layout, Slot
-from tbgen.packed.plain import AnyTable
+from tbgen.packed.tables import AnyTable
 from tbgen.probe.layers import Layers
 from tbgen.probe.search import DepthSearch
 from tbgen.probe.states import Goal, State

@@ -8,7 +8,7 @@ from tbgen.errors import TbgenError
 from tbgen.index.exits import BestExit
 from tbgen.index.layout import Layout, Side, Slot
 from tbgen.probe.zeroing import Place, ReachedPlace, zeroing_moves_of
-from tbgen.store.reader import Entry
+from tbgen.store.stored_file import Entry
 
 
 class TableExits:

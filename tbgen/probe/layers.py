@@ -17,12 +17,10 @@ from tbgen.board.score import Code, GScore
 from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.index.layout import Layout, Side, Slot, layout_of
 from tbgen.machine import free_memory
-from tbgen.packed.plain import COPIES, passing_copies
+from tbgen.packed.copies import Copies, passing_copies
 from tbgen.store.cache import ChunkCache
-from tbgen.store.format import table_path
 from tbgen.store.layer import LayerFile, layer_path, write_layer
-from tbgen.store.reader import Entry
-from tbgen.store.stored_file import StoredFile
+from tbgen.store.stored_file import Entry, StoredFile
 from tbgen.text import duration, size_text
 
 _OPEN: Final = 8
@@ -118,7 +116,7 @@ class Layers:
 
     def _make(self, path: Path, table: StoredFile, accrued: GScore, phase: int) -> _LayerReader:
         from tbgen.compiler.cache import compiling
-        from tbgen.packed.sources import UnpackedSources
+        from tbgen.packed.sources import Sources
         from tbgen.retro.layer import LayerSolver
 
         material = Material.parse(table.info.material)
@@ -129,9 +127,9 @@ class Layers:
         with ExitStack() as stack:
             around = {}
             for successor in material.successors():
-                sources = UnpackedSources(self._path_of(successor).parent, table.info.variant, threads)
+                sources = Sources(self._path_of(successor).parent, table.info.variant, threads)
                 around[successor] = stack.enter_context(sources).get(successor)
-            plain = stack.enter_context(UnpackedSources(table.path.parent, table.info.variant, threads))
+            plain = stack.enter_context(Sources(table.path.parent, table.info.variant, threads))
             fresh = stack.enter_context(plain.open(material))
             with compiling(_FAMILY, "that make layers", "about half a minute", _logger.warning):
                 value, depth = LayerSolver(fresh, layout, phase, around, threads=threads).solve(accrued)
@@ -174,8 +172,8 @@ class Layers:
             one = waiting.pop()
             with StoredFile(self._path_of(one), material=one) as stored:
                 packed = stored.info.packed
-                copy = table_path(stored.path.parent / COPIES, one.name, stored.info.variant)
-            if packed and not copy.exists():
+                copies = Copies(stored.path.parent, stored.info.variant)
+            if packed and not copies.path(one).exists():
                 found.add(one)
                 waiting |= one.successors() - found
         return found

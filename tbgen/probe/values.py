@@ -18,14 +18,15 @@ from tbgen.errors import MissingLayerError, MissingTableError, TbgenError
 from tbgen.index.layout import Side, Slot, layout_of
 from tbgen.index.position import locate
 from tbgen.index.table import NO_SCORE, Table
-from tbgen.packed.plain import AnyTable, open_plain, passing_copies
+from tbgen.packed.copies import passing_copies
+from tbgen.packed.tables import AnyTable, open_plain, open_table
 from tbgen.probe.exits import TableExits
 from tbgen.probe.states import Goal, State
 from tbgen.probe.zeroing import Place
 from tbgen.store.cache import ChunkCache
 from tbgen.store.format import default_directory, table_path
-from tbgen.store.reader import Entry, TableFile
-from tbgen.store.stored_file import StoredFile
+from tbgen.store.reader import TableFile
+from tbgen.store.stored_file import Entry
 
 if TYPE_CHECKING:
     import numpy as np
@@ -269,18 +270,6 @@ class Values:
         self._copies.enter_context(passing_copies(table.path.parent))
         return open_plain(table.path.parent, material, self.variant)
 
-    def _open(self, material: Material) -> AnyTable:
-        path = self.path_of(material)
-        with StoredFile(path, material=material) as stored:
-            packed = stored.info.packed
-        if not packed:
-            return TableFile(path, material=material, cache=self._cache)
-        from tbgen.packed.asking import ensure_compiled
-        from tbgen.packed.file import PackedFile  # takes numba, which plain tables do without
-
-        ensure_compiled()
-        return PackedFile(path, material=material, cache=self._cache, exits=self.exits(material))
-
     def path_of(self, material: Material) -> Path:
         """Return where the table of a material lies, or else where it would have to."""
         paths = [table_path(directory, material.name, self.variant) for directory in self.directories]
@@ -301,7 +290,8 @@ class Values:
                 self._files.move_to_end(material)
                 return file
             try:
-                file = self._open(material)
+                path = self.path_of(material)
+                file = open_table(path, material, cache=self._cache, exits=self.exits(material))
             except MissingTableError as error:
                 error.__context__ = None
                 first, *others = self._given or (None,)

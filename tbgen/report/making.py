@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.packed.plain import passing_copies
+from tbgen.packed.copies import passing_copies
 from tbgen.progress import Reporter, SilentReporter, TimedProgress
 from tbgen.report.data.files import everything
 from tbgen.report.data.saved import SavedData

@@ -17,13 +17,12 @@ from tbgen.index.layout import Side, layout_of
 from tbgen.index.source import Source
 from tbgen.index.zeroing import en_passant_configs
 from tbgen.packed.file import PackedFile
-from tbgen.packed.sources import PackedSource
+from tbgen.packed.sources import PackedSource, Sources
+from tbgen.packed.tables import AnyTable, open_table
 from tbgen.packed.unpack import promotions
 from tbgen.retro.expansion import expand
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
-from tbgen.store.sources import Sources
-from tbgen.store.stored_file import StoredFile
 
 _PHASES_KEPT: Final = 512 << 20
 """Bytes of phases of tables that are kept in memory."""
@@ -42,7 +41,7 @@ class Tables:
 
     def __init__(self, *directories: Path) -> None:
         self._directories = directories
-        self._files: dict[Material, TableFile | PackedFile | None] = {}
+        self._files: dict[Material, AnyTable | None] = {}
         self._below: dict[Path, Sources] = {}
         """What packed tables rest on, by directory."""
         self._opened = ExitStack()
@@ -86,19 +85,17 @@ class Tables:
             return file is not None
         return all(isinstance(self._file(after), TableFile) for after in _needed(file, phase, side))
 
-    def _file(self, material: Material) -> TableFile | PackedFile | None:
+    def _file(self, material: Material) -> "AnyTable | None":
         with self._lock:
             if material not in self._files:
                 self._files[material] = self._open(material)
             return self._files[material]
 
-    def _open(self, material: Material) -> TableFile | PackedFile | None:
+    def _open(self, material: Material) -> "AnyTable | None":
         for directory in self._directories:
             path = table_path(directory, material.name, Variant.R_MOBILITY)
             if path.exists():
-                with StoredFile(path, material=material) as stored:
-                    packed = stored.info.packed
-                file = (PackedFile if packed else TableFile)(path, material=material)
+                file = open_table(path, material)
                 self._opened.callback(file.close)
                 return file
         return None
@@ -133,11 +130,8 @@ class Tables:
                 self._unpack(file, phase, side, block)
             else:
                 file.read_side(phase, side, *block)
-        elif isinstance(file, TableFile):
-            file.read_en_passant(row, *block)
         else:
-            _, value, depth = file.en_passant_arrays()
-            block = Block(value[row], depth[row])
+            file.read_en_passant(row, *block)
         expand(layout, phase, *block)
         return block
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from tbgen.board.variant import Variant
+from tbgen.store.format import BLOCK
 from tbgen.store.manifest import Manifest
-from tbgen.store.schema import PACKED, TABLE, table_sizes
+from tbgen.store.schema import PACKED, TABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +90,15 @@ class TableInfo:
         renamed = {"rules": self.variant, "accrued": int(self.stores_accrued)}
         return {name: renamed[name] if name in renamed else getattr(self, name) for name in TABLE.facts}
 
-    def sizes(self, configurations: int) -> dict[str, int]:
-        """Return what the axes of the datasets stand for, given the number of en passant configurations."""
-        return table_sizes(
-            size=self.size,
-            phase_size=self.phase_size,
-            pawns=len(self.pawns.split()),
-            stores_accrued=self.stores_accrued,
-            runs=self.runs,
-            configurations=configurations,
-        )
+    def sizes(self) -> dict[str, int]:
+        """Return what the names of axes of the datasets stand for, but those that only the file knows."""
+        masked = self.size if self.stores_runs else 0
+        return {
+            "size": self.size,
+            "phase_size": self.phase_size,
+            "placements": self.size // self.phase_size,
+            "pawns": len(self.pawns.split()),
+            "size / 8": masked // 8,
+            "blocks": -(-masked // BLOCK),
+            "runs": self.runs,
+        }

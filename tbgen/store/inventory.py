@@ -15,7 +15,6 @@ from tbgen.documents import Count, Document, Plies, ScoreText
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.store.format import layers_beside, table_path, tables_in
 from tbgen.store.info import TableInfo
-from tbgen.store.reader import TableFile
 from tbgen.store.stored_file import StoredFile
 
 EXPECTED_MEN: Final = 4
@@ -142,21 +141,12 @@ def _expected(directory: Path, variant: Variant) -> list[Material]:
 def _entry(material: Material, directory: Path, variant: Variant, counted: bool) -> Entry:
     path = table_path(directory, material.name, variant)
     try:
-        with _opened(path, material) as file:
+        with StoredFile(path, material=material) as file:
             sizes = list(_sizes(layers_beside(path)))
             counts = tuple(file.counts()) if counted else None
             return Entry(material, file.info, counts, layers=len(sizes), layer_bytes=sum(sizes))
     except TbgenError as error:
         return Entry(material, error=error)
-
-
-def _opened(path: Path, material: Material) -> StoredFile:
-    """Open a table of either form; reading what a packed one says of itself takes no compiled code."""
-    stored = StoredFile(path, material=material)
-    if stored.info.packed:
-        return stored
-    stored.close()
-    return TableFile(path, material=material)
 
 
 def _sizes(paths: Iterable[Path]) -> Iterator[int]:

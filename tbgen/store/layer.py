@@ -1,25 +1,23 @@
 """A layer file: the values of one accrued score in one phase of a table that was built without them."""
 
-import operator
 from pathlib import Path
-from typing import Self
 
+import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.errors import DamagedTableError
-from tbgen.index.layout import Side, layout_of
+from tbgen.index.layout import Side
 from tbgen.store.cache import ChunkCache
 from tbgen.store.chunks import DamagedChunkError
 from tbgen.store.dataset import datasets
+from tbgen.store.dataset_file import DatasetFile
 from tbgen.store.format import SUFFIX
 from tbgen.store.manifest import Manifest, manifest_of
-from tbgen.store.reader import Entry, open_arrays
 from tbgen.store.schema import LAYER, LAYER_DEPTH, LAYER_VALUE
-from tbgen.store.stored_file import StoredFile, open_file
-from tbgen.store.writer import write_datasets
+from tbgen.store.stored_file import Entry, StoredFile
+from tbgen.store.writer import FileContent, write_datasets
 
 
 def layer_path(table: StoredFile, accrued: GScore, phase: int) -> Path:
@@ -27,7 +25,7 @@ def layer_path(table: StoredFile, accrued: GScore, phase: int) -> Path:
 
     Without pawns ``KBNvKR.r.-G3.5.layer.h5``, else with the phase too: ``KRPvKR.r.G2.0.17.layer.h5``.
     """
-    phases = len(layout_of(Material.parse(table.info.material)).placements)
+    phases = len(table.layout.placements)
     part = f".{phase}" if phases > 1 else ""
     return table.path.with_name(f"{table.path.name.removesuffix(SUFFIX)}.{accrued}{part}.layer{SUFFIX}")
 
@@ -44,16 +42,12 @@ def write_layer(
 
     :raises TbgenError: if it cannot be written; nothing is left behind then.
     """
-    stored = datasets(
-        LAYER.datasets, {"phase_size": value.shape[1]}, {LAYER_VALUE: list(value), LAYER_DEPTH: list(depth)}
-    )
-
-    def check(path: Path) -> None:
-        with LayerFile(path, table, accrued, phase) as written:
-            written.check()
-
+    stored = datasets(LAYER.datasets, {LAYER_VALUE: value, LAYER_DEPTH: depth})
     write_datasets(
-        layer_path(table, accrued, phase), LAYER, stored, _facts(table, accrued, phase), check, threads
+        layer_path(table, accrued, phase),
+        FileContent(LAYER, _facts(table, accrued, phase), stored, stored),
+        lambda written: LayerFile(written, table, accrued, phase),
+        threads,
     )
 
 
@@ -62,7 +56,7 @@ def _facts(table: StoredFile, accrued: GScore, phase: int) -> dict[str, str | in
     return {"table": table.info.digest, "accrued": str(accrued), "phase": phase}
 
 
-class LayerFile:
+class LayerFile(DatasetFile):
     """An open layer file, which must be that of the given accrued score and phase of ``table``.
 
     :raises FileNotFoundError: if there is none.
@@ -72,35 +66,9 @@ class LayerFile:
     def __init__(
         self, path: Path, table: StoredFile, accrued: GScore, phase: int, cache: ChunkCache | None = None
     ) -> None:
-        self.path = path
-        try:
-            self._file = open_file(path)
-        except FileNotFoundError:
-            raise
-        except (OSError, RuntimeError) as error:
-            raise self._damaged() from error
-        try:
-            attributes = self._file.attrs
-            if operator.index(attributes["complete"]) != 1:
-                raise ValueError("its writing was interrupted")
-            self._manifest = Manifest(bytes(attributes["manifest"]).decode())
-            head = manifest_of(LAYER, _facts(table, accrued, phase), ()).lines
-            if self._manifest.lines[: len(head)] != head:
-                raise ValueError("it is another layer")
-            arrays = open_arrays(self._file, LAYER, cache or ChunkCache(1 << 20))
-            for wanted, array in arrays.items():
-                if array.shape != wanted.sized({"phase_size": table.info.phase_size}):
-                    raise ValueError("it has another shape")
-        except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
-            self._file.close()
-            raise self._damaged() from error
-        self._value, self._depth = arrays[LAYER_VALUE], arrays[LAYER_DEPTH]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+        self._wanted = _facts(table, accrued, phase)
+        self._phase_size = table.info.phase_size
+        super().__init__(path, cache or ChunkCache(1 << 20))
 
     def get(self, side: Side, within: int) -> Entry:
         """Return code of V(P, A) and D(P, A) of a slot within the phase.
@@ -110,19 +78,29 @@ class LayerFile:
         try:
             return self._value.item(side, within), self._depth.item(side, within)
         except DamagedChunkError as error:
-            raise self._damaged() from error
+            raise self.damaged(str(error)) from error
 
-    def check(self) -> None:
-        """Decode everything and compare it with the digests.
-
-        :raises DamagedTableError: if anything differs.
-        """
-        try:
-            lines = [self._value.manifest_line(), self._depth.manifest_line()]
-        except DamagedChunkError as error:
-            raise self._damaged() from error
-        if self._manifest.lines[-len(lines) :] != lines:
-            raise self._damaged()
-
-    def _damaged(self) -> DamagedTableError:
+    def damaged(self, problem: str) -> DamagedTableError:
+        """Return the error that says what to do."""
         return DamagedTableError(f"{self.path} is damaged, or another layer than its name says: remove it")
+
+    def _open(self) -> h5py.File:
+        try:
+            return super()._open()
+        except FileNotFoundError:
+            raise
+        except (OSError, RuntimeError) as error:
+            raise self.damaged("") from error
+
+    def _load(self) -> None:
+        self.schema = LAYER
+        attributes = LAYER.decode(self._file.attrs)
+        self.manifest = Manifest(attributes["manifest"])
+        head = manifest_of(LAYER, self._wanted, ()).lines
+        if attributes["complete"] != 1 or self.manifest.lines[: len(head)] != head:
+            raise self.damaged("its writing was interrupted, or it is another layer")
+        self._load_arrays({"phase_size": self._phase_size})
+        self._value, self._depth = self._arrays[LAYER_VALUE], self._arrays[LAYER_DEPTH]
+
+    def _facts(self) -> dict[str, str | int]:
+        return self._wanted

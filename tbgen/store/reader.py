@@ -1,50 +1,27 @@
 """Reading a table file: single positions through a cache of decoded chunks, or all of it at once."""
 
 import hashlib
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
-from tbgen.index.layout import Side, Slot, layout_of
+from tbgen.index.layout import Side, Slot
 from tbgen.index.table import FRESH, LAST_RUN, Table
 from tbgen.store import schema
-from tbgen.store.cache import ChunkCache
-from tbgen.store.chunks import ChunkedArray, DamagedChunkError
+from tbgen.store.chunks import DamagedChunkError
 from tbgen.store.format import BLOCK
-from tbgen.store.manifest import manifest_line, manifest_of
-from tbgen.store.schema import TABLE, DatasetSchema, Schema
-from tbgen.store.stored_file import StoredFile
-
-CACHE_BYTES: Final = 32 << 20
-"""Decoded chunks kept by a file that is not given a cache."""
-
-Entry: TypeAlias = tuple[Code, int]
-"""What is stored of a position: the code of its value, and its depth in plies.
-
-A plain tuple, because a named one takes several times as long to make, once per look-up."""
+from tbgen.store.manifest import manifest_line
+from tbgen.store.schema import TABLE, DatasetSchema
+from tbgen.store.stored_file import Entry, StoredFile
 
 
 class TableFile(StoredFile):
     """An open table in plain form; single look-ups are safe for threads.
 
-    :param material: the material that the file has to hold; None accepts any.
-    :param cache: where decoded chunks are kept; files may share one.
-
-    Raises as :class:`StoredFile` does.
+    Takes and raises what :class:`StoredFile` does.
     """
-
-    def __init__(
-        self, path: Path, *, material: Material | None = None, cache: ChunkCache | None = None
-    ) -> None:
-        self._cache = ChunkCache(CACHE_BYTES) if cache is None else cache
-        super().__init__(path, material=material)
 
     def fresh(self, side: Side, slot: Slot) -> Entry:
         """Return code of W and D in plies; ``(NONE, 0)`` where there is no position."""
@@ -92,44 +69,27 @@ class TableFile(StoredFile):
             run += len(chunk) - at
         return run
 
-    def en_passant(self, phase: int, square: int, slot: int) -> Entry:
-        """Return code of W and D with the right to capture on ``square``; ``slot`` counts within the phase.
-
-        ``(NONE, 0)`` stands for no such position, as where no such capture is legal.
-        """
-        row = self._ep_rows.get((phase, square))
-        if row is None:
-            return NONE, 0
-        try:
-            return self._ep_value.item(row, slot), self._ep_depth.item(row, slot)
-        except DamagedChunkError as error:
-            raise self.damaged(str(error)) from error
-
-    def check(self, threads: int = 2) -> None:
-        """Decode everything and compare it with the digest.
-
-        :raises DamagedTableError: naming the first dataset or fact that differs.
-        """
-        with ThreadPoolExecutor(threads) as pool:
-            lines = self._guard(lambda: list(pool.map(ChunkedArray.manifest_line, self._arrays.values())))
-        found = manifest_of(TABLE, self.info.facts(), lines)
-        if found.text != self.info.manifest.text:
-            raise self.damaged(f"its {found.difference(self.info.manifest)} does not match its digest")
-        if found.digest != self.info.digest:
-            raise self.damaged("its manifest does not match its digest")
-        if not np.array_equal(self._arrays[schema.PLACEMENTS].read(), self._placements()):
-            raise self.damaged("its pawn placements are in another order")
-
     def read(self) -> Table:
         """Read the whole table, without checking its digest."""
-        return self._guard(self._read)
+        arrays = {wanted: self.data(wanted) for wanted in TABLE.datasets}
+        return Table(
+            self.layout.material,
+            self.info.variant,
+            arrays[schema.VALUE],
+            arrays[schema.DEPTH].astype(np.uint16, copy=False),
+            arrays[schema.RUN_MASK].view("<u8").astype(np.uint64, copy=False),
+            arrays[schema.RUN_RANK],
+            arrays[schema.RUN_VALUE],
+            arrays[schema.RUN_DEPTH].astype(np.uint16, copy=False),
+            *self.en_passant_arrays(),
+        )
 
     def read_fresh(self) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         """Read the fresh values and depths alone, both of shape (2, size), and check them against the digest.
 
         :raises DamagedTableError: if they are not what was written: whatever is built on them would be wrong.
         """
-        value, depth = self._guard(lambda: (self._checked(schema.VALUE), self._checked(schema.DEPTH)))
+        value, depth = self._checked(schema.VALUE), self._checked(schema.DEPTH)
         return value, depth.astype(np.uint16, copy=False)
 
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
@@ -147,74 +107,22 @@ class TableFile(StoredFile):
 
         :raises DamagedTableError: if a chunk does not decode.
         """
-        self._guard(partial(self._value.read_part, side, start, value))
-        self._guard(partial(self._depth.read_part, side, start, depth))
-
-    def read_en_passant(self, row: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Copy the values and depths of one en passant configuration to arrays of one phase's size.
-
-        :raises DamagedTableError: if a chunk does not decode.
-        """
-        self._guard(partial(self._ep_value.read_part, row, 0, value))
-        self._guard(partial(self._ep_depth.read_part, row, 0, depth))
+        self.read_part(schema.VALUE, side, start, value)
+        self.read_part(schema.DEPTH, side, start, depth)
 
     def _checked(self, wanted: DatasetSchema) -> NDArray[Any]:
-        data, name = self._arrays[wanted].read(), wanted.name
+        data, name = self.data(wanted), wanted.name
         state = hashlib.sha256(data.data)
-        if manifest_line(name, data.dtype, data.shape, state.hexdigest()) not in self.info.manifest.lines:
+        if manifest_line(name, data.dtype, data.shape, state.hexdigest()) not in self.manifest.lines:
             raise self.damaged(f"its {name} does not match its digest")
         return data
 
-    def starts(self) -> NDArray[np.uint64]:
-        """Read the number of runs before every block of slots, shape (2, 2, blocks)."""
-        return self._guard(self._start.read)
-
     def _load(self) -> None:
+        super()._load()
         if self.schema is not TABLE:
             raise self.damaged("it is packed, and was to be read as a plain table")
-        self._arrays = arrays = open_arrays(self._file, TABLE, self._cache)
-        sizes = self.info.sizes(arrays[schema.EP_CONFIG].shape[0])
-        for wanted, array in arrays.items():
-            if array.shape != wanted.sized(sizes):
-                raise self.damaged(f"its {wanted.name} has another shape")
+        arrays = self._arrays
         self._value, self._depth = arrays[schema.VALUE], arrays[schema.DEPTH]
         self._mask, self._start = arrays[schema.RUN_MASK], arrays[schema.RUN_START]
         self._run_rank, self._run_value = arrays[schema.RUN_RANK], arrays[schema.RUN_VALUE]
         self._run_depth = arrays[schema.RUN_DEPTH]
-        self._ep_value, self._ep_depth = arrays[schema.EP_VALUE], arrays[schema.EP_DEPTH]
-        configurations = arrays[schema.EP_CONFIG].read().tolist()
-        self._ep_rows = {(phase, square): row for row, (phase, square) in enumerate(configurations)}
-
-    def _read(self) -> Table:
-        arrays = {wanted: array.read() for wanted, array in self._arrays.items()}
-        return Table(
-            self._material,
-            self.info.variant,
-            arrays[schema.VALUE],
-            arrays[schema.DEPTH].astype(np.uint16, copy=False),
-            arrays[schema.RUN_MASK].view("<u8").astype(np.uint64, copy=False),
-            arrays[schema.RUN_RANK],
-            arrays[schema.RUN_VALUE],
-            arrays[schema.RUN_DEPTH].astype(np.uint16, copy=False),
-            arrays[schema.EP_CONFIG],
-            arrays[schema.EP_VALUE],
-            arrays[schema.EP_DEPTH].astype(np.uint16, copy=False),
-        )
-
-    def _placements(self) -> NDArray[np.uint8]:
-        layout = layout_of(self._material)
-        return np.array(layout.placements, np.uint8).reshape(len(layout.placements), layout.pawns)
-
-
-def open_arrays(file: h5py.File, kind: Schema, cache: ChunkCache) -> dict[DatasetSchema, ChunkedArray]:
-    """Return the datasets of an open file, in the order of the manifest.
-
-    :raises KeyError: if one is missing.
-    :raises ValueError: if one is of another type, or stored in another way.
-    """
-    arrays = {}
-    for wanted in kind.datasets:
-        array = arrays[wanted] = ChunkedArray(file[wanted.name], cache, wanted.sparse)
-        if array.dtype not in wanted.types:
-            raise ValueError(f"{wanted.name} is of another type")
-    return arrays

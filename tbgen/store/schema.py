@@ -61,7 +61,7 @@ class Attribute:
                 return float(stored)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DatasetSchema:
     """A dataset, of whichever table."""
 
@@ -69,7 +69,7 @@ class DatasetSchema:
     types: tuple[np.dtype[Any], ...]
     """Little-endian; of several, narrowest first, the first that holds all values of datasets ``alike``."""
     shape: tuple[int | str, ...]
-    """Numbers, and the names of sizes such as :func:`table_sizes` gives."""
+    """Numbers, and names: axes of one name are of one length in a file."""
     meaning: str
     """For docs/format.md, as Markdown."""
     alike: str = ""
@@ -80,10 +80,6 @@ class DatasetSchema:
     """Whether chunks that are all zero are left out of the file."""
     raw: bool = False
     """Whether it lies in the file as it is: in one piece, without filters."""
-
-    def sized(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
-        """Return the shape in a table of these sizes."""
-        return tuple(axis if isinstance(axis, int) else sizes[axis] for axis in self.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,27 +329,3 @@ LAYER: Final = Schema(
     (LAYER_VALUE, LAYER_DEPTH),
 )
 """A layer: the values of one accrued score in one phase of a table that was built without them."""
-
-
-def table_sizes(
-    *, size: int, phase_size: int, pawns: int, stores_accrued: bool, runs: int, configurations: int
-) -> dict[str, int]:
-    """Return what the names of axes stand for in a table.
-
-    :param size: slots per side to move.
-    :param phase_size: slots per side to move and pawn placement.
-    :param pawns: pawns of both sides.
-    :param stores_accrued: whether the values of accrued scores are stored.
-    :param configurations: possible en passant captures.
-    """
-    masked = size if stores_accrued else 0
-    return {
-        "size": size,
-        "phase_size": phase_size,
-        "placements": size // phase_size,
-        "pawns": pawns,
-        "size / 8": masked // 8,
-        "blocks": -(-masked // BLOCK),
-        "runs": runs,
-        "configurations": configurations,
-    }

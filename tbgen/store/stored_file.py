@@ -4,72 +4,63 @@ import operator
 import os
 import shlex
 import stat
-from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, TypeAlias
 
 import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.material import Material
-from tbgen.board.score import GScore
+from tbgen.board.score import NONE, Code, GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, quote
-from tbgen.index.layout import layout_of
+from tbgen.index.layout import Layout, layout_of
 from tbgen.index.table import count_values, free_men, pawns
 from tbgen.store.cache import ChunkCache
-from tbgen.store.chunks import ChunkedArray, DamagedChunkError
+from tbgen.store.chunks import DamagedChunkError
+from tbgen.store.dataset import placements_of
+from tbgen.store.dataset_file import DatasetFile, open_file
 from tbgen.store.format import rules_of_name
 from tbgen.store.info import TableInfo
-from tbgen.store.schema import COUNT, PACKED, TABLE, VALUE, Schema
+from tbgen.store.manifest import Manifest
+from tbgen.store.schema import COUNT, EP_CONFIG, EP_DEPTH, EP_VALUE, PACKED, PLACEMENTS, TABLE, VALUE
 
-_T = TypeVar("_T")
+CACHE_BYTES: Final = 32 << 20
+"""Decoded chunks kept by a file that is not given a cache."""
+
+Entry: TypeAlias = tuple[Code, int]
+"""What is stored of a position: the code of its value, and its depth in plies.
+
+A plain tuple, because a named one takes several times as long to make, once per look-up."""
 
 _FORMS: Final = {schema.format.encode(): schema for schema in (TABLE, PACKED)}
 
 
-class StoredFile:
-    """An open table file of either form: its facts, but none of its values.
+class StoredFile(DatasetFile):
+    """An open table file of either form: its facts, and what both forms store alike.
 
     :param material: the material that the file has to hold; None accepts any.
+    :param cache: where decoded chunks are kept; files may share one.
     :raises MissingTableError: if there is no such file.
     :raises DamagedTableError: if it is no complete table that this version of tbgen can read.
     :raises TbgenError: if the system does not let it be read.
     """
 
-    def __init__(self, path: Path, *, material: Material | None = None) -> None:
-        self.path = path
+    def __init__(
+        self, path: Path, *, material: Material | None = None, cache: ChunkCache | None = None
+    ) -> None:
         self._name = path.name.split(".")[0] if material is None else material.name
-        self._file = self._open()
-        try:
-            self._guard(self._load_facts)
-            self._guard(self._load)
-        except BaseException:
-            self._file.close()
-            raise
+        super().__init__(path, ChunkCache(CACHE_BYTES) if cache is None else cache)
         if material is not None and self.info.material != material.name:
             self.close()
             raise self.damaged(f"it holds {self.info.material}")
 
     info: TableInfo
     """What the file says about itself."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file; it cannot be read any more."""
-        self._file.close()
-
-    schema: Schema
-    """What kind of file it is."""
+    layout: Layout
+    """The order of the table's positions."""
 
     def counts(self) -> list[dict[GScore, int]]:
         """Return the number of positions up to symmetry of every value, for White and for Black to move.
@@ -79,19 +70,51 @@ class StoredFile:
 
         :raises DamagedTableError: if they do not decode.
         """
+        if self.schema is TABLE:
+            counts = count_values(self.data(VALUE))
+        else:
+            counts = self.data(COUNT)
+            if counts.sum(axis=1).tolist() != list(self.info.positions):
+                raise self.damaged(f"its {COUNT.name} does not fit its positions")
         return [
             {GScore.from_code(code): number for code, number in enumerate(side) if number}
-            for side in self._guard(self._counts).tolist()
+            for side in counts.tolist()
         ]
 
-    def _counts(self) -> NDArray[np.uint64]:
-        wanted = COUNT if self.info.packed else VALUE
-        stored: NDArray[Any] = ChunkedArray(self._file[wanted.name], ChunkCache(0)).read()
-        if not self.info.packed:
-            return count_values(stored)
-        if stored.shape != (2, 256) or stored.sum(axis=1).tolist() != list(self.info.positions):
-            raise self.damaged(f"its {wanted.name} does not fit its positions")
-        return stored
+    def en_passant(self, phase: int, square: int, slot: int) -> Entry:
+        """Return code of W and D with the right to capture on ``square``; ``slot`` counts within the phase.
+
+        ``(NONE, 0)`` stands for no such position, as where no such capture is legal.
+        """
+        row = self._ep_rows.get((phase, square))
+        if row is None:
+            return NONE, 0
+        try:
+            return self._arrays[EP_VALUE].item(row, slot), self._arrays[EP_DEPTH].item(row, slot)
+        except DamagedChunkError as error:
+            raise self.damaged(str(error)) from error
+
+    def en_passant_arrays(self) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.uint16]]:
+        """Return configurations, values and depths of the en passant positions."""
+        config, value, depth = map(self.data, (EP_CONFIG, EP_VALUE, EP_DEPTH))
+        return config, value, depth.astype(np.uint16, copy=False)
+
+    def read_en_passant(self, row: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Copy the values and depths of one en passant configuration to arrays of one phase's size.
+
+        :raises DamagedTableError: if a chunk does not decode.
+        """
+        self.read_part(EP_VALUE, row, 0, value)
+        self.read_part(EP_DEPTH, row, 0, depth)
+
+    def check(self, threads: int = 2) -> None:
+        """Read all bytes and compare them with their digests.
+
+        :raises DamagedTableError: naming the first dataset or fact that differs.
+        """
+        super().check(threads)
+        if not np.array_equal(self.data(PLACEMENTS), placements_of(self.layout)):
+            raise self.damaged("its pawn placements are in another order")
 
     def damaged(self, problem: str) -> DamagedTableError:
         """Return the error that says what is wrong with the file and what to do."""
@@ -139,7 +162,7 @@ class StoredFile:
                 problem = "it is damaged"
             raise self.damaged(problem) from error
 
-    def _load_facts(self) -> None:
+    def _load(self) -> None:
         attributes = self._file.attrs
         schema = _FORMS.get(bytes(attributes.get("format", b"")))
         if schema is None:
@@ -161,33 +184,29 @@ class StoredFile:
         if rules_of_name(self.path) not in (None, rules):
             raise self.damaged(f"it holds values for the rules {quote(rules)}")
         self.info = TableInfo.of_attributes(self.path, attributes, os.path.getsize(self.path))
-        self._material = Material.parse(self.info.material)
-        layout = layout_of(self._material)
+        self.manifest = self.info.manifest
+        if self.manifest.digest != self.info.digest:
+            raise self.damaged("its manifest does not match its digest")
+        self.layout = layout = layout_of(Material.parse(self.info.material))
         index = (free_men(layout), pawns(layout), layout.size, layout.phase_size)
         if index != (self.info.free_men, self.info.pawns, self.info.size, self.info.phase_size):
             raise self.damaged("it has another index layout")
+        self._load_arrays(self._sizes())
 
-    def _load(self) -> None:
-        """Find what else a reader of values needs."""
+    def _sizes(self) -> dict[str, int]:
+        """Return what the names of axes stand for, as far as the file says it otherwise."""
+        return self.info.sizes()
 
-    def _guard(self, read: Callable[[], _T]) -> _T:
-        """Turn whatever a damaged file provokes into one error."""
-        try:
-            return read()
-        except DamagedTableError:
-            raise
-        except DamagedChunkError as error:
-            raise self.damaged(str(error)) from error
-        except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError) as error:
-            raise self.damaged("it is damaged") from error
+    def _facts(self) -> dict[str, Any]:
+        return self.info.facts()
 
+    def _stated(self) -> Manifest:
+        if self.schema is TABLE:
+            return self.manifest
+        lines = self.manifest.lines[: 1 + len(self.schema.facts)]
+        stored = bytes(self._file.attrs["stored"]).decode()
+        return Manifest("".join(f"{line}\n" for line in lines) + stored)
 
-def open_file(path: Path) -> h5py.File:
-    """Open an HDF5 file for reading, whoever else reads it."""
-    try:
-        return h5py.File(path, "r", locking=False)
-    except OSError as error:
-        # HDF5 wants one flag per file and process, and somebody else has it open with the default one.
-        if "locking flag" not in str(error):
-            raise
-        return h5py.File(path, "r")
+    @cached_property
+    def _ep_rows(self) -> dict[tuple[int, int], int]:
+        return {(phase, square): row for row, (phase, square) in enumerate(self.data(EP_CONFIG).tolist())}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import h5py
 import numpy as np
@@ -17,14 +17,35 @@ from tbgen.files import write_errors, written_aside
 from tbgen.index.table import Table
 from tbgen.store.checksum import fletcher32
 from tbgen.store.dataset import AnyArray, Corner, Dataset, table_datasets
+from tbgen.store.dataset_file import DatasetFile
 from tbgen.store.format import GZIP_LEVEL, layers_beside
 from tbgen.store.info import TableInfo
 from tbgen.store.manifest import manifest_of
-from tbgen.store.reader import TableFile
 from tbgen.store.schema import TABLE, Schema
+from tbgen.store.stored_file import StoredFile
 
 _BATCH: Final = 16
 """Chunks per job of a compressing thread: enough to hide the cost of handing it over."""
+
+
+class FileContent(NamedTuple):
+    """What a file is to hold."""
+
+    schema: Schema
+    attributes: Mapping[str, Any]
+    """Those of the schema but format, version, manifest, digest and completeness."""
+    stored: Sequence[Dataset]
+    described: Sequence[Dataset]
+    """What the manifest describes."""
+
+
+def plain_content(table: Table) -> FileContent:
+    """Return what the file of a table in plain form holds, as far as its values give it.
+
+    :raises ValueError: if arrays of the table contradict each other.
+    """
+    stored = table_datasets(table)
+    return FileContent(TABLE, table.facts(), stored, stored)
 
 
 def write_table(
@@ -35,71 +56,57 @@ def write_table(
     build_seconds: float,
     parameters: Mapping[str, Any] | None = None,
     threads: int = 2,
+    content: FileContent | None = None,
 ) -> TableInfo:
     """Write a table under its final name, which exists only once the file is complete and checked.
 
     ``version`` is that of tbgen, ``parameters`` whatever JSON can hold about the build. Layers kept beside an
     older table of this name are removed.
 
+    :param content: what the file holds of the table; None stands for :func:`plain_content`.
     :raises TbgenError: if the directory is not writable or the disk is full; nothing is left behind then.
     :raises ValueError: if arrays of the table contradict each other.
     """
+    content = plain_content(table) if content is None else content
     attributes = {
+        **content.attributes,
         "tbgen_version": version,
         "build_seconds": float(build_seconds),
         "parameters": json.dumps(dict(parameters or {}), sort_keys=True),
     }
-
-    def check(temporary: Path) -> None:
-        with TableFile(temporary, material=table.material) as written:
-            written.check(threads)
-
-    write_datasets(path, TABLE, table_datasets(table), {**table.facts(), **attributes}, check, threads)
-    remove_layers(path)
-    with TableFile(path) as file:
+    write_datasets(
+        path,
+        content._replace(attributes=attributes),
+        lambda written: StoredFile(written, material=table.material),
+        threads,
+    )
+    for layer in layers_beside(path):
+        with contextlib.suppress(OSError):  # nobody reads what belongs to another table
+            layer.unlink()
+    with StoredFile(path) as file:
         return file.info
 
 
-def remove_layers(table: Path) -> None:
-    """Remove the layers kept beside an older table of this name, as far as that is allowed."""
-    for layer in layers_beside(table):
-        with contextlib.suppress(OSError):  # nobody reads what belongs to another table
-            layer.unlink()
-
-
 def write_datasets(
-    path: Path,
-    schema: Schema,
-    stored: Sequence[Dataset],
-    attributes: Mapping[str, Any],
-    check: Callable[[Path], None],
-    threads: int,
-    described: Sequence[Dataset] | None = None,
+    path: Path, content: FileContent, reopen: Callable[[Path], DatasetFile], threads: int
 ) -> None:
     """Write a file under its final name, which exists only once the file is complete and checked.
 
-    :param attributes: those of the schema but format, version, manifest, digest and completeness.
-    :param check: reads the file back under its temporary name.
-    :param described: what the manifest describes, if that is not what the file stores.
+    :param reopen: opens the file under its temporary name, for the check.
     :raises TbgenError: if the directory is not writable or the disk is full; nothing is left behind then.
     """
     remedy = "choose another directory with --dir"
     with written_aside(path, remedy=remedy) as temporary, write_errors(path, remedy=remedy):
         try:
-            _write(temporary, schema, stored, stored if described is None else described, attributes, threads)
-            check(temporary)
+            _write(temporary, content, threads)
+            with reopen(temporary) as written:
+                written.check(threads)
         except RuntimeError as error:  # so h5py reports a failed close
             raise OSError(str(error)) from error
 
 
-def _write(
-    path: Path,
-    schema: Schema,
-    stored: Sequence[Dataset],
-    described: Sequence[Dataset],
-    attributes: Mapping[str, Any],
-    threads: int,
-) -> None:
+def _write(path: Path, content: FileContent, threads: int) -> None:
+    schema, attributes, stored, described = content
     with ThreadPoolExecutor(threads) as pool:
         lines = pool.map(Dataset.manifest_line, described)
         # Only new versions mark a file as being written, so that no reader takes half a file for a whole;
@@ -109,7 +116,7 @@ def _write(
             for dataset in stored:
                 target = _create(file, dataset)
                 if dataset.schema.raw and dataset.shape[-1]:
-                    target[...] = dataset.rows[0]
+                    target[...] = dataset.data
                     continue
                 for corner, data in _compressed(pool, threads, dataset):
                     target.id.write_direct_chunk(corner, data)

@@ -14,6 +14,7 @@ from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.source import BYTES_PER_SLOT, fresh_bytes
 from tbgen.machine import free_memory
+from tbgen.packed.copies import Copies
 from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
 from tbgen.store.stored_file import StoredFile
@@ -143,11 +144,8 @@ def _is_at_hand(directory: Path, info: TableInfo) -> bool:
     """Whether values and depths are there in little time: of plain tables, small ones, and from copies."""
     if not info.packed or fresh_bytes(info.size) <= SMALL:
         return True
-    from tbgen.packed.sources import UnpackedSources  # needs numba
-
     try:
-        with UnpackedSources(directory, info.variant) as copies:
-            copy = copies.open_copy(Material.parse(info.material), info)
+        copy = Copies(directory, info.variant).open(Material.parse(info.material), info)
     except TbgenError:
         return False
     if copy is not None:

@@ -4,26 +4,23 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from tbgen.board.material import Material
-from tbgen.board.score import GScore
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.table import LAST_RUN, Table
-from tbgen.packed.plain import AnyTable
+from tbgen.packed.copies import Copies
+from tbgen.packed.tables import AnyTable, read_whole
 from tbgen.progress import TimedProgress
 from tbgen.store.format import BLOCK
 from tbgen.store.reader import TableFile
+from tbgen.store.schema import RUN_START
 from tbgen.verify.consistency import inconsistency
 from tbgen.verify.plan import HELD, SMALL, unpacking
 from tbgen.verify.sub_tables import Fresh, SubTables
-
-if TYPE_CHECKING:
-    from tbgen.packed.file import PackedFile
-    from tbgen.packed.sources import UnpackedSources
 
 
 class OpenTables(Protocol):
@@ -42,7 +39,7 @@ class ProvedTables:
     """Proved tables that others rest on.
 
     Small ones are held in memory. Of packed ones that take more, and that others will rest on, plain copies
-    are kept beside the tables (:mod:`tbgen.packed.plain`), if there is room: unpacking takes ten times as
+    are kept beside the tables (:mod:`tbgen.packed.copies`), if there is room: unpacking takes ten times as
     long as reading them.
 
     :param order: the tables that are proved, one after the other.
@@ -75,8 +72,8 @@ class ProvedTables:
         elif any(material in other.successors() for other in self._left):
             file = self.tables.table(material)
             if not isinstance(file, TableFile):
-                with suppress(TbgenError), self._copies(file) as copies:  # without one it is unpacked again
-                    copies.keep(table, file.info)
+                with suppress(TbgenError):  # without one it is unpacked again
+                    _copies(file).keep(table, file.info, self.threads)
 
     def _fresh(self, material: Material) -> Fresh:
         """Return value and depth of a proved table."""
@@ -85,20 +82,14 @@ class ProvedTables:
             return self._held[material]
         file = self.tables.table(material)
         if not isinstance(file, TableFile):
-            with self._copies(file) as copies:
-                copy = copies.open_copy(material, file.info)
+            copy = _copies(file).open(material, file.info)
             if copy is not None:
                 with copy:
                     copy.check(self.threads)
                     return copy.read_fresh()
-        table = read_whole(file, partial(self.around, material), self.threads, self.reporter)
+        table = read_sound(file, partial(self.around, material), self.threads, self.reporter)
         self.keep(table)
         return table.value, table.depth
-
-    def _copies(self, file: "PackedFile") -> "UnpackedSources":
-        from tbgen.packed.sources import UnpackedSources
-
-        return UnpackedSources(file.path.parent, file.info.variant, self.threads)
 
     def _hold(self, material: Material, fresh: Fresh) -> None:
         self._held[material] = fresh
@@ -108,7 +99,7 @@ class ProvedTables:
             taken -= sum(array.nbytes for array in oldest)
 
 
-def read_whole(
+def read_sound(
     file: AnyTable, around: Callable[[], SubTables], threads: int, reporter: TimedProgress
 ) -> Table:
     """Return a whole table after checking its digest and what it says about itself.
@@ -116,11 +107,12 @@ def read_whole(
     :param around: returns all that the table rests on, which a packed one is read together with.
     :raises TbgenError: if it cannot be read, or is not what it says.
     """
-    if isinstance(file, TableFile):
-        file.check(threads)
-        table = file.read()
-    else:
-        table = _unpacked(file, around(), threads, reporter)
+    name = unpacking(file.layout.material)
+
+    def progress(step: str, done: int | None, total: int) -> None:
+        reporter.progress(name, done, total)
+
+    table = read_whole(file, lambda: around().sources(), threads, progress)
     problem = inconsistency(table)
     if problem is not None:
         raise file.damaged(problem)
@@ -133,32 +125,15 @@ def read_whole(
     return table
 
 
-def _unpacked(file: "PackedFile", around: SubTables, threads: int, reporter: TimedProgress) -> Table:
-    """Return the content of a packed table after checking its bytes, and that it is what they promise."""
-    from tbgen.packed.unpack import unpack
-    from tbgen.packed.writer import manifest_of_content
-
-    name = unpacking(Material.parse(file.info.material))
-
-    def progress(step: str, done: int | None, total: int) -> None:
-        reporter.progress(name, done, total)
-
-    file.check()
-    table = unpack(file, around.sources(), threads=threads, progress=progress)
-    found = manifest_of_content(table, threads)
-    if found.text != file.info.manifest.text:
-        raise file.damaged(f"its {found.difference(file.info.manifest)} does not match its digest")
-    for mine, right in zip(file.counts(), table.counts.tolist(), strict=True):
-        if mine != {GScore.from_code(code): number for code, number in enumerate(right) if number}:
-            raise file.damaged("its numbers of values are not those of its positions")
-    return table
+def _copies(file: AnyTable) -> Copies:
+    return Copies(file.path.parent, file.info.variant)
 
 
 def _check_starts(file: TableFile, table: Table) -> None:
     """Count the runs before every block, and compare with what the file says."""
     ends = np.flatnonzero(table.run_rank & LAST_RUN) + 1
     first_runs = np.concatenate([[0], ends])
-    stored = file.starts()
+    stored = file.data(RUN_START)
     slots = np.bitwise_count(table.run_mask)
     before = 0
     for holder in (0, 1):

@@ -10,13 +10,13 @@ from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.table import AccruedForm, Table
-from tbgen.packed.plain import passing_copies
+from tbgen.packed.copies import passing_copies
 from tbgen.progress import Reporter, TimedProgress
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.verify.plan import LONG, plan_proofs
 from tbgen.verify.proofs import ProofDone, Proofs
-from tbgen.verify.proved import OpenTables, ProvedTables, read_whole
+from tbgen.verify.proved import OpenTables, ProvedTables, read_sound
 from tbgen.verify.report import VerifyResult
 from tbgen.verify.sub_tables import SubTables
 
@@ -117,7 +117,7 @@ def _verify(
 
     around, threads = proved.around(material), proved.threads
     file = proved.tables.table(material)
-    table = read_whole(file, lambda: around, threads, proved.reporter)
+    table = read_sound(file, lambda: around, threads, proved.reporter)
     made = table.variant.resets and table.accrued_form is not AccruedForm.RUNS
     with _layers(table, around, threads, proved.reporter) if made else nullcontext() as layers:
         result = verify_table(

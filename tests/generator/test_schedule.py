@@ -8,7 +8,7 @@ from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.generator.estimate import Estimate, estimate, together
 from tbgen.generator.schedule import BuildSchedule, Limits
-from tbgen.store.sources import KEPT
+from tbgen.index.source import KEPT
 
 BASE = together([])
 KVK, KQVK, KRVK, KBVK, KNVK, KPVK = all_materials(3)

@@ -54,4 +54,4 @@ def test_functions_that_all_take_bytes(three_men: Path) -> None:
     functions.number[there] = many - 1 - np.arange(np.count_nonzero(there), dtype=np.uint32)
     functions.start = np.zeros(many + 1, np.int64)
     encoded = Encoder(table, needed, 2).encode()
-    assert encoded.function_stream.length.max() > 2 * 1024
+    assert encoded.functions.length.max() > 2 * 1024

@@ -21,12 +21,11 @@ from tbgen.errors import TbgenError
 from tbgen.index.exits import BestExit
 from tbgen.index.layout import SIDES, Side, Slot, layout_of
 from tbgen.index.position import board_of, locate
-from tbgen.index.source import ArraySource
 from tbgen.index.table import FRESH
 from tbgen.packed import sources as sources_of_build
+from tbgen.packed.copies import COPIES
 from tbgen.packed.file import PackedFile
-from tbgen.packed.plain import COPIES
-from tbgen.packed.sources import PackedSource, UnpackedSources
+from tbgen.packed.sources import PackedSource, Sources
 from tbgen.packed.unpack import promotions, unpack
 from tbgen.probe.exits import TableExits
 from tbgen.probe.values import Values
@@ -96,10 +95,10 @@ def test_large_tables_without_pawns_are_read_as_they_are(
         shutil.copy(table_path(tables, name, R), tmp_path)
     shutil.copy(packed("KQvK"), tmp_path)
     shutil.copy(packed("KNvK"), tmp_path)
-    with UnpackedSources(tmp_path, R) as sources:
+    with Sources(tmp_path, R) as sources:
         sources.open(Material.parse("KNvK")).close()
         found = {sub: sources.get(sub) for sub in material.successors()}
-        assert [type(found[Material.parse(name)]) for name in ("KQvK", "KNvK")] == [PackedSource, ArraySource]
+        assert [type(found[Material.parse(name)]) for name in ("KQvK", "KNvK")] == [PackedSource, TableFile]
         table = solve(material, found, R)
     full = plain(tables, "KPvK")
     assert np.array_equal(table.value, full.value)
@@ -113,7 +112,7 @@ from tbgen.board.material import Material
 from tbgen.packed import sources
 from tbgen.board.variant import Variant
 sources.SMALL = 0
-with sources.UnpackedSources(Path(sys.argv[1]), Variant.R_MOBILITY) as tables:
+with sources.Sources(Path(sys.argv[1]), Variant.R_MOBILITY) as tables:
     tables.get(Material.parse("KQPvK"))
 """
 """In a process of its own, for one that waits for itself would wait for ever."""

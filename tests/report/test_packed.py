@@ -11,7 +11,7 @@ from tbgen.board.variant import Variant
 from tbgen.costs import BASE_MEMORY
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
-from tbgen.packed.plain import COPIES
+from tbgen.packed.copies import COPIES
 from tbgen.report import plan_report, read_report, save_report, write_report
 from tbgen.report.facts.records import lines_left_out
 from tbgen.store.format import table_path

@@ -22,10 +22,10 @@ from tbgen.index.zeroing import (
     sides_after_promotion,
     targets_of,
 )
+from tbgen.packed.sources import Sources
 from tbgen.retro.pool import PoolLoader
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
-from tbgen.store.sources import Sources
 from tests.support.table_states import canonical_slots, squares_of
 
 TYPES = (chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)

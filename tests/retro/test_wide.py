@@ -15,6 +15,7 @@ from tbgen.compiler.jit import int64, jit
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, layout_of
 from tbgen.index.table import AccruedForm, Table
 from tbgen.index.zeroing import reached_by_pawn_steps
+from tbgen.packed.sources import Sources
 from tbgen.retro import solver, wide
 from tbgen.retro.kernels import sweep as sweep_kernels
 from tbgen.retro.kernels.bits import ALL, ZERO, Ints, Words
@@ -26,7 +27,6 @@ from tbgen.retro.kernels.sweep import Sweep
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.stages import Stages
 from tbgen.retro.workspace import frame_of, make_workspace, place_pawns
-from tbgen.store.sources import Sources
 from tests.support.exhaustive import exhaustive
 from tests.support.made_up_tables import Fresh, as_sources, made_up
 

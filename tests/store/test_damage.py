@@ -160,7 +160,7 @@ def test_a_missing_chunk_is_noticed(path: Path) -> None:
         ("value", lambda data: data[:, :-64], "its value has another shape"),
         ("accrued/start", lambda data: data[:1], "its accrued/start has another shape"),
         ("ep/depth", lambda data: data.reshape(-1), "its ep/depth has another shape"),
-        ("depth", lambda data: data.astype(np.int64), "it is damaged"),
+        ("depth", lambda data: data.astype(np.int64), "its depth is of another type"),
     ],
 )
 def test_what_does_not_fit_the_schema_is_refused_at_once(

@@ -7,11 +7,12 @@ from tbgen.board.variant import Variant
 from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm, Table
 from tbgen.packed.asking import ensure_compiled
+from tbgen.packed.content import packed_content
 from tbgen.packed.pack import Needed, NeedFinder
-from tbgen.packed.writer import write_packed
 from tbgen.retro.solver import solve
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
+from tbgen.store.writer import write_table
 from tests.support.solved_tables import source_of
 
 
@@ -38,7 +39,8 @@ def to_pack(tables: Path, name: str, variant: Variant = Variant.R_MOBILITY) -> t
 
 def write(table: Table, needed: Needed, directory: Path) -> Path:
     path = table_path(directory, table.material.name, table.variant)
-    write_packed(table, needed, path, version="0.2.0", build_seconds=1.0, parameters={"threads": 2})
+    content = packed_content(table, needed)
+    write_table(table, path, version="0.2.0", build_seconds=1.0, parameters={"threads": 2}, content=content)
     return path
 
 

@@ -14,10 +14,10 @@ from tbgen.generator import build
 from tbgen.index.layout import layout_of
 from tbgen.index.source import Source
 from tbgen.index.table import AccruedForm, Table
+from tbgen.packed.sources import Sources
 from tbgen.retro.every_layer import EveryLayer, Layer
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
-from tbgen.store.sources import Sources
 from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult
 from tbgen.verify.sub_tables import Fresh, SubTables

@@ -13,7 +13,7 @@ from tbgen.cli.main import main
 from tbgen.cli.progress import TableProgress
 from tbgen.costs import Cost, layers_memory
 from tbgen.index.layout import layout_of
-from tbgen.packed.sources import UnpackedSources
+from tbgen.packed.sources import Sources
 from tbgen.progress import TimedProgress
 from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
@@ -75,7 +75,7 @@ def test_what_is_proved_takes_nothing_but_to_be_unpacked(directory: Path) -> Non
     whole = [unpacking(ORDER[1]), unpacking(ORDER[2]), STATES]
     assert steps(plan) == {"KvK": [], "KNvK": [], "KNNvK": whole}
     assert plan.disk == 0, "nothing rests on them"
-    with UnpackedSources(directory, R) as sources:
+    with Sources(directory, R) as sources:
         sources.open(ORDER[1]).close()  # makes a copy
     assert steps(plan_proofs(ORDER, directory, R, proofs=proofs))["KNNvK"] == whole[1:]
     every = plan_proofs(ORDER, directory, R, proofs=proofs_of(directory, *NAMES))

@@ -15,8 +15,7 @@ from tbgen.cli.main import main
 from tbgen.cli.progress import TableProgress
 from tbgen.errors import TbgenError
 from tbgen.index.table import Table
-from tbgen.packed.plain import COPIES
-from tbgen.packed.sources import UnpackedSources
+from tbgen.packed.copies import COPIES, Copies
 from tbgen.probe.values import Values
 from tbgen.progress import TimedProgress
 from tbgen.store.format import table_path
@@ -39,7 +38,7 @@ def directory(tables: Path, packed: PackedTables, tmp_path: Path) -> Path:
 def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Which tables are read whole from now on, none of them being small enough to be held in memory."""
     found: list[str] = []
-    real = proved.read_whole
+    real = proved.read_sound
 
     def reading(file: Any, *rest: Any) -> Table:
         found.append(file.info.material)
@@ -48,7 +47,7 @@ def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     for module in (plan, proved):
         monkeypatch.setattr(module, "SMALL", 0)
     for module in (proved, tables):
-        monkeypatch.setattr(module, "read_whole", reading)
+        monkeypatch.setattr(module, "read_sound", reading)
     return found
 
 
@@ -83,7 +82,7 @@ def test_without_room_for_copies_they_are_unpacked_again(
     def refuse(*arguments: object) -> None:
         raise TbgenError("no room")
 
-    monkeypatch.setattr(UnpackedSources, "keep", refuse)
+    monkeypatch.setattr(Copies, "keep", refuse)
     assert verified(directory, capsys)
     assert unpacked.count("KNvK") == 2
 
@@ -95,14 +94,14 @@ def test_a_damaged_copy_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Nothing is proved with it."""
-    keep = UnpackedSources.keep
+    keep = Copies.keep
 
-    def spoil(self: UnpackedSources, table: Table, info: Any) -> None:
+    def spoil(self: Copies, table: Table, info: Any, threads: int) -> None:
         value = table.value.copy()
         value[0, value[0] == 7] = 9
         monkeypatch.setattr(table, "value", value)
-        keep(self, table, info)
+        keep(self, table, info, threads)
 
-    monkeypatch.setattr(UnpackedSources, "keep", spoil)
+    monkeypatch.setattr(Copies, "keep", spoil)
     assert verified(directory, capsys)
     assert unpacked.count("KNvK") == 2

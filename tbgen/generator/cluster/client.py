@@ -38,7 +38,7 @@ from tbgen.generator.one_table import BuildReporter, Built
 from tbgen.generator.runner import missing, tidy
 from tbgen.generator.schedule import BuildSchedule, Limits
 from tbgen.index.table import AccruedForm
-from tbgen.packed.sources import remove_copies
+from tbgen.packed.copies import remove_copies
 
 _TICK: Final = 1.0
 """Seconds between two looks at the workers."""

@@ -1,4 +1,4 @@
-"""Blocks: sixteen rows of a packed table, coded and decoded as one.
+"""Blocks: sixteen rows of a packed table, encoded and decoded as one.
 
 Each position of the stored side has a *value symbol*: SELF, CAPTURE, or what stands for one value. A value is
 followed by half its depth; whether the depth is odd follows from the side to move and the value's holder.
@@ -10,13 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.score import NONE
-from tbgen.compiler.jit import inlined, int64, kernel
+from tbgen.compiler.jit import inlined, int64
 from tbgen.compiler.structs import Struct
-from tbgen.packed.kernels.rans import LOW, RECIPROCAL, RECIPROCAL_BITS, STATE_BYTES, TOTAL, TOTAL_BITS, Model
-from tbgen.packed.kernels.rows import Rows, first_slot, row_hints, row_mask
-from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Plies, Word, Words, lowest
-from tbgen.retro.kernels.lanes import equal, put
+from tbgen.packed.kernels.rans import Model
+from tbgen.packed.kernels.rows import Rows, row_hints, row_mask
+from tbgen.retro.kernels.bits import ONE, Codes, Ints, Plies, Word, Words
 
 BLOCK_ROWS = 16
 BLOCK_SLOTS = 64 * BLOCK_ROWS
@@ -59,10 +57,6 @@ CAPTURE_FLAG = 0x8000
 """Added to the depth of a position whose value symbol is CAPTURE."""
 
 
-OF_VALUE, OF_DEPTH, OF_FUNCTION, OF_BYTE = range(4)
-"""What a step tells: a value symbol, a half depth, a function, or a byte of one of these."""
-
-
 @dataclass(frozen=True, eq=False)
 class Stream(Struct):
     """The coded blocks of one kind."""
@@ -79,11 +73,9 @@ class Stream(Struct):
 
 @dataclass(frozen=True, eq=False)
 class Coding(Struct):
-    """All that is needed to decode a table, or to encode it."""
+    """All that is needed to decode a table."""
 
     rows: Rows
-    of_code: Ints
-    """int64 (256,): value symbol of each code that occurs."""
     code: Codes
     """uint8 (symbols,): code of each value symbol; that of SELF and CAPTURE means nothing."""
     escape_bytes: int
@@ -146,8 +138,7 @@ class Room(Struct):
     replies: Ints
     """int64 (MAX_MOVES,): those of a position after a move."""
     steps: Ints
-    """int64 (5120,): steps of a block in the order in which a decoder meets them; each is
-    ``context << 10 | symbol << 2 |`` what it tells."""
+    """int64 (5120,): what a decoder meets of a block in this order, as places of ``Encoding.start``."""
     above: Ints
     """int64 (3, 64): symbol, half and function of the last position in each column."""
     block: RowBlock
@@ -201,142 +192,3 @@ def value_context(checks: Word, captures: Word, square: int, left: int, up: int)
     """The context of the value symbol on a square of a row with these hints."""
     hints = 2 * int64(checks >> np.uint64(square) & ONE) + int64(captures >> np.uint64(square) & ONE)
     return (hints * VALUE_CLASSES + _value_class(left)) * VALUE_CLASSES + _value_class(up)
-
-
-@kernel
-def read_slots(coding: Coding, content: Content, number: int, room: Room) -> bool:
-    """Fill a block from the arrays of the stored side, by slot; a depth has CAPTURE_FLAG where the value need
-    not be stored. Returns whether the arrays have positions just where the rows have them."""
-    rows, block, value, depth = coding.rows, room.block, content.value, content.depth
-    shift, agree = rows.row_shift, True
-    for at in range(BLOCK_ROWS):
-        row = number * BLOCK_ROWS + at
-        find_mask(rows, row, at, room)
-        mask = block.masks[at]
-        first = first_slot(rows, row, room.squares)
-        if shift == 0:
-            agree &= mask == ~equal(value, first, NONE)
-        else:
-            for square in range(64):
-                agree &= (mask >> np.uint64(square) & ONE != ZERO) == (
-                    value[first + (square << shift)] != NONE
-                )
-        put(block.symbol, at * 64, ALL, NOWHERE)
-        while mask:
-            square = lowest(mask)
-            mask &= mask - ONE
-            slot, place = first + (square << shift), at * 64 + square
-            symbol, half = SELF, int64(depth[slot]) >> 1
-            if depth[slot] & CAPTURE_FLAG:
-                symbol, half = CAPTURE, 0
-            elif depth[slot]:
-                symbol = coding.of_code[value[slot]]
-            block.symbol[place], block.half[place] = symbol, half
-            if len(content.function):
-                block.function[place] = content.function[slot]
-    return agree
-
-
-@inlined
-def _step(steps: Ints, count: int, kind: int, context: int, symbol: int) -> int:
-    steps[count] = context << 10 | symbol << 2 | kind
-    return count + 1
-
-
-@inlined
-def _bytes(steps: Ints, count: int, number: int, size: int) -> int:
-    """Add the bytes of a number, the least significant first."""
-    for byte in range(size):
-        count = _step(steps, count, OF_BYTE, 0, (number >> (8 * byte)) & 255)
-    return count
-
-
-@kernel
-def value_steps(room: Room) -> int:
-    """List the steps of a block's values and depths; return how many."""
-    block, steps, above, count = room.block, room.steps, room.above, 0
-    above[0, :] = NOWHERE
-    for at in range(BLOCK_ROWS):
-        left, left_half, mask = NOWHERE, 0, block.masks[at]
-        checks, captures = block.checks[at], block.captures[at]
-        while mask:
-            square = lowest(mask)
-            mask &= mask - ONE
-            place = at * 64 + square
-            symbol, up = int(block.symbol[place]), above[0, square]
-            context = value_context(checks, captures, square, left, up)
-            count = _step(steps, count, OF_VALUE, context, symbol)
-            half = int(block.half[place])
-            if symbol >= FIRST_VALUE:
-                context = depth_context(symbol, left, left_half, up, above[1, square])
-                count = _step(steps, count, OF_DEPTH, context, min(half, HALF_ESCAPE))
-                if half >= HALF_ESCAPE:
-                    count = _bytes(steps, count, half, HALF_BYTES)
-            left, left_half = symbol, half
-            above[0, square], above[1, square] = symbol, half
-    return count
-
-
-@kernel
-def function_steps(escape_bytes: int, room: Room) -> int:
-    """List the steps of a block's functions; return how many."""
-    block, steps, above, count = room.block, room.steps, room.above, 0
-    above[2, :] = -1
-    for at in range(BLOCK_ROWS):
-        left, mask = -1, block.masks[at]
-        while mask:
-            square = lowest(mask)
-            mask &= mask - ONE
-            place = at * 64 + square
-            function = int(block.function[place])
-            context = function_context(int(block.symbol[place]), left, above[2, square])
-            count = _step(steps, count, OF_FUNCTION, context, min(function, FUNCTION_ESCAPE))
-            if function >= FUNCTION_ESCAPE:
-                count = _bytes(steps, count, function, escape_bytes)
-            left = function
-            above[2, square] = function
-    return count
-
-
-@inlined
-def _share(coding: Coding, step: int) -> tuple[int, int]:
-    """Where the share of a step begins, and its size."""
-    kind, symbol, context = step & 3, step >> 2 & 255, step >> 10
-    if kind == OF_BYTE:
-        return symbol << 4, 16
-    if kind == OF_VALUE:
-        return int(coding.values.start[context, symbol]), int(coding.values.size[context, symbol])
-    if kind == OF_DEPTH:
-        return int(coding.depths.start[context, symbol]), int(coding.depths.size[context, symbol])
-    return int(coding.functions.start[context, symbol]), int(coding.functions.size[context, symbol])
-
-
-@kernel
-def write_steps(coding: Coding, steps: Ints, count: int, out: Codes, at: int) -> int:
-    """Encode ``count`` steps, whose shares are not 0, to ``out`` from ``at`` on; return the end of what was
-    written, beyond which one byte more may have been touched."""
-    if count == 0:
-        return at
-    state = LOW
-    end = at
-    for number in range(count - 1, -1, -1):
-        start, size = _share(coding, steps[number])
-        most = size * ((LOW >> TOTAL_BITS) << 8)
-        # No more than two bytes have to go; what is written beyond them is written again.
-        out[end] = state & 255
-        out[end + 1] = state >> 8 & 255
-        gone = int64(state >= most) + int64(state >> 8 >= most)
-        end += gone
-        state >>= 8 * gone
-        times = (state * RECIPROCAL[size]) >> RECIPROCAL_BITS
-        state += times * (TOTAL - size) + start
-    for _ in range(STATE_BYTES):
-        out[end] = state & 255
-        end += 1
-        state >>= 8
-    first, last = at, end - 1
-    while first < last:
-        out[first], out[last] = out[last], out[first]
-        first += 1
-        last -= 1
-    return end

@@ -17,17 +17,18 @@ from tbgen.packed.kernels.blocks import (
     function_context,
     value_context,
 )
-from tbgen.packed.kernels.rans import LOW, STATE_BYTES, checksum, find, refill, without
+from tbgen.packed.kernels.rans import LOW, STATE_BYTES, Model, checksum, find, refill, without
 from tbgen.retro.kernels.bits import ALL, ONE, Codes, Word, lowest
 
 
 @inlined
-def extent(stream: Stream, number: int) -> tuple[int, int]:
-    """Where a block's bytes begin and end."""
+def _begin(stream: Stream, number: int) -> tuple[int, int, bool]:
+    """Where a block's bytes begin and end, and whether they are those that were written."""
     begin = stream.start[number >> 6]
     for before in range(number & ~63, number):
         begin += stream.length[before]
-    return begin, begin + stream.length[number]
+    end = begin + stream.length[number]
+    return begin, end, checksum(stream.data, begin, end) == stream.check[number]
 
 
 @inlined
@@ -58,14 +59,22 @@ def _first_state(data: Codes, begin: int, end: int) -> tuple[int, int]:
     return state, at
 
 
+@inlined
+def _symbol(model: Model, context: int, state: int, data: Codes, at: int, end: int) -> tuple[int, int, int]:
+    """The symbol of a context that a state begins with, the state after it, and where the next byte lies."""
+    place = find(model, context, state)
+    state, at = refill(without(model, context, place, state), data, at, end)
+    return int(model.symbol[context, place]), state, at
+
+
 @kernel
 def decode_values(coding: Coding, number: int, last: int, room: Room) -> bool:
     """Decode a block's symbols and halves, its masks being known, as far as the place ``last``; return
     whether its bytes are those that were written."""
     stream, values, depths = coding.value_stream, coding.values, coding.depths
     data, block, above = stream.data, room.block, room.above
-    begin, end = extent(stream, number)
-    if checksum(data, begin, end) != stream.check[number]:
+    begin, end, good = _begin(stream, number)
+    if not good:
         return False
     above[0, :] = NOWHERE
     state, at_byte = _first_state(data, begin, end)
@@ -76,18 +85,12 @@ def decode_values(coding: Coding, number: int, last: int, room: Room) -> bool:
         while mask:
             square = lowest(mask)
             mask &= mask - ONE
-            place, up = at * 64 + square, above[0, square]
+            place, up, half = at * 64 + square, above[0, square], 0
             context = value_context(checks, captures, square, left, up)
-            found = find(values, context, state)
-            symbol, half = int(values.symbol[context, found]), 0
-            state = without(values, context, found, state)
-            state, at_byte = refill(state, data, at_byte, end)
+            symbol, state, at_byte = _symbol(values, context, state, data, at_byte, end)
             if symbol >= FIRST_VALUE:
                 context = depth_context(symbol, left, left_half, up, above[1, square])
-                found = find(depths, context, state)
-                half = int(depths.symbol[context, found])
-                state = without(depths, context, found, state)
-                state, at_byte = refill(state, data, at_byte, end)
+                half, state, at_byte = _symbol(depths, context, state, data, at_byte, end)
                 if half == HALF_ESCAPE:
                     half, state, at_byte = _bytes(HALF_BYTES, state, data, at_byte, end)
             block.symbol[place], block.half[place] = symbol, half
@@ -102,8 +105,8 @@ def decode_functions(coding: Coding, number: int, last: int, room: Room) -> bool
     whether its bytes are those that were written."""
     stream, model, escape_bytes = coding.function_stream, coding.functions, coding.escape_bytes
     data, block, above = stream.data, room.block, room.above
-    begin, end = extent(stream, number)
-    if checksum(data, begin, end) != stream.check[number]:
+    begin, end, good = _begin(stream, number)
+    if not good:
         return False
     above[2, :] = -1
     state, at_byte = _first_state(data, begin, end)
@@ -114,13 +117,8 @@ def decode_functions(coding: Coding, number: int, last: int, room: Room) -> bool
             mask &= mask - ONE
             place = at * 64 + square
             context = function_context(int(block.symbol[place]), left, above[2, square])
-            found = find(model, context, state)
-            function = int(model.symbol[context, found])
-            state = without(model, context, found, state)
-            state, at_byte = refill(state, data, at_byte, end)
+            function, state, at_byte = _symbol(model, context, state, data, at_byte, end)
             if function == FUNCTION_ESCAPE:
                 function, state, at_byte = _bytes(escape_bytes, state, data, at_byte, end)
-            block.function[place] = function
-            left = function
-            above[2, square] = function
+            block.function[place] = left = above[2, square] = function
     return last < BLOCK_SLOTS - 1 or (at_byte == end and (state == LOW or begin == end))

@@ -1,29 +1,73 @@
-"""Counting, encoding and decoding many blocks at once."""
+"""Counting, encoding and decoding many blocks at once.
 
+What a decoder meets is a symbol in a context, or a byte: a *step*. All steps of a table stand in one order,
+those of values first, then those of depths, of functions and of bytes; a step is its place there.
+"""
+
+from dataclasses import dataclass
+
+from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
+from tbgen.compiler.structs import Struct
 from tbgen.packed.kernels.blocks import (
     BLOCK_ROWS,
     CAPTURE,
     CAPTURE_FLAG,
-    OF_DEPTH,
-    OF_FUNCTION,
-    OF_VALUE,
+    FIRST_VALUE,
+    FUNCTION_ESCAPE,
+    HALF_BYTES,
+    HALF_ESCAPE,
+    NOWHERE,
     SELF,
     Coding,
     Content,
     Room,
     Stream,
+    depth_context,
     find_mask,
-    function_steps,
-    read_slots,
-    value_steps,
-    write_steps,
+    function_context,
+    value_context,
 )
 from tbgen.packed.kernels.decode import decode_functions, decode_values
-from tbgen.packed.kernels.rans import checksum
+from tbgen.packed.kernels.rans import (
+    LOW,
+    RECIPROCAL,
+    RECIPROCAL_BITS,
+    STATE_BYTES,
+    TOTAL,
+    TOTAL_BITS,
+    Frequencies,
+    checksum,
+)
 from tbgen.packed.kernels.rows import Rows, first_slot, place_row
 from tbgen.packed.kernels.rule import depth_of_half
-from tbgen.retro.kernels.bits import ONE, Codes, Ints, lowest, prefetch
+from tbgen.retro.kernels.bits import ALL, ONE, Ints, lowest, prefetch
+from tbgen.retro.kernels.lanes import put
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding(Struct):
+    """All that is needed to encode a table."""
+
+    rows: Rows
+    of_code: Ints
+    """int64 (256,): value symbol of each code that occurs."""
+    symbols: int
+    """Value symbols: what stands at ``context * symbols + symbol`` in the order of steps."""
+    halves: int
+    """Half depths, likewise after the values."""
+    first_depth: int
+    """Where the steps of depths begin."""
+    first_function: int
+    """Where those of functions begin."""
+    first_byte: int
+    """Where those of bytes begin."""
+    escape_bytes: int
+    """Bytes of a function's number after FUNCTION_ESCAPE."""
+    start: Frequencies
+    """uint16 (steps,): where the share of each step begins, of ``TOTAL``."""
+    size: Frequencies
+    """uint16 (steps,): its share; 0 where it never occurs."""
 
 
 @inlined
@@ -56,58 +100,159 @@ def count_codes(content: Content, start: int, stop: int, count: Ints) -> int:
 
 
 @inlined
-def _count(steps: Ints, count: int, counts: tuple[Ints, Ints, Ints]) -> None:
-    for number in range(count):
-        step = steps[number]
-        kind, symbol, context = step & 3, step >> 2 & 255, step >> 10
-        if kind == OF_VALUE:
-            counts[0][context, symbol] += 1
-        elif kind == OF_DEPTH:
-            counts[1][context, symbol] += 1
-        elif kind == OF_FUNCTION:
-            counts[2][context, symbol] += 1
-
-
-@kernel
-def count_blocks(
-    coding: Coding, content: Content, counts: tuple[Ints, Ints, Ints], room: Room, first: int, end: int
-) -> bool:
-    """Add the symbols of the blocks ``first`` to ``end`` - 1 to the counts of values, depths and functions,
-    shape (contexts, symbols) each; return whether the arrays have positions just where the rows have them."""
-    agree = True
-    for number in range(first, end):
-        _ask_for(coding.rows, content, min(number + 1, end - 1), room.squares)
-        agree &= read_slots(coding, content, number, room)
-        _count(room.steps, value_steps(room), counts)
-        if len(content.function):
-            _count(room.steps, function_steps(coding.escape_bytes, room), counts)
-    return agree
+def _read_slots(encoding: Encoding, content: Content, number: int, room: Room) -> int:
+    """Fill a block from the arrays of the stored side; return how many positions it has, -1 if the arrays
+    lack one of them."""
+    rows, block, value, depth, count = encoding.rows, room.block, content.value, content.depth, 0
+    for at in range(len(block.masks)):
+        row = number * BLOCK_ROWS + at
+        find_mask(rows, row, at, room)
+        mask = block.masks[at]
+        first = first_slot(rows, row, room.squares)
+        put(block.symbol, at * 64, ALL, NOWHERE)
+        while mask:
+            square = lowest(mask)
+            mask &= mask - ONE
+            slot, place = first + (square << rows.row_shift), at * 64 + square
+            if value[slot] == NONE:
+                return -1
+            count += 1
+            symbol, half = SELF, int64(depth[slot]) >> 1
+            if depth[slot] & CAPTURE_FLAG:
+                symbol, half = CAPTURE, 0
+            elif depth[slot]:
+                symbol = encoding.of_code[value[slot]]
+            block.symbol[place], block.half[place] = symbol, half
+            if len(content.function):
+                block.function[place] = content.function[slot]
+    return count
 
 
 @inlined
-def _note_block(stream: Stream, number: int, out: Codes, begin: int, end: int) -> None:
-    """Note length and checksum of a block that has been written."""
-    stream.length[number] = end - begin
-    stream.check[number] = checksum(out, begin, end)
+def _add_bytes(steps: Ints, count: int, first: int, number: int, size: int) -> int:
+    """Add the bytes of a number, the least significant first."""
+    for byte in range(size):
+        steps[count + byte] = first + ((number >> (8 * byte)) & 255)
+    return count + size
+
+
+@kernel
+def _value_steps(encoding: Encoding, room: Room) -> int:
+    """List the steps of a block's values and depths; return how many."""
+    block, steps, above, count = room.block, room.steps, room.above, 0
+    above[0, :] = NOWHERE
+    for at in range(len(block.masks)):
+        left, left_half, mask = NOWHERE, 0, block.masks[at]
+        checks, captures = block.checks[at], block.captures[at]
+        while mask:
+            square = lowest(mask)
+            mask &= mask - ONE
+            place = at * 64 + square
+            symbol, half, up = int(block.symbol[place]), int(block.half[place]), above[0, square]
+            context = value_context(checks, captures, square, left, up)
+            steps[count] = context * encoding.symbols + symbol
+            count += 1
+            if symbol >= FIRST_VALUE:
+                context = depth_context(symbol, left, left_half, up, above[1, square])
+                steps[count] = encoding.first_depth + context * encoding.halves + min(half, HALF_ESCAPE)
+                count += 1
+                if half >= HALF_ESCAPE:
+                    count = _add_bytes(steps, count, encoding.first_byte, half, HALF_BYTES)
+            left, left_half = symbol, half
+            above[0, square], above[1, square] = symbol, half
+    return count
+
+
+@kernel
+def _function_steps(encoding: Encoding, room: Room) -> int:
+    """List the steps of a block's functions; return how many."""
+    block, steps, above, count = room.block, room.steps, room.above, 0
+    above[2, :] = -1
+    for at in range(len(block.masks)):
+        left, mask = -1, block.masks[at]
+        while mask:
+            square = lowest(mask)
+            mask &= mask - ONE
+            place = at * 64 + square
+            function = int(block.function[place])
+            context = function_context(int(block.symbol[place]), left, above[2, square])
+            step = context * (FUNCTION_ESCAPE + 1) + min(function, FUNCTION_ESCAPE)
+            steps[count] = encoding.first_function + step
+            count += 1
+            if function >= FUNCTION_ESCAPE:
+                count = _add_bytes(steps, count, encoding.first_byte, function, encoding.escape_bytes)
+            left = above[2, square] = function
+    return count
+
+
+@kernel
+def count_blocks(encoding: Encoding, content: Content, counts: Ints, room: Room, first: int, end: int) -> int:
+    """Add the steps of the blocks ``first`` to ``end`` - 1 to ``counts``, int64 (steps,); return how many
+    positions these have, -1 if the arrays lack one of them."""
+    total = 0
+    for number in range(first, end):
+        _ask_for(encoding.rows, content, min(number + 1, end - 1), room.squares)
+        found = _read_slots(encoding, content, number, room)
+        if found < 0:
+            return -1
+        total += found
+        for at in range(_value_steps(encoding, room)):
+            counts[room.steps[at]] += 1
+        if len(content.function):
+            for at in range(_function_steps(encoding, room)):
+                counts[room.steps[at]] += 1
+    return total
+
+
+@kernel
+def _write_steps(encoding: Encoding, stream: Stream, number: int, steps: Ints, count: int, at: int) -> int:
+    """Encode a block's ``count`` steps, whose shares are not 0, to the stream's data from ``at`` on, and note
+    length and checksum; return the end of what was written, beyond which one byte more may have been
+    touched."""
+    out, end, state = stream.data, at, LOW
+    for back in range(count):
+        step = steps[count - 1 - back]
+        start, size = int64(encoding.start[step]), int64(encoding.size[step])
+        most = size * ((LOW >> TOTAL_BITS) << 8)
+        # No more than two bytes have to go; what is written beyond them is written again.
+        out[end] = state & 255
+        out[end + 1] = state >> 8 & 255
+        gone = int64(state >= most) + int64(state >> 8 >= most)
+        end += gone
+        state >>= 8 * gone
+        times = (state * RECIPROCAL[size]) >> RECIPROCAL_BITS
+        state += times * (TOTAL - size) + start
+    for _ in range(STATE_BYTES if count else 0):
+        out[end] = state & 255
+        end += 1
+        state >>= 8
+    for place in range((end - at) // 2):
+        out[at + place], out[end - 1 - place] = out[end - 1 - place], out[at + place]
+    stream.length[number] = end - at
+    stream.check[number] = checksum(out, at, end)
+    return end
 
 
 @kernel
 def encode_blocks(
-    coding: Coding, content: Content, out: tuple[Codes, Codes], room: Room, first: int, end: int
+    encoding: Encoding,
+    content: Content,
+    values: Stream,
+    functions: Stream,
+    room: Room,
+    first: int,
+    end: int,
 ) -> tuple[int, int]:
-    """Encode the values and depths of the blocks ``first`` to ``end`` - 1 to the one array, their functions
-    to the other; return how many bytes. Lengths and checksums of the blocks go to their streams."""
-    at, at_functions = 0, 0
+    """Encode the values and depths of the blocks ``first`` to ``end`` - 1, and their functions, to the
+    beginning of the streams' data; return how many bytes."""
+    at, at_functions, steps = 0, 0, room.steps
     for number in range(first, end):
-        _ask_for(coding.rows, content, min(number + 1, end - 1), room.squares)
-        read_slots(coding, content, number, room)
-        begin = at
-        at = write_steps(coding, room.steps, value_steps(room), out[0], begin)
-        _note_block(coding.value_stream, number, out[0], begin, at)
+        _ask_for(encoding.rows, content, min(number + 1, end - 1), room.squares)
+        _read_slots(encoding, content, number, room)
+        at = _write_steps(encoding, values, number, steps, _value_steps(encoding, room), at)
         if len(content.function):
-            begin, count = at_functions, function_steps(coding.escape_bytes, room)
-            at_functions = write_steps(coding, room.steps, count, out[1], begin)
-            _note_block(coding.function_stream, number, out[1], begin, at_functions)
+            count = _function_steps(encoding, room)
+            at_functions = _write_steps(encoding, functions, number, steps, count, at_functions)
     return at, at_functions
 
 

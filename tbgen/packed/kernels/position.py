@@ -3,8 +3,7 @@
 from typing import NamedTuple
 
 from tbgen.compiler.jit import inlined, int64, kernel
-from tbgen.index.symmetry import MIRROR_FILES, TRANSPOSE
-from tbgen.packed.kernels.rows import Rows
+from tbgen.packed.kernels.rows import Rows, has_smaller_image, symmetry_of
 from tbgen.packed.ways import MOST_WAYS, WAY
 from tbgen.retro.geometry import BETWEEN, BIT, IMAGES, PAWN_ATTACKS, PAWN_LEAP, SYMMETRY_OF, TRIANGLE_SQUARE
 from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, lowest
@@ -136,23 +135,13 @@ def list_moves(rows: Rows, men: Placed, side: int, moves: Ints) -> tuple[int, in
 @kernel
 def make_canonical(rows: Rows, phase: int, squares: Ints, image: Ints) -> None:
     """Turn squares into those of the position's canonical slot, within its phase; ``image`` is scratch."""
-    free, symmetry = len(rows.kinds), 0
+    free = len(rows.kinds)
     if rows.pawnless:
         into = SYMMETRY_OF[squares[0]]
         for man in range(free):
             squares[man] = IMAGES[into, squares[man]]
-        if squares[0] % 9 == 0:
-            symmetry = TRANSPOSE
-    elif rows.mirrored[phase]:
-        symmetry = MIRROR_FILES
     sort_like(squares, rows.like)
-    if symmetry:
+    symmetry = symmetry_of(rows, phase, squares[0])
+    if symmetry and has_smaller_image(rows, symmetry, squares, image):
         for man in range(free):
-            image[man] = IMAGES[symmetry, squares[man]]
-        sort_like(image, rows.like)
-        for man in range(free):
-            if image[man] != squares[man]:
-                if image[man] < squares[man]:
-                    for other in range(free):
-                        squares[other] = image[other]
-                return
+            squares[man] = image[man]

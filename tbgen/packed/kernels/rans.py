@@ -35,13 +35,9 @@ Frequencies = NDArray[np.uint16]
 
 @dataclass(frozen=True, eq=False)
 class Model(Struct):
-    """Frequencies of symbols by context. For the decoder the symbols stand by falling share, filled up to a
-    multiple of ``WIDE``."""
+    """Frequencies of symbols by context, as a decoder looks at them: the symbols stand by falling share,
+    filled up to a multiple of ``WIDE``."""
 
-    start: Frequencies
-    """uint16 (contexts, symbols): where a symbol's share of ``TOTAL`` begins."""
-    size: Frequencies
-    """uint16 (contexts, symbols): its share; 0 for one that never occurs there."""
     symbol: Codes
     """uint8 (contexts, places): the symbols by falling share."""
     edge: Frequencies

@@ -11,6 +11,7 @@ import numpy as np
 
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
+from tbgen.index.symmetry import MIRROR_FILES, TRANSPOSE
 from tbgen.retro.geometry import BETWEEN, BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_OF, TRIANGLE_SQUARE
 from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Ints, Word, Words, lowest, reach
 from tbgen.retro.kernels.canonical import sort_like
@@ -88,30 +89,35 @@ def first_slot(rows: Rows, row: int, squares: Ints) -> int:
 
 
 @inlined
-def _legal(rows: Rows, phase: int, squares: Ints) -> Word:
-    """Squares of the row man with which the men stand apart and the side not to move is not in check."""
-    free, side = len(rows.kinds), rows.side
-    row_man = rows.order[free - 1]
-    occupied = rows.pawns[phase, 0] | rows.pawns[phase, 1]
-    for man in range(free):
+def _occupied(rows: Rows, phase: int, squares: Ints) -> Word:
+    """Squares of all men but the row man, or 0 if two of them stand on one square."""
+    occupied: Word = rows.pawns[phase, 0] | rows.pawns[phase, 1]
+    row_man = rows.order[len(rows.kinds) - 1]
+    for man in range(len(rows.kinds)):
         if man != row_man:
             if occupied & BIT[squares[man]]:
                 return ZERO
             occupied |= BIT[squares[man]]
-    target = squares[1 - side]  # the king of the side not to move, which is never the row man
-    if PAWN_ATTACKS[1 - side, target] & rows.pawns[phase, side]:
-        return ZERO
-    legal: Word = ~occupied & ~reach(rows.kinds[row_man], BIT[target], ~occupied)
-    for man in range(free):
-        if (
-            man != row_man
-            and rows.colours[man] == side
-            and attacks_along(rows.kinds[man], squares[man], target)
-        ):
+    return occupied
+
+
+@inlined
+def _attacked(rows: Rows, phase: int, squares: Ints, occupied: Word, target: int, by: int) -> Word:
+    """Squares of the row man with which a man of ``by`` attacks ``target``, where the row man does not
+    stand."""
+    if PAWN_ATTACKS[1 - by, target] & rows.pawns[phase, by]:
+        return ALL
+    row_man, found = rows.order[len(rows.kinds) - 1], ZERO
+    for man in range(len(rows.kinds)):
+        if rows.colours[man] != by:
+            continue
+        if man == row_man:
+            found |= reach(rows.kinds[man], BIT[target], ~occupied)
+        elif attacks_along(rows.kinds[man], squares[man], target):
             between = BETWEEN[squares[man], target]
             if between & occupied == ZERO:
-                legal &= between
-    return legal
+                found |= ~between
+    return found
 
 
 @inlined
@@ -119,69 +125,44 @@ def row_hints(rows: Rows, row: int, squares: Ints) -> tuple[Word, Word]:
     """Squares of the row man with which the side to move is in check, and with which it attacks a man to
     capture, be it pinned or not; ``squares`` are those of the row."""
     free, side, phase = len(rows.kinds), rows.side, row // rows.per_phase
-    row_man, other = rows.order[free - 1], 1 - side
-    occupied = rows.pawns[phase, 0] | rows.pawns[phase, 1]
-    for man in range(free):
-        if man != row_man:
-            occupied |= BIT[squares[man]]
-    check = ZERO
-    if row_man == side:
-        check = pawn_attacks(other, rows.pawns[phase, other])
-    elif PAWN_ATTACKS[side, squares[side]] & rows.pawns[phase, other]:
-        check = ALL
-    capture, targets = ZERO, rows.pawns[phase, other]
-    for man in range(free):
-        if rows.colours[man] != other:
-            continue
-        if man >= 2:
+    other, occupied = 1 - side, _occupied(rows, phase, squares)
+    targets, check = rows.pawns[phase, other], ZERO
+    for man in range(2, free):
+        if rows.colours[man] == other:
             targets |= BIT[squares[man]]
-        if row_man == side:
-            check |= reach(rows.kinds[man], BIT[squares[man]], ~occupied)
-        else:
-            check |= _ways(rows.kinds[man], squares[man], squares[side], occupied)
-    while targets:
-        target = lowest(targets)
-        targets &= targets - ONE
-        capture |= reach(rows.kinds[row_man], BIT[target], ~occupied)
-        if PAWN_ATTACKS[other, target] & rows.pawns[phase, side]:
-            capture = ALL
+    if rows.order[free - 1] == side:  # then the king itself is the row man
+        check = pawn_attacks(other, rows.pawns[phase, other])
         for man in range(free):
-            if man != row_man and rows.colours[man] == side:
-                capture |= _ways(rows.kinds[man], squares[man], target, occupied)
+            if rows.colours[man] == other:
+                check |= reach(rows.kinds[man], BIT[squares[man]], ~occupied)
+    else:
+        check = _attacked(rows, phase, squares, occupied, squares[side], other)
+    capture = ZERO
+    while targets:
+        capture |= _attacked(rows, phase, squares, occupied, lowest(targets), side)
+        targets &= targets - ONE
     return check, capture
 
 
 @inlined
-def _ways(kind: int, start: int, stop: int, occupied: Word) -> Word:
-    """Squares of the row man with which a man on ``start`` attacks ``stop``."""
-    if not attacks_along(kind, start, stop):
-        return ZERO
-    between = BETWEEN[start, stop]
-    return ~between if between & occupied == ZERO else ZERO
-
-
-@inlined
-def _compared(squares: Ints, image: Ints, free: int) -> int:
-    """-1, 0 or 1: whether ``image`` comes before ``squares`` in the index, is the same, or comes after."""
-    for man in range(free):
-        if image[man] != squares[man]:
-            return -1 if image[man] < squares[man] else 1
-    return 0
-
-
-@inlined
-def _image(squares: Ints, symmetry: int, like: Ints, free: int, image: Ints) -> None:
-    for man in range(free):
-        image[man] = IMAGES[symmetry, squares[man]]
-    sort_like(image, like)
-
-
-@inlined
-def _symmetry(rows: Rows, phase: int, king: int) -> int:
+def symmetry_of(rows: Rows, phase: int, king: int) -> int:
     """The symmetry, other than none, that leaves White's king or the pawns in their places; else 0."""
     if rows.pawnless:
-        return 4 if king % 9 == 0 else 0
-    return 1 if rows.mirrored[phase] else 0
+        return TRANSPOSE if king % 9 == 0 else 0
+    return MIRROR_FILES if rows.mirrored[phase] else 0
+
+
+@inlined
+def has_smaller_image(rows: Rows, symmetry: int, squares: Ints, image: Ints) -> bool:
+    """Whether the image of a position comes before it in the index; ``image`` receives its squares."""
+    free = len(rows.kinds)
+    for man in range(free):
+        image[man] = IMAGES[symmetry, squares[man]]
+    sort_like(image, rows.like)
+    for man in range(free):
+        if image[man] != squares[man]:
+            return bool(image[man] < squares[man])
+    return False
 
 
 @inlined
@@ -190,7 +171,7 @@ def _smallest_image(rows: Rows, phase: int, legal: Word, squares: Ints, image: I
     free = len(rows.kinds)
     row_man = rows.order[free - 1]
     if row_man != 0 and row_man != 1:
-        symmetry = _symmetry(rows, phase, squares[0])
+        symmetry = symmetry_of(rows, phase, squares[0])
         if symmetry == 0:
             return legal
         for man in range(2):  # most rows are decided by the kings alone
@@ -202,11 +183,9 @@ def _smallest_image(rows: Rows, phase: int, legal: Word, squares: Ints, image: I
         bit = lowest(left)
         left &= left - ONE
         squares[row_man] = bit
-        symmetry = _symmetry(rows, phase, squares[0])
-        if symmetry:
-            _image(squares, symmetry, rows.like, free, image)
-            if _compared(squares, image, free) < 0:
-                result &= ~BIT[bit]
+        symmetry = symmetry_of(rows, phase, squares[0])
+        if symmetry and has_smaller_image(rows, symmetry, squares, image):
+            result &= ~BIT[bit]
     return result
 
 
@@ -220,7 +199,11 @@ def row_mask(rows: Rows, row: int, squares: Ints, image: Ints) -> Word:
     free = len(rows.kinds)
     row_man = rows.order[free - 1]
     place_row(rows, row, squares)
-    mask = _legal(rows, phase, squares)
+    occupied = _occupied(rows, phase, squares)
+    if occupied == ZERO:
+        return ZERO
+    # The king of the side not to move is never the row man.
+    mask = ~occupied & ~_attacked(rows, phase, squares, occupied, squares[1 - rows.side], rows.side)
     for group in range(len(rows.like)):
         for man in range(rows.like[group, 0] + 1, rows.like[group, 1]):
             if man == row_man:

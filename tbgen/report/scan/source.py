@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -18,13 +17,11 @@ from tbgen.index.layout import Layout, layout_of
 from tbgen.index.table import LAST_RUN
 from tbgen.progress import Progress, silent
 from tbgen.store import schema
-from tbgen.store.cache import ChunkCache
-from tbgen.store.chunks import DamagedChunkError
 from tbgen.store.format import BLOCK, table_path
 from tbgen.store.info import TableInfo
-from tbgen.store.reader import TableFile, open_arrays
+from tbgen.store.reader import TableFile
 from tbgen.store.schema import DatasetSchema
-from tbgen.store.stored_file import StoredFile, open_file
+from tbgen.store.stored_file import StoredFile
 
 if TYPE_CHECKING:
     from tbgen.index.table import Table
@@ -117,9 +114,7 @@ class PlainSource:
     def __init__(self, path: Path, material: Material) -> None:
         self._table = TableFile(path, material=material)
         self.info = self._table.info
-        self._file = open_file(path)
-        self._arrays = open_arrays(self._file, schema.TABLE, ChunkCache(0))
-        starts, runs = self._table.starts().reshape(-1), np.uint64(self.info.runs)
+        starts, runs = self._table.data(schema.RUN_START).reshape(-1), np.uint64(self.info.runs)
         self._starts = np.append(starts, runs).astype(np.int64)
         self._blocks = -(-self.info.size // BLOCK)
 
@@ -129,7 +124,6 @@ class PlainSource:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.close()
         self._table.close()
 
     @property
@@ -145,8 +139,7 @@ class PlainSource:
 
     def en_passant_rows(self) -> list[tuple[int, int]]:
         """Return pawn placement and target square of every row of en passant positions."""
-        rows = self._guard(self._arrays[schema.EP_CONFIG].read).tolist()
-        return [(phase, square) for phase, square in rows]
+        return [(phase, square) for phase, square in self._table.data(schema.EP_CONFIG).tolist()]
 
     def en_passant_row(self, row: int) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         """Return value codes and depths of the positions of one such row, as many as slots of a placement."""
@@ -178,14 +171,8 @@ class PlainSource:
         self, wanted: DatasetSchema, row: int, start: int, size: int, dtype: type[np.generic] = np.uint8
     ) -> NDArray[Any]:
         out = np.empty(size, dtype)
-        self._guard(lambda: self._arrays[wanted].read_part(row, start, out))
+        self._table.read_part(wanted, row, start, out)
         return out
-
-    def _guard(self, read: Callable[[], Any]) -> Any:
-        try:
-            return read()
-        except DamagedChunkError as error:
-            raise self._table.damaged(str(error)) from error
 
 
 class UnpackedSource:
@@ -202,11 +189,11 @@ class UnpackedSource:
         threads: int = 2,
         progress: Progress = silent,
     ) -> None:
-        from tbgen.packed.sources import UnpackedSources
+        from tbgen.packed.sources import Sources
 
         self.info, self._threads = info, threads
         with ExitStack() as stack:
-            self._sources = stack.enter_context(UnpackedSources(directory, info.variant, threads))
+            self._sources = stack.enter_context(Sources(directory, info.variant, threads))
             self._table: Table = self._sources.unpack(Material.parse(info.material), progress)
             self._opened = stack.pop_all()
 

@@ -12,10 +12,12 @@ from tbgen.errors import DamagedTableError, MissingTableError
 from tbgen.index.layout import SIDES
 from tbgen.index.source import BYTES_PER_SLOT, ArraySource, Source
 from tbgen.index.table import Table
+from tbgen.packed import sources as module
+from tbgen.packed import tables as opening
+from tbgen.packed.sources import Sources
 from tbgen.retro.solver import solve
-from tbgen.store import sources as module
+from tbgen.store.cache import ChunkCache
 from tbgen.store.reader import TableFile
-from tbgen.store.sources import Sources
 from tests.support.solved_tables import solved
 
 KVK, KBVK, KNVK, KPVK = (Material.parse(name) for name in ("KvK", "KBvK", "KNvK", "KPvK"))
@@ -32,11 +34,11 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
 
     class Noted(TableFile):
-        def __init__(self, path: Path, *, material: Material) -> None:
+        def __init__(self, path: Path, *, material: Material, cache: ChunkCache | None) -> None:
             names.append(material.name)
-            super().__init__(path, material=material)
+            super().__init__(path, material=material, cache=cache)
 
-    monkeypatch.setattr(module, "TableFile", Noted)
+    monkeypatch.setattr(opening, "TableFile", Noted)
     return names
 
 
