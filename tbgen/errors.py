@@ -9,22 +9,6 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import ClassVar
 
-__all__ = [
-    "DamagedTableError",
-    "GameError",
-    "MissingExtraError",
-    "MissingLayerError",
-    "MissingTableError",
-    "NoTablesError",
-    "PositionError",
-    "TbgenError",
-    "UnprovenError",
-    "UsageError",
-    "needs_extra",
-    "printable",
-    "quote",
-]
-
 _QUOTED_LENGTH = 60
 _quoter = reprlib.Repr()
 _quoter.maxstring = _QUOTED_LENGTH

@@ -21,16 +21,6 @@ from typing import Final
 
 from tbgen.errors import TbgenError
 
-__all__ = [
-    "put_in_place",
-    "remove_leftovers",
-    "remove_own",
-    "temporary_path",
-    "write_errors",
-    "write_file",
-    "written_aside",
-]
-
 _MARK: Final = ".tmp-"
 """Stands between the final name and the writer (place, process, chance) in the name of an unfinished file."""
 

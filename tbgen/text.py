@@ -6,18 +6,6 @@ from typing import Final
 
 from tbgen.errors import UsageError, quote
 
-__all__ = [
-    "counted",
-    "csv_text",
-    "duration",
-    "number",
-    "parse_size",
-    "part_of",
-    "plies",
-    "share",
-    "size_text",
-]
-
 _DURATION: Final = re.compile(r"(\d{1,9}(?:\.\d+)?) ?([smh])", re.IGNORECASE | re.ASCII)
 _SIZE: Final = re.compile(r"(-?\d+(?:\.\d+)?) ?(?:([KMGT])(i?B)?)?", re.IGNORECASE | re.ASCII)
 

@@ -21,6 +21,7 @@ from tbgen.index.table import FRESH, LAST_RUN, Table
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
+from tests.support.exhaustive import sample
 from tests.support.one_ply import by_probing, folded, one_ply
 from tests.support.table_states import canonical_slots, runs_of, squares_of
 
@@ -31,7 +32,7 @@ TYPES["P"] = chess.PAWN
 
 many = settings(
     deadline=None,
-    max_examples=500,
+    max_examples=sample(150, 500),
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 
@@ -140,7 +141,7 @@ def test_values_follow_from_the_moves(
     assert (result.value, result.depth) == one_ply(by_probing(tablebase), board, accrued)
 
 
-@settings(many, max_examples=200)
+@settings(many, max_examples=sample(80, 200))
 @given(plain_boards(MATERIALS))
 def test_facts_on_accrued_scores(tablebase: Tablebase, board: chess.Board) -> None:
     """F1 and F4, F2, and F3 for all accrued scores of one position."""

@@ -1,6 +1,6 @@
 """Looking positions of a packed table up together: every block that they need is decoded once."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
@@ -13,11 +13,11 @@ from tbgen.board.score import NONE, Code
 from tbgen.errors import TbgenError
 from tbgen.index.exits import BestExit, ExitsOfMany
 from tbgen.index.layout import SIDES, Side, Slot
-from tbgen.index.table import FRESH, NO_SCORE
+from tbgen.index.table import NO_SCORE
 from tbgen.packed.coded_file import CodedFile
 from tbgen.packed.kernels.blocks import BLOCK_SLOTS
 from tbgen.packed.kernels.position import MAX_MOVES
-from tbgen.packed.kernels.probe import UNSTORED, follow
+from tbgen.packed.kernels.probe import follow
 from tbgen.packed.kernels.questions import DAMAGED, Batch, answer, ask
 from tbgen.packed.rooms import THREAD
 from tbgen.store.stored_file import Entry
@@ -57,14 +57,13 @@ def room_for(count: int, questions: int) -> Batch:
         value=np.zeros(*numbers),
         depth=np.zeros(*numbers),
         inherited=np.zeros(*numbers),
-        pending=np.zeros(*numbers),
         question=np.empty(of_all, np.int64),
         after=np.empty(of_all, np.uint8),
         symbol=np.empty(of_all, np.int16),
         half=np.empty(of_all, np.uint16),
         function=np.empty(of_all, np.uint32),
-        pending_slot=np.empty(of_all, np.int64),
-        pending_said=np.empty(of_all, np.int64),
+        target=np.full(of_all, -1, np.int64),
+        capture=np.empty((of_all, 3), np.int64),
     )
 
 
@@ -93,6 +92,7 @@ class BatchDecoder:
             with self._room(len(some)) as batch:
                 self._fill(batch, some, known)
                 failed = self._follow(batch)
+                self._find_captures(batch, failed)
                 yield from self._answers(some, batch, failed)
 
     def of_stored(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
@@ -126,6 +126,7 @@ class BatchDecoder:
         batch.slot[:] = [slot for _, slot, _ in asked]
         batch.accrued[:] = [code for _, _, code in asked]
         batch.exits[:] = NONE, 0, 0
+        batch.target[:] = -1
         batch.zeroing[:] = batch.known[:] = False
         for number, (side, slot, _) in enumerate(asked if known else ()):
             if (side, slot) in known:
@@ -142,7 +143,7 @@ class BatchDecoder:
             order = _order(batch)
             answer(self._coding, batch, order, room, 0, len(order))
             failed = self._find_exits(batch)
-        follow(self._coding, batch, room)
+        follow(self._coding, batch, False, room)
         return failed
 
     def _answer_on_threads(self, batch: Batch) -> dict[int, TbgenError]:
@@ -162,55 +163,42 @@ class BatchDecoder:
         self._file.forget_blocks()
 
     def _find_exits(self, batch: Batch) -> dict[int, TbgenError]:
-        """Enter the exits of the derived side; return those that are not to be had."""
+        """Enter the exits of the derived side; return those that are not to be had, by position."""
         places = np.flatnonzero(batch.zeroing)
-        failed: dict[int, TbgenError] = {}
-        if len(places):
-            exits = self._exits(self._derived, batch.slot[places].tolist())
-            for place, best in zip(places.tolist(), exits, strict=True):
-                if isinstance(best, TbgenError):
-                    failed[place] = best
-                    batch.exits[place, 0] = DAMAGED
-                elif best is not None:
-                    batch.exits[place] = best
-        return failed
+        if not len(places):
+            return {}
+        exits = self._exits(self._derived, batch.slot[places].tolist())
+        return _enter(exits, places.tolist(), batch.exits)
+
+    def _find_captures(self, batch: Batch, failed: dict[int, TbgenError]) -> None:
+        """Enter the best captures of positions of the stored side that are wanted, and conclude what rests on
+        them; ``failed`` receives those that are not to be had."""
+        places = np.flatnonzero(batch.target >= 0)
+        if not len(places):
+            return
+        slots, which = np.unique(batch.target[places], return_inverse=True)
+        exits = self._exits(self._stored, slots.tolist(), captures_only=True)
+        found = [exits[number] or self._damaged() for number in which.tolist()]
+        wrong = _enter(found, places.tolist(), batch.capture)
+        numbers = np.searchsorted(batch.begin, list(wrong), "right") - 1
+        for number, error in zip(numbers.tolist(), wrong.values(), strict=True):
+            failed.setdefault(number, error)
+        follow(self._coding, batch, True, THREAD.room)
 
     def _answers(
         self, asked: Sequence[Question], batch: Batch, failed: Mapping[int, TbgenError]
     ) -> Iterator[Answer]:
-        ends = batch.pending.tolist()
-        pending = list(
-            zip(batch.pending_slot[: ends[-1]].tolist(), batch.pending_said[: ends[-1]].tolist(), strict=True)
-        )
         columns = (batch.value.tolist(), batch.depth.tolist(), batch.inherited.tolist())
-        unstored = [slot for (_, slot, _), value in zip(asked, columns[0], strict=True) if value == UNSTORED]
-        captures = self._captures({*unstored, *(slot for slot, _ in pending)})
-        begin = 0
         for number, (question, value, depth, said) in enumerate(zip(asked, *columns, strict=True)):
-            side, slot, code = question
-            others, begin = pending[begin : ends[number]], ends[number]
-            entry: Entry | TbgenError = Code(value), depth
-            if value == UNSTORED:
-                best = captures[slot]
-                entry = by_capture(side, depth, best) if isinstance(best, BestExit) else best
-            elif value == DAMAGED:
-                entry = failed.get(number) or self._damaged()
-            if isinstance(entry, TbgenError) or decides(entry, code):
+            entry = Code(value), depth
+            if value == DAMAGED:
+                yield question, failed.get(number) or self._damaged(), None
+            elif decides(entry, question[2]):
                 yield question, entry, None
             elif said == DAMAGED:
                 yield question, entry, failed.get(number) or self._damaged()
-            elif side == self._stored:
-                yield question, entry, entry[0] if said == FRESH else Code(said)
             else:
-                yield question, entry, _with_captures(side, code, said, others, captures)
-
-    def _captures(self, slots: set[Slot]) -> dict[Slot, BestExit | TbgenError]:
-        """Return the exits by captures of positions of the stored side, which have some."""
-        if not slots:
-            return {}
-        wanted = sorted(slots)
-        found = self._exits(self._stored, wanted, captures_only=True)
-        return {slot: best or self._damaged() for slot, best in zip(wanted, found, strict=True)}
+                yield question, entry, Code(said)
 
     def _damaged(self) -> TbgenError:
         return self._file.damaged("it has flipped bits in a block")
@@ -221,34 +209,18 @@ def decides(entry: Entry, code: int) -> bool:
     return code == NO_SCORE or min(code, 255 - code) > min(entry[0], 255 - entry[0])
 
 
-def by_capture(side: int, own: int, best: BestExit) -> Entry:
-    """Return W and D of a position with ``side`` to move, worth ``own`` by itself, whose best capture gives
-    them."""
-    value, nearest, farthest = best
-    hurries = value > own if side else value < own  # the smaller the code, the better for White
-    return value, 1 + (nearest if hurries else farthest)
-
-
-def _with_captures(
-    side: int,
-    code: int,
-    value: int,
-    others: Iterable[tuple[Slot, int]],
-    captures: Mapping[Slot, BestExit | TbgenError],
-) -> Code | TbgenError:
-    """Return V(P, A) of a position with ``side`` to move, of which ``value`` is known so far, or NONE.
-
-    :param others: positions left aside, with what their functions say of A.
-    """
-    for slot, said in others:
-        best = captures[slot]
+def _enter(
+    exits: Sequence[BestExit | TbgenError | None], places: Sequence[int], array: NDArray[np.int64]
+) -> dict[int, TbgenError]:
+    """Write exits to places of an array; return those that are not to be had, by place."""
+    failed: dict[int, TbgenError] = {}
+    for place, best in zip(places, exits, strict=True):
         if isinstance(best, TbgenError):
-            return best
-        alone = said == FRESH or decides((best.value, 0), code)
-        other = best.value if alone else said
-        if value == NONE or (other > value if side else other < value):
-            value = other
-    return Code(value)
+            failed[place] = best
+            array[place, 0] = DAMAGED
+        elif best is not None:
+            array[place] = best
+    return failed
 
 
 def _order(batch: Batch) -> NDArray[np.int64]:

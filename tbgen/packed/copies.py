@@ -23,7 +23,7 @@ COPIES: Final = ".unpacked"
 """Folder of a directory's plain copies."""
 
 
-class Copies:
+class PlainCopies:
     """The plain copies of the packed tables of a directory for one variant."""
 
     made: ClassVar[set[Path]] = set()
@@ -77,14 +77,14 @@ def passing_copies(directory: Path) -> Iterator[None]:
 
     An open one can be read to the end, and one that is missed is made again.
     """
-    folder, before = directory / COPIES, Copies.made.copy()
+    folder, before = directory / COPIES, PlainCopies.made.copy()
     try:
         yield
     finally:
-        for copy in Copies.made - before:
+        for copy in PlainCopies.made - before:
             if copy.parent == folder:
                 copy.unlink(missing_ok=True)
-                Copies.made.discard(copy)
+                PlainCopies.made.discard(copy)
         with suppress(OSError):  # others lie there, or there is none
             folder.rmdir()
 

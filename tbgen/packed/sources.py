@@ -23,7 +23,7 @@ from tbgen.compiler.cache import compiling
 from tbgen.index.layout import Side
 from tbgen.index.source import KEPT, SMALL, ArraySource, Source, fresh_bytes
 from tbgen.index.table import Table
-from tbgen.packed.copies import Copies
+from tbgen.packed.copies import PlainCopies
 from tbgen.packed.file import PackedFile
 from tbgen.packed.tables import open_table
 from tbgen.packed.unpack import unpack, unpack_side
@@ -76,7 +76,7 @@ class Sources:
 
     def __init__(self, directory: Path, variant: Variant, threads: int = 2) -> None:
         self._directory, self._variant, self._threads = directory, variant, threads
-        self.copies = Copies(directory, variant)
+        self.copies = PlainCopies(directory, variant)
         self._kept: OrderedDict[Material, ArraySource] = OrderedDict()
         self._files: dict[Material, TableFile | PackedSource] = {}
         self._lock = Lock()

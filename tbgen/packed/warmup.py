@@ -55,7 +55,7 @@ def compile_questions() -> None:
     """Compile what finds the questions about positions, and what follows from the answers."""
     batch, room = room_for(1, 1), make_room()
     compile_for(ask, _ROWS, batch, room, 0, 1)
-    compile_for(follow, _coding(), batch, room)
+    compile_for(follow, _coding(), batch, False, room)
 
 
 def compile_answers() -> None:

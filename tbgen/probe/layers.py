@@ -17,7 +17,7 @@ from tbgen.board.score import Code, GScore
 from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.index.layout import Layout, Side, Slot, layout_of
 from tbgen.machine import free_memory
-from tbgen.packed.copies import Copies, passing_copies
+from tbgen.packed.copies import PlainCopies, passing_copies
 from tbgen.store.cache import ChunkCache
 from tbgen.store.layer import LayerFile, layer_path, write_layer
 from tbgen.store.stored_file import Entry, StoredFile
@@ -172,7 +172,7 @@ class Layers:
             one = waiting.pop()
             with StoredFile(self._path_of(one), material=one) as stored:
                 packed = stored.info.packed
-                copies = Copies(stored.path.parent, stored.info.variant)
+                copies = PlainCopies(stored.path.parent, stored.info.variant)
             if packed and not copies.path(one).exists():
                 found.add(one)
                 waiting |= one.successors() - found

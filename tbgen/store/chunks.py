@@ -142,14 +142,11 @@ class ChunkedArray:
         return found
 
     def _corner(self, row: int, number: int) -> tuple[int, ...]:
-        start = number * self._step
-        match len(self.shape):
-            case 1:
-                return (start,)
-            case 2:
-                return row, start
-            case _:
-                return *divmod(row, self.shape[1]), start
+        corner = [number * self._step]
+        for length in reversed(self.shape[:-1]):
+            row, at = divmod(row, length)
+            corner.insert(0, at)
+        return tuple(corner)
 
     def _decode(self, corner: tuple[int, ...]) -> bytes:
         full = prod(self._chunk) * self._width

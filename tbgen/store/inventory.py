@@ -21,6 +21,13 @@ EXPECTED_MEN: Final = 4
 """Men up to which all tables are expected."""
 
 
+_FACTS: Final = (
+    *("material", "form", "runs", "max_depth", "bytes", "format_version"),
+    *("tbgen_version", "build_seconds", "parameters", "digest"),
+)
+"""What a document about a table has as :class:`TableInfo` says it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What is known about one material."""
@@ -48,22 +55,13 @@ class Entry:
         info = self.info
         if info is None:
             raise ValueError(f"nothing is known about {self.material}")
-        known: dict[str, Any] = {
-            "material": info.material,
+        known: dict[str, Any] = {name: getattr(info, name) for name in _FACTS}
+        known |= {
             "rules": info.variant,
             "positions": PositionCounts(*info.positions, info.ep_positions),
-            "form": info.form,
             "accrued": info.stores_accrued,
-            "runs": info.runs,
-            "max_depth": info.max_depth,
-            "bytes": info.bytes,
             "layers": self.layers,
             "layer_bytes": self.layer_bytes,
-            "format_version": info.format_version,
-            "tbgen_version": info.tbgen_version,
-            "build_seconds": info.build_seconds,
-            "parameters": info.parameters,
-            "digest": info.digest,
             "fresh_digest": info.manifest.fresh,
         }
         if self.counts is None:

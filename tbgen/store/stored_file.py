@@ -35,6 +35,13 @@ Entry: TypeAlias = tuple[Code, int]
 
 A plain tuple, because a named one takes several times as long to make, once per look-up."""
 
+_PROBLEMS: Final = {
+    "truncated file": "it is truncated",
+    "already open for write": "its build was interrupted",
+    "signature not found": "it is no HDF5 file",
+}
+"""What HDF5 says of a file that it does not open, and what that means."""
+
 _FORMS: Final = {schema.format.encode(): schema for schema in (TABLE, PACKED)}
 
 
@@ -151,16 +158,8 @@ class StoredFile(DatasetFile):
         except PermissionError:
             raise TbgenError(f"no permission to read {self.path}") from None
         except (OSError, RuntimeError, ValueError) as error:
-            text = str(error)
-            if "truncated file" in text:
-                problem = "it is truncated"
-            elif "already open for write" in text:
-                problem = "its build was interrupted"
-            elif "signature not found" in text:
-                problem = "it is no HDF5 file"
-            else:
-                problem = "it is damaged"
-            raise self.damaged(problem) from error
+            found = (problem for sign, problem in _PROBLEMS.items() if sign in str(error))
+            raise self.damaged(next(found, "it is damaged")) from error
 
     def _load(self) -> None:
         attributes = self._file.attrs

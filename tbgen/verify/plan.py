@@ -14,7 +14,7 @@ from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.source import BYTES_PER_SLOT, fresh_bytes
 from tbgen.machine import free_memory
-from tbgen.packed.copies import Copies
+from tbgen.packed.copies import PlainCopies
 from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
 from tbgen.store.stored_file import StoredFile
@@ -145,7 +145,7 @@ def _is_at_hand(directory: Path, info: TableInfo) -> bool:
     if not info.packed or fresh_bytes(info.size) <= SMALL:
         return True
     try:
-        copy = Copies(directory, info.variant).open(Material.parse(info.material), info)
+        copy = PlainCopies(directory, info.variant).open(Material.parse(info.material), info)
     except TbgenError:
         return False
     if copy is not None:

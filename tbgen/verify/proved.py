@@ -12,7 +12,7 @@ from tbgen.board.material import Material
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.table import LAST_RUN, Table
-from tbgen.packed.copies import Copies
+from tbgen.packed.copies import PlainCopies
 from tbgen.packed.tables import AnyTable, read_whole
 from tbgen.progress import TimedProgress
 from tbgen.store.format import BLOCK
@@ -125,8 +125,8 @@ def read_sound(
     return table
 
 
-def _copies(file: AnyTable) -> Copies:
-    return Copies(file.path.parent, file.info.variant)
+def _copies(file: AnyTable) -> PlainCopies:
+    return PlainCopies(file.path.parent, file.info.variant)
 
 
 def _check_starts(file: TableFile, table: Table) -> None:

@@ -45,7 +45,7 @@ def exits_of(values: Values, name: str) -> TableExits:
 
 
 @pytest.mark.parametrize(
-    "name", ["KNvK", "KPvK", "KBvKN", "KPvKP", *exhaustive(["KNNvK", "KRvKP", "KPPvK", "KQvKR"])]
+    "name", ["KNvK", "KPvK", "KPvKP", *exhaustive(["KBvKN", "KNNvK", "KRvKP", "KPPvK", "KQvKR"])]
 )
 def test_unpacked_it_is_the_plain_table(name: str, tables: Path, packed: PackedTables) -> None:
     path, full = packed(name), plain(tables, name)
@@ -65,7 +65,9 @@ def test_unpacked_it_is_the_plain_table(name: str, tables: Path, packed: PackedT
         assert np.array_equal(getattr(table.functions, field), getattr(expected, field)), field
 
 
-@pytest.mark.parametrize("name", ["KNvK", "KBvKN", "KNNvK", "KQvKR", "KPvK", "KRPvK", "KRvKP", "KPvKP"])
+@pytest.mark.parametrize(
+    "name", ["KBvKN", "KNNvK", "KPvK", "KPvKP", *exhaustive(["KNvK", "KQvKR", "KRPvK", "KRvKP"])]
+)
 def test_one_side_as_a_source(name: str, tables: Path, packed: PackedTables) -> None:
     """Without a plain copy, each side to move of a phase has what the plain table has, in all canonical
     slots; tables with as many men are taken only where the derived side may promote."""

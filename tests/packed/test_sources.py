@@ -107,9 +107,6 @@ def test_large_tables_are_read_from_their_files(
         check(around[KBVK], solved("KBvK"))
 
 
-def test_a_missing_table(reference_dir: Path) -> None:
-    with (
-        Sources(reference_dir, Variant.R_MOBILITY) as sources,
-        pytest.raises(MissingTableError, match="KQvK"),
-    ):
+def test_a_missing_table(tmp_path: Path) -> None:
+    with Sources(tmp_path, Variant.R_MOBILITY) as sources, pytest.raises(MissingTableError, match="KQvK"):
         sources.get(Material.parse("KQvK"))

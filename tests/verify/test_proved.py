@@ -15,7 +15,7 @@ from tbgen.cli.main import main
 from tbgen.cli.progress import TableProgress
 from tbgen.errors import TbgenError
 from tbgen.index.table import Table
-from tbgen.packed.copies import COPIES, Copies
+from tbgen.packed.copies import COPIES, PlainCopies
 from tbgen.probe.values import Values
 from tbgen.progress import TimedProgress
 from tbgen.store.format import table_path
@@ -82,7 +82,7 @@ def test_without_room_for_copies_they_are_unpacked_again(
     def refuse(*arguments: object) -> None:
         raise TbgenError("no room")
 
-    monkeypatch.setattr(Copies, "keep", refuse)
+    monkeypatch.setattr(PlainCopies, "keep", refuse)
     assert verified(directory, capsys)
     assert unpacked.count("KNvK") == 2
 
@@ -94,14 +94,14 @@ def test_a_damaged_copy_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Nothing is proved with it."""
-    keep = Copies.keep
+    keep = PlainCopies.keep
 
-    def spoil(self: Copies, table: Table, info: Any, threads: int) -> None:
+    def spoil(self: PlainCopies, table: Table, info: Any, threads: int) -> None:
         value = table.value.copy()
         value[0, value[0] == 7] = 9
         monkeypatch.setattr(table, "value", value)
         keep(self, table, info, threads)
 
-    monkeypatch.setattr(Copies, "keep", spoil)
+    monkeypatch.setattr(PlainCopies, "keep", spoil)
     assert verified(directory, capsys)
     assert unpacked.count("KNvK") == 2

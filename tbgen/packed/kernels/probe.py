@@ -12,14 +12,21 @@ UNSTORED = -2
 
 
 @inlined
-def _stored(coding: Coding, batch: Batch, at: int) -> tuple[int, int]:
-    """Value and depth of a position of the stored side from the answer ``at``; UNSTORED and the code of its
-    own score if its captures have to be looked up; DAMAGED."""
-    symbol, side, rank = int64(batch.symbol[at]), coding.rows.side, int64(batch.after[at])
-    if symbol == CAPTURE:
-        return UNSTORED, own_score(side, rank)
+def _stored(coding: Coding, batch: Batch, at: int, filled: bool, room: Room) -> tuple[int, int]:
+    """Value and depth of a position of the stored side from the answer ``at``; value DAMAGED, or UNSTORED
+    where its best capture is to be looked up: then the question's ``target`` is set."""
+    symbol, side = int64(batch.symbol[at]), coding.rows.side
+    own = own_score(side, int64(batch.after[at]))
     if symbol == SELF:
-        return own_score(side, rank), 0
+        return own, 0
+    if symbol == CAPTURE:
+        if not filled:
+            batch.target[at] = slot_of(coding.rows, batch.question[at], room.child)
+            return UNSTORED, 0
+        best = batch.capture[at, 0]
+        if best == DAMAGED:
+            return DAMAGED, 0
+        return conclude(side, own, (merit(side, best), batch.capture[at, 1], batch.capture[at, 2]), False)
     if symbol < 0 or symbol >= len(coding.code):
         return DAMAGED, 0
     code = int(coding.code[symbol])
@@ -41,7 +48,7 @@ def _of_function(coding: Coding, batch: Batch, at: int, accrued: int) -> int:
 
 
 @inlined
-def _derived(coding: Coding, batch: Batch, number: int) -> tuple[int, int]:
+def _derived(coding: Coding, batch: Batch, number: int, room: Room) -> tuple[int, int]:
     """W and D of a position of the side that is not stored, exceptions aside, by the rule of
     ``tbgen.packed.kernels.rule``; value DAMAGED."""
     side, rank = 1 - coding.rows.side, batch.rank[number]
@@ -54,13 +61,12 @@ def _derived(coding: Coding, batch: Batch, number: int) -> tuple[int, int]:
     if best_exit != NONE:
         best = merit(side, best_exit), batch.exits[number, 1], batch.exits[number, 2]
     for at in range(batch.begin[number], batch.end[number]):
-        after = int64(batch.after[at])
-        code, depth = _stored(coding, batch, at)
+        if batch.symbol[at] == CAPTURE:
+            continue
+        code, depth = _stored(coding, batch, at, True, room)
         if code == DAMAGED:
             return DAMAGED, 0
-        if code == UNSTORED:
-            continue
-        if after >= rank and rank_of_code(code) >= rank:
+        if batch.after[at] >= rank and rank_of_code(code) >= rank:
             uncounted = True
             continue
         best = weigh(best, merit(side, code), depth)
@@ -68,45 +74,42 @@ def _derived(coding: Coding, batch: Batch, number: int) -> tuple[int, int]:
 
 
 @inlined
-def _inherited(coding: Coding, batch: Batch, number: int, filled: int, room: Room) -> tuple[int, int]:
-    """V(P, A) of a position of the side that is not stored, as ``Batch.inherited``, and the new end of what
-    is ``filled`` of what is pending."""
-    side, accrued, best = 1 - coding.rows.side, batch.accrued[number], -1
-    if batch.exits[number, 0] == DAMAGED:
-        return DAMAGED, filled
+def _inherited(coding: Coding, batch: Batch, number: int, filled: bool, room: Room) -> int:
+    """V(P, A) of a position of the side that is not stored; DAMAGED, or UNSTORED until captures of positions
+    after its moves have been looked up."""
+    side, accrued, best, complete = 1 - coding.rows.side, batch.accrued[number], -1, True
     if batch.exits[number, 0] != NONE:
         best = merit(side, batch.exits[number, 0])
     for at in range(batch.begin[number], batch.end[number]):
-        fresh, _ = _stored(coding, batch, at)
+        fresh, _ = _stored(coding, batch, at, filled, room)
         said = _of_function(coding, batch, at, accrued) if batch.question[at] & 1 else int64(FRESH)
         if fresh == DAMAGED or said == DAMAGED:
-            return DAMAGED, filled
+            return DAMAGED
         if fresh == UNSTORED:
-            batch.pending_slot[filled] = slot_of(coding.rows, batch.question[at], room.child)
-            batch.pending_said[filled] = said
-            filled += 1
+            complete = False
         else:
             alone = said == FRESH or rank_of_code(fresh) < rank_of_code(accrued)
             best = max(best, merit(side, fresh if alone else said))
-    return (NONE if best < 0 else merit(side, best)), filled
+    return merit(side, best) if complete else UNSTORED
 
 
 @kernel
-def follow(coding: Coding, batch: Batch, room: Room) -> None:
-    """Find what follows for a batch from the answers to its questions."""
-    filled = 0
+def follow(coding: Coding, batch: Batch, filled: bool, room: Room) -> None:
+    """Find what follows for a batch from the answers to its questions, and from ``capture`` if that is
+    ``filled``; else set the ``target`` of those whose best capture it takes."""
     for number in range(len(batch.slot)):
         accrued, derived = batch.accrued[number], batch.derived[number]
         value, depth = batch.value[number], batch.depth[number]
         if not batch.known[number]:
             if derived:
-                value, depth = _derived(coding, batch, number)
+                value, depth = _derived(coding, batch, number, room)
             else:
-                value, depth = _stored(coding, batch, batch.begin[number])
+                value, depth = _stored(coding, batch, batch.begin[number], filled, room)
             batch.value[number], batch.depth[number] = value, depth
         said = int64(DAMAGED)
-        if accrued >= 0 and not derived:
-            said = _of_function(coding, batch, batch.begin[number], accrued)
-        elif accrued >= 0 and value != DAMAGED and rank_of_code(accrued) <= rank_of_code(value):
-            said, filled = _inherited(coding, batch, number, filled, room)
-        batch.inherited[number], batch.pending[number] = said, filled
+        if accrued >= 0 and value >= 0 and rank_of_code(accrued) <= rank_of_code(value):
+            if not derived:
+                said = _of_function(coding, batch, batch.begin[number], accrued)
+            elif batch.exits[number, 0] != DAMAGED:
+                said = _inherited(coding, batch, number, filled, room)
+        batch.inherited[number] = value if said == FRESH else said

@@ -53,12 +53,9 @@ class Batch(Struct):
     value: Ints
     """int64 (n,): code of W, UNSTORED where the best capture gives it, or DAMAGED."""
     depth: Ints
-    """int64 (n,): D; of UNSTORED the code of the position's own score."""
+    """int64 (n,): D."""
     inherited: Ints
-    """int64 (n,): V(P, A), FRESH standing for W; DAMAGED if it is not to be had, or W decides. Of the derived
-    side what is pending is left aside, and NONE stands for no other move."""
-    pending: Ints
-    """int64 (n,): where the position's part of what is pending ends."""
+    """int64 (n,): V(P, A); DAMAGED if it is not to be had, or W decides."""
 
     question: Ints
     """int64 (questions,)."""
@@ -70,11 +67,10 @@ class Batch(Struct):
     """uint16 (questions,): half the depth, of those with a value."""
     function: NDArray[np.uint32]
     """uint32 (questions,): function, where it was wanted."""
-    pending_slot: Ints
-    """int64 (questions,): slots of the stored side whose captures have to be looked up for the other side's
-    sake."""
-    pending_said: Ints
-    """int64 (questions,): what their functions say of the accrued score: V(Q, A), or FRESH for W."""
+    target: Ints
+    """int64 (questions,): slot of the position if its best capture is wanted, else -1."""
+    capture: Ints
+    """int64 (questions, 3): its best capture, as ``exits``."""
 
 
 @inlined
