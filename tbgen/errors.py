@@ -6,8 +6,9 @@ import reprlib
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from enum import StrEnum
 from os import PathLike
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 _QUOTED_LENGTH = 60
 _quoter = reprlib.Repr()
@@ -179,6 +180,36 @@ class DamagedTableError(TbgenError, OSError):
 
     exit_code: ClassVar[int] = 1
     code: ClassVar[str] = "damaged_table"
+
+
+class NamedChoice(StrEnum):
+    """Base of the names that a user can choose from, in letters of any case.
+
+    >>> class Fruit(NamedChoice, what="a fruit"):
+    ...     APPLE = "apple"
+    ...     PEAR = "pear"
+    >>> Fruit("Pear")
+    <Fruit.PEAR: 'pear'>
+    >>> Fruit("fig")
+    Traceback (most recent call last):
+    ...
+    tbgen.errors.UsageError: 'fig' is not a fruit: expected one of apple, pear
+
+    :raises UsageError: if there is none of that name.
+    """
+
+    _what: str
+
+    def __init_subclass__(cls, what: str, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        cls._what = what
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self:
+        for each in cls:
+            if each == str(value).lower():
+                return each
+        raise UsageError(f"{quote(str(value))} is not {cls._what}: expected one of {', '.join(cls)}")
 
 
 @contextmanager

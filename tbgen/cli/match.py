@@ -226,15 +226,15 @@ def _with_file(arguments: argparse.Namespace) -> argparse.Namespace:
 
 
 def _settings(arguments: argparse.Namespace) -> "EventSettings":
+    from tbgen.games.standings.encounters import TestSettings
     from tbgen.match import words
-    from tbgen.match.adjudication import StopRules
-    from tbgen.match.openings import ChessVariant
+    from tbgen.match.adjudication import DrawRule, ResignRule, StopRules
+    from tbgen.match.openings import ChessVariant, OpeningSettings
     from tbgen.match.schedule import Format
     from tbgen.match.settings import EventSettings
 
     if arguments.pgn is None:
         raise UsageError("an event is kept in a PGN file: name it with --pgn FILE")
-    openings, shared = words.openings_of(arguments.openings)
     given: dict[str, Any] = {
         "rounds": arguments.rounds,
         "games": arguments.games,
@@ -249,18 +249,21 @@ def _settings(arguments: argparse.Namespace) -> "EventSettings":
         "verify": arguments.verify_adjudications,
     }
     if arguments.format is not None:
-        given["format"] = Format.parse(arguments.format)
+        given["format"] = Format(arguments.format)
     if arguments.variant_of_chess is not None:
-        given["variant"] = ChessVariant.parse(arguments.variant_of_chess)
+        given["variant"] = ChessVariant(arguments.variant_of_chess)
     if arguments.affinity is not None:
         given["processors"] = words.processors_of(arguments.affinity, usable_processors())
     return EventSettings(
         words.engines_of(arguments.engine or [], arguments.each),
         arguments.pgn,
-        openings=openings,
-        shared_openings=shared,
-        stop=StopRules(words.resign_of(arguments.resign), words.draw_of(arguments.draw), arguments.maxmoves),
-        test=words.test_of(arguments.sprt),
+        openings=words.struct_of("openings", arguments.openings, OpeningSettings),
+        stop=StopRules(
+            words.struct_of("resign", arguments.resign, ResignRule),
+            words.struct_of("draw", arguments.draw, DrawRule),
+            arguments.maxmoves,
+        ),
+        test=words.struct_of("sprt", arguments.sprt, TestSettings),
         **{name: value for name, value in given.items() if value is not None},
     )
 

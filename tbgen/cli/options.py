@@ -205,7 +205,7 @@ def game_options_of(arguments: argparse.Namespace) -> GameOptions:
     rule, scoring = arguments.fifty_move_rule, scoring_of(arguments)
     return GameOptions(
         arguments.variant,
-        None if rule is None else FiftyMoveRule.parse(rule),
+        None if rule is None else FiftyMoveRule(rule),
         None if arguments.cutoff is None else scoring.cutoff,
         arguments.bare_kings,
         None if arguments.scoring is None else scoring.scheme,

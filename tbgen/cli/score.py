@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--out is for CSV files, one for each table: add --format csv")
     if arguments.pairs and numbers is None:
         raise UsageError("--pairs says what a test is made of: add --sprt ELO0 ELO1")
-    model, wanted = EloModel.parse(arguments.sprt_model), _wanted(arguments.tables)
+    model, wanted = EloModel(arguments.sprt_model), _wanted(arguments.tables)
     if numbers is not None:
         sprt([], *numbers, model=model, pairs=arguments.pairs)  # refused now, and not after all games
     with adjudicating(arguments, files, trust_tags=not arguments.judge_again) as (adjudicator, watch):
@@ -185,9 +185,9 @@ class _GameReader:
                 for game in reported(
                     games, source, self.tally, "left out", line=self.line, strict=self.strict, place=place
                 ):
-                    record = GameRecord.of(name if names[name] == 1 else path, game)
-                    if record is None:
+                    if game.outcome is None:
                         continue
+                    record = GameRecord.of(name if names[name] == 1 else path, game.raw, game.outcome)
                     if record.classical in RESULTS:
                         yield record
                     else:

@@ -57,7 +57,7 @@ class SearchGame(Arbiter):
 
     def play(self, move: chess.Move) -> None:
         """Make a move that is known to be legal."""
-        self._push(move, "", "")
+        self._push(move)
 
     def returns(self, first: int) -> bool:
         """Tell whether the current state has been there before, from some position of the game on.

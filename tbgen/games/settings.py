@@ -5,13 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, OTB_CUTOFF, Komi, Scheme, Scoring, parse_cutoff
 from tbgen.board.variant import Variant
-from tbgen.errors import UsageError, quote
+from tbgen.errors import NamedChoice, UsageError, quote
 from tbgen.games.pgn import tags
 
 __all__ = ["FiftyMoveRule", "GameOptions", "GameSettings", "unknown_scoring"]
@@ -20,7 +19,7 @@ PLIES: Final = 100
 """The counter at which the rule ends a game."""
 
 
-class FiftyMoveRule(StrEnum):
+class FiftyMoveRule(NamedChoice, what="a 50-move rule"):
     """When fifty moves of both sides without progress end a game."""
 
     IMPROVING = "improving"
@@ -33,18 +32,6 @@ class FiftyMoveRule(StrEnum):
     """No such rule, as tables have it."""
     OTB = "otb"
     """Over the board: a new record of G3.5 or less is progress."""
-
-    @classmethod
-    def parse(cls, text: str) -> FiftyMoveRule:
-        """Read the name of a rule.
-
-        :raises UsageError: if there is no rule of that name.
-        """
-        try:
-            return cls(text.lower())
-        except ValueError:
-            names = ", ".join(rule.value for rule in cls)
-            raise UsageError(f"{quote(text)} is not a 50-move rule: expected one of {names}") from None
 
     @property
     def bare_kings_end(self) -> bool:
@@ -135,7 +122,7 @@ def _resolved(
     """Return the settings by options and the values of a game's tags, None for a tag that is not there."""
     rule = options.fifty_move_rule
     if rule is None and fifty_moves is not None:
-        rule = FiftyMoveRule.parse(fifty_moves)
+        rule = FiftyMoveRule(fifty_moves)
     elif rule is None:
         cutermob = cutoff is not None and legacy is None
         rule = FiftyMoveRule.IMPROVING if cutermob else FiftyMoveRule.LEGACY

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Annotated, Final, TypeAlias
 
 import chess
+from msgspec import Meta, Struct
 
 from tbgen.board.material import MAX_MEN
+from tbgen.documents import Count
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn.ending import Ending
@@ -22,24 +24,29 @@ __all__ = ["DrawRule", "Evaluations", "Judge", "ResignRule", "StopRules"]
 DRAWN: Final = "End by adjudication"
 
 
-@dataclass(frozen=True, slots=True)
-class ResignRule:
+Positive: TypeAlias = Annotated[int, Meta(ge=1)]
+
+
+class ResignRule(
+    Struct, frozen=True, rename={"moves": "movecount", "centipawns": "score", "both": "twosided"}
+):
     """When an engine resigns: so many evaluations in a row are at least so bad."""
 
-    moves: int
-    centipawns: int
+    moves: Positive
+    centipawns: Positive
     both: bool = False
     """Whether the opponent must see it as well."""
 
 
-@dataclass(frozen=True, slots=True)
-class DrawRule:
+class DrawRule(
+    Struct, frozen=True, rename={"first": "movenumber", "moves": "movecount", "centipawns": "score"}
+):
     """When a game is stopped as a draw: so many evaluations of both sides in a row are about 0."""
 
-    first: int
+    moves: Positive
+    centipawns: Count
+    first: Count = 0
     """Full moves of the game before which that does not count."""
-    moves: int
-    centipawns: int
 
 
 @dataclass(frozen=True, slots=True)

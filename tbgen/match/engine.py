@@ -9,11 +9,11 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import chess
 from chess.engine import INFO_BASIC, INFO_SCORE, EngineError, InfoDict, PlayResult
@@ -26,6 +26,8 @@ from tbgen.text import duration
 
 __all__ = ["Engine", "EngineFault", "EngineReply", "EngineSettings", "Fault", "find_command"]
 
+START_SECONDS: Final = 30.0
+STALL_SECONDS: Final = 300.0
 _QUITTING: Final = 2.0
 """Seconds that an engine has for ``quit``."""
 _ENDING: Final = 5.0
@@ -37,6 +39,9 @@ _EMPTY: Final = "<empty>"
 _VARIANT: Final = "rmobility"
 _WORD: Final = re.compile(r"[^0-9A-Za-z()]")
 _LONGEST_WORD: Final = 10
+
+
+Result = TypeVar("Result")
 
 
 class Fault(StrEnum):
@@ -76,9 +81,9 @@ class EngineSettings:
     control: TimeControl = field(default_factory=TimeControl)
     restart: bool = False
     """Whether each game gets a process of its own."""
-    start: float = 30.0
+    start: float = START_SECONDS
     """Seconds for the start, and for the answer to ``isready``."""
-    stall: float = 300.0
+    stall: float = STALL_SECONDS
     """Seconds for a move where no clock runs."""
 
 
@@ -90,7 +95,10 @@ def find_command(words: str, arguments: tuple[str, ...], directory: Path | None)
 
     :raises UsageError: if there is no such program.
     """
-    for program, more in ((words, ()), *_split(words)):
+    readings = [[words]]
+    with contextlib.suppress(ValueError):
+        readings.append(shlex.split(words))
+    for program, *more in readings:
         for place in (directory, Path()):
             path = None if place is None else place / Path(program).expanduser()
             if path is not None and path.is_file() and ("/" in program or place is directory):
@@ -101,14 +109,6 @@ def find_command(words: str, arguments: tuple[str, ...], directory: Path | None)
         if found is not None:
             return (os.path.abspath(found), *more, *arguments)
     raise UsageError(f"there is no program {quote(words)}: give cmd= a path, or a name that a shell finds")
-
-
-def _split(words: str) -> list[tuple[str, tuple[str, ...]]]:
-    try:
-        program, *more = shlex.split(words)
-    except ValueError:
-        return []
-    return [(program, tuple(more))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,26 +223,18 @@ class Engine:
             self._game = game
         uci.sent = asyncio.get_running_loop().create_future()
         limit = limit_of(clocks[chess.WHITE], clocks[chess.BLACK], clock)
-        play = asyncio.ensure_future(uci.play(board, limit, game=game, info=INFO_BASIC | INFO_SCORE))
-        try:
-            await self._wait({uci.sent, play, uci.gone}, self.settings.start)
-            if not (uci.sent.done() or play.done() or uci.gone.done()):
-                raise EngineFault(Fault.STALLED, "it does not get ready for the game")
-            allowed = clock.allowed
-            await self._wait({play, uci.gone}, self.settings.stall if allowed is None else allowed + _GRACE)
-            if not play.done():
-                if uci.gone.done():
-                    raise EngineFault(Fault.ABANDONED, uci.gone.result())
-                if allowed is None:
-                    raise EngineFault(
-                        Fault.STALLED, f"there is no move after {duration(self.settings.stall)}"
-                    )
-                raise EngineFault(Fault.TIME, f"there is no move after {allowed:g} s")
-        finally:
-            if not play.done():
-                play.cancel()
-                with contextlib.suppress(asyncio.CancelledError, EngineError):
-                    await play
+        searching = uci.play(board, limit, game=game, info=INFO_BASIC | INFO_SCORE)
+        allowed, stall = clock.allowed, self.settings.stall
+        async with _running(searching) as play:
+            unready = EngineFault(Fault.STALLED, "it does not get ready for the game")
+            await self._wait({uci.sent, play}, self.settings.start, unready)
+            late = EngineFault(Fault.STALLED, f"there is no move after {duration(stall)}")
+            if allowed is not None:
+                stall, late = (
+                    allowed + _GRACE,
+                    EngineFault(Fault.TIME, f"there is no move after {allowed:g} s"),
+                )
+            await self._wait({play}, stall, late)
         seconds = uci.ended - uci.began
         if uci.answer and not clock.spend(seconds):  # whatever it has answered
             raise EngineFault(Fault.TIME, f"its move has taken {seconds:.3f} s of {allowed:g} s")
@@ -317,23 +309,34 @@ class Engine:
 
         :raises EngineFault: if there is none in time, or the engine is gone.
         """
-        waiting = asyncio.ensure_future(command)
+        seconds = self.settings.start
+        late = EngineFault(Fault.STALLED, f"it does not answer within {duration(seconds)}")
+        async with _running(command) as answer:
+            await self._wait({answer}, seconds, late)
         try:
-            await self._wait({waiting, self._uci.gone}, self.settings.start)
-            if waiting.done():
-                waiting.result()
-                return
+            answer.result()
         except EngineError as error:
             raise EngineFault(Fault.ABANDONED, str(error)) from None
-        finally:
-            if not waiting.done():
-                waiting.cancel()
-                with contextlib.suppress(asyncio.CancelledError, EngineError):
-                    await waiting
-        if self._uci.gone.done():
-            raise EngineFault(Fault.ABANDONED, self._uci.gone.result())
-        raise EngineFault(Fault.STALLED, f"it does not answer within {duration(self.settings.start)}")
 
-    @staticmethod
-    async def _wait(futures: Collection[asyncio.Future[Any]], seconds: float) -> None:
-        await asyncio.wait(futures, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    async def _wait(self, futures: set[asyncio.Future[Any]], seconds: float, late: EngineFault) -> None:
+        """Wait until one of some futures is done.
+
+        :raises EngineFault: ``late`` if none is in time, another one if the engine is gone.
+        """
+        gone = self._uci.gone
+        await asyncio.wait({*futures, gone}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if not any(future.done() for future in futures):
+            raise EngineFault(Fault.ABANDONED, gone.result()) if gone.done() else late
+
+
+@contextlib.asynccontextmanager
+async def _running(command: Coroutine[Any, Any, Result]) -> AsyncIterator[asyncio.Future[Result]]:
+    """Give the future of a command, which ends with the block."""
+    running = asyncio.ensure_future(command)
+    try:
+        yield running
+    finally:
+        if not running.done():
+            running.cancel()
+            with contextlib.suppress(asyncio.CancelledError, EngineError):
+                await running

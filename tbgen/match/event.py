@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import logging
 import random
 import signal
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
 from fractions import Fraction
 from typing import Final
 
@@ -27,35 +25,74 @@ from tbgen.games.settings import GameOptions
 from tbgen.games.standings import standings
 from tbgen.games.standings.encounters import Encounters, Key
 from tbgen.match.adjudication import Judge
-from tbgen.match.engine import Engine, EngineFault
+from tbgen.match.engine import Engine, EngineFault, EngineSettings
 from tbgen.match.game import PlayedGame, play_game, unplayed_game
 from tbgen.match.games_file import GamesFile
 from tbgen.match.guard import Guard
 from tbgen.match.knockout import Knockout
-from tbgen.match.log import EngineLogs
+from tbgen.match.log import EngineLogs, LineLog
 from tbgen.match.messages import Listener, Message, Note, Standing, Summary
 from tbgen.match.openings import Openings
 from tbgen.match.record import EventTags, game_text
-from tbgen.match.schedule import Fixture, Format, Gauntlet, Plan, RoundRobin, Schedule
+from tbgen.match.schedule import Fixture, Format, Plan, Schedule, gauntlet, round_robin
 from tbgen.match.settings import EventSettings, check
 from tbgen.match.swiss import Swiss
 
 __all__ = ["Event", "run_event"]
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_SCHEDULES: Final[Mapping[Format, Callable[[Plan], Schedule]]] = {
+    Format.ROUND_ROBIN: round_robin,
+    Format.GAUNTLET: gauntlet,
+    Format.KNOCKOUT: Knockout,
+    Format.SWISS: Swiss,
+}
 
 
 class _Stopped(Exception):  # noqa: N818
     """The event ends, though games are in play."""
 
 
-@dataclass(slots=True)
 class _Slot:
-    """A place where one game at a time is played, with its engines and processors."""
+    """A place where one game at a time is played, with its engines and processors.
 
-    number: int
-    processors: frozenset[int]
-    engines: dict[str, Engine] = field(default_factory=dict)
+    :param number: counted from 0.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        processors: Collection[int],
+        guard: Guard,
+        log: Callable[[str, int], LineLog | None],
+    ) -> None:
+        self._number, self._processors, self._guard, self._log = number, processors, guard, log
+        self._engines: dict[str, Engine] = {}
+
+    async def engine(self, settings: EngineSettings) -> Engine:
+        """Return an engine that can play a game: the one that is there, or one that has just been started.
+
+        :raises EngineFault: if it cannot be started.
+        """
+        name = settings.name
+        engine = self._engines.get(name)
+        if engine is not None and not settings.restart and engine.usable:
+            return engine
+        await self.close([name])
+        log = self._log(name, self._number)
+        self._engines[name] = await Engine.started(
+            settings, self._guard, processors=self._processors, log=log
+        )
+        return self._engines[name]
+
+    async def close(self, names: Collection[str], *, kill: bool = False) -> None:
+        """Close some engines, all at once."""
+        closed = [self._engines.pop(name) for name in names if name in self._engines]
+        await asyncio.gather(*(engine.close(kill=kill) for engine in closed))
+
+    async def close_others(self, *names: str) -> None:
+        """Close all engines but some."""
+        await self.close(self._engines.keys() - names)
 
 
 class Event:
@@ -74,10 +111,8 @@ class Event:
         self._judge, self._listeners = judge, listeners
         openings = Openings(settings.openings, settings.variant, settings.seed, options)
         names = [engine.name for engine in settings.engines]
-        plan = Plan(
-            names, settings.rounds, settings.games, openings, settings.shared_openings, settings.seeds
-        )
-        self.schedule = _schedule(settings.format, plan)
+        plan = Plan(names, settings.rounds, settings.games, openings, settings.seeds)
+        self.schedule = _SCHEDULES[settings.format](plan)
         games = self.schedule.total
         most = settings.rounds * len(names) if games is None else -(-games // settings.games)
         self._chess960 = openings.check(most)
@@ -106,23 +141,28 @@ class Event:
         """
         settings = self.settings
         chess.engine.LOGGER.setLevel(logging.CRITICAL)  # it would tell of every odd line
-        with GamesFile(settings.pgn, self._tags.digest, self.options) as file:
+        with (
+            GamesFile(settings.pgn, self._tags.digest, self.options) as file,
+            closing(EngineLogs(settings.log)) as logs,
+        ):
             for game in file.recover().values():
                 self._games.add(game)
             self._tell(self._beginning(file.size))
-            with contextlib.ExitStack() as stack:
-                logs = EngineLogs(settings.log)
-                stack.callback(logs.close)
-                guard = Guard()
-                stack.callback(guard.close)
-                if not self._is_decided():
-                    await self._try_engines(guard, logs)
+            if not self._is_decided():
+                with closing(Guard()) as guard:
+                    await self._try_engines(_Slot(0, settings.processors, guard, logs.of))
                     await self._play_all(file, guard, logs)
         return self._summary()
 
     async def _play_all(self, file: GamesFile, guard: Guard, logs: EngineLogs) -> None:
         """Play game after game in all slots, until there is none left or one of them stops the event."""
-        tasks = [asyncio.create_task(self._work(slot, file, guard, logs)) for slot in _slots(self.settings)]
+        count, processors = self.settings.concurrency, self.settings.processors
+        share = len(processors) // count
+        slots = [
+            _Slot(number, processors[number * share : (number + 1) * share], guard, logs.of)
+            for number in range(count)
+        ]
+        tasks = [asyncio.create_task(self._work(slot, file)) for slot in slots]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
         finally:
@@ -133,23 +173,21 @@ class Event:
             if isinstance(error, BaseException) and not isinstance(error, _Stopped | asyncio.CancelledError):
                 raise error
 
-    async def _work(self, slot: _Slot, file: GamesFile, guard: Guard, logs: EngineLogs) -> None:
+    async def _work(self, slot: _Slot, file: GamesFile) -> None:
         """Play games in a slot as long as there are some."""
-        async with _closing(slot):
-            while True:
-                fixture = await self._next()
-                if fixture is None:
-                    return
+        try:
+            while (fixture := await self._next()) is not None:
                 try:
                     self._tell(self._opening_of(fixture))
-                    game = await self._play(slot, fixture, guard, logs)
-                    await self._finish(game, file)
+                    await self._finish(await self._play(slot, fixture), file)
                 finally:
                     async with self._changed:
                         self._in_play -= 1
                         self._changed.notify_all()
                 if self._is_decided():
                     raise _Stopped
+        finally:
+            await slot.close_others()
 
     async def _next(self) -> Fixture | None:
         """Return the next game to be played; None when there is none left."""
@@ -187,34 +225,22 @@ class Event:
                     f"and should be {fixture.white} - {fixture.black}: take the games from there on out"
                 )
 
-    async def _play(self, slot: _Slot, fixture: Fixture, guard: Guard, logs: EngineLogs) -> PlayedGame:
+    async def _play(self, slot: _Slot, fixture: Fixture) -> PlayedGame:
         """Play a game with the engines of a slot; those that others need are closed."""
-        for name in set(slot.engines) - {fixture.white, fixture.black}:
-            await slot.engines.pop(name).close()
+        await slot.close_others(fixture.white, fixture.black)
         sides: dict[chess.Color, Engine] = {}
         for side, name in ((chess.WHITE, fixture.white), (chess.BLACK, fixture.black)):
-            engine = slot.engines.get(name)
-            if engine is not None and (self._players[name].restart or not engine.usable):
-                await slot.engines.pop(name).close()
-                engine = None
-            if engine is None:
-                try:
-                    log = logs.of(name, slot.number)
-                    engine = await Engine.started(
-                        self._players[name], guard, processors=slot.processors, log=log
-                    )
-                except EngineFault as fault:
-                    return await unplayed_game(fixture, side, fault, self.options, self._judge)
-                slot.engines[name] = engine
-            sides[side] = engine
+            try:
+                sides[side] = await slot.engine(self._players[name])
+            except EngineFault as fault:
+                return await unplayed_game(fixture, side, fault, self.options, self._judge)
         game = await play_game(fixture, sides, self.options, self.settings.stop, self._judge, self._tell)
-        if game.faulty:
-            await slot.engines.pop(game.faulty).close(kill=True)
+        await slot.close([game.faulty], kill=True)
         return game
 
     async def _finish(self, game: PlayedGame, file: GamesFile) -> None:
         """Keep a game, and tell what has become of it."""
-        if self._is_chosen(game) and game.arbiter is not None:
+        if self._is_chosen(game):
             verified = await self._judge.verify(game.arbiter, game.outcome)
             self._verified += verified  # read after the wait, in which other games may have been added
         async with self._writing:
@@ -227,26 +253,15 @@ class Event:
             size = file.size
         self._games.add(finished)
         self._thinking += game.thinking
-        fixture, value = game.fixture, str(game.outcome.value)
-        ending = GameEnd(
-            game.ended,
-            str(fixture.key),
-            fixture.number,
-            fixture.white,
-            fixture.black,
-            value,
-            game.reason,
-            len(self._games),
-            size,
-        )
-        self._tell(ending)
+        value, names = str(game.outcome.value), game.fixture.names
+        self._tell(GameEnd(game.ended, *names, value, game.reason, len(self._games), size))
         self._remark(game)
         if game.faulty:
             faults = self._faults.setdefault(game.faulty, {})
             faults[game.termination] = faults.get(game.termination, 0) + 1
             self._tell(Note(f"{game.faulty}: {game.termination}: {game.detail}"))
             if not self.settings.recover and game.outcome.basis is Basis.ABANDONED:
-                raise TbgenError(f"{game.faulty} has failed in game {fixture.key}: {game.detail}")
+                raise TbgenError(f"{game.faulty} has failed in game {game.fixture.key}: {game.detail}")
         await self._tell_standing()
 
     async def _tell_standing(self) -> None:
@@ -287,7 +302,7 @@ class Event:
         test = self._games.test()
         return test is not None and test.verdict != "continue"
 
-    async def _try_engines(self, guard: Guard, logs: EngineLogs) -> None:
+    async def _try_engines(self, slot: _Slot) -> None:
         """Start each engine once, so that no game is lost by a mistake in the settings.
 
         :raises TbgenError: if one cannot be started.
@@ -295,13 +310,10 @@ class Event:
         """
         for settings in self.settings.engines:
             try:
-                engine = await Engine.started(
-                    settings, guard, processors=self.settings.processors, log=logs.of(settings.name, 0)
-                )
+                able = (await slot.engine(settings)).chess960
             except EngineFault as fault:
                 raise TbgenError(f"{settings.name} does not start: {fault.detail}") from None
-            able = engine.chess960
-            await engine.close()
+            await slot.close_others()
             if self._chess960 and not able:
                 raise UsageError(f"{settings.name} does not play Chess960: it has no option UCI_Chess960")
 
@@ -331,9 +343,7 @@ class Event:
 
     def _opening_of(self, fixture: Fixture) -> GameStart:
         arbiter = fixture.opening.arbiter(self.options)
-        outset = Outset(arbiter.board.fen(), str(arbiter.accrued))
-        key = str(fixture.key)
-        return GameStart(time.time(), key, fixture.number, fixture.white, fixture.black, outset)
+        return GameStart(time.time(), *fixture.names, Outset(arbiter.board.fen(), str(arbiter.accrued)))
 
     def _summary(self) -> Summary:
         games = self._games
@@ -392,34 +402,6 @@ def run_event(
     return summary
 
 
-@asynccontextmanager
-async def _closing(slot: _Slot) -> AsyncIterator[None]:
-    """Close what engines a slot has at the end, all at once."""
-    try:
-        yield
-    finally:
-        await asyncio.gather(*(engine.close() for engine in slot.engines.values()))
-
-
-def _slots(settings: EventSettings) -> list[_Slot]:
-    """Return the slots, each with its share of the processors."""
-    count, given = settings.concurrency, settings.processors
-    each = len(given) // count
-    return [_Slot(number, frozenset(given[number * each : (number + 1) * each])) for number in range(count)]
-
-
-def _schedule(form: Format, plan: Plan) -> Schedule:
-    match form:
-        case Format.ROUND_ROBIN:
-            return RoundRobin(plan)
-        case Format.GAUNTLET:
-            return Gauntlet(plan)
-        case Format.KNOCKOUT:
-            return Knockout(plan)
-        case Format.SWISS:
-            return Swiss(plan)
-
-
 def _digest(settings: EventSettings, schedule: Schedule, openings: Openings) -> str:
     """Return what tells the schedule from others; how many rounds are played may change if results do not
     decide."""
@@ -429,7 +411,7 @@ def _digest(settings: EventSettings, schedule: Schedule, openings: Openings) -> 
             for engine in settings.engines
         ),
         settings.format.value,
-        f"{settings.games} {settings.shared_openings} {settings.seeds} {settings.seed}",
+        f"{settings.games} {openings.shared} {settings.seeds} {settings.seed}",
         str(settings.rounds if schedule.waits else ""),
         openings.digest,
     ]

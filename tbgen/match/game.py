@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
@@ -25,12 +24,17 @@ __all__ = ["PlayedGame", "play_game", "unplayed_game"]
 BOOK: Final = "book"
 """What is noted of a move of the opening."""
 
-_NO_RULES: Final = StopRules()
 _CAUSES: Final = {
     Fault.TIME: Basis.TIME_FORFEIT,
     Fault.ILLEGAL_MOVE: Basis.ILLEGAL_MOVE,
     Fault.ABANDONED: Basis.ABANDONED,
     Fault.STALLED: Basis.ABANDONED,
+}
+_DEEDS: Final = {
+    Fault.TIME: " loses on time",
+    Fault.ILLEGAL_MOVE: " makes an illegal move",
+    Fault.ABANDONED: " disconnects",
+    Fault.STALLED: "'s connection stalls",
 }
 _ENDS: Final = {
     Basis.BARE_KINGS: "End by K vs K G8.5 rule",
@@ -39,51 +43,38 @@ _ENDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
 class PlayedGame:
-    """A game that has been played."""
-
-    fixture: Fixture
-    plies: tuple[Ply, ...]
-    outcome: Outcome
-    reason: str
-    """Why it is over, in the words of cuteRMob."""
-    termination: str
-    """The tag; empty if it ended on the board or was resigned."""
-    began: float
-    """When, in seconds of the epoch."""
-    ended: float
-    thinking: float
-    """Seconds that both engines have thought."""
-    faulty: str = ""
-    """The name of an engine that has to be started anew."""
-    detail: str = ""
-    """More about what an engine has done wrong."""
-    arbiter: Arbiter | None = None
-    """As it stands at the end of a game that was adjudicated, to verify that."""
-
-
-class _Play:
-    """A game in play.
+    """A game in play, and after :meth:`end` one that has been played.
 
     :param listen: called with each move, those of the opening included.
     """
+
+    outcome: Outcome
+    reason = ""
+    """Why it is over, in the words of cuteRMob."""
+    termination = ""
+    """The tag; empty if it ended on the board or was resigned."""
+    ended: float
+    """When, in seconds of the epoch."""
+    faulty = ""
+    """The name of an engine that has to be started anew."""
+    detail = ""
+    """More about what an engine has done wrong."""
 
     def __init__(
         self,
         fixture: Fixture,
         options: GameOptions,
-        rules: StopRules = _NO_RULES,
         clocks: Mapping[chess.Color, Clock] = MappingProxyType({}),
         listen: Callable[[GameMove], object] = lambda _: None,
     ) -> None:
-        self.fixture, self.clocks, self._listen = fixture, clocks, listen
+        self.fixture, self._clocks, self._listen = fixture, clocks, listen
         self.arbiter = fixture.opening.arbiter(options)
         self.board = fixture.opening.start.board.copy(stack=False)
-        self.evaluations = Evaluations(rules)
         self.plies: list[Ply] = []
         self.began = time.time()
         self.thinking = 0.0
+        """Seconds that both engines have thought."""
         for move in fixture.opening.moves:
             self.push(move, BOOK)
 
@@ -95,27 +86,15 @@ class _Play:
         ply = Ply(move.uci(), san, str(self.arbiter.accrued), comment)
         self.plies.append(ply)
         left: dict[str, float | None] = {
-            chess.COLOR_NAMES[side]: clock.left for side, clock in self.clocks.items()
+            chess.COLOR_NAMES[side]: clock.left for side, clock in self._clocks.items()
         }
         self._listen(GameMove(time.time(), str(self.fixture.key), ply, self.board.fen(), left))
 
-    def over(
-        self, outcome: Outcome, ending: Ending, termination: str = "", faulty: str = "", detail: str = ""
-    ) -> PlayedGame:
+    def end(self, outcome: Outcome, ending: Ending, termination: str = "") -> PlayedGame:
         """Return the game at its end."""
-        return PlayedGame(
-            self.fixture,
-            tuple(self.plies),
-            outcome,
-            ending.text,
-            termination,
-            self.began,
-            time.time(),
-            self.thinking,
-            faulty,
-            detail,
-            self.arbiter,
-        )
+        self.outcome, self.reason, self.termination = outcome, ending.text, termination
+        self.ended = time.time()
+        return self
 
 
 async def play_game(
@@ -133,7 +112,7 @@ async def play_game(
     :param listen: called with each move, those of the opening included.
     """
     clocks = {side: Clock(engine.settings.control) for side, engine in engines.items()}
-    play = _Play(fixture, options, rules, clocks, listen)
+    play, evaluations = PlayedGame(fixture, options, clocks, listen), Evaluations(rules)
     board, arbiter = play.board, play.arbiter
     accrued = fixture.opening.start.accrued
     before = "" if accrued is None else str(accrued)
@@ -142,15 +121,15 @@ async def play_game(
         if basis is not None:
             ending = Ending(None, None, _end(basis, arbiter))
             outcome, _ = await judge.stopped(arbiter, ending)
-            return play.over(outcome, ending)
+            return play.end(outcome, ending)
         known = await judge.known(board, arbiter)
         if known is not None:
-            return play.over(*known, Basis.ADJUDICATION.value)
-        stop = play.evaluations.ending(not board.turn, len(play.plies))
+            return play.end(*known, Basis.ADJUDICATION.value)
+        stop = evaluations.ending(not board.turn, len(play.plies))
         if stop is not None:
             outcome, stop = await judge.stopped(arbiter, stop)
             resigned = stop.cause is Basis.RESIGNATION
-            return play.over(outcome, stop, "" if resigned else Basis.ADJUDICATION.value)
+            return play.end(outcome, stop, "" if resigned else Basis.ADJUDICATION.value)
         mover = board.turn
         try:
             answer = await engines[mover].move(board, clocks, play, before)
@@ -158,32 +137,24 @@ async def play_game(
             return await _lost(play, judge, mover, fault)
         play.thinking += answer.seconds
         play.push(answer.move, answer.comment)
-        play.evaluations.add(mover, answer.centipawns)
+        evaluations.add(mover, answer.centipawns)
 
 
 async def unplayed_game(
     fixture: Fixture, loser: chess.Color, fault: EngineFault, options: GameOptions, judge: Judge
 ) -> PlayedGame:
     """Return the game that an engine loses because it does not start."""
-    return await _lost(_Play(fixture, options), judge, loser, fault)
+    return await _lost(PlayedGame(fixture, options), judge, loser, fault)
 
 
-async def _lost(play: _Play, judge: Judge, loser: chess.Color, fault: EngineFault) -> PlayedGame:
+async def _lost(play: PlayedGame, judge: Judge, loser: chess.Color, fault: EngineFault) -> PlayedGame:
     """Return a game that an engine has lost by what it has done."""
-    side = chess.COLOR_NAMES[loser].capitalize()
-    match fault.fault:
-        case Fault.TIME:
-            text = f"{side} loses on time"
-        case Fault.ILLEGAL_MOVE:
-            text = f"{side} makes an illegal move: {fault.detail}"
-        case Fault.ABANDONED:
-            text = f"{side} disconnects"
-        case Fault.STALLED:
-            text = f"{side}'s connection stalls"
-    ending = Ending(_CAUSES[fault.fault], not loser, text)
+    side, how = chess.COLOR_NAMES[loser].capitalize(), fault.fault
+    text = f"{side}{_DEEDS[how]}" + (f": {fault.detail}" if how is Fault.ILLEGAL_MOVE else "")
+    ending = Ending(_CAUSES[how], not loser, text)
     outcome, _ = await judge.stopped(play.arbiter, ending)
-    name = play.fixture.white if loser else play.fixture.black
-    return play.over(outcome, ending, fault.fault.value, name, fault.detail)
+    play.faulty, play.detail = play.fixture.white if loser else play.fixture.black, fault.detail
+    return play.end(outcome, ending, how.value)
 
 
 def _end(basis: Basis, arbiter: Arbiter) -> str:

@@ -124,9 +124,8 @@ class GamesFile:
 
         :raises UsageError: if it is none of this event.
         """
-        tags = {tag.name: tag.value for tag in reversed(raw.tags)}
         place = f"{self.path}, game {raw.number}, line {raw.line}"
-        if tags.get(SCHEDULE) != self._digest:
+        if raw.values.get(SCHEDULE) != self._digest:
             raise UsageError(
                 f"{place}: it is none of this event, which has other players, options, time controls, "
                 "format, openings or seed: give the settings that it began with, or another file with --pgn"
@@ -144,6 +143,6 @@ class GamesFile:
 
 def _complete(raw: RawGame) -> bool:
     """Tell whether the last game of a file has been written to its end."""
-    result = next((tag.value for tag in raw.tags if tag.name == "Result"), "")
+    result = raw.values.get("Result", "")
     words = raw.data.split()
     return result in RESULTS and words[-1:] == [result.encode()] and read_game(raw).error is None

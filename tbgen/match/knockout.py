@@ -11,8 +11,7 @@ they are level, the two play on, one encounter at a time from the next opening, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -24,18 +23,6 @@ MOST_EXTRA: Final = 4
 """Encounters that a level duel goes on for."""
 
 
-@dataclass(slots=True)
-class _Duel:
-    """Two players of whom one goes on."""
-
-    players: tuple[str, str]
-    """The better seed first."""
-    rounds: set[int] = field(default_factory=set)
-    """Those in which it has been played."""
-    met: int = 0
-    """Encounters so far."""
-
-
 class Knockout(Schedule):
     """The rounds of a knockout: those of a stage, then one for each encounter that level duels go on for."""
 
@@ -45,8 +32,8 @@ class Knockout(Schedule):
         super().__init__(plan)
         self._places: list[str | None] = bracket(plan.players)
         """Those of the stage, two neighbours each a duel; None where nobody is."""
-        self._duels: list[_Duel] = []
-        """Of the stage that is on."""
+        self._duels: list[tuple[str, str]] = []
+        """Of the stage that is on, the better seed first; no two players have more than one."""
         self._extra = 0
         """Encounters of the stage beyond those that each duel has."""
 
@@ -57,46 +44,37 @@ class Knockout(Schedule):
 
     def encounters(self, number: int, results: Results) -> Sequence[tuple[str, str]] | None:
         """Return the duels of a stage, each as often as it has encounters, or those that go on."""
+        rounds, seed = self.plan.rounds, self.plan.players.index
         level = [duel for duel in self._duels if self._lead(duel, results) == 0]
         if level and self._extra < MOST_EXTRA:
             self._extra += 1
-            return self._meet(level, 1, number)
+            return self._meet(level, [rounds + self._extra - 1])
         if self._duels:
-            out = {duel.players[self._lead(duel, results) >= 0] for duel in self._duels}
+            out = {duel[self._lead(duel, results) >= 0] for duel in self._duels}
             left = [None if player in out else player for player in self._places]
             self._places = [one or other for one, other in _neighbours(left)]
         if self.winner is not None:
             return None
         self._extra = 0
         self._duels = [
-            _Duel(
-                (min(one, other, key=self.plan.players.index), max(one, other, key=self.plan.players.index))
-            )
+            (one, other) if seed(one) < seed(other) else (other, one)
             for one, other in _neighbours(self._places)
             if one is not None and other is not None
         ]
-        return self._meet(self._duels, self.plan.rounds, number)
+        return self._meet(self._duels, range(rounds))
 
-    def _meet(self, duels: Sequence[_Duel], encounters: int, number: int) -> list[tuple[str, str]]:
-        """Return the encounters of some duels; where each is a single game, colours change in turn."""
-        pairs = []
-        for _ in range(encounters):
-            for duel in duels:
-                one, other = duel.players
-                pairs.append((other, one) if self.plan.games == 1 and duel.met % 2 else (one, other))
-                duel.met += 1
-                duel.rounds.add(number)
-        return pairs
+    def _meet(self, duels: Sequence[tuple[str, str]], turns: Iterable[int]) -> list[tuple[str, str]]:
+        """Return the encounters of some duels; where each is a single game, colours change in turn.
 
-    def _lead(self, duel: _Duel, results: Results) -> Fraction:
+        :param turns: their numbers in a duel, counted from 0.
+        """
+        single = self.plan.games == 1
+        return [(b, a) if single and turn % 2 else (a, b) for turn in turns for a, b in duels]
+
+    def _lead(self, duel: tuple[str, str], results: Results) -> Fraction:
         """Return by how many points the better seed leads."""
-        lead = Fraction()
-        for key, points in results.items():
-            fixture = self.fixtures[key]
-            if key.round in duel.rounds and {fixture.white, fixture.black} == set(duel.players):
-                ahead = 2 * points - 1
-                lead += ahead if fixture.white == duel.players[0] else -ahead
-        return lead
+        games = {key for key, game in self.fixtures.items() if {game.white, game.black} == set(duel)}
+        return self.lead(duel[0], {key: results[key] for key in games & results.keys()})
 
 
 def bracket(players: Sequence[str]) -> list[str | None]:

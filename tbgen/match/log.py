@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final, TextIO, TypeAlias
 
 from tbgen.files import write_errors
 
-__all__ = ["EngineLogs"]
+__all__ = ["EngineLogs", "LineLog"]
 
+LineLog: TypeAlias = Callable[[str, str], None]
+"""Writes a line, after ``<`` if an engine has sent it, else after ``>``."""
+
+_REMEDY: Final = "choose another directory with --log"
 _UNSAFE: Final = re.compile(r"[^\w.+-]")
 
 
@@ -26,10 +30,10 @@ class EngineLogs:
         self._directory = directory
         self._files: dict[str, TextIO] = {}
         if directory is not None:
-            with write_errors(directory, remedy="choose another directory with --log"):
+            with write_errors(directory, remedy=_REMEDY):
                 directory.mkdir(parents=True, exist_ok=True)
 
-    def of(self, name: str, slot: int) -> Callable[[str, str], None] | None:
+    def of(self, name: str, slot: int) -> LineLog | None:
         """Return what writes a line of an engine, or to it, in a slot; None if there are no logs.
 
         :raises TbgenError: if the file cannot be opened.
@@ -38,14 +42,12 @@ class EngineLogs:
             return None
         path = self._directory / f"{_UNSAFE.sub('_', name)}.log"
         if name not in self._files:
-            with write_errors(path, remedy="choose another directory with --log"):
+            with write_errors(path, remedy=_REMEDY):
                 self._files[name] = open(path, "a", encoding="utf-8", buffering=1)  # noqa: SIM115
         file = self._files[name]
 
         def write(direction: str, line: str) -> None:
-            now = time.time()
-            stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now))
-            file.write(f"{stamp}.{int(now % 1 * 1e6):06} {slot} {direction} {line}\n")
+            file.write(f"{datetime.now():%Y-%m-%d %H:%M:%S.%f} {slot} {direction} {line}\n")
 
         return write
 

@@ -6,27 +6,29 @@ import hashlib
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple, Self
 
 import chess
+from msgspec import Meta, Struct
 
 from tbgen.board.fen import Fen, parse_fen
-from tbgen.errors import UsageError, quote
+from tbgen.documents import Count
+from tbgen.errors import NamedChoice, UsageError, quote
 from tbgen.games.pgn import tags
-from tbgen.games.pgn.files import reading
+from tbgen.games.pgn.files import PgnSource, reading
 from tbgen.games.pgn.reader import read_games
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.settings import GameOptions
 
-__all__ = ["ChessVariant", "Opening", "OpeningOrder", "OpeningSettings", "Openings"]
+__all__ = ["ChessVariant", "Opening", "OpeningOrder", "OpeningPolicy", "OpeningSettings", "Openings"]
 
 _POSITIONS: Final = 960
 _PGN: Final = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.xz", ".pgn.zst")
 
 
-class ChessVariant(StrEnum):
+class ChessVariant(NamedChoice, what="a variant of matches"):
     """Where games start if no file says."""
 
     STANDARD = "standard"
@@ -36,36 +38,38 @@ class ChessVariant(StrEnum):
     """Double Fischer random: each side has a start position of its own."""
 
     @classmethod
-    def parse(cls, text: str) -> ChessVariant:
-        """Read a name, also one of those that Cute Chess has.
-
-        :raises UsageError: if there is no variant of that name.
-        """
-        known = {**{each.value: each for each in cls}, "fischerandom": cls.CHESS960, "chess": cls.STANDARD}
-        if text.lower() not in known:
-            raise UsageError(f"{quote(text)} is no variant of matches: expected one of {', '.join(known)}")
-        return known[text.lower()]
+    def _missing_(cls, value: object) -> Self:
+        """Read a name, also one of those that Cute Chess has."""
+        others = {"fischerandom": "chess960", "chess": "standard"}
+        return super()._missing_(others.get(str(value).lower(), value))
 
 
-class OpeningOrder(StrEnum):
+class OpeningOrder(NamedChoice, what="an order of openings"):
     """In which order openings come."""
 
     SEQUENTIAL = "sequential"
     RANDOM = "random"
 
 
-@dataclass(frozen=True, slots=True)
-class OpeningSettings:
-    """Which openings are played."""
+class OpeningPolicy(NamedChoice, what="a policy of openings"):
+    """What shares an opening: each encounter has its own, or those of a round have one."""
 
-    file: Path | None = None
+    ENCOUNTER = "encounter"
+    ROUND = "round"
+
+
+class OpeningSettings(Struct, frozen=True):
+    """Which openings of a file are played."""
+
+    file: Path
     format: str = ""
     """``epd`` or ``pgn``; empty to go by the name of the file."""
     order: OpeningOrder = OpeningOrder.SEQUENTIAL
-    plies: int | None = None
+    plies: Count | None = None
     """Most plies that are taken of a PGN game; None for all."""
-    start: int = 1
+    start: Annotated[int, Meta(ge=1)] = 1
     """The first opening that is played, counted from 1 in the order of play."""
+    policy: OpeningPolicy = OpeningPolicy.ENCOUNTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,23 +106,24 @@ class Openings:
     """
 
     def __init__(
-        self, settings: OpeningSettings, variant: ChessVariant, seed: int, options: GameOptions
+        self, settings: OpeningSettings | None, variant: ChessVariant, seed: int, options: GameOptions
     ) -> None:
         """Read the file.
 
         :raises UsageError: if it cannot be read, has no opening, or a game of it is broken.
         """
         self._variant, self._seed, self._options = variant, seed, options
-        self._first, self._file = settings.start - 1, settings.file
-        self._known: list[_Line | _Beginning] = []
-        if settings.file is not None:
-            self._known = list(_read(settings.file, settings))
+        self._first, self._known = 0, list[_BookEntry]()
+        self.shared = settings is not None and settings.policy is OpeningPolicy.ROUND
+        """Whether all encounters of a round play the same opening, and not each its own."""
+        if settings is not None:
+            self._first, self._known = settings.start - 1, list(_read(settings))
             if not self._known:
                 raise UsageError(f"there is no opening in {quote(str(settings.file))}")
             if settings.order is OpeningOrder.RANDOM:
                 random.Random(seed).shuffle(self._known)
         elif variant is ChessVariant.STANDARD:
-            self._known = [_Beginning("", Opening(Fen(chess.Board(), None)))]
+            self._known = [_BookEntry("", Opening(Fen(chess.Board(), None)))]
 
     def __getitem__(self, number: int) -> Opening:
         """Return an opening by its number in the order of play.
@@ -127,12 +132,12 @@ class Openings:
         """
         number += self._first
         if self._known:
-            found = self._known[number % len(self._known)]
+            place, found = self._known[number % len(self._known)]
             try:
-                opening = found.opening if isinstance(found, _Beginning) else Opening(parse_fen(found.text))
+                opening = Opening(parse_fen(found)) if isinstance(found, str) else found
                 _check(opening, self._options)
             except UsageError as error:
-                raise UsageError(f"{self._file}, {found.place}: {error}") from None
+                raise UsageError(f"{place}: {error}") from None
             return opening
         lot = random.Random(f"{self._seed} {number}")
         white = lot.randrange(_POSITIONS)
@@ -151,24 +156,16 @@ class Openings:
     @property
     def digest(self) -> str:
         """What tells these openings from others."""
-        texts = [
-            found.opening.text if isinstance(found, _Beginning) else found.text for found in self._known
-        ] or [self._variant.value]
+        texts = [found if isinstance(found, str) else found.text for _, found in self._known]
+        texts = texts or [self._variant.value]
         return hashlib.sha256("\n".join([*texts, str(self._first)]).encode()).hexdigest()
 
 
-class _Line(NamedTuple):
-    """A position in a file."""
+class _BookEntry(NamedTuple):
+    """An opening and its place in a file; positions stay text until they are played."""
 
     place: str
-    text: str
-
-
-class _Beginning(NamedTuple):
-    """The beginning of a game in a file."""
-
-    place: str
-    opening: Opening
+    opening: Opening | str
 
 
 def shuffled(white: int, black: int) -> Opening:
@@ -186,34 +183,31 @@ def shuffled(white: int, black: int) -> Opening:
     return Opening(Fen(board, None))
 
 
-def _read(path: Path, settings: OpeningSettings) -> Iterator[_Line | _Beginning]:
+def _read(settings: OpeningSettings) -> Iterator[_BookEntry]:
+    path = settings.file
     form = settings.format.lower() or ("pgn" if path.name.lower().endswith(_PGN) else "epd")
     if form not in ("epd", "pgn"):
         raise UsageError(f"{quote(form)} is no format of openings: expected epd or pgn")
-    return _of_pgn(path, settings.plies) if form == "pgn" else _of_epd(path)
-
-
-def _of_epd(path: Path) -> Iterator[_Line]:
-    """Yield the positions of a file with a FEN, of six or seven fields, or an EPD in each line."""
     with reading(str(path)) as source:
-        data = bytearray()
-        while block := source.read(1 << 20):
-            data += block
+        yield from _of_pgn(source, settings) if form == "pgn" else _of_epd(source, path)
+
+
+def _of_epd(source: PgnSource, path: Path) -> Iterator[_BookEntry]:
+    """Yield the positions of a file with a FEN, of six or seven fields, or an EPD in each line."""
+    data = b"".join(iter(partial(source.read, 1 << 20), b""))
     for number, line in enumerate(data.decode("utf-8-sig", "replace").splitlines(), 1):
         text = line.strip()
         if text and not text.startswith("#"):
-            yield _Line(f"line {number}", text)
+            yield _BookEntry(f"{path}, line {number}", text)
 
 
-def _of_pgn(path: Path, plies: int | None) -> Iterator[_Beginning]:
+def _of_pgn(source: PgnSource, settings: OpeningSettings) -> Iterator[_BookEntry]:
     """Yield the beginnings of the games of a file."""
-    with reading(str(path)) as source:
-        for game in read_games(source):
-            if game.error is not None:
-                raise UsageError(f"{path}: {game.error}")
-            moves = tuple(game.moves[:plies])
-            opening = Opening(game.start, moves, game.tags.get(tags.KOMI, ""))
-            yield _Beginning(f"game {game.number}", opening)
+    for game in read_games(source):
+        if game.error is not None:
+            raise UsageError(f"{settings.file}: {game.error}")
+        opening = Opening(game.start, tuple(game.moves[: settings.plies]), game.tags.get(tags.KOMI, ""))
+        yield _BookEntry(f"{settings.file}, game {game.number}", opening)
 
 
 def _check(opening: Opening, options: GameOptions) -> None:

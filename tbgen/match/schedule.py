@@ -5,14 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from fractions import Fraction
+from typing import Self
 
-from tbgen.errors import UsageError, quote
+from tbgen.errors import NamedChoice
 from tbgen.games.standings.encounters import Key
 from tbgen.match.openings import Opening, Openings
 
-__all__ = ["Fixture", "Format", "Plan", "Schedule"]
+__all__ = ["Fixture", "Format", "Plan", "Schedule", "gauntlet", "round_robin"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,13 @@ class Fixture:
     black: str
     opening: Opening
 
+    @property
+    def names(self) -> tuple[str, int, str, str]:
+        """Key, number, White and Black, as messages have them."""
+        return str(self.key), self.number, self.white, self.black
 
-class Format(StrEnum):
+
+class Format(NamedChoice, what="a format of events"):
     """How the players of an event meet."""
 
     ROUND_ROBIN = "round-robin"
@@ -38,16 +43,10 @@ class Format(StrEnum):
     SWISS = "swiss"
 
     @classmethod
-    def parse(cls, text: str) -> Format:
-        """Read a name, also as Cute Chess writes it (``roundrobin``).
-
-        :raises UsageError: if there is no format of that name.
-        """
-        try:
-            return cls(text.lower().replace("roundrobin", "round-robin").replace("knock-out", "knockout"))
-        except ValueError:
-            names = ", ".join(each.value for each in cls)
-            raise UsageError(f"{quote(text)} is no format of events: expected one of {names}") from None
+    def _missing_(cls, value: object) -> Self:
+        """Read a name, also as Cute Chess writes it (``roundrobin``)."""
+        text = str(value).lower()
+        return super()._missing_(text.replace("roundrobin", "round-robin").replace("knock-out", "knockout"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +59,6 @@ class Plan:
     games: int
     """Of an encounter: 2 with colours reversed, or 1."""
     openings: Openings
-    shared_openings: bool = False
-    """Whether all encounters of a round play the same opening, and not each its own."""
     seeds: int = 1
     """How many players of a gauntlet meet the others."""
 
@@ -105,40 +102,58 @@ class Schedule(ABC):
         pairs = self.encounters(number, results)
         if pairs is None:
             return None
-        found = list(self._games(number, pairs))
-        self.fixtures |= {fixture.key: fixture for fixture in found}
-        return found
-
-    def _games(self, number: int, pairs: Sequence[tuple[str, str]]) -> Iterator[Fixture]:
-        shared, games = self.plan.shared_openings, self.plan.games
+        openings, games, found = self.plan.openings, self.plan.games, list[Fixture]()
         for place, (one, other) in enumerate(pairs, 1):
-            opening = self.plan.openings[number - 1 if shared else self._encounters]
+            opening = openings[number - 1 if openings.shared else self._encounters]
             for game in range(1, games + 1):
                 white, black = (one, other) if game % 2 else (other, one)
                 count = self._encounters * games + game
-                yield Fixture(Key(number, place, game), count, white, black, opening)
+                found.append(Fixture(Key(number, place, game), count, white, black, opening))
             self._encounters += 1
+        self.fixtures |= {fixture.key: fixture for fixture in found}
+        return found
+
+    def lead(self, player: str, results: Results) -> Fraction:
+        """Return by how many points a player leads in games that it has played."""
+        ahead = [(self.fixtures[key].white == player, 2 * points - 1) for key, points in results.items()]
+        return sum((lead if white else -lead for white, lead in ahead), Fraction())
 
 
-class RoundRobin(Schedule):
-    """Everybody meets everybody once in each round, by Berger's tables.
+class FixedSchedule(Schedule):
+    """Some pairs meet once in each round; where that is for a single game, colours change each time.
 
-    The pairs come from FIDE Handbook C.05, annex 1: the last player stays, the others go round.
+    :param pairs: the first of each has White in the first game.
     """
+
+    def __init__(self, plan: Plan, pairs: Sequence[tuple[str, str]]) -> None:
+        super().__init__(plan)
+        self._pairs = pairs
 
     @property
     def total(self) -> int:
         """How many games there are."""
-        count = len(self.plan.players)
-        return self.plan.rounds * self.plan.games * count * (count - 1) // 2
+        return self.plan.rounds * self.plan.games * len(self._pairs)
 
     def encounters(self, number: int, results: Results) -> Sequence[tuple[str, str]] | None:
         """Return who meets in a round."""
         if number > self.plan.rounds:
             return None
-        pairs = list(berger(self.plan.players))
-        # Where an encounter is a single game, colours change from round to round.
-        return [(b, a) for a, b in pairs] if self.plan.games % 2 and number % 2 == 0 else pairs
+        turned = self.plan.games == 1 and number % 2 == 0
+        return [(b, a) for a, b in self._pairs] if turned else self._pairs
+
+
+def round_robin(plan: Plan) -> Schedule:
+    """Return the schedule in which everybody meets everybody once in each round, by Berger's tables.
+
+    The pairs come from FIDE Handbook C.05, annex 1: the last player stays, the others go round.
+    """
+    return FixedSchedule(plan, list(berger(plan.players)))
+
+
+def gauntlet(plan: Plan) -> Schedule:
+    """Return the schedule in which the first player, or each of the first ones, meets all others."""
+    seeds, others = plan.players[: plan.seeds], plan.players[plan.seeds :]
+    return FixedSchedule(plan, [(seed, other) for other in others for seed in seeds])
 
 
 def berger(players: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -159,21 +174,3 @@ def berger(players: Sequence[str]) -> Iterator[tuple[str, str]]:
                 one, other = other, one
             if one is not None and other is not None:
                 yield one, other
-
-
-class Gauntlet(Schedule):
-    """The first player, or each of the first ones, meets all others once in each round."""
-
-    @property
-    def total(self) -> int:
-        """How many games there are."""
-        seeds = self.plan.seeds
-        return self.plan.rounds * self.plan.games * seeds * (len(self.plan.players) - seeds)
-
-    def encounters(self, number: int, results: Results) -> Sequence[tuple[str, str]] | None:
-        """Return who meets in a round."""
-        if number > self.plan.rounds:
-            return None
-        players, seeds = self.plan.players, self.plan.seeds
-        pairs = [(seed, other) for other in players[seeds:] for seed in players[:seeds]]
-        return [(b, a) for a, b in pairs] if self.plan.games % 2 and number % 2 == 0 else pairs

@@ -28,8 +28,8 @@ class EventSettings:
     rounds: int = 1
     games: int = 2
     """Of an encounter: 2 or 1."""
-    openings: OpeningSettings = field(default_factory=OpeningSettings)
-    shared_openings: bool = False
+    openings: OpeningSettings | None = None
+    """None for the start position of the variant, or one by lot."""
     seeds: int = 1
     variant: ChessVariant = ChessVariant.STANDARD
     seed: int = 0

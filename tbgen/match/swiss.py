@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 from tbgen.errors import UsageError, needs_extra
@@ -78,46 +77,40 @@ class Swiss(Schedule):
 
     def _players(self, results: Results) -> list[dict[str, Any]]:
         """Return what has become of each player, as the package wants to know it."""
-        names = self.plan.players
-        scores = dict.fromkeys(names, Fraction())
-        colours: dict[str, list[str]] = {name: [] for name in names}
-        floats: dict[str, list[str]] = {name: [] for name in names}
-        byes = dict.fromkeys(names, 0)
-        for number, pairs in enumerate(self._before, 1):
-            before = dict(scores)
-            met = set(itertools.chain.from_iterable(pairs))
-            for place, (one, other) in enumerate(pairs, 1):
-                share = self._share(number, place, one, results)
-                seats = ((one, other, share, "white"), (other, one, 1 - share, "black"))
-                for name, opponent, part, colour in seats:
-                    scores[name] += part
-                    colours[name].append(colour)
-                    higher, lower = before[name] > before[opponent], before[name] < before[opponent]
-                    floats[name].append("down" if higher else "up" if lower else "none")
-            for name in set(names) - met:
-                scores[name] += 1
-                byes[name] += 1
-                colours[name].append("none")
-                floats[name].append("down")  # C.04.3, article 1.4.3: as of a player who floats down
-        return [
-            {
+        players: dict[str, dict[str, Any]] = {
+            name: {
                 "id": number,
                 "name": name,
-                "score": float(scores[name]),
+                "score": 0.0,
                 "rating": 0,
                 "starting_number": number,
-                "color_hist": colours[name],
-                "float_history": floats[name],
-                "bye_count": byes[name],
+                "color_hist": [],
+                "float_history": [],
+                "bye_count": 0,
             }
-            for number, name in enumerate(names, 1)
-        ]
+            for number, name in enumerate(self.plan.players, 1)
+        }
 
-    def _share(self, number: int, place: int, player: str, results: Results) -> Fraction:
-        """Return what an encounter counts for a player: 1, a half or 0."""
-        lead = Fraction()
-        for key, points in results.items():
-            if (key.round, key.encounter) == (number, place):
-                ahead = 2 * points - 1
-                lead += ahead if self.fixtures[key].white == player else -ahead
-        return Fraction((lead > 0) - (lead < 0) + 1, 2)
+        def add(name: str, points: float, colour: str, floated: str) -> None:
+            player = players[name]
+            player["score"] += points
+            player["color_hist"].append(colour)
+            player["float_history"].append(floated)
+
+        for number, pairs in enumerate(self._before, 1):
+            before = {name: player["score"] for name, player in players.items()}
+            for place, (white, black) in enumerate(pairs, 1):
+                games = {key: each for key, each in results.items() if key[:2] == (number, place)}
+                lead, ahead = self.lead(white, games), before[white] - before[black]
+                points = ((lead > 0) - (lead < 0) + 1) / 2
+                add(white, points, "white", _floated(ahead))
+                add(black, 1 - points, "black", _floated(-ahead))
+            for name in set(players) - set(itertools.chain.from_iterable(pairs)):
+                add(name, 1, "none", "down")  # C.04.3, article 1.4.3: as of a player who floats down
+                players[name]["bye_count"] += 1
+        return list(players.values())
+
+
+def _floated(ahead: float) -> str:
+    """Return where a player went who met another with so many points less."""
+    return "down" if ahead > 0 else "up" if ahead < 0 else "none"

@@ -2,94 +2,79 @@
 
 from __future__ import annotations
 
-import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
-from tbgen.errors import UsageError, quote
-from tbgen.games.standings import EloModel
-from tbgen.games.standings.encounters import TestSettings
-from tbgen.match.adjudication import DrawRule, ResignRule
+import msgspec
+from msgspec import Meta, Struct
+
+from tbgen.errors import NamedChoice, UsageError, quote
 from tbgen.match.clock import TimeControl, parse_seconds
-from tbgen.match.engine import EngineSettings, find_command
-from tbgen.match.openings import OpeningOrder, OpeningSettings
+from tbgen.match.engine import STALL_SECONDS, START_SECONDS, EngineSettings, find_command
 
-__all__ = [
-    "draw_of",
-    "engines_of",
-    "openings_of",
-    "processors_of",
-    "resign_of",
-    "test_of",
-    "words_of_toml",
-]
+__all__ = ["engines_of", "processors_of", "struct_of", "words_of_toml"]
 
-_TIMES: Final = ("tc", "st", "depth", "nodes", "timemargin")
-_ENGINE: Final = ("cmd", "name", "dir", "arg", "restart", "proto", "start", "stall", *_TIMES)
-_OPENINGS: Final = ("file", "format", "order", "plies", "start", "policy")
-_OPTION: Final = "option."
-_WHOLE: Final = re.compile(r"\d{1,15}", re.ASCII)
+_LIMITS: Final = ("tc", "st", "depth", "nodes")
 _RANGE: Final = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII)
 
+AnyStruct = TypeVar("AnyStruct", bound=Struct)
 
-class _Words:
-    """The words of one option: each key once, but for some."""
 
-    def __init__(self, option: str, words: Sequence[str], keys: Sequence[str], several: str = "") -> None:
-        self.option = option
-        self.found: dict[str, str] = {}
-        self.several: list[str] = []
-        for word in words:
-            key, sign, value = word.partition("=")
-            if not sign:
-                raise UsageError(f"--{option}: {quote(word)} is not of the form key=value")
-            if key not in keys and not ("cmd" in keys and key.startswith(_OPTION)):
-                raise UsageError(f"--{option}: there is no {quote(key)}: expected some of {', '.join(keys)}")
-            if key == several and several:
-                self.several.append(value)
-            else:
-                self.found[key] = value
+class _Seconds(float):
+    """A time, not 0."""
 
-    def whole(self, key: str, default: int | None = None, least: int = 1) -> int:
-        """Return a whole number.
 
-        :raises UsageError: if it is none, or is missing without a default.
+class _Restart(NamedChoice, what="a time to restart an engine"):
+    """Whether each game gets a process of its own."""
+
+    AUTO = "auto"
+    ON = "on"
+    OFF = "off"
+
+
+class _Protocol(NamedChoice, what="a protocol that is spoken here"):
+    UCI = "uci"
+
+
+class _EngineWords(Struct):
+    """The words of ``--engine``, those of ``--each`` included."""
+
+    cmd: str
+    name: str = ""
+    dir: Path | None = None
+    arg: Sequence[str] = ()
+    option: dict[str, str] = {}
+    restart: _Restart = _Restart.AUTO
+    proto: _Protocol = _Protocol.UCI
+    start: _Seconds = _Seconds(START_SECONDS)
+    stall: _Seconds = _Seconds(STALL_SECONDS)
+    tc: str = "inf"
+    st: _Seconds | None = None
+    depth: Annotated[int, Meta(ge=1)] | None = None
+    nodes: Annotated[int, Meta(ge=1)] | None = None
+    timemargin: Annotated[int, Meta(ge=0)] = 0
+
+    def settings(self) -> EngineSettings:
+        """Return what they come to.
+
+        :raises UsageError: if they do not go together, or a program is not there.
         """
-        text = self.found.get(key)
-        if text is None and default is not None:
-            return default
-        if text is None:
-            raise UsageError(f"--{self.option} needs {key}=NUMBER")
-        if not _WHOLE.fullmatch(text) or int(text) < least:
-            raise UsageError(f"--{self.option}: {key}={text} is no whole number from {least} on")
-        return int(text)
-
-    def number(self, key: str, default: float | None = None) -> float:
-        """Return a number.
-
-        :raises UsageError: if it is none, or is missing without a default.
-        """
-        text = self.found.get(key)
-        if text is None and default is not None:
-            return default
-        try:
-            number = math.nan if text is None else float(text)
-        except ValueError:
-            number = math.nan
-        if not math.isfinite(number):
-            raise UsageError(f"--{self.option} needs {key}=NUMBER" + (f", not {quote(text)}" if text else ""))
-        return number
-
-    def truth(self, key: str) -> bool:
-        """Return a truth value, false without one."""
-        text = self.found.get(key, "false").lower()
-        if text not in ("true", "false"):
-            raise UsageError(f"--{self.option}: {key}={text} is neither true nor false")
-        return text == "true"
+        if self.dir is not None and not self.dir.is_dir():
+            raise UsageError(f"--engine: there is no directory {quote(str(self.dir))}")
+        command = find_command(self.cmd, tuple(self.arg), self.dir)
+        name = self.name.strip() or Path(command[0]).name
+        if not name.isprintable() or name in ("?", "-") or set('"\\') & set(name):
+            raise UsageError(f"--engine: no player in PGN can be called {quote(name)}: give another name=")
+        control = TimeControl.parse(self.tc, self.timemargin / 1000)
+        if self.st is not None and control.time is not None:
+            raise UsageError("--engine: tc= is a clock, and st= a time for each move: give one of them")
+        control = replace(control, per_move=self.st, depth=self.depth, nodes=self.nodes)
+        restart = self.restart is _Restart.ON
+        return EngineSettings(name, command, self.dir, self.option, control, restart, self.start, self.stall)
 
 
 def engines_of(given: Sequence[Sequence[str]], each: Sequence[str] | None) -> tuple[EngineSettings, ...]:
@@ -97,122 +82,69 @@ def engines_of(given: Sequence[Sequence[str]], each: Sequence[str] | None) -> tu
 
     :raises UsageError: if a word means nothing, or a program is not there.
     """
-    common = _Words("each", each or (), _ENGINE, "arg")
-    return tuple(_engine(_Words("engine", words, _ENGINE, "arg"), common) for words in given)
+    common = _values("each", each or (), _EngineWords)
+    return tuple(_engine(_values("engine", words, _EngineWords), common) for words in given)
 
 
-def _engine(own: _Words, each: _Words) -> EngineSettings:
-    words = {**each.found, **own.found}
-    if any(key in own.found for key in _TIMES[:-1]):  # a time control of its own, and no other beside it
-        words = {**{key: words[key] for key in words if key not in _TIMES[:-1]}, **own.found}
-    if words.get("proto", "uci") != "uci":
-        raise UsageError(f"--engine: proto={words['proto']} is not spoken here: engines must speak uci")
-    if "cmd" not in words:
-        raise UsageError("--engine needs cmd=PROGRAM")
-    restart = words.get("restart", "auto")
-    if restart not in ("auto", "on", "off"):
-        raise UsageError(f"--engine: restart={restart} is none of auto, on and off")
-    directory = Path(words["dir"]).expanduser() if "dir" in words else None
-    if directory is not None and not directory.is_dir():
-        raise UsageError(f"--engine: there is no directory {quote(str(directory))}")
-    command = find_command(words["cmd"], (*each.several, *own.several), directory)
-    settings = EngineSettings(
-        words.get("name", "").strip() or Path(command[0]).name,
-        command,
-        directory,
-        {key.removeprefix(_OPTION): words[key] for key in words if key.startswith(_OPTION)},
-        _control(words),
-        restart == "on",
-    )
-    if not settings.name.isprintable() or settings.name in ("?", "-") or set('"\\') & set(settings.name):
-        raise UsageError(
-            f"--engine: no player in PGN can be called {quote(settings.name)}: give another name="
-        )
-    if "start" in words:
-        settings = replace(settings, start=parse_seconds(words["start"]))
-    if "stall" in words:
-        settings = replace(settings, stall=parse_seconds(words["stall"]))
-    return settings
+def _engine(own: Mapping[str, Any], each: Mapping[str, Any]) -> EngineSettings:
+    if any(key in own for key in _LIMITS):  # a time control of its own, and no other beside it
+        each = {key: value for key, value in each.items() if key not in _LIMITS}
+    several = {
+        "arg": [*each.get("arg", ()), *own.get("arg", ())],
+        "option": {**each.get("option", {}), **own.get("option", {})},
+    }
+    return _converted("engine", {**each, **own, **several}, _EngineWords).settings()
 
 
-def _control(words: Mapping[str, str]) -> TimeControl:
-    """Return the time control: a clock, depth and nodes may go together."""
-    known = _Words("engine", [f"{key}={words[key]}" for key in _TIMES if key in words], _TIMES)
-    margin = known.whole("timemargin", 0, 0) / 1000
-    control = TimeControl.parse(words.get("tc", "inf"), margin)
-    if "st" in words:
-        if control.time is not None:
-            raise UsageError("--engine: tc= is a clock, and st= a time for each move: give one of them")
-        control = replace(control, per_move=parse_seconds(words["st"]))
-        if not control.per_move:
-            raise UsageError("--engine: st=0 gives no time")
-    depth, nodes = (known.whole(key) if key in words else None for key in ("depth", "nodes"))
-    return replace(control, depth=depth, nodes=nodes)
+def struct_of(option: str, words: Sequence[str] | None, kind: type[AnyStruct]) -> AnyStruct | None:
+    """Return what the words of an option say, by the names and types of a struct's fields; None without any.
 
-
-def openings_of(words: Sequence[str] | None) -> tuple[OpeningSettings, bool]:
-    """Return which openings are played, and whether all encounters of a round share one.
-
-    :raises UsageError: if a word means nothing.
+    :raises UsageError: if a word means nothing, or one is missing.
     """
-    known = _Words("openings", words or (), _OPENINGS)
-    found = known.found
-    if words is not None and "file" not in found:
-        raise UsageError("--openings needs file=FILE")
+    return None if words is None else _converted(option, _values(option, words, kind), kind)
+
+
+def _values(option: str, words: Sequence[str], kind: type[Struct]) -> dict[str, Any]:
+    """Return the values of words by their keys; those of ``arg`` in a list, and of ``option.`` by name."""
+    found: dict[str, Any] = {}
+    for word in words:
+        key, sign, value = word.partition("=")
+        key, _, name = key.partition(".")
+        if not sign:
+            raise UsageError(f"--{option}: {quote(word)} is not of the form key=value")
+        if key not in kind.__struct_encode_fields__:
+            known = ", ".join(kind.__struct_encode_fields__)
+            raise UsageError(f"--{option}: there is no {quote(key)}: expected some of {known}")
+        if name:
+            found.setdefault(key, {})[name] = value
+        elif key == "arg":
+            found.setdefault(key, []).append(value)
+        else:
+            found[key] = value
+    return found
+
+
+def _converted(option: str, values: Mapping[str, Any], kind: type[AnyStruct]) -> AnyStruct:
+    for each in msgspec.structs.fields(kind):
+        if each.required and each.encode_name not in values:
+            raise UsageError(f"--{option} needs {each.encode_name}=")
+        if isinstance(each.type, type) and issubclass(each.type, NamedChoice) and each.encode_name in values:
+            each.type(values[each.encode_name])  # msgspec would not say what there is to choose from
     try:
-        order = OpeningOrder(found.get("order", "sequential").lower())
-    except ValueError:
-        raise UsageError(f"--openings: order={found['order']} is neither sequential nor random") from None
-    policy = found.get("policy", "encounter")
-    if policy not in ("encounter", "round"):
-        raise UsageError(f"--openings: policy={policy} is neither encounter nor round")
-    file = Path(found["file"]).expanduser() if "file" in found else None
-    plies = known.whole("plies", least=0) if "plies" in found else None
-    settings = OpeningSettings(file, found.get("format", ""), order, plies, known.whole("start", 1))
-    return settings, policy == "round"
+        return msgspec.convert(values, kind, strict=False, dec_hook=_read)
+    except msgspec.ValidationError as error:
+        reason, _, key = str(error).replace("`", "").partition(" - at $.")
+        raise UsageError(f"--{option}: {key}={values.get(key)}: {reason[:1].lower()}{reason[1:]}") from None
 
 
-def resign_of(words: Sequence[str] | None) -> ResignRule | None:
-    """Return when engines resign; None for never.
-
-    :raises UsageError: if a word means nothing.
-    """
-    if words is None:
-        return None
-    known = _Words("resign", words, ("movecount", "score", "twosided"))
-    return ResignRule(known.whole("movecount"), known.whole("score"), known.truth("twosided"))
-
-
-def draw_of(words: Sequence[str] | None) -> DrawRule | None:
-    """Return when games are stopped as draws; None for never.
-
-    :raises UsageError: if a word means nothing.
-    """
-    if words is None:
-        return None
-    known = _Words("draw", words, ("movenumber", "movecount", "score"))
-    return DrawRule(known.whole("movenumber", 0, 0), known.whole("movecount"), known.whole("score", None, 0))
-
-
-def test_of(words: Sequence[str] | None) -> TestSettings | None:
-    """Return the sequential test; None for none.
-
-    :raises UsageError: if a word means nothing.
-    """
-    if words is None:
-        return None
-    known = _Words("sprt", words, ("elo0", "elo1", "alpha", "beta", "model"))
-    model = EloModel.parse(known.found.get("model", EloModel.LOGISTIC.value))
-    return TestSettings(
-        known.number("elo0"),
-        known.number("elo1"),
-        known.number("alpha", 0.05),
-        known.number("beta", 0.05),
-        model,
-    )
-
-
-test_of.__test__ = False  # type: ignore[attr-defined]  # no test of pytest
+def _read(kind: type, text: str) -> Path | _Seconds:
+    """Return a value of a type that msgspec does not know."""
+    if kind is Path:
+        return Path(text).expanduser()
+    seconds = _Seconds(parse_seconds(text))
+    if not seconds:
+        raise UsageError("this gives no time")
+    return seconds
 
 
 def processors_of(text: str, available: Sequence[int]) -> tuple[int, ...]:
@@ -222,16 +154,11 @@ def processors_of(text: str, available: Sequence[int]) -> tuple[int, ...]:
     """
     if text == "all":
         return tuple(available)
-    found: list[int] = []
-    for part in text.split(","):
-        match = _RANGE.fullmatch(part.strip())
-        if match is None:
-            raise UsageError(
-                f"--affinity: {quote(text)} is no list of processors: expected one such as 0-3,6"
-            )
-        found += range(int(match[1]), int(match[2] or match[1]) + 1)
-    missing = sorted(set(found) - set(available))
-    if missing or len(set(found)) < len(found) or not found:
+    parts = [_RANGE.fullmatch(part.strip()) for part in text.split(",")]
+    if None in parts:
+        raise UsageError(f"--affinity: {quote(text)} is no list of processors: expected one such as 0-3,6")
+    found = [number for part in parts if part for number in range(int(part[1]), int(part[2] or part[1]) + 1)]
+    if not found or len(set(found)) < len(found) or not set(found) <= set(available):
         there = ",".join(map(str, available))
         raise UsageError(f"--affinity: {quote(text)} are not some of the processors {there}, each once")
     return tuple(found)
@@ -254,24 +181,22 @@ def words_of_toml(path: Path) -> list[str]:
         raise UsageError(f"{path} is no TOML: {error}") from None
     words: list[str] = []
     for name, value in document.items():
-        option = f"--{name.replace('_', '-')}"
+        option = name.replace("_", "-")
         if isinstance(value, bool):
-            words.append(option if value else f"--no-{option[2:]}")
-        elif isinstance(value, dict):
-            words += [option, *_pairs(path, name, value)]
-        elif isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
-            for each in value:
-                words += [option, *_pairs(path, name, each)]
-        else:
-            words.append(f"{option}={_text(path, name, value)}")
+            words.append(f"--{option}" if value else f"--no-{option}")
+            continue
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, dict):
+                words += [f"--{option}", *_pairs(path, name, each)]
+            else:
+                words.append(f"--{option}={_text(path, name, value)}")
     return words
 
 
 def _pairs(path: Path, name: str, table: Mapping[str, Any]) -> Iterator[str]:
     for key, value in table.items():
         if key == "options" and isinstance(value, dict):
-            for option, setting in value.items():
-                yield f"{_OPTION}{option}={_text(path, option, setting)}"
+            yield from (f"option.{option}={_text(path, option, each)}" for option, each in value.items())
         else:
             for each in value if isinstance(value, list) else [value]:
                 yield f"{key}={_text(path, f'{name}.{key}', each)}"
@@ -279,7 +204,7 @@ def _pairs(path: Path, name: str, table: Mapping[str, Any]) -> Iterator[str]:
 
 def _text(path: Path, name: str, value: object) -> str:
     if isinstance(value, bool):
-        return "true" if value else "false"
+        return str(value).lower()
     if isinstance(value, str | int | float):
         return str(value)
     raise UsageError(f"{path}: {name} is {type(value).__name__}: expected text, a number, true or false")

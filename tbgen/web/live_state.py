@@ -228,7 +228,7 @@ def _row(raw: RawGame, game: FinishedGame) -> dict[str, Any]:
     record = game.record
     start, end = raw.data.rfind(b"{"), raw.data.rfind(b"}")
     comment = raw.data[start + 1 : end].decode("utf-8", "replace") if 0 <= start < end else ""
-    plies = next((tag.value for tag in raw.tags if tag.name == "PlyCount"), "")
+    plies = raw.values.get("PlyCount", "")
     outcome = record.outcome
     return _fields(record, "number", "white", "black", "classical") | {
         "key": str(game.key),

@@ -200,7 +200,11 @@ def test_broken_games_are_left_out(capsys: pytest.CaptureFixture[str], tmp_path:
             2,
             "'elo' is no table of standings: expected some of standings",
         ),
-        ([MATCH, "--sprt", "0", "5", "--sprt-model", "x"], 2, "'x' is no model of a test: expected one of"),
+        (
+            [MATCH, "--sprt", "0", "5", "--sprt-model", "x"],
+            2,
+            "'x' is not a model of a test: expected one of",
+        ),
         ([MATCH, "--sprt", "0", "5", "--sprt-model", "bayesian", "--pairs"], 2, "Bayes-Elo knows no pairs"),
         ([MATCH, "--pairs"], 2, "--pairs says what a test is made of: add --sprt ELO0 ELO1"),
         ([MATCH, "--out", "x"], 2, "--out is for CSV files, one for each table: add --format csv"),

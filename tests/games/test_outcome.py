@@ -1,7 +1,7 @@
 """Intervals of scores, and what they say of points."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tbgen.board.interval import ScoreInterval
@@ -11,6 +11,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.settings import FiftyMoveRule, GameSettings
+from tests.support.exhaustive import sample
 
 ALL = sorted(GScore(rank, white) for white in (True, False) for rank in range(MAX_CODED_RANK + 1))
 scores = st.sampled_from(ALL)
@@ -34,6 +35,7 @@ def test_what_is_no_interval_is_refused(text: str) -> None:
         ScoreInterval.parse(text)
 
 
+@settings(max_examples=sample(40, 100))
 @given(intervals, intervals)
 def test_a_value_in_two_intervals(one: ScoreInterval, other: ScoreInterval) -> None:
     both = [score for score in members(one) if score in members(other)]

@@ -48,7 +48,7 @@ def test_both_must_agree_if_asked() -> None:
 
 
 def test_draws_need_both_sides_and_their_time() -> None:
-    told = Evaluations(StopRules(draw=DrawRule(2, 2, 10)))
+    told = Evaluations(StopRules(draw=DrawRule(2, 10, first=2)))
     for centipawns in (10, -10):
         told.add(chess.WHITE, centipawns)
         told.add(chess.BLACK, centipawns)

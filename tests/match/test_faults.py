@@ -31,7 +31,8 @@ def test_a_fault_loses_the_game(mode: str, tmp_path: Path, capsys: pytest.Captur
     """Fixed nodes: no clock runs that would end the game (fastchess 1029)."""
     pgn, before = tmp_path / "games.pgn", children()
     descriptors = len(os.listdir("/proc/self/fd"))
-    players = [words("A"), [*words("B", mode), "stall=2"]]
+    hurried = ["stall=0.5"] if mode in ("mute", "flood") else []
+    players = [words("A"), [*words("B", mode), *hurried]]
     games = played(pgn, players=players)
     text, termination, basis = FAULTS[mode]
     assert [last_words(game).removeprefix("Black").removeprefix("White").strip() for game in games] == [
@@ -59,9 +60,11 @@ def test_time_is_counted(tmp_path: Path) -> None:
         assert games[0].tags["TimeControl"] == {"tc=1": "1", "st=0.3": "1/0.3"}[control]
         assert tagged(pgn) == pgn.read_bytes()
     (game,) = played(
-        tmp_path / "margin.pgn", "--each", "st=0.3", "timemargin=20000", "--games", "1", players=players
+        tmp_path / "margin.pgn",
+        *("--each", "st=0.3", "timemargin=20000", "--games", "1", "--maxmoves", "1"),
+        players=players,
     )
-    assert last_words(game) == "End by 3-fold repetition"
+    assert (last_words(game), len(game.moves)) == ("End by adjudication: maximum length", 2)
 
 
 @pytest.mark.parametrize("mode", ["late-none", "late-illegal"])
@@ -73,8 +76,11 @@ def test_what_comes_too_late_is_too_late_whatever_it_is(mode: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("mode", ["garbage", "long-line", "twice", "stubborn", "parent"])
-def test_odd_engines_that_play_are_let_play(mode: str, tmp_path: Path) -> None:
+def test_odd_engines_that_play_are_let_play(
+    mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Noise, lines without end, two answers, no end at ``quit`` and children that stay (lichess-bot 623)."""
+    monkeypatch.setattr("tbgen.match.engine._QUITTING", 0.3)
     pgn, before = tmp_path / "games.pgn", children()
     games = played(pgn, "--games", "1", players=[words("A"), words("B", mode)])
     assert [last_words(game) for game in games] == ["End by 3-fold repetition"]
@@ -104,7 +110,7 @@ def test_an_engine_that_never_starts_is_a_mistake(
 ) -> None:
     """It is found before the first game."""
     pgn, before = tmp_path / "games.pgn", children()
-    players = [words("A"), [*words("B", mode), "start=2"]]
+    players = [words("A"), [*words("B", mode), "start=0.5"]]
     assert "B does not start: " in failure(capsys, 1, *event(pgn, players=players))
     assert pgn.read_bytes() == b""
     assert children() == before

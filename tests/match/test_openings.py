@@ -9,7 +9,7 @@ import pytest
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 from tbgen.games.settings import GameOptions
-from tbgen.match.openings import ChessVariant, OpeningOrder, Openings, OpeningSettings
+from tbgen.match.openings import ChessVariant, OpeningOrder, OpeningPolicy, Openings, OpeningSettings
 
 OPTIONS = GameOptions(Variant.R_MOBILITY)
 EPD = """\
@@ -33,8 +33,8 @@ PGN = """\
 
 
 def openings(file: Path | None = None, seed: int = 0, variant: str = "standard", **more: object) -> Openings:
-    settings = OpeningSettings(file, **more)  # type: ignore[arg-type]
-    return Openings(settings, ChessVariant.parse(variant), seed, OPTIONS)
+    settings = None if file is None else OpeningSettings(file, **more)  # type: ignore[arg-type]
+    return Openings(settings, ChessVariant(variant), seed, OPTIONS)
 
 
 def test_positions_of_epd_files(tmp_path: Path) -> None:
@@ -48,6 +48,7 @@ def test_positions_of_epd_files(tmp_path: Path) -> None:
         "8/8/8/4KBk1/8/8/8/8 b - - 3 9",  # from the beginning again
     ]
     assert str(found[1].start.accrued) == "-G2.5"
+    assert (found.shared, openings(file, policy=OpeningPolicy.ROUND).shared) == (False, True)
     assert openings(file, start=2)[0].text == found[1].text
 
 

@@ -15,7 +15,7 @@ from tbgen.games.settings import GameOptions
 from tbgen.games.standings import EloModel, sprt
 from tbgen.games.standings.encounters import Encounters, FinishedGame, Key, TestSettings
 from tbgen.games.standings.record import GameRecord
-from tbgen.games.tagging.tagged import Adjudicator, TaggedGame
+from tbgen.games.tagging.tagged import Adjudicator
 from tests.match.engines import MATE, words
 from tests.support.matches import event, games_of, played
 
@@ -29,9 +29,7 @@ def kept(key: str, white: str, black: str, result: str, scheme: Scheme = Scheme.
     )
     (raw,) = split_games(io.BytesIO(text.encode()))
     outcome = Adjudicator(GameOptions(Variant.R_MOBILITY, scheme=scheme), "/none").outcome(raw)
-    record = GameRecord.of("games.pgn", TaggedGame(raw, outcome, None))
-    assert record is not None
-    return FinishedGame(place, record)
+    return FinishedGame(place, GameRecord.of("games.pgn", raw, outcome))
 
 
 def course(*games: tuple[str, str], test: TestSettings | None = None, size: int = 2) -> Encounters:

@@ -4,24 +4,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from tbgen.errors import UsageError
 from tbgen.games.standings import EloModel
 from tbgen.games.standings.encounters import TestSettings
 from tbgen.match.adjudication import DrawRule, ResignRule
 from tbgen.match.clock import TimeControl
-from tbgen.match.openings import OpeningOrder
-from tbgen.match.words import (
-    draw_of,
-    engines_of,
-    openings_of,
-    processors_of,
-    resign_of,
-    words_of_toml,
-)
-from tbgen.match.words import (
-    test_of as tested,
-)
+from tbgen.match.openings import OpeningOrder, OpeningPolicy, OpeningSettings
+from tbgen.match.words import engines_of, processors_of, struct_of, words_of_toml
 from tests.match.engines import words
 from tests.support.commands import failure
 from tests.support.matches import event, games_of
@@ -66,17 +57,17 @@ def test_programs_are_found_as_a_shell_does(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        (["name=x"], "needs cmd=PROGRAM"),
+        (["name=x"], "--engine needs cmd="),
         (["cmd=no-such-program"], "there is no program 'no-such-program'"),
         ([CMD, "hash=5"], "there is no 'hash': expected some of cmd, name"),
         ([CMD, "tc"], "'tc' is not of the form key=value"),
-        ([CMD, "proto=xboard"], "engines must speak uci"),
-        ([CMD, "restart=maybe"], "none of auto, on and off"),
+        ([CMD, "proto=xboard"], "'xboard' is not a protocol that is spoken here: expected one of uci"),
+        ([CMD, "restart=maybe"], "expected one of auto, on, off"),
         ([CMD, "dir=/no/such"], "there is no directory"),
         ([CMD, "tc=5", "st=1"], "give one of them"),
-        ([CMD, "nodes=0"], "no whole number from 1 on"),
-        ([CMD, "depth=many"], "no whole number"),
-        ([CMD, "st=0"], "gives no time"),
+        ([CMD, "nodes=0"], "--engine: nodes=0: expected int >= 1"),
+        ([CMD, "depth=many"], "--engine: depth=many: expected int"),
+        ([CMD, "st=0"], "--engine: st=0: this gives no time"),
         ([CMD, "name=-"], "no player in PGN can be called '-'"),
         ([CMD, 'name=a"b'], "no player in PGN"),
     ],
@@ -87,42 +78,56 @@ def test_engines_that_mean_nothing(given: list[str], expected: str) -> None:
 
 
 def test_the_other_options() -> None:
-    settings, shared = openings_of(
-        ["file=a.pgn", "format=pgn", "order=random", "plies=8", "start=3", "policy=round"]
+    words = ["file=a.pgn", "format=pgn", "order=random", "plies=8", "start=3", "policy=round"]
+    assert struct_of("openings", words, OpeningSettings) == OpeningSettings(
+        Path("a.pgn"), "pgn", OpeningOrder.RANDOM, 8, 3, OpeningPolicy.ROUND
     )
-    assert (settings.file, settings.format, settings.order) == (Path("a.pgn"), "pgn", OpeningOrder.RANDOM)
-    assert (settings.plies, settings.start, shared) == (8, 3, True)
-    assert resign_of(["movecount=3", "score=600"]) == ResignRule(3, 600)
-    assert resign_of(["movecount=3", "score=600", "twosided=true"]) == ResignRule(3, 600, both=True)
-    assert draw_of(["movenumber=40", "movecount=8", "score=10"]) == DrawRule(40, 8, 10)
-    assert tested(["elo0=-1.5", "elo1=5", "model=normalized"]) == TestSettings(
-        -1.5, 5, model=EloModel.NORMALISED
-    )
-    assert (resign_of(None), draw_of(None), tested(None)) == (None, None, None)
+    assert struct_of("resign", ["movecount=3", "score=600"], ResignRule) == ResignRule(3, 600)
+    words = ["movecount=3", "score=600", "twosided=true"]
+    assert struct_of("resign", words, ResignRule) == ResignRule(3, 600, both=True)
+    words = ["movenumber=40", "movecount=8", "score=10"]
+    assert struct_of("draw", words, DrawRule) == DrawRule(8, 10, first=40)
+    words = ["elo0=-1.5", "elo1=5", "model=normalized"]
+    assert struct_of("sprt", words, TestSettings) == TestSettings(-1.5, 5, model=EloModel.NORMALISED)
+    assert struct_of("sprt", None, TestSettings) is None
     assert processors_of("0-2,5", range(8)) == (0, 1, 2, 5)
     assert processors_of("all", [1, 3]) == (1, 3)
 
 
 @pytest.mark.parametrize(
-    ("read", "given", "expected"),
+    ("option", "kind", "words", "expected"),
     [
-        (openings_of, ["order=random"], "--openings needs file=FILE"),
-        (openings_of, ["file=a", "order=odd"], "neither sequential nor random"),
-        (openings_of, ["file=a", "policy=odd"], "neither encounter nor round"),
-        (openings_of, ["file=a", "start=0"], "no whole number from 1 on"),
-        (resign_of, ["score=5"], "--resign needs movecount=NUMBER"),
-        (resign_of, ["movecount=1", "score=5", "twosided=perhaps"], "neither true nor false"),
-        (draw_of, ["score=5"], "--draw needs movecount=NUMBER"),
-        (tested, ["elo0=0"], "--sprt needs elo1=NUMBER"),
-        (tested, ["elo0=0", "elo1=x"], "needs elo1=NUMBER, not 'x'"),
-        (tested, ["elo0=0", "elo1=5", "model=odd"], "is no model"),
-        (lambda text: processors_of(text, range(4)), "3-9", "are not some of the processors 0,1,2,3"),
-        (lambda text: processors_of(text, range(4)), "a", "is no list of processors"),
+        ("openings", OpeningSettings, "order=random", "--openings needs file="),
+        ("openings", OpeningSettings, "file=a order=odd", "expected one of sequential, random"),
+        ("openings", OpeningSettings, "file=a policy=odd", "expected one of encounter, round"),
+        ("openings", OpeningSettings, "file=a start=0", "--openings: start=0: expected int >= 1"),
+        ("openings", OpeningSettings, "file=a plies=-1", "--openings: plies=-1: expected int >= 0"),
+        ("resign", ResignRule, "score=5", "--resign needs movecount="),
+        ("resign", ResignRule, "movecount=1 score=5 twosided=perhaps", "twosided=perhaps: expected bool"),
+        ("draw", DrawRule, "score=5", "--draw needs movecount="),
+        ("sprt", TestSettings, "elo0=0", "--sprt needs elo1="),
+        ("sprt", TestSettings, "elo0=0 elo1=x", "--sprt: elo1=x: expected float"),
+        (
+            "sprt",
+            TestSettings,
+            "elo0=0 elo1=5 model=odd",
+            "'odd' is not a model of a test: expected one of log",
+        ),
+        ("sprt", TestSettings, "elo=0", "there is no 'elo': expected some of elo0, elo1"),
     ],
 )
-def test_others_that_mean_nothing(read: "object", given: object, expected: str) -> None:
+def test_others_that_mean_nothing(option: str, kind: type[Struct], words: str, expected: str) -> None:
     with pytest.raises(UsageError, match=expected):
-        read(given)  # type: ignore[operator]
+        struct_of(option, words.split(), kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("3-9", "are not some of the processors 0,1,2,3"), ("a", "is no list of processors"), ("1,1", "once")],
+)
+def test_processors_that_are_not_there(text: str, expected: str) -> None:
+    with pytest.raises(UsageError, match=expected):
+        processors_of(text, range(4))
 
 
 TOML = """
@@ -188,8 +193,8 @@ def test_an_event_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ("more", "expected"),
     [
         (["--games", "3"], "3 is too large"),
-        (["--tournament", "ladder"], "is no format of events"),
-        (["--variant", "atomic"], "is no variant of matches"),
+        (["--tournament", "ladder"], "is not a format of events"),
+        (["--variant", "atomic"], "is not a variant of matches"),
         (["--tournament", "gauntlet", "--seeds", "2"], "has 1 to 1 seeds, not 2"),
         (["--engine", *words("A")], "two engines are called A"),
         (["--engine", *words("C"), "--sprt", "elo0=0", "elo1=1"], "a test is between two engines"),

@@ -10,10 +10,11 @@ from tbgen.cli.main import main
 from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.tagging import Adjudicator, tag_games
 from tests.match.engines import words
+from tests.support.exhaustive import sample
 
 NODES = ("--each", "nodes=10", "start=60")
 
-OFTEN = int(os.environ.get("TBGEN_TEST_OFTEN", "12"))
+OFTEN = int(os.environ.get("TBGEN_TEST_OFTEN", sample(5, 12)))
 """How often a runner is killed, and a twentieth of the games after which nothing may be left."""
 
 

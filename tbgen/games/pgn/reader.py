@@ -93,9 +93,7 @@ def read_games(stream: LineStream) -> Iterator[Game]:
 
 def read_game(raw: RawGame) -> Game:
     """Return the game that its bytes mean."""
-    game = Game(raw.number, raw.line)
-    for tag in raw.tags:
-        game.tags.setdefault(tag.name, tag.value)
+    game = Game(raw.number, raw.line, raw.values)
     game.result = game.tags.get("Result", "*").strip()
     try:
         if raw.unreadable:

@@ -59,6 +59,14 @@ class RawGame:
     """A line among the tags that should be one and is not, or is more than one; empty if there is none."""
 
     @property
+    def values(self) -> dict[str, str]:
+        """The values of its tags by name, in the order of the file; of a tag that stands twice the first."""
+        found: dict[str, str] = {}
+        for tag in self.tags:
+            found.setdefault(tag.name, tag.value)
+        return found
+
+    @property
     def empty(self) -> bool:
         """Whether there are neither tags nor moves."""
         return not self.tags and self.movetext == len(self.data)
@@ -73,11 +81,11 @@ def split_games(stream: LineStream) -> Iterator[RawGame]:
     ends where it did before it was tagged. Bytes before the first game go with it. A stream without any game
     yields nothing, or one ``RawGame`` without tags and moves, if it has bytes.
     """
-    game = _GrowingGame(1, 1)
+    games, game = 1, _GrowingGame(1, 1)
     for number, line in enumerate(_lines(stream), 1):
         if game.ends_before(line):
             yield game.finished()
-            game = _GrowingGame(game.number + 1, number)
+            games, game = games + 1, _GrowingGame(games + 1, number)
         game.add(line)
     if game.lines:
         yield game.finished()
@@ -85,41 +93,24 @@ def split_games(stream: LineStream) -> Iterator[RawGame]:
 
 def _lines(stream: LineStream) -> Iterator[bytes]:
     """Yield lines with their breaks, which may be of all three kinds."""
-    rest: list[bytes] = []
-    while block := stream.read(_BLOCK):
-        if rest and rest[-1].endswith(b"\r"):  # maybe half a break
-            block = rest.pop() + block
-        first, *others = block.splitlines(keepends=True)
-        rest.append(first)
-        if others or first.endswith(b"\n"):
-            yield b"".join(rest)
-            rest = []
-        if others:
-            *whole, last = others
-            yield from whole
-            if last.endswith(b"\n"):
-                yield last
-            else:
-                rest = [last]
-    yield from b"".join(rest).splitlines(keepends=True)
+    rest = b""
+    while block := stream.read(max(_BLOCK, len(rest))):  # so the time that a long line takes is linear
+        *whole, rest = (rest + block).splitlines(keepends=True)
+        yield from whole
+    if rest:
+        yield rest
 
 
 class _GrowingGame:
     """A game that grows line by line."""
 
     def __init__(self, number: int, line: int) -> None:
-        self.number = number
         self.lines: list[bytes] = []
-        self._line = line
-        self._tags: list[Tag] = []
+        self._raw = RawGame(number, line)
         self._names: set[bytes] = set()
         self._size = 0
         self._movetext = -1
-        self._moves = False
-        self._in_comment = False
-        self._over = False
-        self._gap = False
-        self._unreadable = ""
+        self._moves = self._in_comment = self._over = self._gap = False
 
     def ends_before(self, line: bytes) -> bool:
         """Tell whether a line belongs to the next game."""
@@ -142,28 +133,26 @@ class _GrowingGame:
             self._follow(line)
         elif not text or text.isspace():
             self._gap = True
-        elif text[:1] not in b"%;":
-            self._take(text, start + len(line) - len(text))
-
-    def _take(self, text: bytes, start: int) -> None:
-        if not self._moves and text.lstrip()[:1] == b"[":
-            self._take_tag(text, start)
+        elif text[:1] in b"%;":
             return
-        if self._movetext < 0:
-            self._movetext = start
-        self._gap = False
-        self._follow(text)
+        elif not self._moves and text.lstrip()[:1] == b"[":
+            self._add_tag(text, start + len(line) - len(text))
+        else:
+            if self._movetext < 0:
+                self._movetext = start + len(line) - len(text)
+            self._gap = False
+            self._follow(text)
 
-    def _take_tag(self, text: bytes, start: int) -> None:
+    def _add_tag(self, text: bytes, start: int) -> None:
         self._movetext = -1  # comments may stand among tags
         tag = _TAG.match(text)
         several = tag is not None and (_NEXT.search(tag[2] or b"") or text[tag.end() :].strip())
         if several or (tag is None and _NEEDED.match(text)):
-            self._unreadable = self._unreadable or _decoded(text.strip())
+            self._raw.unreadable = self._raw.unreadable or _decoded(text.strip())
         if tag is not None:
             name, value = (_decoded(part or b"") for part in tag.groups())
             value = value.replace('\\"', '"').replace("\\\\", "\\")
-            self._tags.append(Tag(name, value, start, self._size))
+            self._raw.tags.append(Tag(name, value, start, self._size))
             if name in _COME_AND_GO:
                 return
             self._names.add(tag[1])
@@ -184,9 +173,9 @@ class _GrowingGame:
 
     def finished(self) -> RawGame:
         """Return the game."""
-        data = b"".join(self.lines)
-        movetext = len(data) if self._movetext < 0 else self._movetext
-        return RawGame(self.number, self._line, data, self._tags, movetext, self._unreadable)
+        self._raw.data = b"".join(self.lines)
+        self._raw.movetext = self._size if self._movetext < 0 else self._movetext
+        return self._raw
 
 
 def _decoded(text: bytes) -> str:

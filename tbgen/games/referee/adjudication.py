@@ -18,7 +18,6 @@ from tbgen.games.pgn.ending import Ending
 from tbgen.games.pgn.reader import Game
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.settings import GameOptions
-from tbgen.index.position import validate
 from tbgen.probe.tablebase import Tablebase
 
 __all__ = ["StateSolver", "adjudicate", "replay"]
@@ -130,15 +129,13 @@ def _probed(
 ) -> tuple[Outcome, MissingTableError | UsageError | None]:
     """Return what tables make of the outcome of a stopped game, and why they say nothing if they do not."""
     try:
-        validate(board)
-    except UsageError as error:
-        return outcome, error.with_traceback(None)
-    try:
         found = tables.probe(board, outcome.accrued)
-    except MissingTableError as error:
+    except (UsageError, MissingTableError) as error:
         # Its traceback would keep the board in memory for as long as the outcome.
-        missing = error.with_traceback(None)
-        return replace(outcome, basis=Basis.TABLE_MISSING, missing=missing), missing
+        lack = error.with_traceback(None)
+        if isinstance(lack, MissingTableError):
+            outcome = replace(outcome, basis=Basis.TABLE_MISSING, missing=lack)
+        return outcome, lack
     return replace(outcome, value=found.value, basis=Basis.TABLEBASE, depth=found.depth), None
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, NamedTuple, Self
 
 import chess
 
-from tbgen.board.fen import Fen, parse_fen
+from tbgen.board.fen import Fen
 from tbgen.board.history import Fresh, no_play
 from tbgen.board.mobility import own_score
 from tbgen.board.score import GScore
@@ -17,6 +19,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import UsageError, quote
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.settings import FiftyMoveRule, GameSettings
+from tbgen.probe.states import read
 
 NOTHING: Final = GScore(436, True)
 """G218.0: how cuteRMob writes that no score has accrued."""
@@ -52,10 +55,10 @@ class Arbiter:
     >>> print(arbiter.accrued, arbiter.clock, arbiter.outcome.basis)
     G0.0 0 mate
 
-    :param start: FEN of six fields, and the accrued score as an optional seventh; or one already parsed; or
-        a board, whose moves so far count as if they had been made here. The seventh field means nothing at a
-        halfmove clock of 0 and where an en passant capture is legal, except in whole-game mobility. Without
-        it, counting starts at the first position there is.
+    :param start: FEN of six fields, and the accrued score as an optional seventh; or a board, whose moves so
+        far count as if they had been made here. The seventh field means nothing at a halfmove clock of 0 and
+        where an en passant capture is legal, except in whole-game mobility. Without it, counting starts at
+        the first position there is.
     :param accrued: the accrued score to begin with, or its text, in place of a seventh field and of the moves
         of a board: then the game begins with its position. :data:`tbgen.board.history.FRESH` begins with
         the position's own score.
@@ -72,7 +75,7 @@ class Arbiter:
 
     def __init__(
         self,
-        start: str | chess.Board | Fen = chess.STARTING_FEN,
+        start: str | chess.Board = chess.STARTING_FEN,
         *,
         accrued: GScore | str | Fresh | None = None,
         rules: Variant | str = "r",
@@ -80,7 +83,7 @@ class Arbiter:
         cutoff: GScore | str = DEFAULT_CUTOFF,
         bare_kings: bool | None = None,
     ) -> None:
-        rule = FiftyMoveRule.parse(fifty_move_rule)
+        rule = FiftyMoveRule(fifty_move_rule)
         limit = parse_cutoff(cutoff) if isinstance(cutoff, str) else cutoff
         settings = GameSettings(
             Variant.parse(rules),
@@ -88,11 +91,15 @@ class Arbiter:
             rule.bare_kings_end if bare_kings is None else bare_kings,
             Scoring(Scheme.EXPONENTIAL, limit, DEFAULT_KOMI),
         )
-        board, before = _start(start, accrued, settings.variant)
-        history = board.move_stack
-        self._begin(board.root() if history else board, before, settings)
+        board, before = read(start, accrued, settings.variant)
+        history = board.move_stack if accrued is None else []
+        just_reset = settings.variant.resets and board.has_legal_en_passant()
+        told = None if isinstance(before, Fresh) or just_reset else before
+        self._begin(board.root() if history else board, told, settings)
         for move in history:
-            self._push_history(move)
+            if not self._board.is_legal(move):
+                raise no_play(f"{move.uci()} is not legal in {self._board.fen()}")
+            self._push(move)
         if history and self._board.fen() != board.fen():
             raise no_play(f"{history[-1].uci()} does not lead to {board.fen()}")
 
@@ -103,7 +110,7 @@ class Arbiter:
         :raises UsageError: if play cannot go on from the position.
         """
         arbiter = cls.__new__(cls)
-        arbiter._begin(start.board, _seventh(start, settings.variant), settings)
+        arbiter._begin(start.board, start.accrued_in(settings.variant), settings)
         return arbiter
 
     def _begin(self, board: chess.Board, before: GScore | None, settings: GameSettings) -> None:
@@ -115,7 +122,8 @@ class Arbiter:
         self._board = board.copy(stack=False)
         self._occurrences: Counter[tuple[int, ...]] = Counter()
         self._keys: list[tuple[int, ...]] = []
-        self._plies = [self._first(before)]
+        self._plies: list[_PlayedPosition] = []
+        self._add(*self._first(before))
 
     def __repr__(self) -> str:
         return f"<Arbiter of {self._board.fen()} accrued {self.accrued}, clock {self.clock}>"
@@ -169,22 +177,14 @@ class Arbiter:
 
         :raises UsageError: if the move is illegal.
         """
-        try:
-            move = self._board.parse_uci(uci)
-        except ValueError:
-            move = chess.Move.null()
-        self._push(move, uci, "UCI, such as e2e4 or e7e8q")
+        self._push(self._parsed(self._board.parse_uci, uci, "UCI, such as e2e4 or e7e8q"))
 
     def push_san(self, san: str) -> None:
         """Make a move in SAN.
 
         :raises UsageError: if the move is illegal or ambiguous.
         """
-        try:
-            move = self._board.parse_san(san)
-        except ValueError:
-            move = chess.Move.null()
-        self._push(move, san, "SAN, such as e4, Nbd2 or e8=Q")
+        self._push(self._parsed(self._board.parse_san, san, "SAN, such as e4, Nbd2 or e8=Q"))
 
     def push(self, move: chess.Move) -> None:
         """Make a move.
@@ -192,7 +192,7 @@ class Arbiter:
         :raises UsageError: if the move is illegal.
         """
         if self._board.is_legal(move):
-            self._push(move, "", "")
+            self._push(move)
         else:  # or castling, written as the other of chess and Chess960 has it
             self.push_uci(move.uci())
 
@@ -206,8 +206,8 @@ class Arbiter:
         self._occurrences[self._keys.pop()] -= 1
         return move
 
-    def _first(self, accrued: GScore | None) -> _PlayedPosition:
-        """Return what is known of the start position, an improvement over what had accrued or nothing."""
+    def _first(self, accrued: GScore | None) -> tuple[GScore, GScore, int]:
+        """Return own score, accrued score and clock of the start position, by what had accrued before."""
         board = self._board
         score = own_score(board)
         terminal = score.rank < 2
@@ -223,21 +223,19 @@ class Arbiter:
             accrued = score
             if rule.is_progress(score, self.settings.scoring.cutoff):
                 clock = 0
-        return _PlayedPosition(score, accrued, clock, self._free_kings(score), self._occur())
+        return score, accrued, clock
 
-    def _push_history(self, move: chess.Move) -> None:
-        """Make a move that a board remembers."""
-        if not self._board.is_legal(move):
-            raise no_play(f"{move.uci()} is not legal in {self._board.fen()}")
-        self._push(move, "", "")
+    def _parsed(self, parse: Callable[[str], chess.Move], text: str, notation: str) -> chess.Move:
+        """Return the legal move that a text names."""
+        with suppress(ValueError):
+            if move := parse(text):
+                return move
+        fen = self._board.fen()
+        raise UsageError(f"{quote(text)} is not a legal move in {fen}: expected one in {notation}")
 
-    def _push(self, move: chess.Move, text: str, notation: str) -> None:
-        """Make a legal move; the null move stands for an illegal one."""
+    def _push(self, move: chess.Move) -> None:
+        """Make a legal move."""
         board, before = self._board, self._plies[-1]
-        if not move:
-            raise UsageError(
-                f"{quote(text)} is not a legal move in {board.fen()}: expected one in {notation}"
-            )
         zeroing = board.is_zeroing(move)
         board.push(move)
         score = own_score(board)
@@ -248,15 +246,12 @@ class Arbiter:
             accrued = score
             if self._rule.is_progress(score, self.settings.scoring.cutoff):
                 clock = 0
-        self._plies.append(_PlayedPosition(score, accrued, clock, self._free_kings(score), self._occur()))
+        self._add(score, accrued, clock)
 
-    def _free_kings(self, score: GScore) -> bool:
+    def _add(self, score: GScore, accrued: GScore, clock: int) -> None:
+        """Note the current position."""
         board = self._board
-        return score.rank == _KINGS_MOVES and board.occupied == board.kings
-
-    def _occur(self) -> int:
-        """Note the current position and return how often it has occurred."""
-        board = self._board
+        free_kings = score.rank == _KINGS_MOVES and board.occupied == board.kings
         en_passant = board.ep_square if board.ep_square is not None and board.has_legal_en_passant() else -1
         key = (
             board.pawns,
@@ -272,33 +267,4 @@ class Arbiter:
         )
         self._keys.append(key)
         self._occurrences[key] += 1
-        return self._occurrences[key]
-
-
-def _start(
-    start: object, accrued: GScore | str | Fresh | None, variant: Variant
-) -> tuple[chess.Board, GScore | None]:
-    """Return the board to begin with, its moves included if they count, and the score accrued before."""
-    if isinstance(start, str):
-        start = parse_fen(start)
-    elif isinstance(start, chess.Board):
-        start = Fen(start, None)
-    if not isinstance(start, Fen):
-        raise TypeError(f"the start position is a {type(start).__name__}: expected a FEN or a chess.Board")
-    if accrued is None:
-        return start.board, _seventh(start, variant)
-    if isinstance(accrued, str):
-        accrued = GScore.parse(accrued)
-    if not isinstance(accrued, GScore | Fresh):
-        raise TypeError(
-            f"the accrued score is a {type(accrued).__name__}: "
-            "expected a G-score, text such as 'G3.5', tbgen.FRESH or None"
-        )
-    board = start.board.copy(stack=False)
-    just_reset = variant.resets and board.has_legal_en_passant()
-    return board, None if isinstance(accrued, Fresh) or just_reset else accrued
-
-
-def _seventh(start: Fen, variant: Variant) -> GScore | None:
-    """Return the accrued score of a FEN as far as it counts."""
-    return start.accrued if variant.resets else start.seventh
+        self._plies.append(_PlayedPosition(score, accrued, clock, free_kings, self._occurrences[key]))

@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from statistics import NormalDist, fmean
 from typing import Final
+
+from msgspec import Struct
 
 from tbgen.errors import UsageError
 
@@ -15,8 +17,7 @@ _TWO_SIDED_95: Final = 1.959964
 """Standard deviations to either side that hold 95 % of a normal distribution."""
 
 
-@dataclass(frozen=True, slots=True)
-class Elo:
+class Elo(Struct, frozen=True, rename={"superiority": "los"}):
     """A difference in Elo points, and how sure it is."""
 
     difference: float
@@ -63,12 +64,10 @@ def elo(points: Sequence[float], *, pairs: bool = False) -> Elo:
     """
     if not points:
         raise UsageError("there are no games to tell an Elo difference from")
-    count = len(points)
-    mean = math.fsum(points) / count
+    count, mean = len(points), fmean(points)
     if count == 1:  # which says nothing about the spread
         return Elo(_difference(mean), math.inf, 0.5, *_normalised(mean - 0.5, 0.0, 1))
-    variance = math.fsum((share - mean) ** 2 for share in points) / count
-    error = math.sqrt(variance / count)
+    error = math.sqrt(math.fsum((share - mean) ** 2 for share in points)) / count
     low, high = mean - _TWO_SIDED_95 * error, mean + _TWO_SIDED_95 * error
     margin = (_difference(high) - _difference(low)) / 2 if low > 0 and high < 1 else math.inf
     normalised = _normalised(mean - 0.5, error, 2 * count if pairs else count)
@@ -85,7 +84,7 @@ def _difference(expected: float) -> float:
 def _superiority(lead: float, error: float) -> float:
     if error < _ROUNDING:
         return 0.5 if abs(lead) < _ROUNDING else float(lead > 0)
-    return 0.5 + 0.5 * math.erf(lead / (error * math.sqrt(2)))
+    return NormalDist(0, error).cdf(lead)
 
 
 def _normalised(lead: float, error: float, games: int) -> tuple[float, float]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
+
+from msgspec import Struct
 
 from tbgen.board.scoring import Scheme
 from tbgen.games.pgn.reader import RESULTS
@@ -21,7 +23,6 @@ from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.sprt import EloModel, Sprt, sprt
 from tbgen.games.standings.tournament import Standings, standings
 from tbgen.games.tagging.outcome_tags import outcome_of_tags
-from tbgen.games.tagging.tagged import TaggedGame
 
 __all__ = ["Encounters", "FinishedGame", "Key", "MatchScore", "TestSettings", "finished_game"]
 
@@ -58,8 +59,7 @@ class FinishedGame:
     @property
     def points(self) -> Fraction:
         """White's points, exactly, by the event's scoring."""
-        outcome = self.record.outcome
-        return (1 + outcome.settings.scoring.lead(outcome.value)) / 2
+        return self.record.share(self.record.outcome.settings.scoring.scheme)
 
 
 def finished_game(raw: RawGame, file: str, options: GameOptions) -> FinishedGame | None:
@@ -67,19 +67,17 @@ def finished_game(raw: RawGame, file: str, options: GameOptions) -> FinishedGame
 
     :param file: the name of the file, for the record.
     """
-    tags = {tag.name: tag.value for tag in reversed(raw.tags)}
+    tags = raw.values
     key, outcome = Key.parse(tags.get("Round", "")), outcome_of_tags(tags, options)
-    record = None if outcome is None else GameRecord.of(file, TaggedGame(raw, outcome, None))
-    if key is None or record is None or tags.get("Result") not in RESULTS:
+    if key is None or outcome is None or tags.get("Result") not in RESULTS:
         return None
-    return FinishedGame(key, record)
+    return FinishedGame(key, GameRecord.of(file, raw, outcome))
 
 
-@dataclass(frozen=True, slots=True)
-class TestSettings:
+class TestSettings(Struct, frozen=True):
     """The sequential test that ends a match."""
 
-    __test__ = False  # no test of pytest
+    __test__: ClassVar[bool] = False  # no test of pytest
 
     elo0: float
     elo1: float

@@ -22,7 +22,7 @@ Numbers = npt.NDArray[np.float64]
 UNSEEN: Final = 1e-3
 """How often a result counts that might have been seen and was not: without it no strength would be too small
 for a side that has always won."""
-_HALVINGS: Final = 100
+_HALVINGS: Final = 64
 _NARROWINGS: Final = 12
 _STEPS: Final = 400
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import Self
 
 import chess
 
@@ -13,7 +14,7 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme, Scoring
 from tbgen.errors import UsageError, printable
 from tbgen.games.outcome import Basis, Outcome
-from tbgen.games.tagging.tagged import TaggedGame
+from tbgen.games.pgn.splitter import RawGame
 
 _UNKNOWN = ("", "?", "-")
 """What a tag says that says nothing."""
@@ -37,29 +38,19 @@ class GameRecord:
     """Board, side to move, castling rights and en passant square of the start; empty for the usual one."""
 
     @classmethod
-    def of(cls, file: str, game: TaggedGame) -> GameRecord | None:
-        """Return the record of a game, None of a broken one.
+    def of(cls, file: str, raw: RawGame, outcome: Outcome) -> Self:
+        """Return the record of a game.
 
         :param file: what to call the file.
         """
-        if game.outcome is None:
-            return None
-        file = printable(file)
-        tags = {tag.name: printable(tag.value).strip() for tag in reversed(game.raw.tags)}
-        names = []
-        for side in ("White", "Black"):
-            name = tags.get(side, "?")
-            names.append(f"? ({file} {game.raw.number}, {side})" if name in _UNKNOWN else name)
-        number = tags.get("Round", "?")
-        return cls(
-            file,
-            game.raw.number,
-            names[0],
-            names[1],
-            game.outcome,
-            "" if number in _UNKNOWN else number,
-            _start(tags.get("FEN", "")),
-        )
+        file, tags = printable(file), raw.values
+
+        def value(name: str, unknown: str) -> str:
+            found = printable(tags.get(name, "?")).strip()
+            return unknown if found in _UNKNOWN else found
+
+        white, black = (value(side, f"? ({file} {raw.number}, {side})") for side in ("White", "Black"))
+        return cls(file, raw.number, white, black, outcome, value("Round", ""), _start(value("FEN", "")))
 
     def scored_by(self, scheme: Scheme) -> GameRecord:
         """Return the record with what its result's bounds say by a scheme, with the game's cutoff and komi.

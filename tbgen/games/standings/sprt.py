@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
-from tbgen.errors import UsageError, quote
+from tbgen.errors import NamedChoice, UsageError
 from tbgen.games.standings.elo import NORMALISED
 
 _MOST_ELO: Final = 2000
@@ -18,7 +17,7 @@ _PAIR: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Points of a game, and means of a pair, that count as possible though none was seen."""
 
 
-class EloModel(StrEnum):
+class EloModel(NamedChoice, what="a model of a test"):
     """What the two strengths of a test are, and how likely results are with them."""
 
     LOGISTIC = "logistic"
@@ -29,16 +28,9 @@ class EloModel(StrEnum):
     """Bayes-Elo as Cute Chess has it: wins, draws and losses, and no ratio before one win and one loss."""
 
     @classmethod
-    def parse(cls, text: str) -> EloModel:
-        """Read the name of a model; an American ``normalized`` will do.
-
-        :raises UsageError: if there is none of that name.
-        """
-        try:
-            return cls(text.lower().replace("z", "s"))
-        except ValueError:
-            names = ", ".join(known.value for known in cls)
-            raise UsageError(f"{quote(text)} is no model of a test: expected one of {names}") from None
+    def _missing_(cls, value: object) -> Self:
+        """Read the name of a model; an American ``normalized`` will do."""
+        return super()._missing_(str(value).lower().replace("z", "s"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +99,7 @@ def sprt(
     >>> print(f"{sprt([1] * 300, 0, 10).llr:.2f}")
     8.51
     """
-    model = EloModel.parse(model)
+    model = EloModel(model)
     if not -_MOST_ELO <= elo0 < elo1 <= _MOST_ELO:
         raise UsageError(
             f"a test needs elo0 below elo1, both from -{_MOST_ELO} to {_MOST_ELO}, not {elo0:g} and {elo1:g}"

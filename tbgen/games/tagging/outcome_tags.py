@@ -46,7 +46,7 @@ def outcome_of_tags(game: Mapping[str, str], options: GameOptions) -> Outcome | 
     """
     names = tags.RESULT[options.variant]
     try:
-        rule, basis = FiftyMoveRule.parse(game[tags.FIFTY_MOVES]), Basis(game[names.basis])
+        rule, basis = FiftyMoveRule(game[tags.FIFTY_MOVES]), Basis(game[names.basis])
         outcome = Outcome(
             GScore.parse(game[names.result]),
             basis,

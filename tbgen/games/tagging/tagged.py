@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property, partial
 from itertools import chain, islice
+from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait
 from os import PathLike
 from threading import Thread
@@ -54,43 +55,26 @@ class TaggedGame:
         return with_tags(self.raw, tags_of(self.outcome), self.outcome.settings.variant)
 
 
+@dataclass(frozen=True)
 class Adjudicator:
     """Adjudicates games one by one; can be sent to other processes if it has no solver.
 
-    :param options: what games are refereed and scored by; None leaves all to their tags, by r-mobility.
-    :param directory: where the tables lie; None for the default one.
-    :param require_tables: raise an error about a missing table instead of letting the game stand as played.
-    :param require_proof: do so too where no table can hold the final position.
-    :param solver: what solves final positions that no table holds.
-    :param trust_tags: believe the tags of a game that tbgen has tagged, instead of refereeing it again; but
+    :ivar options: what games are refereed and scored by; by default all is left to their tags, by r-mobility.
+    :ivar directory: where the tables lie; None for the default one.
+    :ivar require_tables: raise an error about a missing table instead of letting the game stand as played.
+    :ivar require_proof: do so too where no table can hold the final position.
+    :ivar solver: what solves final positions that no table holds.
+    :ivar trust_tags: believe the tags of a game that tbgen has tagged, instead of refereeing it again; but
         not what they do not prove, for tables may be there now, nor if ``options`` say by what to referee.
     """
 
-    def __init__(
-        self,
-        options: GameOptions | None = None,
-        directory: str | PathLike[str] | None = None,
-        *,
-        require_tables: bool = False,
-        require_proof: bool = False,
-        solver: StateSolver | None = None,
-        trust_tags: bool = False,
-    ) -> None:
-        self.options = options or GameOptions(Variant.R_MOBILITY)
-        self._directory = directory
-        self._require_tables = require_tables
-        self._require_proof = require_proof
-        self._solver = solver
-        self._trust_tags = trust_tags
-        self._tables: Tablebase | None = None
-
-    def __getstate__(self) -> dict[str, object]:
-        return self.__dict__ | {"_tables": None}  # open files stay here
-
-    @property
-    def solves(self) -> bool:
-        """Whether it has a solver."""
-        return self._solver is not None
+    options: GameOptions = field(default_factory=partial(GameOptions, Variant.R_MOBILITY))
+    directory: str | PathLike[str] | None = None
+    _: KW_ONLY
+    require_tables: bool = False
+    require_proof: bool = False
+    solver: StateSolver | None = None
+    trust_tags: bool = False
 
     def unsolving(self) -> Adjudicator:
         """Return an adjudicator that finds the same but for what takes solving.
@@ -98,9 +82,9 @@ class Adjudicator:
         It requires no proof either, for that is to be asked when all has been tried. Without a solver it is
         this one.
         """
-        if self._solver is None:
+        if self.solver is None:
             return self
-        return Adjudicator(self.options, self._directory, trust_tags=self._trust_tags)
+        return Adjudicator(self.options, self.directory, trust_tags=self.trust_tags)
 
     def outcome(self, raw: RawGame) -> Outcome:
         """Return how a game ended and what it is worth.
@@ -111,8 +95,8 @@ class Adjudicator:
         :raises TbgenError: if a table's file cannot be used, or it was built without accrued scores.
         """
         told = None
-        if self._trust_tags and not self.options.fixed:
-            told = outcome_of_tags({tag.name: tag.value for tag in reversed(raw.tags)}, self.options)
+        if self.trust_tags and not self.options.fixed:
+            told = outcome_of_tags(raw.values, self.options)
             if told is not None and told.proven:
                 known = told.recorded in RESULTS
                 return told if known else replace(told, recorded=read_game(raw).result)
@@ -120,12 +104,12 @@ class Adjudicator:
         try:
             outcome = adjudicate(
                 replay(game, self.options),
-                self._open(),
+                self._tables,
                 game.ending,
                 recorded=game.result,
-                solver=self._solver,
-                require_tables=self._require_tables,
-                require_proof=self._require_proof,
+                solver=self.solver,
+                require_tables=self.require_tables,
+                require_proof=self.require_proof,
             )
         except UsageError as error:
             if error is game.error:
@@ -135,10 +119,9 @@ class Adjudicator:
             return replace(outcome, bounds=told.bounds)  # nothing new is known
         return outcome
 
-    def _open(self) -> Tablebase:
-        if self._tables is None:
-            self._tables = Tablebase(self._directory, rules=self.options.variant)
-        return self._tables
+    @cached_property
+    def _tables(self) -> Tablebase:
+        return Tablebase(self.directory, rules=self.options.variant)
 
 
 def tag_games(
@@ -160,12 +143,12 @@ def tag_games(
     adjudicator = adjudicator or Adjudicator()
     games = split_games(stream)
     first = list(islice(games, _BATCH))
+    games = chain(first, games)
     if jobs == 1 or len(first) < _BATCH:  # for a few games no other process is worth its start
-        for raw in chain(first, games):
+        for raw in games:
             yield _tagged(raw, _found(adjudicator, raw))
         return
-    games = chain(first, games)
-    with _pool(adjudicator.unsolving(), jobs) as pool:
+    with ProcessPoolExecutor(jobs, get_context(), _start, (adjudicator.unsolving(),)) as pool:
         under_way: deque[tuple[list[RawGame], Future[list[_Found]]]] = deque()
         try:
             while batch := list(islice(games, _BATCH)):
@@ -188,7 +171,7 @@ def _submitted(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Fu
     try:
         return pool.submit(_batch, batch)
     except OSError as error:
-        for process in multiprocessing.active_children():
+        for process in active_children():
             process.terminate()  # those that have been started would be waited for
         raise TbgenError(
             f"{jobs} processes cannot be started: {error.strerror or error}; try fewer with --jobs"
@@ -200,7 +183,7 @@ def _finished(
 ) -> Iterator[TaggedGame]:
     for raw, found in zip(batch, future.result(), strict=True):
         unproven = isinstance(found, Outcome) and not found.proven
-        yield _tagged(raw, _found(adjudicator, raw) if unproven and adjudicator.solves else found)
+        yield _tagged(raw, _found(adjudicator, raw) if unproven and adjudicator.solver else found)
 
 
 def _tagged(raw: RawGame, found: _Found) -> TaggedGame:
@@ -222,10 +205,6 @@ _adjudicator: Adjudicator
 """What a process of the pool works with."""
 
 
-def _pool(adjudicator: Adjudicator, jobs: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(jobs, multiprocessing.get_context(), _start, (adjudicator,))
-
-
 def _start(adjudicator: Adjudicator) -> None:
     global _adjudicator
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends the others
@@ -236,7 +215,7 @@ def _start(adjudicator: Adjudicator) -> None:
 
 def _end_with_parent() -> None:
     """Leave when the first process is gone without having ended this one, as after ``kill -9``."""
-    parent = multiprocessing.parent_process()
+    parent = parent_process()
     if parent is not None:
         wait([parent.sentinel])
         os._exit(1)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tbgen.games.pgn.reader import read_game, read_games
 from tbgen.games.pgn.splitter import RawGame, split_games
+from tests.support.exhaustive import sample
 from tests.support.made_up_pgn import pgn_like, random_game
 from tests.support.paths import DATA
 
@@ -78,19 +79,19 @@ def check_tags(raw: RawGame) -> None:
     assert not moves or moves.strip() or raw.movetext == len(raw.data)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=sample(100, 300))
 @given(st.binary(max_size=200), st.lists(st.integers(1, 9)))
 def test_any_bytes(data: bytes, sizes: list[int]) -> None:
     check(data, sizes)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=sample(150, 400))
 @given(pgn_like(), st.lists(st.integers(1, 40)))
 def test_bytes_like_pgn(data: bytes, sizes: list[int]) -> None:
     check(data, sizes)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=sample(80, 200))
 @given(pgn_like() | st.binary(max_size=100))
 def test_all_games_can_be_read_or_are_broken(data: bytes) -> None:
     """And those that are broken say so; line and ply are those of the move that is quoted."""
@@ -266,7 +267,7 @@ def assert_as_python_chess(text: str) -> None:
     assert chess.pgn.read_game(stream) is None
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=sample(20, 60))
 @given(st.lists(random_game(), min_size=1, max_size=4), st.booleans())
 def test_ordinary_games_are_those_of_python_chess(games: list[chess.pgn.Game], wrapped: bool) -> None:
     columns = 80 if wrapped else None

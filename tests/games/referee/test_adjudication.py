@@ -259,7 +259,7 @@ def test_a_replay_from_the_last_reset_on_is_enough(rule: FiftyMoveRule) -> None:
     skipped = 0
     for seed in range(60):
         game = random_game(seed)
-        whole = Arbiter(game.start, fifty_move_rule=rule)
+        whole = Arbiter(game.start.board, accrued=game.start.accrued, fifty_move_rule=rule)
         for move in game.moves:
             whole.push(move)
         short = replay(game, GameOptions(R, rule))

@@ -9,7 +9,6 @@ from typing import Any
 import chess
 import pytest
 
-from tbgen.board.fen import parse_fen
 from tbgen.board.history import FRESH
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
@@ -256,10 +255,10 @@ def test_play_goes_on_after_a_repetition() -> None:
 
 
 def test_what_is_shown_is_a_copy() -> None:
-    fen = parse_fen(ROOKS[0])
-    arbiter = Arbiter(fen)
+    board = chess.Board(ROOKS[0])
+    arbiter = Arbiter(board)
     arbiter.push_uci("c3c4")
-    assert fen.board.fen() == ROOKS[0]
+    assert board.fen() == ROOKS[0]
     arbiter.board.push_uci("e6e5")
     assert [move.uci() for move in arbiter.moves] == ["c3c4"]
 

@@ -16,6 +16,7 @@ from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.games.referee import Basis, FiftyMoveRule
 from tbgen.games.referee.arbiter import Arbiter
+from tests.support.exhaustive import sample
 
 
 @dataclass
@@ -178,7 +179,7 @@ def seen(arbiter: Arbiter) -> tuple[object, ...]:
     return arbiter.accrued, arbiter.clock, arbiter.outcome, arbiter.position_score, position
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=sample(100, 300))
 @given(st.randoms(use_true_random=True))
 def test_any_game(rng: random.Random) -> None:
     """At each ply the arbiter agrees with the rules taken literally; moves taken back leave no trace."""

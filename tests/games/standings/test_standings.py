@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tbgen.board.score import GScore
@@ -20,6 +20,7 @@ from tbgen.games.standings.document import document
 from tbgen.games.standings.pairs import paired
 from tbgen.games.standings.places import Tiebreak, placed
 from tbgen.games.tagging import tag_games
+from tests.support.exhaustive import sample
 from tests.support.tournaments import game
 
 
@@ -193,6 +194,7 @@ values = st.builds(lambda rank, white: str(GScore(rank, white)), st.integers(0, 
 played = st.lists(st.tuples(st.sampled_from("ABCD"), st.sampled_from("ABCD"), values), min_size=1)
 
 
+@settings(max_examples=sample(40, 100))
 @given(played, st.sampled_from([scheme for scheme in Scheme if scheme is not Scheme.FULL]))
 def test_sums(pairings: list[tuple[str, str, str]], scheme: Scheme) -> None:
     games = [game(white, black, value) for white, black, value in pairings if white != black]
@@ -330,7 +332,7 @@ def test_the_usual_start_is_the_same_with_a_tag_and_without() -> None:
     text = f'[White "A"]\n[Black "B"]\n[FEN "{usual}"]\n\n{mate}[White "B"]\n[Black "A"]\n\n{mate}'
     text += f'[White "B"]\n[Black "A"]\n[FEN "{other}"]\n\n{mate}'
     games = list(tag_games(io.BytesIO(text.encode())))
-    records = [record for game in games if (record := GameRecord.of("x.pgn", game)) is not None]
+    records = [GameRecord.of("x.pgn", game.raw, game.outcome) for game in games if game.outcome]
     assert [record.start for record in records] == ["", "", " ".join(other.split()[:4])]
     assert [(one.number, other.number) for one, other in paired(records)] == [(1, 2)]
 
@@ -358,7 +360,7 @@ def test_a_test_of_pairs() -> None:
 def test_players_without_a_name_are_kept_apart() -> None:
     text = '[White "?"]\n[Black "A"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n'
     games = list(tag_games(io.BytesIO((text + text + "\n1. f3 e5 2. g4 Qh4# 0-1\n").encode())))
-    records = [record for game in games if (record := GameRecord.of("x.pgn", game)) is not None]
+    records = [GameRecord.of("x.pgn", game.raw, game.outcome) for game in games if game.outcome]
     assert [record.nameless for record in records] == [1, 1, 2]
     assert [player.name for player in standings(records).players] == [
         "? (x.pgn 3, Black)",
@@ -372,8 +374,8 @@ def test_players_without_a_name_are_kept_apart() -> None:
 def test_what_a_record_takes_from_tags() -> None:
     text = '[White " A "]\n[Black "B"]\n[Round "1.2"]\n[FEN "8/8/8/2K3k1/8/8/8/8  w - - 3 60 -G5.5"]\n\n*\n'
     (found,) = tag_games(io.BytesIO(text.encode()))
-    record = GameRecord.of("x.pgn", found)
-    assert record is not None
+    assert found.outcome is not None
+    record = GameRecord.of("x.pgn", found.raw, found.outcome)
     assert (record.white, record.round, record.start) == ("A", "1.2", "8/8/8/2K3k1/8/8/8/8 w - -")
 
 
