@@ -17,7 +17,7 @@ _DESCRIPTION = """\
 Add to every game its r-mobility result as tags: RMobilityResult, Points, RMobilityCutoff, RMobilityScoring,
 Komi (if it counts), the 50-move rule it was refereed by, and the basis of the result: what ended the game, or
 tablebase for the exact value of a stopped game; or, where the accrued score has to do, played if no table can
-hold the final position, and table missing if one could. With --rules wg the result is WGMobilityResult.
+hold the final position, and table missing if one could. With --rules wg these tags begin with WGMobility.
 
 With --solve these positions are solved as tbgen solve does it. The basis is then solved for an exact value,
 and bounded where an interval is proved whose scores all give the same points; the result is the one of them

@@ -106,8 +106,11 @@ class GameOptions:
 
         :raises UsageError: if its tags mean nothing, or allow no full points.
         """
-        names = (tags.FIFTY_MOVES, tags.CUTOFF, tags.LEGACY, tags.SCORING, tags.KOMI)
-        return _resolved(self, *map(game.get, names))
+        own, shared = tags.RESULT[self.variant], tags.R  # what cuteRMob writes holds for both variants
+        rule = game.get(own.fifty_moves, game.get(shared.fifty_moves))
+        cutoff = game.get(own.cutoff, game.get(shared.cutoff))
+        scoring = game.get(own.scoring, game.get(shared.scoring))
+        return _resolved(self, rule, cutoff, game.get(tags.LEGACY), scoring, game.get(tags.KOMI))
 
 
 @functools.lru_cache(256)

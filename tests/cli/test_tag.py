@@ -366,10 +366,11 @@ def test_options(place: Path) -> None:
     words += ["--scoring", "komi", "--komi", "-G2.25", "--cutoff", "G5", "--fifty-move-rule", "otb"]
     assert main(words) == 0
     text = (place / "out.pgn").read_text()
-    for pair in ('Points "0-1"', 'WGMobilityResult "-G0.0"', 'RMobilityCutoff "G5.0"', 'Komi "-G2.25"'):
+    for pair in ('Points "0-1"', 'WGMobilityResult "-G0.0"', 'WGMobilityCutoff "G5.0"', 'Komi "-G2.25"'):
         assert f"[{pair}]\n" in text
-    assert '[RMobilityScoring "Komi"]' in text
-    assert '[RMobilityFiftyMoveRule "otb"]' in text
+    assert '[WGMobilityScoring "Komi"]' in text
+    assert '[WGMobilityFiftyMoveRule "otb"]' in text
+    assert "[RMobility" not in text
 
 
 def test_input_that_is_not_there(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,12 +1,12 @@
 """The PGN tags of r-mobility, most of them cuteRMob's."""
 
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from tbgen.board.variant import Variant
 
 
 class ResultTags(NamedTuple):
-    """The names of the tags in which the result by one variant stands."""
+    """The names of the tags that tell the result by one variant; a tagging by it replaces them all."""
 
     result: str
     """The result as a G-score, such as ``-G5.5``."""
@@ -17,24 +17,26 @@ class ResultTags(NamedTuple):
     bounds: str
     """What best play is proved to come to where the result is not exact, such as ``-G4.5 G2.0``, White's
     worse end first; tbgen's own."""
+    cutoff: str
+    scoring: str
+    fifty_moves: str
+    """The 50-move rule that the game was refereed by, such as ``legacy``; tbgen's own."""
+
+    @classmethod
+    def of(cls, prefix: str) -> Self:
+        """Return the names that begin so."""
+        names = ("Result", "Basis", "Accrued", "Bounds", "Cutoff", "Scoring", "FiftyMoveRule")
+        return cls(*(prefix + name for name in names))
 
 
-R: Final = ResultTags("RMobilityResult", "RMobilityBasis", "RMobilityAccrued", "RMobilityBounds")
-WG: Final = ResultTags("WGMobilityResult", "WGMobilityBasis", "WGMobilityAccrued", "WGMobilityBounds")
-RESULT: Final = {Variant.R_MOBILITY: R, Variant.WHOLE_GAME: WG}
+R: Final = ResultTags.of("RMobility")
+RESULT: Final = {Variant.R_MOBILITY: R, Variant.WHOLE_GAME: ResultTags.of("WGMobility")}
 
 POINTS: Final = "Points"
-"""The points of White and Black, such as ``0.6250-0.3750`` or ``1-0``."""
-
-CUTOFF: Final = "RMobilityCutoff"
-
-SCORING: Final = "RMobilityScoring"
+"""The points of White and Black by the last tagging, such as ``0.6250-0.3750`` or ``1-0``."""
 
 KOMI: Final = "Komi"
 """The komi; it belongs to the opening, and is never replaced."""
-
-FIFTY_MOVES: Final = "RMobilityFiftyMoveRule"
-"""The 50-move rule that the game was refereed by, such as ``legacy``; tbgen's own."""
 
 LEGACY: Final = "Legacy"
 """The plain 50-move rule; cuteRMob writes the tag without a value."""
@@ -42,8 +44,5 @@ LEGACY: Final = "Legacy"
 ACCRUED_BEFORE: Final = "FENAccrued"
 """The accrued score of the start position, whose FEN has six fields then."""
 
-SHARED: Final = frozenset({POINTS, CUTOFF, SCORING, FIFTY_MOVES})
-"""The tags that every tagging replaces, besides those of its result."""
-
-REPLACED: Final = {variant: SHARED.union(names) for variant, names in RESULT.items()}
+REPLACED: Final = {variant: frozenset({POINTS, *names}) for variant, names in RESULT.items()}
 """All tags that tagging by a variant replaces."""

@@ -27,9 +27,9 @@ def tags_of(outcome: Outcome) -> dict[str, str]:
         tags.POINTS: scoring.tag(outcome.value),
         names.basis: outcome.basis.value,
         names.accrued: str(outcome.accrued),
-        tags.CUTOFF: str(scoring.cutoff),
-        tags.SCORING: scoring.scheme.value.capitalize(),
-        tags.FIFTY_MOVES: settings.fifty_move_rule.value,
+        names.cutoff: str(scoring.cutoff),
+        names.scoring: scoring.scheme.value.capitalize(),
+        names.fifty_moves: settings.fifty_move_rule.value,
     }
     if outcome.bounds is not None:
         told[names.bounds] = str(outcome.bounds)
@@ -46,7 +46,7 @@ def outcome_of_tags(game: Mapping[str, str], options: GameOptions) -> Outcome | 
     """
     names = tags.RESULT[options.variant]
     try:
-        rule, basis = FiftyMoveRule(game[tags.FIFTY_MOVES]), Basis(game[names.basis])
+        rule, basis = FiftyMoveRule(game[names.fifty_moves]), Basis(game[names.basis])
         outcome = Outcome(
             GScore.parse(game[names.result]),
             basis,

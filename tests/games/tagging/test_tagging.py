@@ -26,15 +26,13 @@ from tests.support.made_up_pgn import pgn_like
 from tests.support.paths import DATA
 
 BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
-SHARED = {tags.POINTS, tags.CUTOFF, tags.SCORING, tags.FIFTY_MOVES}
 
 
 R, WG = Variant.R_MOBILITY, Variant.WHOLE_GAME
 
 
 def ours(variant: Variant) -> set[str]:
-    names = tags.RESULT[variant]
-    return SHARED | {names.result, names.basis, names.accrued}
+    return tags.REPLACED[variant] - {tags.RESULT[variant].bounds}
 
 
 def tagged(data: bytes, adjudicator: Adjudicator | None = None, jobs: int = 1) -> list[TaggedGame]:
@@ -202,7 +200,7 @@ def test_the_other_rules_result_stays() -> None:
     whole = Adjudicator(GameOptions(WG), "there/are/none")
     both = one(by_r.decode(), whole)
     alone, other = one(text, whole), one(text, without_tables())
-    for name in ("Result", "Basis", "Accrued"):
+    for name in ("Result", "Basis", "Accrued", "Cutoff", "Scoring", "FiftyMoveRule"):
         assert both[f"RMobility{name}"] == other[f"RMobility{name}"]
         assert both[f"WGMobility{name}"] == alone[f"WGMobility{name}"]
         assert f"RMobility{name}" not in alone
