@@ -8,7 +8,7 @@ import logging
 import random
 import signal
 import time
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from fractions import Fraction
@@ -26,14 +26,14 @@ from tbgen.games.standings import standings
 from tbgen.games.standings.encounters import Encounters, Key
 from tbgen.match.adjudication import Judge
 from tbgen.match.engine import Engine, EngineFault, EngineSettings
-from tbgen.match.game import PlayedGame, play_game, unplayed_game
+from tbgen.match.game import PlayedGame, lost_game, play_game
 from tbgen.match.games_file import GamesFile
 from tbgen.match.guard import Guard
 from tbgen.match.knockout import Knockout
 from tbgen.match.log import EngineLogs, LineLog
 from tbgen.match.messages import Listener, Message, Note, Standing, Summary
 from tbgen.match.openings import Openings
-from tbgen.match.record import EventTags, game_text
+from tbgen.match.record import game_text
 from tbgen.match.schedule import Fixture, Format, Plan, Schedule, gauntlet, round_robin
 from tbgen.match.settings import EventSettings, check
 from tbgen.match.swiss import Swiss
@@ -116,10 +116,7 @@ class Event:
         games = self.schedule.total
         most = settings.rounds * len(names) if games is None else -(-games // settings.games)
         self._chess960 = openings.check(most)
-        controls = {engine.name: engine.control for engine in settings.engines}
-        self._tags = EventTags(
-            settings.event, settings.site, _digest(settings, self.schedule, openings), controls
-        )
+        self._digest = _digest(settings, self.schedule, openings)
         self._players = {engine.name: engine for engine in settings.engines}
         self._games = Encounters(names, settings.games, settings.test)
         self._due: deque[Fixture] = deque()
@@ -128,7 +125,7 @@ class Event:
         self._over = False
         self._changed = asyncio.Condition()
         self._writing = asyncio.Lock()
-        self._faults: dict[str, dict[str, int]] = {}
+        self._faults = defaultdict[str, Counter[str]](Counter)
         self._verified = 0
         self._thinking = 0.0
         self._told: set[str] = set()
@@ -142,7 +139,7 @@ class Event:
         settings = self.settings
         chess.engine.LOGGER.setLevel(logging.CRITICAL)  # it would tell of every odd line
         with (
-            GamesFile(settings.pgn, self._tags.digest, self.options) as file,
+            GamesFile(settings.pgn, self._digest, self.options) as file,
             closing(EngineLogs(settings.log)) as logs,
         ):
             for game in file.recover().values():
@@ -233,7 +230,7 @@ class Event:
             try:
                 sides[side] = await slot.engine(self._players[name])
             except EngineFault as fault:
-                return await unplayed_game(fixture, side, fault, self.options, self._judge)
+                return await lost_game(PlayedGame(fixture, self.options), self._judge, side, fault)
         game = await play_game(fixture, sides, self.options, self.settings.stop, self._judge, self._tell)
         await slot.close([game.faulty], kill=True)
         return game
@@ -244,7 +241,9 @@ class Event:
             verified = await self._judge.verify(game.arbiter, game.outcome)
             self._verified += verified  # read after the wait, in which other games may have been added
         async with self._writing:
-            writing = asyncio.ensure_future(asyncio.to_thread(file.append, game_text(game, self._tags)))
+            writing = asyncio.ensure_future(
+                asyncio.to_thread(file.append, game_text(game, self.settings, self._digest))
+            )
             try:
                 finished = await asyncio.shield(writing)
             except asyncio.CancelledError:
@@ -257,8 +256,7 @@ class Event:
         self._tell(GameEnd(game.ended, *names, value, game.reason, len(self._games), size))
         self._remark(game)
         if game.faulty:
-            faults = self._faults.setdefault(game.faulty, {})
-            faults[game.termination] = faults.get(game.termination, 0) + 1
+            self._faults[game.faulty][game.termination] += 1
             self._tell(Note(f"{game.faulty}: {game.termination}: {game.detail}"))
             if not self.settings.recover and game.outcome.basis is Basis.ABANDONED:
                 raise TbgenError(f"{game.faulty} has failed in game {game.fixture.key}: {game.detail}")
@@ -278,8 +276,7 @@ class Event:
 
     def _remark(self, game: PlayedGame) -> None:
         """Say once for each reason why a result could not be proved."""
-        outcome = game.outcome
-        for remark in ("" if outcome.missing is None else str(outcome.missing), outcome.unsolvable):
+        for remark in (str(game.outcome.missing or ""), game.outcome.unsolvable):
             if remark and remark not in self._told:
                 self._told.add(remark)
                 self._tell(Note(f"game {game.fixture.key}: {remark}"))

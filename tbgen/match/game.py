@@ -19,7 +19,7 @@ from tbgen.match.clock import Clock
 from tbgen.match.engine import Engine, EngineFault, Fault
 from tbgen.match.schedule import Fixture
 
-__all__ = ["PlayedGame", "play_game", "unplayed_game"]
+__all__ = ["PlayedGame", "lost_game", "play_game"]
 
 BOOK: Final = "book"
 """What is noted of a move of the opening."""
@@ -134,20 +134,13 @@ async def play_game(
         try:
             answer = await engines[mover].move(board, clocks, play, before)
         except EngineFault as fault:
-            return await _lost(play, judge, mover, fault)
+            return await lost_game(play, judge, mover, fault)
         play.thinking += answer.seconds
         play.push(answer.move, answer.comment)
         evaluations.add(mover, answer.centipawns)
 
 
-async def unplayed_game(
-    fixture: Fixture, loser: chess.Color, fault: EngineFault, options: GameOptions, judge: Judge
-) -> PlayedGame:
-    """Return the game that an engine loses because it does not start."""
-    return await _lost(PlayedGame(fixture, options), judge, loser, fault)
-
-
-async def _lost(play: PlayedGame, judge: Judge, loser: chess.Color, fault: EngineFault) -> PlayedGame:
+async def lost_game(play: PlayedGame, judge: Judge, loser: chess.Color, fault: EngineFault) -> PlayedGame:
     """Return a game that an engine has lost by what it has done."""
     side, how = chess.COLOR_NAMES[loser].capitalize(), fault.fault
     text = f"{side}{_DEEDS[how]}" + (f": {fault.detail}" if how is Fault.ILLEGAL_MOVE else "")

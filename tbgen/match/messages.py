@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -44,7 +44,7 @@ class Summary:
     """Finished ones, those of former runs included."""
     left_out: int
     """Of these, the games of encounters that are not whole."""
-    faults: dict[str, dict[str, int]]
+    faults: Mapping[str, Mapping[str, int]]
     """By player and fault, the number of games lost."""
     verified: int
     """Adjudications that were played on, in this run."""

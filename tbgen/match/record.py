@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Final
 
 import chess
@@ -12,38 +11,30 @@ import chess
 from tbgen.errors import printable
 from tbgen.games.pgn import tags
 from tbgen.games.tagging.outcome_tags import tags_of
-from tbgen.match.clock import TimeControl
 from tbgen.match.game import PlayedGame
+from tbgen.match.settings import EventSettings
 
-__all__ = ["SCHEDULE", "EventTags", "game_text"]
+__all__ = ["SCHEDULE", "game_text"]
 
 SCHEDULE: Final = "Schedule"
 """The tag with the digest of the schedule that a game belongs to."""
 _COLUMNS: Final = 80
 
 
-@dataclass(frozen=True, slots=True)
-class EventTags:
-    """What all games of an event have in common."""
+def game_text(game: PlayedGame, settings: EventSettings, digest: str) -> bytes:
+    """Return the PGN of a game, with an empty line at its end.
 
-    event: str
-    site: str
-    digest: str
-    controls: Mapping[str, TimeControl]
-    """By player."""
-
-
-def game_text(game: PlayedGame, event: EventTags) -> bytes:
-    """Return the PGN of a game, with an empty line at its end."""
-    told = dict(_tags(game, event))
+    :param digest: of the event's schedule.
+    """
+    told = dict(_tags(game, settings, digest))
     lines = [f'[{name} "{_escaped(value)}"]' for name, value in told.items()]
     return "\n".join([*lines, "", *_wrapped(_words(game)), "", ""]).encode()
 
 
-def _tags(game: PlayedGame, event: EventTags) -> Iterator[tuple[str, str]]:
+def _tags(game: PlayedGame, settings: EventSettings, digest: str) -> Iterator[tuple[str, str]]:
     fixture, opening = game.fixture, game.fixture.opening
-    yield "Event", event.event
-    yield "Site", event.site
+    yield "Event", settings.event
+    yield "Site", settings.site
     yield "Date", time.strftime("%Y.%m.%d", time.localtime(game.began))
     yield "Round", str(fixture.key)
     yield "White", fixture.white
@@ -63,10 +54,11 @@ def _tags(game: PlayedGame, event: EventTags) -> Iterator[tuple[str, str]]:
     yield "GameEndTime", _moment(game.ended)
     yield "GameStartTime", _moment(game.began)
     yield "PlyCount", str(len(game.plies))
-    yield SCHEDULE, event.digest
+    yield SCHEDULE, digest
     if game.termination:
         yield "Termination", game.termination
-    white, black = (str(event.controls[name]) for name in (fixture.white, fixture.black))
+    controls = {engine.name: str(engine.control) for engine in settings.engines}
+    white, black = controls[fixture.white], controls[fixture.black]
     if white == black:
         yield "TimeControl", white
     else:

@@ -64,7 +64,7 @@ def _player(player: Player) -> dict[str, Any]:
         "share": results.share,
         "points": player.points,
         "lead": 2 * results.points - results.games,
-        "direct": player.direct,
+        "direct": player.tiebreaks["direct"],
         "elo": player.elo,
         "pairs": _pairs(player.pairs),
         "colours": {"white": player.colours[True], "black": player.colours[False]},

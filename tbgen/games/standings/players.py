@@ -122,15 +122,6 @@ class Player:
         """By every scheme; None where the komi of a game allows none."""
         return {scheme: self._total(scheme) for scheme in Scheme}
 
-    @property
-    def direct(self) -> Fraction | None:
-        """Points in the games between all who are level with it, by percentage per game.
-
-        None if nobody is, or by percentage if it has met none of them.
-        """
-        points = self.tiebreaks["direct"]
-        return None if points is None else Fraction(points)
-
     @cached_property
     def colours(self) -> Mapping[bool, Results]:
         """As White (True) and as Black."""

@@ -90,11 +90,7 @@ class GameRecord:
         :raises UsageError: if the scheme has no points for the game's komi.
         """
         own = self.outcome.settings.scoring
-        if value is None:
-            lead = self.leads[scheme]
-            if lead is not None:
-                return (1 + lead) / 2
-        return (1 + Scoring(scheme, own.cutoff, own.komi).lead(self.value if value is None else value)) / 2
+        return (1 + replace(own, scheme=scheme).lead(self.value if value is None else value)) / 2
 
 
 def _start(fen: str) -> str:
@@ -108,7 +104,7 @@ def _leads(own: Scoring, value: GScore) -> Mapping[Scheme, Fraction | None]:
     found: dict[Scheme, Fraction | None] = {}
     for scheme in Scheme:
         try:
-            found[scheme] = Scoring(scheme, own.cutoff, own.komi).lead(value)
+            found[scheme] = replace(own, scheme=scheme).lead(value)
         except UsageError:
             found[scheme] = None
     return found

@@ -56,8 +56,8 @@ def test_direct_encounters_break_ties() -> None:
     tied = [game("A", "B", "G0.0"), game("B", "C", "G0.0"), game("D", "A", "G0.0"), game("C", "D", "G0.5")]
     ordered = {player.name: player for player in standings(tied, Scheme.CLASSICAL).players}
     assert ordered["A"].points[Scheme.CLASSICAL] == ordered["B"].points[Scheme.CLASSICAL] == 1
-    assert (ordered["A"].direct, ordered["B"].direct) == (1, 0)
-    assert standings([game("A", "B", "G0.0")]).players[0].direct is None
+    assert (ordered["A"].tiebreaks["direct"], ordered["B"].tiebreaks["direct"]) == (1, 0)
+    assert standings([game("A", "B", "G0.0")]).players[0].tiebreaks["direct"] is None
     assert ordered["A"].place < ordered["B"].place
 
 
@@ -91,7 +91,7 @@ def test_each_tiebreak_alone_decides() -> None:
     direct += [game("X", "A", "G0.0")]
     found = {player.name: player for player in standings(direct, classical, Order.POINTS).players}
     assert [found[name].points[classical] for name in "ABC"] == [1, 1, 1]
-    assert [found[name].direct for name in "ABC"] == [0, 1, 1]
+    assert [found[name].tiebreaks["direct"] for name in "ABC"] == [0, 1, 1]
     assert found["B"].place < found["A"].place
     # No games among those tied, and A's exponential points are more though B has given more stalemates.
     exponential = [
@@ -241,7 +241,7 @@ def test_numbers_of_games_place_nobody_by_percentage() -> None:
     four = [game("A", "B", "G0.0"), game("A", "B", "G0.0"), game("B", "A", "G0.0"), game("B", "A", "G0.0")]
     level = [*four, game("C", "A", "G0.0"), game("A", "D", "G0.0"), game("D", "C", "G0.0")]
     assert places(level) == [(1, "A"), (1, "B"), (1, "C"), (1, "D")]
-    assert {player.direct for player in standings(level).players} == {Fraction(1, 2)}
+    assert {player.tiebreaks["direct"] for player in standings(level).players} == {Fraction(1, 2)}
     assert places(level, order=Order.POINTS) == [(1, "A"), (2, "B"), (3, "D"), (4, "C")]
     assert places([*four, game("C", "A", "G0.0")]) == [(1, "C"), (2, "B"), (3, "A")]
 
@@ -253,7 +253,7 @@ def test_direct_encounters_by_percentage_are_shares() -> None:
     games += [game("B", "X", "G0.0"), game("D", "Y", "G0.0"), game("D", "Z", "-G0.0")]
     found = {player.name: player for player in standings(games).players if player.name in "ABCD"}
     assert {player.results.share for player in found.values()} == {Fraction(1, 2)}
-    assert {name: player.direct for name, player in found.items()} == {
+    assert {name: player.tiebreaks["direct"] for name, player in found.items()} == {
         "A": 1,
         "B": Fraction(2, 5),
         "C": Fraction(1, 2),
@@ -287,7 +287,7 @@ def test_tcec_orders_by_chess_then_direct_encounters_then_points() -> None:
     assert found["A"].results.classical == found["B"].results.classical
     assert found["A"].results.points > found["B"].results.points
     assert found["B"].place < found["A"].place
-    assert (found["A"].direct, found["B"].direct) == (0, 1)
+    assert (found["A"].tiebreaks["direct"], found["B"].tiebreaks["direct"]) == (0, 1)
     # Level in both: the sum of points decides, also where results in chess differ from scores.
     drawn = [game("A", "B", "G1.0"), game("B", "A", "G1.5", result="1/2-1/2")]
     assert places(drawn, order=tcec) == [(1, "A"), (2, "B")]
