@@ -342,7 +342,6 @@ def _score_line(score: "MatchScore") -> str:
 
 def _print(summary: "Summary", settings: "EventSettings") -> None:
     """Print the final tables."""
-    from tbgen.games.standings import LeftOut
     from tbgen.games.standings.render import text
     from tbgen.games.standings.tables import overview, tables
 
@@ -350,9 +349,7 @@ def _print(summary: "Summary", settings: "EventSettings") -> None:
         say("tbgen: no encounter has been finished")
         return
     result = summary.standings
-    test = None if summary.score is None else summary.score.test
-    keys = overview(result)
-    shown = [table for table in tables(result, LeftOut(), test) if table.key in keys]
+    shown = tables(result, overview(result))
     print("\n".join(text(shown, shutil.get_terminal_size((_WIDTH, 24)).columns)).rstrip())
     for line in _remarks(summary, settings):
         say(f"tbgen: {line}")
@@ -376,11 +373,9 @@ def _remarks(summary: "Summary", settings: "EventSettings") -> Sequence[str]:
 
 
 def _document(summary: "Summary", settings: "EventSettings") -> dict[str, Any]:
-    from tbgen.games.standings import LeftOut
     from tbgen.games.standings.document import document
 
-    test = None if summary.score is None else summary.score.test
-    told = None if summary.standings is None else document(summary.standings, LeftOut(), test)
+    told = None if summary.standings is None else document(summary.standings)
     return {
         "pgn": str(settings.pgn),
         "games": summary.games,

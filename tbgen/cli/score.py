@@ -5,7 +5,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tbgen.board.scoring import Scheme
@@ -118,14 +118,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"there are no games to score{_left_out_text(left_out, ': ')}")
     result = standings(games, adjudicator.options.scheme or _common_scheme(games), Order(arguments.order))
     test = None if numbers is None else result.test(*numbers, model=model, pairs=arguments.pairs)
-    _tell(result, left_out)
+    result = replace(result, left_out=left_out, sprt=test)
+    _tell(result)
     if form == "json":
         counts = reader.tally.document()
         told = {name: counts[name] for name in ("missing_tables", "unknown_scorings", "unsolvable")}
-        print(json.dumps(document(result, left_out, test) | told | watch.document(), indent=2))
+        print(json.dumps(document(result) | told | watch.document(), indent=2))
         return 0
     keys = wanted or (set(KEYS) if form == "csv" else overview(result))
-    shown = [table for table in tables(result, left_out, test) if table.key in keys]
+    shown = list(tables(result, keys))
     if arguments.out is None:
         print(_rendered(form, result, shown, arguments.title))
     else:
@@ -194,13 +195,13 @@ class _GameReader:
                         self.unfinished += 1
 
 
-def _tell(result: Standings, left_out: LeftOut) -> None:
+def _tell(result: Standings) -> None:
     """Tell on stderr what does not count as one might think."""
     nameless = sum(game.nameless for game in result.games)
     if nameless:
         say(f"tbgen: {counted(nameless, 'player')} without a name: each counts as a player of its own")
-    if left_out.total:
-        say(f"tbgen: {counted(len(result.games), 'game')} scored{_left_out_text(left_out, '; ')}")
+    if result.left_out.total:
+        say(f"tbgen: {counted(len(result.games), 'game')} scored{_left_out_text(result.left_out, '; ')}")
 
 
 def _left_out_text(left_out: LeftOut, before: str) -> str:

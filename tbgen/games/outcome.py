@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final
 
 from tbgen.board.interval import ScoreInterval
 from tbgen.board.score import GScore
@@ -51,33 +50,23 @@ class Basis(StrEnum):
     @property
     def final(self) -> bool:
         """Whether no move is left."""
-        return self in _FINAL
+        return self in (Basis.MATE, Basis.STALEMATE)
 
     @property
     def off_board(self) -> bool:
         """Whether one side has won otherwise than by what is on the board."""
-        return self in _OFF_BOARD
+        ways = (Basis.TIME_FORFEIT, Basis.ILLEGAL_MOVE, Basis.ABANDONED, Basis.RESIGNATION)
+        return self in (*ways, Basis.ADJUDICATION, Basis.FORFEIT)
 
     @property
     def best_play(self) -> bool:
         """Whether the result is proved to be what best play makes of the game from where it stopped."""
-        return self in _BEST_PLAY
+        return self in (Basis.TABLEBASE, Basis.SOLVED, Basis.BOUNDED)
 
     @property
     def proven(self) -> bool:
         """Whether the points could not be others."""
-        return self not in _UNPROVEN
-
-
-_FINAL: Final = frozenset({Basis.MATE, Basis.STALEMATE})
-_OFF_BOARD: Final = frozenset(
-    {
-        *(Basis.TIME_FORFEIT, Basis.ILLEGAL_MOVE, Basis.ABANDONED, Basis.RESIGNATION),
-        *(Basis.ADJUDICATION, Basis.FORFEIT),
-    }
-)
-_BEST_PLAY: Final = frozenset({Basis.TABLEBASE, Basis.SOLVED, Basis.BOUNDED})
-_UNPROVEN: Final = frozenset({Basis.PLAYED, Basis.TABLE_MISSING})
+        return self not in (Basis.PLAYED, Basis.TABLE_MISSING)
 
 
 @dataclass(frozen=True, slots=True)

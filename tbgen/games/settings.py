@@ -40,26 +40,17 @@ class FiftyMoveRule(NamedChoice, what="a 50-move rule"):
 
     def is_progress(self, improved: GScore, cutoff: GScore) -> bool:
         """Tell whether an accrued score that has just improved starts the count anew."""
-        match self:
-            case FiftyMoveRule.IMPROVING:
-                return improved.rank < cutoff.rank
-            case FiftyMoveRule.OTB:
-                return improved.rank < OTB_CUTOFF.rank
-            case _:
-                return False
+        limit = OTB_CUTOFF if self is FiftyMoveRule.OTB else cutoff
+        return self in (FiftyMoveRule.IMPROVING, FiftyMoveRule.OTB) and improved.rank < limit.rank
 
     def counts(self, clock: int, terminal: bool) -> bool:
         """Tell whether the score of a position counts, by the plies without progress up to it.
 
         :param terminal: whether it is mate or stalemate.
         """
-        match self:
-            case FiftyMoveRule.LEGACY:
-                return clock < PLIES or terminal
-            case FiftyMoveRule.CUTERMOB_LEGACY:
-                return clock < PLIES
-            case _:
-                return True
+        if self is FiftyMoveRule.LEGACY:
+            return clock < PLIES or terminal
+        return clock < PLIES or self is not FiftyMoveRule.CUTERMOB_LEGACY
 
     def ends(self, clock: int) -> bool:
         """Tell whether the rule ends the game."""
@@ -123,12 +114,9 @@ def _resolved(
     komi: str | None,
 ) -> GameSettings:
     """Return the settings by options and the values of a game's tags, None for a tag that is not there."""
-    rule = options.fifty_move_rule
-    if rule is None and fifty_moves is not None:
-        rule = FiftyMoveRule(fifty_moves)
-    elif rule is None:
-        cutermob = cutoff is not None and legacy is None
-        rule = FiftyMoveRule.IMPROVING if cutermob else FiftyMoveRule.LEGACY
+    cutermob = cutoff is not None and legacy is None
+    usual = FiftyMoveRule.IMPROVING if cutermob else FiftyMoveRule.LEGACY
+    rule = options.fifty_move_rule or (usual if fifty_moves is None else FiftyMoveRule(fifty_moves))
     bare_kings = options.bare_kings
     if bare_kings is None:
         bare_kings = legacy is not None or rule.bare_kings_end

@@ -11,6 +11,7 @@ import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
@@ -139,7 +140,7 @@ class Event:
         settings = self.settings
         chess.engine.LOGGER.setLevel(logging.CRITICAL)  # it would tell of every odd line
         with (
-            GamesFile(settings.pgn, self._digest, self.options) as file,
+            closing(GamesFile(settings.pgn, self._digest, self.options)) as file,
             closing(EngineLogs(settings.log)) as logs,
         ):
             for game in file.recover().values():
@@ -344,11 +345,13 @@ class Event:
 
     def _summary(self) -> Summary:
         games = self._games
-        table = games.standings(self._scheme)
+        table, score = games.standings(self._scheme), games.score()
+        if table is not None and score is not None:
+            table = replace(table, sprt=score.test)
         counted = 0 if table is None else len(table.games)
         return Summary(
             table,
-            games.score(),
+            score,
             len(games),
             len(games) - counted,
             self._faults,

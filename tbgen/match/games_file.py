@@ -6,7 +6,6 @@ import fcntl
 import os
 from io import BytesIO
 from pathlib import Path
-from typing import Self
 
 from tbgen.errors import TbgenError, UsageError
 from tbgen.files import write_errors
@@ -47,12 +46,6 @@ class GamesFile:
             raise TbgenError(
                 f"another event is writing {path}: wait for its end, or choose another file"
             ) from None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the file, and let others have it."""

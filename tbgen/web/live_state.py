@@ -26,7 +26,7 @@ from tbgen.games.live_file import (
 )
 from tbgen.games.pgn.splitter import RawGame, split_games
 from tbgen.games.settings import GameOptions
-from tbgen.games.standings import LeftOut, Standings
+from tbgen.games.standings import Standings
 from tbgen.games.standings.encounters import Encounters, FinishedGame, MatchScore, finished_game
 from tbgen.games.standings.tables import tables
 
@@ -202,10 +202,9 @@ def _tables(standings: Standings) -> Iterator[dict[str, Any]]:
     keys = {"standings"}
     if 2 < len(standings.players) <= _MOST_IN_CROSSTABLE:
         keys.add("crosstable")
-    for table in tables(standings, LeftOut()):
-        if table.key in keys:
-            columns = [_fields(column, "title", "word") for column in table.columns]
-            yield _fields(table, "title", "note") | {"columns": columns, "rows": table.shown()}
+    for table in tables(standings, keys):
+        columns = [_fields(column, "title", "word") for column in table.columns]
+        yield _fields(table, "title", "note") | {"columns": columns, "rows": table.shown()}
 
 
 def _fields(of: object, *names: str) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from operator import attrgetter
 from typing import Final
 
 from tbgen.games.outcome import Basis
-from tbgen.games.standings.sprt import EloModel, Sprt
+from tbgen.games.standings.sprt import EloModel
 from tbgen.games.standings.table import Cell, Column, StandingsTable, telling_apart
-from tbgen.games.standings.tournament import LeftOut, Standings
+from tbgen.games.standings.tournament import Standings
 from tbgen.text import counted
 
 
@@ -23,11 +23,13 @@ def endings(result: Standings) -> StandingsTable:
     return StandingsTable.of("endings", "How games ended", columns, found)
 
 
-def left_out_games(left_out: LeftOut) -> StandingsTable:
-    """Return how many games do not count, and why."""
+def left_out_games(result: Standings) -> StandingsTable:
+    """Return how many games do not count, and why; no rows if all do."""
+    left_out = result.left_out
     columns = [Column("reason", "reason", word=True), Column("games", "games")]
     rows: list[list[Cell]] = [["no result (*)", left_out.unfinished], ["broken", left_out.broken]]
-    return StandingsTable("left_out", "Games left out", "These count nowhere.", columns, rows)
+    shown = rows if left_out.total else []
+    return StandingsTable("left_out", "Games left out", "These count nowhere.", columns, shown)
 
 
 def changed_games(result: Standings) -> StandingsTable:
@@ -47,7 +49,7 @@ def changed_games(result: Standings) -> StandingsTable:
 
 
 def changed_players(result: Standings) -> StandingsTable:
-    """Return the points that players have won or lost by it."""
+    """Return the points that players have won or lost by it; no rows if nothing has changed."""
     gains = result.gains()
     columns = [
         Column("player", "player", attrgetter("name"), word=True),
@@ -59,11 +61,14 @@ def changed_players(result: Standings) -> StandingsTable:
         ),
     ]
     title, note = "What best play changed: players", "Points won or lost by it."
-    return StandingsTable.of("changed_players", title, columns, result.players, note)
+    return StandingsTable.of("changed_players", title, columns, result.players if gains else (), note)
 
 
-def test_table(test: Sprt, result: Standings) -> StandingsTable:
-    """Return a test and where it stands."""
+def test_table(result: Standings) -> StandingsTable | None:
+    """Return the test and where it stands; None without one."""
+    test = result.sprt
+    if test is None:
+        return None
     first, second = result.names
     verdict = {"H1": f"elo {test.elo1:g} accepted", "H0": f"elo {test.elo0:g} accepted"}
     unit = "pairs" if test.pairs else "games"

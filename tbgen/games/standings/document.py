@@ -12,25 +12,25 @@ from tbgen.board.score import GScore
 from tbgen.games.standings.players import Pairs, Player
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.sprt import Sprt
-from tbgen.games.standings.tournament import LeftOut, Standings
+from tbgen.games.standings.tournament import Standings
 
 
-def document(result: Standings, left_out: LeftOut, test: Sprt | None = None) -> dict[str, Any]:
+def document(result: Standings) -> dict[str, Any]:
     """Return standings and games for JSON; numbers are not rounded, and what is infinite is null."""
     least, most = result.numbers_of_games
     answer: dict[str, Any] = {
         "scoring": result.scheme,
         "order": result.order,
         "settings": result.settings,
-        "left_out": left_out,
+        "left_out": result.left_out,
         "games_per_player": {"least": least, "most": most},
         "games": [_game(game, result) for game in result.games],
         "players": [_player(player) for player in result.players],
         "bases": result.bases,
         "gains": result.gains(),
     }
-    if test is not None:
-        answer["sprt"] = _sprt(test, result)
+    if result.sprt is not None:
+        answer["sprt"] = _sprt(result.sprt, result)
     found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(answer, enc_hook=float))  # of fractions
     return found
 

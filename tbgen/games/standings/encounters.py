@@ -142,11 +142,6 @@ class Encounters:
                 self._tested.append(self._shares[next_place])
 
     @property
-    def tested(self) -> Sequence[float]:
-        """The player's points per game of the encounters that the test looks at."""
-        return self._tested
-
-    @property
     def untested(self) -> bool:
         """Whether :meth:`test` would have to compute."""
         return self._test is not None and (self._found is None or self._found.count < len(self._tested))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from operator import attrgetter, itemgetter
@@ -21,7 +21,6 @@ from tbgen.games.standings.details import (
 from tbgen.games.standings.elo import Elo
 from tbgen.games.standings.places import Order
 from tbgen.games.standings.players import Meeting, Player, Results
-from tbgen.games.standings.sprt import Sprt
 from tbgen.games.standings.table import (
     Column,
     Part,
@@ -32,47 +31,12 @@ from tbgen.games.standings.table import (
     percent,
     telling_apart,
 )
-from tbgen.games.standings.tournament import LeftOut, Standings
-
-KEYS: Final = (
-    *("standings", "scorings", "ratings", "colours", "crosstable", "meetings", "given", "suffered"),
-    *("endings", "left_out", "changed_games", "changed_players", "sprt", "games"),
-)
-"""All tables, in order."""
+from tbgen.games.standings.tournament import Standings
 
 _HISTOGRAM_RANKS: Final = 8
 """Ranks with a column of their own in histograms; larger ones share the last."""
 _MOST_PLAYERS: Final = 64
 """With more of them a crosstable is not for reading."""
-
-
-def overview(result: Standings) -> set[str]:
-    """Return the keys of the tables that make a page to read: neither the games nor all who have met."""
-    hidden = {"games", "meetings"}
-    if len(result.players) > _MOST_PLAYERS:
-        hidden.add("crosstable")
-    return set(KEYS) - hidden
-
-
-def tables(result: Standings, left_out: LeftOut, test: Sprt | None = None) -> Iterator[StandingsTable]:
-    """Yield everything there is to say about standings, in the order of :data:`KEYS`."""
-    yield _places(result)
-    yield _scorings(result)
-    yield _ratings(result)
-    yield _colours(result)
-    yield _crosstable(result)
-    yield _meetings(result)
-    yield _histogram(result, "given", "Results that the player holds")
-    yield _histogram(result, "suffered", "Results that the opponent holds")
-    yield endings(result)
-    if left_out.total:
-        yield left_out_games(left_out)
-    if result.changes:
-        yield changed_games(result)
-        yield changed_players(result)
-    if test is not None:
-        yield test_table(test, result)
-    yield game_list(result)
 
 
 _PLAYER: Final = Column("player", "player", attrgetter("name"), word=True)
@@ -252,7 +216,7 @@ def _halves(number: int, item: tuple[Player, Player, Meeting]) -> int:
     return item[2].pairs.halves[number]
 
 
-def _histogram(result: Standings, kind: Literal["given", "suffered"], title: str) -> StandingsTable:
+def _histogram(kind: Literal["given", "suffered"], title: str, result: Standings) -> StandingsTable:
     """Return games by player, colour and score, of those that the player or the opponent holds."""
 
     def count(ranks: Sequence[int], item: tuple[Player, bool]) -> int:
@@ -265,3 +229,38 @@ def _histogram(result: Standings, kind: Literal["given", "suffered"], title: str
     columns = [_name("player", 0), _COLOUR]
     columns += [Column(name, name, partial(count, ranks)) for name, ranks in bins]
     return StandingsTable.of(kind, title, columns, _by_colour(result), "Games by player, colour and G-score.")
+
+
+_TABLES: Final[Mapping[str, Callable[[Standings], StandingsTable | None]]] = {
+    "standings": _places,
+    "scorings": _scorings,
+    "ratings": _ratings,
+    "colours": _colours,
+    "crosstable": _crosstable,
+    "meetings": _meetings,
+    "given": partial(_histogram, "given", "Results that the player holds"),
+    "suffered": partial(_histogram, "suffered", "Results that the opponent holds"),
+    "endings": endings,
+    "left_out": left_out_games,
+    "changed_games": changed_games,
+    "changed_players": changed_players,
+    "sprt": test_table,
+    "games": game_list,
+}
+
+KEYS: Final = tuple(_TABLES)
+"""All tables, in order."""
+
+
+def overview(result: Standings) -> set[str]:
+    """Return the keys of the tables that make a page to read: neither the games nor all who have met."""
+    hidden = {"games", "meetings"}
+    if len(result.players) > _MOST_PLAYERS:
+        hidden.add("crosstable")
+    return set(KEYS) - hidden
+
+
+def tables(result: Standings, keys: Container[str] = KEYS) -> Iterator[StandingsTable]:
+    """Yield tables of standings in the order of :data:`KEYS`; those without rows are left out."""
+    made = (make(result) for key, make in _TABLES.items() if key in keys)
+    return (table for table in made if table is not None and table.rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
@@ -58,6 +58,9 @@ class Standings:
     """The best first."""
     games: Sequence[GameRecord]
     """In the order of the files."""
+    left_out: LeftOut = field(default_factory=LeftOut)
+    sprt: Sprt | None = None
+    """Where a test of the first player against the other stands, if one was asked for."""
 
     @cached_property
     def bases(self) -> Mapping[Basis, int]:

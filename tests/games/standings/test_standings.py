@@ -15,7 +15,7 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Komi, Scheme, Scoring
 from tbgen.errors import UsageError
 from tbgen.games.outcome import Basis
-from tbgen.games.standings import EloModel, GameRecord, LeftOut, Order, elo, sprt, standings
+from tbgen.games.standings import EloModel, GameRecord, Order, elo, sprt, standings
 from tbgen.games.standings.document import document
 from tbgen.games.standings.pairs import paired
 from tbgen.games.standings.places import Tiebreak, placed
@@ -159,7 +159,7 @@ def test_bounds_decide_by_the_scoring_of_the_standings() -> None:
     assert [len(found.changes) for found in (by_winner, exponential)] == [3, 1]
     assert [str(record.value) for record in by_winner.games] == ["G4.5", "G4.5", "G1.0"]
     assert [str(record.value) for record in exponential.games] == ["G3.0", "G3.0", "G1.0"]
-    told = document(by_winner, LeftOut())["games"]
+    told = document(by_winner)["games"]
     assert [record.get("bounds") for record in told] == [*[{"lower": "G5.0", "upper": "G4.5"}] * 2, None]
 
 

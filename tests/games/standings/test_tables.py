@@ -1,5 +1,6 @@
 """Numbers and tables for readers."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -57,19 +58,20 @@ def test_wide_tables_come_in_blocks_with_their_texts() -> None:
 @pytest.mark.parametrize("mark", "=+-@")
 def test_no_name_is_a_formula_for_a_spreadsheet(mark: str) -> None:
     found = standings([game(f"{mark}1", "B", "-G0.0", round_=f"{mark}1")])
-    for table in tables(found, LeftOut()):
+    for table in tables(found):
         assert f"\n{mark}1" not in comma_separated(table)
         assert f",{mark}1" not in comma_separated(table)
-    games = next(table for table in tables(found, LeftOut()) if table.key == "games")
+    games = next(table for table in tables(found) if table.key == "games")
     assert ",-G0.0," in comma_separated(games)  # which is no name
 
 
 def test_tables_have_their_keys_once_and_in_order() -> None:
     games = [game("A", "B", "G0.0"), game("B", "A", "G0.5", basis=Basis.TABLEBASE, accrued="G3.5")]
     found = standings(games)
-    shown = [table.key for table in tables(found, LeftOut(1, 0), found.test(0, 5))]
+    found = replace(found, left_out=LeftOut(1, 0), sprt=found.test(0, 5))
+    shown = [table.key for table in tables(found)]
     assert shown == list(KEYS)
-    for table in tables(found, LeftOut(1, 0), found.test(0, 5)):
+    for table in tables(found):
         assert len({column.key for column in table.columns}) == len(table.columns)
         assert {len(row) for row in table.rows} == {len(table.columns)}
     assert set(KEYS) - overview(found) == {"games", "meetings"}
@@ -78,4 +80,4 @@ def test_tables_have_their_keys_once_and_in_order() -> None:
 def test_a_crosstable_of_many_is_only_for_those_who_ask() -> None:
     found = standings([game(f"A{number}", f"B{number}", "G0.0") for number in range(33)])
     assert "crosstable" not in overview(found)
-    assert "crosstable" in {table.key for table in tables(found, LeftOut())}
+    assert "crosstable" in {table.key for table in tables(found)}
