@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
 from tbgen.board.material import Material
+from tbgen.board.score import GScore
 
 Progress = Callable[[str, int | None, int], None]
 """Called with a step of the work, how much of it is done (None if it is not counted), and its total (0 if
@@ -12,6 +13,15 @@ that is unknown)."""
 
 
 def silent(step: str, done: int | None, total: int) -> None:
+    """Ignore progress."""
+
+
+SolveProgress = Callable[[GScore, GScore, int], None]
+"""Called while a position is being solved, with the lower and the upper end of what it lies between now, and
+the number of cells solved."""
+
+
+def silent_solving(lower: GScore, upper: GScore, cells: int) -> None:
     """Ignore progress."""
 
 

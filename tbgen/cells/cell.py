@@ -5,7 +5,7 @@ Pawns stand still in a cell, and so do *frozen* men, kings or pieces; what these
 """
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, NamedTuple, Self
@@ -18,21 +18,26 @@ from tbgen.errors import UsageError
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, WHITE_TO_MOVE, Side
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES, MIRROR_RANKS
 
-TYPES: Final = tuple(chess.PIECE_SYMBOLS.index(name.lower()) for name in PIECE_ORDER)
+MOST_MOBILE: Final = 4
+"""Most men of a cell that are mobile: 64 ** 4 slots for each side to move."""
+PAWN: Final = len(PIECE_ORDER)
+"""The kind of pawns among the men that stand still."""
+_LETTERS: Final = PIECE_ORDER + "P"
+_TYPES: Final = tuple(chess.PIECE_SYMBOLS.index(name.lower()) for name in _LETTERS)
 """python-chess's type of each kind of man."""
-_KIND_OF: Final = {kind: place for place, kind in enumerate(TYPES)}
+_KIND_OF: Final = {kind: place for place, kind in enumerate(_TYPES)}
 _IMAGES: Final = (0, MIRROR_FILES, MIRROR_RANKS, MIRROR_FILES | MIRROR_RANKS)
 """Symmetries that a cell may be seen by; with ranks mirrored the colours are swapped."""
 
 
 class Man(NamedTuple):
-    """A king or piece without its square; the order of men is that of ``Cell.mobile``."""
+    """A man without its square; the order of men is that of ``Cell.mobile``."""
 
     piece: bool
     """Whether it is no king: kings come first."""
     colour: Side
     kind: int
-    """Place in ``PIECE_ORDER``."""
+    """Place in ``PIECE_ORDER``, or ``PAWN``."""
 
 
 class Frozen(NamedTuple):
@@ -60,30 +65,30 @@ class Cell:
     black_pawns: int
 
     @classmethod
+    def of_men(cls, mobile: Iterable[Man], standing: Mapping[int, Man]) -> Self:
+        """Return the cell of mobile men and, by square, of those that stand still, pawns included."""
+        frozen = (Frozen(square, man) for square, man in standing.items() if man.kind != PAWN)
+        pawns = [0, 0]
+        for square, man in standing.items():
+            if man.kind == PAWN:
+                pawns[man.colour] |= 1 << square
+        return cls(tuple(sorted(mobile)), tuple(sorted(frozen)), *pawns)
+
+    @classmethod
     def of_board(cls, board: chess.Board, mobile: Iterable[chess.Square]) -> Self:
         """Return the cell of a position in which the men on some squares are mobile.
 
         :raises UsageError: if one of these squares is empty or has a pawn.
         """
-        free = set()
-        for square in mobile:
-            kind = board.piece_type_at(square)
-            if kind is None or kind == chess.PAWN:
+        men = {square: _man(piece) for square, piece in board.piece_map().items()}
+        free = set(mobile)
+        for square in free:
+            if square not in men or men[square].kind == PAWN:
                 name = chess.square_name(square)
-                what = "is empty" if kind is None else "has a pawn, and pawns move only out of their cell"
+                what = "has a pawn, and pawns move only out of their cell" if square in men else "is empty"
                 raise UsageError(f"{name} {what}: mobile men are kings and pieces")
-            free.add(square)
-        moving, still = [], []
-        for square, piece in board.piece_map().items():
-            if piece.piece_type == chess.PAWN:
-                continue
-            man = man_of(SIDES[not piece.color], _KIND_OF[piece.piece_type])
-            if square in free:
-                moving.append(man)
-            else:
-                still.append(Frozen(square, man))
-        pawns = (board.pawns & board.occupied_co[colour] for colour in chess.COLORS)
-        return cls(tuple(sorted(moving)), tuple(sorted(still)), *pawns)
+        moving = [men.pop(square) for square in free]
+        return cls.of_men(moving, men)
 
     @property
     def pawns(self) -> tuple[int, int]:
@@ -96,25 +101,32 @@ class Cell:
         return int(64 ** len(self.mobile))
 
     @cached_property
+    def standing(self) -> dict[int, Man]:
+        """Frozen men and pawns by square."""
+        pawns = {
+            square: man_of(side, PAWN) for side in SIDES for square in chess.scan_forward(self.pawns[side])
+        }
+        return dict(self.frozen) | pawns
+
+    @cached_property
     def still(self) -> int:
         """Set of the squares of pawns and frozen men."""
-        still = self.white_pawns | self.black_pawns
-        for man in self.frozen:
-            still |= 1 << man.square
-        return still
+        return sum(1 << square for square in self.standing)
+
+    @property
+    def all_men(self) -> list[Man]:
+        """The mobile men in their order, then those of :attr:`standing`."""
+        return [*self.mobile, *self.standing.values()]
 
     @property
     def men(self) -> int:
         """Number of men, pawns and kings included."""
-        return len(self.mobile) + self.still.bit_count()
+        return len(self.mobile) + len(self.standing)
 
     def sides(self) -> tuple[str, str]:
         """Return the letters of White's and Black's men."""
-        men = [*self.mobile, *(frozen.man for frozen in self.frozen)]
         white, black = (
-            "".join(PIECE_ORDER[man.kind] for man in men if man.colour == side)
-            + "P" * self.pawns[side].bit_count()
-            for side in SIDES
+            "".join(_LETTERS[man.kind] for man in self.all_men if man.colour == side) for side in SIDES
         )
         return white, black
 
@@ -135,16 +147,13 @@ class Cell:
     def board_of(self, side: Side, slot: int) -> chess.Board | None:
         """Return the position of a slot, None if two men stand on one square."""
         board = chess.Board(None)
-        for square, man in self.frozen:
-            board.set_piece_at(square, _piece(man))
-        for colour, pawns in zip(chess.COLORS, self.pawns, strict=True):
-            for square in chess.scan_forward(pawns):
-                board.set_piece_at(square, chess.Piece(chess.PAWN, colour))
+        for square, man in self.standing.items():
+            board.set_piece_at(square, piece_of(man))
         for man in reversed(self.mobile):
             square, slot = slot & 63, slot >> 6
             if board.piece_at(square) is not None:
                 return None
-            board.set_piece_at(square, _piece(man))
+            board.set_piece_at(square, piece_of(man))
         board.turn = side == WHITE_TO_MOVE
         return board
 
@@ -152,27 +161,19 @@ class Cell:
         """Return the squares of the mobile men in a position of the cell."""
         left: dict[Man, list[int]] = {}
         for square, piece in sorted(board.piece_map().items()):
-            if piece.piece_type != chess.PAWN and not self.still >> square & 1:
-                man = man_of(SIDES[not piece.color], _KIND_OF[piece.piece_type])
-                left.setdefault(man, []).append(square)
+            if not self.still >> square & 1:
+                left.setdefault(_man(piece), []).append(square)
         return [left[man].pop(0) for man in self.mobile]
 
     def image(self, symmetry: int) -> Self:
         """Return the cell seen by a symmetry of ``_IMAGES``."""
         swapped = bool(symmetry & MIRROR_RANKS)
-        image = IMAGE[symmetry]
 
         def seen(man: Man) -> Man:
             return man._replace(colour=SIDES[man.colour ^ swapped])
 
-        pawns = [sum(1 << image[square] for square in chess.scan_forward(own)) for own in self.pawns]
-        if swapped:
-            pawns.reverse()
-        return type(self)(
-            tuple(sorted(map(seen, self.mobile))),
-            tuple(sorted(Frozen(image[square], seen(man)) for square, man in self.frozen)),
-            *pawns,
-        )
+        standing = {IMAGE[symmetry][square]: seen(man) for square, man in self.standing.items()}
+        return self.of_men(map(seen, self.mobile), standing)
 
     @functools.lru_cache(maxsize=1 << 16)  # noqa: B019 - cells are small and alike
     def canonical(self) -> tuple[Self, int]:
@@ -185,13 +186,9 @@ class Cell:
 
     def freed(self, squares: Iterable[int]) -> Self:
         """Return the cell in which some frozen men are mobile too."""
-        free = set(squares)
-        freed = [frozen.man for frozen in self.frozen if frozen.square in free]
-        return type(self)(
-            tuple(sorted((*self.mobile, *freed))),
-            tuple(frozen for frozen in self.frozen if frozen.square not in free),
-            *self.pawns,
-        )
+        standing = self.standing.copy()
+        freed = [standing.pop(square) for square in squares]
+        return self.of_men((*self.mobile, *freed), standing)
 
 
 def mobile_squares(board: chess.Board) -> Iterator[chess.Square]:
@@ -204,5 +201,10 @@ def side_of(board: chess.Board) -> Side:
     return WHITE_TO_MOVE if board.turn else BLACK_TO_MOVE
 
 
-def _piece(man: Man) -> chess.Piece:
-    return chess.Piece(TYPES[man.kind], man.colour == WHITE_TO_MOVE)
+def piece_of(man: Man) -> chess.Piece:
+    """Return the man as python-chess has it."""
+    return chess.Piece(_TYPES[man.kind], man.colour == WHITE_TO_MOVE)
+
+
+def _man(piece: chess.Piece) -> Man:
+    return man_of(SIDES[not piece.color], _KIND_OF[piece.piece_type])

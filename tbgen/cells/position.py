@@ -9,7 +9,7 @@ import chess
 
 from tbgen.board.mobility import mobility
 from tbgen.board.score import Code, Rank
-from tbgen.cells.cell import Cell
+from tbgen.cells.cell import MOST_MOBILE, Cell
 from tbgen.index.symmetry import MIRROR_FILES, MIRROR_RANKS
 
 
@@ -56,8 +56,8 @@ class CellPosition:
             board, mobile = board.mirror(), chess.flip_vertical(mobile)
         return type(self)(board, mobile)
 
-    def moves(self, most: int) -> Iterator["Step"]:
-        """Yield the legal moves; promoted men are mobile while no more than ``most`` men are."""
+    def moves(self) -> Iterator["Step"]:
+        """Yield the legal moves; promoted men are mobile where there is room for one more."""
         for move in self.board.legal_moves:
             after = self.board.copy(stack=False)
             after.push(move)
@@ -66,7 +66,7 @@ class CellPosition:
             moved = bool(mobile & origin)
             if moved:
                 mobile = mobile & ~origin | target
-            if move.promotion and mobile.bit_count() < most:
+            if move.promotion and mobile.bit_count() < MOST_MOBILE:
                 mobile |= target
             zeroing = self.board.is_zeroing(move)
             yield Step(move, type(self)(after, mobile), zeroing, moved and not zeroing)

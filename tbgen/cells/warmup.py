@@ -8,7 +8,7 @@ import chess
 import numpy as np
 
 from tbgen.board.score import GScore
-from tbgen.cells.bounds import Block, Games, NoKnowledge
+from tbgen.cells.bounds import Block, Games, SomeKnowledge
 from tbgen.cells.cell import Cell
 from tbgen.cells.kernels.gather import gather, overlay
 from tbgen.compiler.cache import compiling
@@ -24,7 +24,7 @@ def compile_kernels(note: Callable[[str], object] = _logger.warning) -> None:
     with compiling(FAMILY, "that solve cells", "about two minutes", note) as needed:
         if needed:
             cell = Cell.of_board(chess.Board("7k/8/8/p7/P7/8/8/K7 w - - 0 1"), [chess.A1, chess.H8])
-            games = Games(cell, NoKnowledge())
+            games = Games(cell, SomeKnowledge())
             games.accrued(games.solve(), GScore("G2.0"))
             block = Block(np.zeros(1, np.uint8), np.zeros(1, np.uint16))
             gather(*block, np.zeros(1, np.int64), np.zeros(1, np.int64), 0, False, *block)

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tbgen.board.interval import ScoreInterval
+from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.cli.options import add_cells
 from tbgen.cli.progress import ProgressLine
@@ -54,7 +54,7 @@ class Watch:
         self.games: int | None = None
         """How many games are to be solved, if that is known."""
 
-    def __call__(self, bounds: ScoreInterval, cells: int) -> None:
+    def __call__(self, lower: GScore, upper: GScore, cells: int) -> None:
         """Show what is known of the position at work."""
         course, total = self.course or Course(), self.games
         text = f"solving position {number(course.asked)}"
@@ -64,7 +64,7 @@ class Watch:
             if worked and total >= course.asked:
                 left = course.seconds / worked * (total - course.asked + 1)
                 text += f", about {duration(left)} left"
-        self.line.show(f"{text}: between {bounds.lower} and {bounds.upper}, {counted(cells, 'cell')} solved")
+        self.line.show(f"{text}: between {lower} and {upper}, {counted(cells, 'cell')} solved")
 
     def document(self) -> dict[str, Any]:
         """Return what has become of the games to solve, for JSON; nothing if there was nothing to solve."""

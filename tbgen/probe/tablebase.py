@@ -15,6 +15,7 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.index.position import validate
+from tbgen.packed.tables import AnyTable
 from tbgen.probe.batch import moves_many, probe_many, questions
 from tbgen.probe.line import LinePly, best_line, next_move
 from tbgen.probe.moves import RankedMove, ranked_moves, successors
@@ -119,6 +120,14 @@ class Tablebase:
     def close(self) -> None:
         """Close all files, each as soon as no other thread reads it."""
         self._values.close()
+
+    def table_file(self, material: Material) -> AnyTable:
+        """Return the open file of a table, which is closed with the tablebase.
+
+        :raises MissingTableError: if it has not been built.
+        :raises DamagedTableError: if it cannot be used.
+        """
+        return self._values.table(material)
 
     def probe(self, position: AnyPosition, accrued: AnyScore = None) -> ProbeResult:
         """Return value and depth of a position.

@@ -20,10 +20,10 @@ class Answer(NamedTuple):
             return None
         return self.depths[LOWER]
 
-    def within(self, other: Interval | None) -> Self:
-        """The same with what is known from elsewhere too, which says nothing of depths."""
-        value = self.value.within(other)
-        return type(self)(value, self.depths if value == self.value else None)
+    def within(self, other: Self) -> Self:
+        """What two answers say together; the depths are those of the one that is exact."""
+        depths = (each.depths for each in (self, other) if each.depth is not None)
+        return type(self)(self.value.within(other.value), next(depths, None))
 
     @property
     def swapped(self) -> Self:

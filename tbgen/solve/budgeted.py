@@ -14,20 +14,24 @@ from tbgen.board.interval import ANYTHING, ProvedValue, ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.errors import UsageError
 from tbgen.probe.tablebase import Tablebase
+from tbgen.progress import SolveProgress, silent_solving
 from tbgen.solve.budget import Budget
 from tbgen.solve.results import Effort, SolveResults, StateName
 
-__all__ = ["Course", "Progress", "Prove", "Solver", "prove"]
-
-Progress = Callable[[ScoreInterval, int], None]
-"""Called while a position is being solved, with what it lies between now and the number of cells solved."""
+__all__ = ["Course", "Prove", "Solver", "prove"]
 
 
 class Prove(Protocol):
     """What proves something about a state: :func:`prove`, or what stands in for it in tests."""
 
     def __call__(
-        self, board: chess.Board, accrued: GScore, *, tables: Tablebase, budget: Budget, progress: Progress
+        self,
+        board: chess.Board,
+        accrued: GScore,
+        *,
+        tables: Tablebase,
+        budget: Budget,
+        progress: SolveProgress,
     ) -> ProvedValue:
         """Return what is proved within a budget.
 
@@ -41,7 +45,7 @@ def prove(
     *,
     tables: Tablebase,
     budget: Budget,
-    progress: Progress,
+    progress: SolveProgress,
     cells: Path | None = None,
 ) -> ProvedValue:
     """Return what :func:`tbgen.solve.solver.solve` proves of a state; only this imports the compiler.
@@ -59,7 +63,7 @@ def prove(
         tables=tables,
         budget=budget,
         kept=None if cells is None else KeptCells(cells),
-        progress=lambda lower, upper, cells: progress(ScoreInterval(lower, upper), cells),
+        progress=progress,
     )
     return ProvedValue(ScoreInterval(solution.lower, solution.upper), solution.depth)
 
@@ -104,7 +108,7 @@ class Solver:
         memory: int = Budget.memory,
         total: float | None = None,
         results: SolveResults | None = None,
-        progress: Progress = lambda *_: None,
+        progress: SolveProgress = silent_solving,
         prove: Prove = prove,
     ) -> None:
         self.course = Course()
@@ -144,7 +148,7 @@ class Solver:
         if effort.seconds <= 0:
             course.out_of_time += 1
             return known
-        self._progress(known.bounds if known else ANYTHING, 0)
+        self._progress(*(known.bounds if known else ANYTHING), 0)
         began = time.perf_counter()
         try:
             proved = self._prove(

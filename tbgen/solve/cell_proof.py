@@ -6,47 +6,50 @@ taken as known, so it has to be proved before; which moves lead where is found o
 """
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tbgen.board.score import NONE, GScore
-from tbgen.cells.bounds import ENDS, LOWER, WORST, Block, Bounds, BoundsGame, Knowledge, side_after
+from tbgen.cells.bounds import (
+    ENDS,
+    LOWER,
+    WORST,
+    Block,
+    Bounds,
+    BoundsGame,
+    Knowledge,
+    SomeKnowledge,
+    side_after,
+)
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import Route, routes_of
 from tbgen.compiler.jit import python_of
 from tbgen.errors import TbgenError
 from tbgen.index.layout import Side
-from tbgen.solve.kernels.cell_proof import (
-    CellGame,
-    CellMen,
-    Leaving,
-    ProofLayer,
-    enter_layer_of_cell,
-    prove_cell,
-    survey_cell,
-    way_number,
-)
-from tbgen.solve.ways import Way, men_of_cell, ways_out
-from tbgen.verify.game import new_scratch
-from tbgen.verify.geometry import PAWN
-from tbgen.verify.kernels.findings import BETWEEN, MISSING
+from tbgen.solve.ways import Way, ways_out
+from tbgen.verify.game import game_of_cell, proof_men
+from tbgen.verify.kernels import findings as problems
+from tbgen.verify.kernels.best import Range
 from tbgen.verify.kernels.keys import MIDDLE, WHITE_WORTH, Accrued
+from tbgen.verify.kernels.layers import Claims
+from tbgen.verify.kernels.leaving import Leaving, way_number
 from tbgen.verify.kernels.moves import ProofMen
-from tbgen.verify.kernels.states import ProofPositions
 from tbgen.verify.kernels.survey import NO_RANK
-from tbgen.verify.report import entry_of, score_of
+from tbgen.verify.report import PROBLEMS, entry_of, score_of
+from tbgen.verify.states import FIRST_RANK, StateProof, accrued_by, accrued_scores, top_rank
 from tbgen.verify.threads import ProofThreads
 
-_FIRST_RANK: Final = 2
-"""Rank of the first layer: mates and stalemates end the game."""
 _RUN: Final = 4096
 """Slots that are proved one after the other where not all are."""
 _NAMES: Final = ("lower", "upper")
 """Of the ends."""
+_ALL: Final = np.zeros((2, 0), np.bool_)
+"""The positions to prove."""
 
 
 class WrongBoundError(TbgenError):
@@ -73,14 +76,15 @@ class CellProof:
         self.cell = cell
         self.ways = list(ways_out(cell))
         self.men = _men_of(cell)
-        self.rank = np.full((2, cell.size), NO_RANK, np.uint8)
+        nothing = np.zeros((2, 0), np.uint8), np.zeros((2, 0), np.uint16)
+        game = game_of_cell(self.men, _leaving(self.men, [], SomeKnowledge(), LOWER), *nothing)
         with ProofThreads(len(ENDS)) as threads:
-            parts = threads.ranges(cell.size)
-            threads.each(survey_cell, ((self.men, self.rank, part, new_scratch()) for part in parts))
-        chosen = np.zeros((2, 0), np.bool_)
+            proof = StateProof(game, threads, _no_ranks(cell), _ALL)
+            proof.survey(threads.ranges(cell.size))
+        self.rank, self.chosen = proof.rank, _ALL
         if share > 1:
-            chosen = np.random.default_rng(share).integers(share, size=self.rank.shape, dtype=np.uint8) == 0
-        self.positions = ProofPositions(self.rank, chosen)
+            some = np.random.default_rng(share).integers(share, size=self.rank.shape, dtype=np.uint8)
+            self.chosen = some == 0
 
     def fresh(self, bounds: Bounds, knowledge: Knowledge) -> int:
         """Prove what is said of all positions with their own scores, and the layers that this takes; return
@@ -90,8 +94,27 @@ class CellProof:
 
         :raises WrongBoundError: if something is wrong.
         """
-        with ThreadPoolExecutor(len(ENDS)) as threads:
-            return sum(threads.map(lambda end: _GameProof(self, bounds, knowledge, end).fresh(), ENDS))
+        frame = frame_of_cell(self.cell)
+        routes = list(routes_of(frame))
+
+        def prove(proof: StateProof, end: int) -> int:
+            value = bounds.value[end]
+            proof.compare(proof.ranges)
+            _check(self.cell, end, proof.threads)
+            solver = BoundsGame(frame, routes, knowledge, end)
+            solver.recall(value, bounds.depth[end])
+            there = self.rank != NO_RANK
+            ranks = np.minimum(value, 255 - value)[there]
+            alive = int(np.minimum(ranks, self.rank[there]).max(initial=0))
+            states = 0
+            for accrued in accrued_scores(top_rank(value)):
+                claims = proof.no_claims()
+                if FIRST_RANK <= accrued.rank <= alive:
+                    claims = _claims(*solver.layer(GScore(accrued.rank, accrued.level > MIDDLE)))
+                states += _prove(self.cell, end, proof, accrued, claims)
+            return states
+
+        return self._both(prove, bounds, knowledge)
 
     def accrued(self, bounds: Bounds, layer: Bounds, accrued: GScore, knowledge: Knowledge) -> int:
         """Prove that no more is said of positions with an accrued score than follows from fresh bounds and
@@ -102,78 +125,36 @@ class CellProof:
 
         :raises WrongBoundError: if something is wrong.
         """
+        score = accrued_by(accrued.rank, accrued.white)
 
-        def prove(end: int) -> int:
-            return _GameProof(self, bounds, knowledge, end).accrued(layer, accrued)
+        def prove(proof: StateProof, end: int) -> int:
+            return _prove(self.cell, end, proof, score, _claims(layer.value[end], layer.depth[end]))
+
+        return self._both(prove, bounds, knowledge, less=True)
+
+    def _both(
+        self,
+        prove: Callable[[StateProof, int], int],
+        bounds: Bounds,
+        knowledge: Knowledge,
+        less: bool = False,
+    ) -> int:
+        """Prove both games, each on a thread of its own; return the number of states.
+
+        :param less: whether what is said may be less than what follows.
+        """
+
+        def of_end(end: int) -> int:
+            leaving = _leaving(self.men, self.ways, knowledge, end)
+            value, depth = bounds.value[end], bounds.depth[end]
+            game = game_of_cell(self.men, leaving, value, depth, _less(end) if less else 0)
+            with ProofThreads(1) as threads:
+                proof = StateProof(game, threads, self.rank, self.chosen)
+                proof.begin()
+                return prove(proof, end)
 
         with ThreadPoolExecutor(len(ENDS)) as threads:
-            return sum(threads.map(prove, ENDS))
-
-
-class _GameProof:
-    """The proof of one of the two games."""
-
-    def __init__(self, proof: CellProof, bounds: Bounds, knowledge: Knowledge, end: int) -> None:
-        self._proof, self._knowledge, self._end = proof, knowledge, end
-        value, depth = bounds.value[end], bounds.depth[end]
-        leaving = _leaving(proof.men, proof.ways, knowledge, end)
-        self._game = CellGame(proof.men, end, leaving, value, depth, np.zeros(value.shape, np.int32))
-
-    def fresh(self) -> int:
-        """Prove fresh values and depths, and all layers."""
-        proof, (value, depth) = self._proof, (self._game.value, self._game.depth)
-        self._check_places()
-        there = proof.rank != NO_RANK
-        ranks = np.minimum(value, 255 - value)[there]
-        top = int(ranks.max(initial=_FIRST_RANK - 1))
-        alive = int(np.minimum(ranks, proof.rank[there]).max(initial=0))
-        frame = frame_of_cell(proof.cell)
-        solver = BoundsGame(frame, list(routes_of(frame)), self._knowledge, self._end)
-        solver.recall(value, depth)
-        nothing = ProofLayer(np.full_like(value, NONE), np.zeros_like(depth), True)
-        states = 0
-        for rank in range(_FIRST_RANK, top + 2):
-            # Beyond the greatest rank of a value all accrued scores are alike.
-            for level in (WHITE_WORTH - rank, rank) if rank <= top else (MIDDLE,):
-                layer = nothing
-                if rank <= alive:
-                    layer = ProofLayer(*solver.layer(GScore(rank, level > MIDDLE)), True)
-                states += self._prove(layer, Accrued(rank, level))
-        return states
-
-    def accrued(self, layer: Bounds, accrued: GScore) -> int:
-        """Prove one layer from the fresh values."""
-        level = WHITE_WORTH - accrued.rank if accrued.white else accrued.rank
-        claims = ProofLayer(layer.value[self._end], layer.depth[self._end], False)
-        return self._prove(claims, Accrued(accrued.rank, level))
-
-    def _check_places(self) -> None:
-        """Check that there are values where there are positions, and what mates and stalemates are worth."""
-        rank, value = self._proof.rank, self._game.value
-        there = rank != NO_RANK
-        own = np.stack([255 - rank[0], rank[1]])
-        over = there & (rank < _FIRST_RANK)
-        for wrong, what in (
-            (there & (value == NONE), "there is none"),
-            (~there & (value != NONE), "there is no such position"),
-            (over & ((value != own) | (self._game.depth != 0)), "the game has ended here"),
-        ):
-            if wrong.any():
-                side, slot = np.argwhere(wrong)[0].tolist()
-                raise WrongBoundError(self._proof.cell, self._end, Side(side), slot, what)
-
-    def _prove(self, layer: ProofLayer, accrued: Accrued) -> int:
-        """Prove the states of one accrued score."""
-        proof, game = self._proof, self._game
-        with ProofThreads(1) as threads:
-            parts = threads.ranges(proof.cell.size)
-            threads.inspect(enter_layer_of_cell, ((game, proof.rank, accrued, part, layer) for part in parts))
-            states = threads.inspect(
-                prove_cell, ((game, proof.positions, accrued, part, layer.with_fresh) for part in parts)
-            )
-        if threads.wrong:
-            raise _wrong(proof.cell, self._end, threads.rows[0].tolist())
-        return states
+            return sum(threads.map(of_end, ENDS))
 
 
 def prove_by_ply(route: Route, end: int, block: Block, knowledge: Knowledge, share: int = 1) -> int:
@@ -188,69 +169,84 @@ def prove_by_ply(route: Route, end: int, block: Block, knowledge: Knowledge, sha
     cell, side = route.destination, side_after(route)
     bound, men = knowledge.bound(route, end), _men_of(cell)
     ways = [way for way in ways_out(cell) if way.route.side == side and not way.route.quiet]
-    # To the side to move the worst is as if it had no other move.
-    level = 0 if end == LOWER else WHITE_WORTH
     value, depth = np.full((2, cell.size), NONE, np.uint8), np.zeros((2, cell.size), np.uint16)
     value[side], depth[side] = block
-    key = np.full((2, cell.size), level << 16, np.int32)
-    rank = np.full((2, cell.size), NO_RANK, np.uint8)
-    game = CellGame(men, end, _leaving(men, ways, knowledge, end), value, depth, key)
-    parts = [(start, min(start + _RUN, cell.size)) for start in range(0, cell.size, _RUN)]
-    if share > 1:
-        parts = random.Random(share).sample(parts, -(-len(parts) // share))
-    for part in parts:
-        survey_cell(men, rank, part, new_scratch())
-    more = block.value < bound if end == LOWER else block.value > bound
-    rank[1 - side] = NO_RANK
-    rank[side][~more] = NO_RANK
-    accrued, layer = Accrued(0, level), ProofLayer(value, depth, False)
-    positions = ProofPositions(rank, np.zeros((2, 0), np.bool_))
+    game = game_of_cell(men, _leaving(men, ways, knowledge, end), value, depth, _less(end))
+    # To the side to move the worst is as if it had no other move.
+    accrued = Accrued(0, 0 if end == LOWER else WHITE_WORTH)
+    game.key[:] = accrued.level << 16
     with ProofThreads(1) as threads:
-        threads.inspect(enter_layer_of_cell, ((game, rank, accrued, part, layer) for part in parts))
-        proved = threads.inspect(prove_cell, ((game, positions, accrued, part, False) for part in parts))
-    if threads.wrong:
-        raise _wrong(cell, end, threads.rows[0].tolist())
-    return proved
+        proof = StateProof(game, threads, _no_ranks(cell), _ALL)
+        proof.ranges = _runs(cell.size, share)
+        proof.survey(proof.ranges)
+        more = block.value < bound if end == LOWER else block.value > bound
+        proof.rank[1 - side] = NO_RANK
+        proof.rank[side][~more] = NO_RANK
+        return _prove(cell, end, proof, accrued, _claims(value, depth))
 
 
-def _wrong(cell: Cell, end: int, row: list[int]) -> WrongBoundError:
-    """Return what is wrong by a row of the findings."""
-    problem, _, side, slot, level, stored, right = row
+def _runs(size: int, share: int) -> list[Range]:
+    """Return ranges of slots: all of them, or one in ``share``."""
+    runs = [(start, min(start + _RUN, size)) for start in range(0, size, _RUN)]
+    return runs if share == 1 else random.Random(share).sample(runs, -(-len(runs) // share))
+
+
+def _prove(cell: Cell, end: int, proof: StateProof, accrued: Accrued, claims: Claims) -> int:
+    """Prove the states of one accrued score.
+
+    :raises WrongBoundError: if something is wrong.
+    """
+    proof.enter(accrued, claims)
+    states = proof.prove(accrued)
+    _check(cell, end, proof.threads)
+    return states
+
+
+def _less(end: int) -> int:
+    """What may be said of an end where it need not be all that follows: less for White, or for Black."""
+    return 1 if end == LOWER else -1
+
+
+def _no_ranks(cell: Cell) -> NDArray[np.uint8]:
+    return np.full((2, cell.size), NO_RANK, np.uint8)
+
+
+def _claims(value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> Claims:
+    """Return a layer as the proof reads it, from one with ``NONE`` where the fresh value holds."""
+    there = np.zeros((2, max(64, value.shape[1])), np.bool_)
+    there[:, : value.shape[1]] = value != NONE
+    return Claims(value, depth, np.packbits(there, axis=1, bitorder="little").view(np.uint64))
+
+
+def _check(cell: Cell, end: int, threads: ProofThreads) -> None:
+    """Raise what the proof has found wrong, if anything.
+
+    :raises WrongBoundError: then.
+    """
+    if not threads.wrong:
+        return
+    problem, _, side, slot, level, stored, right = threads.rows[0].tolist()
     claim, accrued = entry_of(stored, level), "any score" if level == MIDDLE else score_of(level)
-    if problem == MISSING:
-        what = f"there is none with {accrued} accrued"
-    elif problem == BETWEEN:
+    if problem in (problems.NOWHERE, problems.MISSING, problems.ENDED):
+        what = PROBLEMS[problem]
+    elif problem == problems.BETWEEN:
         what = f"{claim} with {accrued} accrued is not between that and the bound without it"
     else:
         what = f"with {accrued} accrued it is said to be {claim}, and {entry_of(right, level)} follows"
-    return WrongBoundError(cell, end, Side(side), slot, what)
+    raise WrongBoundError(cell, end, Side(side), slot, what)
 
 
-def _men_of(cell: Cell) -> CellMen:
-    men = men_of_cell(cell)
-    mobile = [place for place, man in enumerate(men) if man.square is None]
-    kinds = np.array([man.kind for man in men], np.int64)
-    colours = np.array([man.colour for man in men], np.int64)
-    shift = np.full(len(men), -1, np.int64)
-    shift[mobile] = 6 * np.arange(len(mobile))[::-1]
-    free = int(np.count_nonzero(kinds != PAWN))
-    reach = kinds + (kinds == PAWN) * colours
-    no_placements = np.zeros((0, 0), np.uint8)
-    return CellMen(
-        ProofMen(kinds, colours, reach, free, 0, no_placements),
-        shift,
-        np.array([man.square or 0 for man in men], np.int64),
-        len(mobile),
-    )
+def _men_of(cell: Cell) -> ProofMen:
+    kinds, colours = [man.kind for man in cell.all_men], [man.colour for man in cell.all_men]
+    return proof_men(kinds, colours, len(cell.mobile), [list(cell.standing)])
 
 
-def _leaving(of_cell: CellMen, ways: Iterable[Way], knowledge: Knowledge, end: int) -> Leaving:
+def _leaving(men: ProofMen, ways: Iterable[Way], knowledge: Knowledge, end: int) -> Leaving:
     """Return what moves out of a cell are worth in one of its games."""
-    men, mobile = len(of_cell.still), of_cell.mobile
-    number = np.zeros(python_of(way_number)(men, mobile, men + 1, 0, 0, 0), np.int32)
+    number = np.zeros(python_of(way_number)(men, men.kinds.size + 1, 0, 0, 0), np.int32)
     begin, blocks, at = [-1 - WORST[end]], [], 0
     for way in ways:
-        number[python_of(way_number)(men, mobile, *way[:4])] = len(begin)
+        number[python_of(way_number)(men, *way[:4])] = len(begin)
         block = knowledge.block(way.route, end)
         if block is None:
             begin.append(-1 - knowledge.bound(way.route, end))

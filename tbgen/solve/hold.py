@@ -58,7 +58,7 @@ def _hold(search: Search, root: CellPosition, accrued: Code, end: int, bound: Co
             if changer not in squares and (depths := search.state(here, score).depths) is not None:
                 distances[changer] = depths[end]
             squares.setdefault(changer, {})[blocker] = None
-        for step in here.moves(0):
+        for step in here.moves():
             if not step.inside:
                 continue
             held = carried(step, score)

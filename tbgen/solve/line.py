@@ -60,11 +60,10 @@ class Lines:
 
     :param found: the proofs of the lower and the upper end.
     :param known: what their searches know.
-    :param mobile: most men that are mobile in a cell.
     """
 
-    def __init__(self, found: Sequence[LineEnd], known: Known, tables: Tablebase, mobile: int) -> None:
-        self._found, self._known, self._tables, self._mobile = found, known, tables, mobile
+    def __init__(self, found: Sequence[LineEnd], known: Known, tables: Tablebase) -> None:
+        self._found, self._known, self._tables = found, known, tables
 
     def exact(self, accrued: Code) -> Line:
         """Return best play of both sides with an accrued score, if the value is known."""
@@ -87,7 +86,7 @@ class Lines:
             if state in seen or goal.value == accrued or goal.depth == _NOT_SAID:
                 break
             seen.add(state)
-            if self._known.in_table(here[end].cell):
+            if self._known.tables.has_cell(here[end].cell):
                 with contextlib.suppress(MissingLayerError):
                     plies += self._tables.line(board, GScore.from_code(accrued))
                 break
@@ -103,10 +102,10 @@ class Lines:
         return tuple(replace(ply, depth=depth) for ply, depth in zip(plies, left, strict=True))
 
     def _is_solved(self, position: CellPosition) -> bool:
-        return self._known.cell(position.cell.canonical()[0]) is not None
+        return self._known.cells.get(position.cell.canonical()[0]) is not None
 
     def _step(self, position: CellPosition, move: chess.Move) -> Step:
-        return next(step for step in position.moves(self._mobile) if step.move == move)
+        return next(step for step in position.moves() if step.move == move)
 
     def _best(self, position: CellPosition, accrued: Code, end: int) -> tuple[chess.Move, Code]:
         """Return the best move by an end, and the accrued score after it."""
@@ -115,7 +114,7 @@ class Lines:
 
     def _choices(self, position: CellPosition, accrued: Code, end: int) -> Iterator[_LineMove]:
         """Yield the moves of a state."""
-        for step in position.moves(self._mobile):
+        for step in position.moves():
             score = step.after.own if step.zeroing else carried(step, accrued)
             if step.inside or step.zeroing:
                 yield _LineMove(step, score, self._goal(step.after, score, end))
@@ -126,7 +125,7 @@ class Lines:
         """Return one end of what is known of a state."""
         if position.over:
             return _LineGoal(position.own, 0)
-        if self._known.in_table(position.cell):
+        if self._known.tables.has_cell(position.cell):
             found = self._tables.probe(position.board, GScore.from_code(accrued))
             return _LineGoal(found.value.code, found.depth or 0)
         if position.board.has_legal_en_passant():

@@ -7,6 +7,7 @@ both games are proved, state by state (:mod:`tbgen.solve.cell_proof`).
 
 import random
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from tbgen.board.kinds import KING
 from tbgen.board.score import NONE, Code, GScore
-from tbgen.cells.bounds import LOWER, WORST, Block, Bounds, Interval, side_after
+from tbgen.cells.bounds import LOWER, WORST, Block, Bounds, Interval, Knowledge, SomeKnowledge, side_after
 from tbgen.cells.cell import Cell
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route
@@ -22,7 +23,7 @@ from tbgen.errors import TbgenError
 from tbgen.index.layout import SIDES
 from tbgen.solve.cell_proof import CellProof, prove_by_ply
 from tbgen.solve.knowledge import Known
-from tbgen.solve.ways import men_of_cell
+from tbgen.solve.solved_cells import home_of_route
 
 _WHOLE: Final = 64**3
 """Slots of a cell up to which all positions are proved."""
@@ -77,88 +78,72 @@ class Prover:
         :raises WrongBoundError: if a state is wrong.
         :raises WrongExitError: if what is known of an exit is.
         """
-        began = time.perf_counter()
-        exits = _ProvedExits(self._known, self._random)
-        states = self._of(bounds.cell).fresh(bounds, exits) + exits.positions
+        self._count(bounds.cell, lambda proof, exits: proof.fresh(bounds, exits))
         large = bounds.cell.size > _WHOLE
-        self.proof = ForwardProof(
-            self.proof.cells + 1, self.proof.states + states, self.proof.sampled + large
-        )
-        self.seconds += time.perf_counter() - began
+        self.proof = replace(self.proof, cells=self.proof.cells + 1, sampled=self.proof.sampled + large)
 
     def layer(self, bounds: Bounds, layer: Bounds, accrued: GScore) -> None:
         """Prove a layer of a cell from its bounds and from what is known now.
 
         Raises as :meth:`cell` does.
         """
-        began = time.perf_counter()
-        exits = _ProvedExits(self._known, self._random)
-        states = self._of(bounds.cell).accrued(bounds, layer, accrued, exits) + exits.positions
-        self.proof = replace(self.proof, states=self.proof.states + states)
-        self.seconds += time.perf_counter() - began
+        self._count(bounds.cell, lambda proof, exits: proof.accrued(bounds, layer, accrued, exits))
 
-    def _of(self, cell: Cell) -> CellProof:
-        """The proof of a cell, from the last time if it was the same."""
+    def _count(self, cell: Cell, prove: Callable[[CellProof, Knowledge], int]) -> None:
+        """Prove something about a cell, by the proof of the last time if it was the same."""
+        began = time.perf_counter()
         if self._last is None or self._last.cell != cell:
             self._last = CellProof(cell, _share(cell))
-        return self._last
+        exits = _ProvedExits(self._known, self._random)
+        states = prove(self._last, exits) + sum(exits.proved)
+        self.proof = replace(self.proof, states=self.proof.states + states)
+        self.seconds += time.perf_counter() - began
 
 
 class _ProvedExits:
     """What is known of the exits of one cell, proved when it is asked for: see
-    :class:`tbgen.cells.bounds.Knowledge`."""
+    :class:`tbgen.cells.bounds.Knowledge`.
+
+    Copies of what the sources say are looked at in some positions.
+    """
 
     def __init__(self, known: Known, chance: random.Random) -> None:
-        self._known, self._copies = known, _Copies(known, chance)
+        self._known, self._random = known, chance
         self._found: dict[tuple[object, ...], Block | None] = {}
-        self._proved: list[int] = []
-
-    @property
-    def positions(self) -> int:
-        """Number of positions whose worth was proved from what they lead to in one ply."""
-        return sum(self._proved)
+        self._settled = SomeKnowledge(self._copy, self.bound)
+        self.proved: list[int] = []
+        """Numbers of positions whose worth was proved from what they lead to in one ply."""
 
     def block(self, route: Route, end: int) -> Block | None:
         """Return what is known."""
         key = route.side, route.destination, route.promoted, route.quiet, route.passed, end
         if key not in self._found:
-            settled, block = self._copies.block(route, end), self._known.block(route, end)
+            settled, block = self._copy(route, end), self._known.block(route, end)
             if block is not None and (settled is None or not _same(settled, block)):
                 by_ply, share = _beyond(settled, block, self.bound(route, end)), _share(route.destination)
-                self._proved.append(prove_by_ply(route, end, by_ply, self._copies, share))
+                self.proved.append(prove_by_ply(route, end, by_ply, self._settled, share))
             self._found[key] = block
         return self._found[key]
 
     def bound(self, route: Route, end: int) -> Code:
-        """Return what is known of all positions."""
-        return self._copies.bound(route, end)
+        """Return what is known of all positions, no more than what is sure against a bare king."""
+        alone = [man.kind for man in route.destination.all_men if man.colour != SIDES[end]] == [KING]
+        said = self._known.bound(route, end)
+        sure = _SURE[end] if alone else WORST[end]
+        return max(said, sure) if end == LOWER else min(said, sure)
 
-
-class _Copies:
-    """What tables and solved cells say of exits, looked at in some positions."""
-
-    def __init__(self, known: Known, chance: random.Random) -> None:
-        self._known, self._random = known, chance
-
-    def block(self, route: Route, end: int) -> Block | None:
-        """Return what is known, after a look at it."""
-        block = self._known.settled.block(route, end)
+    def _copy(self, route: Route, end: int) -> Block | None:
+        """Return what the sources say, after a look at it."""
+        block = self._known.stored(route, end)
         if block is not None:
             for slot in (self._random.randrange(len(block.value)) for _ in range(_LOOKS)):
                 said = Code(int(block.value[slot]))
                 self._look(route, slot, end, WORST[end] if said == NONE else said)
         return block
 
-    def bound(self, route: Route, end: int) -> Code:
-        """Return what is known of all positions, no more than what is sure against a bare king."""
-        alone = [man.kind for man in men_of_cell(route.destination) if man.colour != SIDES[end]] == [KING]
-        said = self._known.settled.bound(route, end)
-        sure = _SURE[end] if alone else WORST[end]
-        return max(said, sure) if end == LOWER else min(said, sure)
-
     def _look(self, route: Route, slot: int, end: int, said: Code) -> None:
         """Compare with what is known of one position."""
-        cell, home = route.destination, self._known.home(route)
+        cell, home = route.destination, home_of_route(route)
         board = cell.board_of(side_after(route), slot)
         if board is None or board.was_into_check():
             return

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import json
 import os
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 import chess
+import msgspec
 
 from tbgen.board.interval import ProvedValue, ScoreInterval
 from tbgen.board.score import GScore
+from tbgen.documents import Document, ScoreText
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.files import write_errors
 
@@ -60,10 +61,37 @@ class Effort(NamedTuple):
         return all(mine >= its for mine, its in zip(self, other, strict=True))
 
 
-class SolveResults:
-    """What has been proved of states, and what it took; a file too if it comes from :func:`open_results`."""
+class _Attempt(Document):
+    """A line of the file."""
 
-    def __init__(self) -> None:
+    position: str
+    accrued: ScoreText
+    lower: ScoreText
+    upper: ScoreText
+    depth: int | None
+    seconds: float
+    memory: int
+    tables: int
+
+    @property
+    def found(self) -> tuple[StateName, ProvedValue, Effort]:
+        """What the attempt was about, and what it proved.
+
+        :raises ValueError: if the ends are those of no interval.
+        """
+        bounds = ScoreInterval.parse(f"{self.lower} {self.upper}")
+        effort = Effort(self.seconds, self.memory, self.tables)
+        return StateName(self.position, self.accrued), ProvedValue(bounds, self.depth), effort
+
+
+class SolveResults:
+    """What has been proved of states, and what it took.
+
+    :param keep: called with each attempt that is added; :func:`open_results` writes it to a file.
+    """
+
+    def __init__(self, keep: Callable[[Document], None] = lambda _: None) -> None:
+        self._keep = keep
         self._proved: dict[StateName, ProvedValue] = {}
         self._efforts: defaultdict[StateName, list[Effort]] = defaultdict(list)
 
@@ -80,6 +108,15 @@ class SolveResults:
 
         :raises TbgenError: if that contradicts what was proved before, or cannot be written.
         """
+        self.recall(state, proved, effort)
+        lower, upper = map(str, proved.bounds)
+        self._keep(_Attempt(*state, lower, upper, proved.depth, **effort._asdict()))
+
+    def recall(self, state: StateName, proved: ProvedValue, effort: Effort) -> None:
+        """Add what an attempt has proved that is kept already.
+
+        :raises TbgenError: if that contradicts what was proved before.
+        """
         known = self._proved.get(state)
         try:
             self._proved[state] = proved if known is None else known.and_also(proved)
@@ -89,72 +126,6 @@ class SolveResults:
                 "one is wrong, maybe in the file of --solve-results; begin another"
             ) from None
         self._efforts[state].append(effort)
-
-
-class _Kept(SolveResults):
-    """Results that a file keeps."""
-
-    def __init__(self, path: Path, file: FileIO) -> None:
-        super().__init__()
-        self._path, self._file = path, file
-
-    def read(self) -> None:
-        """Take in what the file says, and make it ready for more.
-
-        :raises UsageError: if the file is none of ours.
-        """
-        self._file.seek(0)
-        text = self._file.read()
-        if not text.startswith(_HEAD):
-            if not _HEAD.startswith(text):
-                raise UsageError(
-                    f"{quote(str(self._path))} has no results that this version of tbgen can go on with: "
-                    "name another file with --solve-results"
-                )
-            self._file.truncate(0)
-            self._append(_HEAD)
-            return
-        end = text.rfind(b"\n") + 1
-        for number, line in enumerate(text[len(_HEAD) : end].splitlines(), 2):
-            try:
-                super().add(*_read(json.loads(line)))
-            except (ValueError, TypeError, KeyError):
-                raise UsageError(
-                    f"{quote(str(self._path))}, line {number}: this is no result of solving; "
-                    "remove the line, or name another file with --solve-results"
-                ) from None
-        if end < len(text):
-            self._file.truncate(end)
-
-    def add(self, state: StateName, proved: ProvedValue, effort: Effort) -> None:
-        """Add what an attempt has proved, and write it down.
-
-        :raises TbgenError: if that contradicts what was proved before, or cannot be written.
-        """
-        super().add(state, proved, effort)
-        told = {**state._asdict(), **proved.bounds.document(), "depth": proved.depth, **effort._asdict()}
-        self._append(json.dumps(told).encode() + b"\n")
-
-    def _append(self, line: bytes) -> None:
-        with write_errors(self._path, remedy=_REMEDY):
-            while line:
-                line = line[self._file.write(line) :]
-            os.fsync(self._file.fileno())
-
-
-def _read(told: dict[str, Any]) -> tuple[StateName, ProvedValue, Effort]:
-    """Return what a line says.
-
-    :raises ValueError: or TypeError or KeyError, if it says something else.
-    """
-    state = StateName(str(told["position"]), str(GScore(told["accrued"])))
-    bounds = ScoreInterval.parse(f"{told['lower']} {told['upper']}")
-    depth = None if told["depth"] is None else int(told["depth"])
-    return (
-        state,
-        ProvedValue(bounds, depth),
-        Effort(float(told["seconds"]), int(told["memory"]), int(told["tables"])),
-    )
 
 
 @contextmanager
@@ -168,16 +139,57 @@ def open_results(path: Path) -> Iterator[SolveResults]:
         raise UsageError(f"{quote(str(path))} is no file: name one for results with --solve-results")
     with write_errors(path, remedy=_REMEDY):
         file = open(path, "a+b", buffering=0)  # noqa: SIM115
+
+    def append(line: bytes) -> None:
+        with write_errors(path, remedy=_REMEDY):
+            while line:
+                line = line[file.write(line) :]
+            os.fsync(file.fileno())
+
     with file:
-        try:
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UsageError(
-                f"another run of tbgen is writing to {quote(str(path))}: let it end, or name another file"
-            ) from None
-        except OSError as error:
-            if error.errno not in _NO_LOCKS:
-                raise
-        results = _Kept(path, file)
-        results.read()
+        _lock(path, file)
+        results = SolveResults(lambda attempt: append(msgspec.json.encode(attempt) + b"\n"))
+        whole = _read(path, file, results)
+        file.truncate(whole)
+        if not whole:
+            append(_HEAD)
         yield results
+
+
+def _lock(path: Path, file: FileIO) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise UsageError(
+            f"another run of tbgen is writing to {quote(str(path))}: let it end, or name another file"
+        ) from None
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+
+
+def _read(path: Path, file: FileIO, results: SolveResults) -> int:
+    """Take in what a file says; return how many of its bytes are whole lines.
+
+    :raises UsageError: if the file is none of ours.
+    """
+    file.seek(0)
+    text = file.read()
+    if not text.startswith(_HEAD):
+        if _HEAD.startswith(text):
+            return 0
+        raise UsageError(
+            f"{quote(str(path))} has no results that this version of tbgen can go on with: "
+            "name another file with --solve-results"
+        )
+    end = text.rfind(b"\n") + 1
+    for number, line in enumerate(text[len(_HEAD) : end].splitlines(), 2):
+        try:
+            found = msgspec.json.decode(line, type=_Attempt).found
+        except (msgspec.MsgspecError, ValueError):
+            raise UsageError(
+                f"{quote(str(path))}, line {number}: this is no result of solving; "
+                "remove the line, or name another file with --solve-results"
+            ) from None
+        results.recall(*found)
+    return end

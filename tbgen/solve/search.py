@@ -22,21 +22,23 @@ from tbgen.cells.bounds import (
     LOWER,
     UPPER,
     WORST,
+    Block,
     Bounds,
     Games,
     Interval,
     NoCodeError,
+    SomeKnowledge,
 )
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.position import CellPosition, Step
-from tbgen.cells.routes import routes_of
+from tbgen.cells.routes import Route, routes_of
 from tbgen.index.symmetry import IMAGE, MIRROR_RANKS
 from tbgen.solve.answer import Answer
-from tbgen.solve.budget import Budget
-from tbgen.solve.knowledge import InTime, Known
+from tbgen.solve.knowledge import Known
 from tbgen.solve.layers import CellLayers
 from tbgen.solve.meter import Meter, OutOfBudgetError
+from tbgen.solve.solved_cells import home_of_route
 
 if TYPE_CHECKING:  # who proves nothing does without
     from tbgen.solve.proof import Prover
@@ -69,7 +71,7 @@ class WayOut(NamedTuple):
 class Search:
     """Narrows the bounds of one state.
 
-    :param mobile: most men that are mobile in a cell.
+    :param meter: what is left of the budget.
     :param progress: called with the interval now and the number of cells solved.
     :param prover: proves what is found, in time that does not count; None to leave that out.
     """
@@ -79,13 +81,12 @@ class Search:
         known: Known,
         root: CellPosition,
         accrued: GScore | None,
-        budget: Budget,
-        mobile: int,
+        meter: Meter,
         progress: Callable[[Interval, int], None],
         prover: "Prover | None" = None,
     ) -> None:
         self._prover = prover
-        self._known, self._budget, self._mobile, self._progress = known, Meter(budget), mobile, progress
+        self._known, self._budget, self._progress = known, meter, progress
         self.solved = 0
         _, self._symmetry = root.cell.canonical()
         self._root = root.seen_by(self._symmetry)
@@ -100,8 +101,7 @@ class Search:
 
     def run(self) -> bool:
         """Narrow the bounds until they meet or nothing is left to try; return whether the budget lasted."""
-        sure = self._known.sure(self._root)
-        if sure is not None and sure.exact:
+        if self._known.sure(self._root).exact:
             return True
         try:
             cell = self._root.cell
@@ -136,7 +136,7 @@ class Search:
             here, found = self._root, self._state(self._root, accrued)
         else:
             here, found = step.after, self._after(step, self._root, accrued)
-        found = found.within(self._known.sure(here))
+        found = found.within(Answer(self._known.sure(here)))
         return found.swapped if self._symmetry & MIRROR_RANKS else found
 
     def state(self, position: CellPosition, accrued: Code) -> Answer:
@@ -148,7 +148,7 @@ class Search:
 
     def steps(self) -> Iterator[tuple[chess.Move, Answer]]:
         """Yield the moves of the root, and what is known of the state after each."""
-        for step in self._root.moves(self._mobile):
+        for step in self._root.moves():
             image, move = IMAGE[self._symmetry], step.move
             move = chess.Move(image[move.from_square], image[move.to_square], move.promotion)
             yield move, self.answer(step)
@@ -168,7 +168,7 @@ class Search:
             raise OutOfBudgetError
 
     def _is_solved(self, cell: Cell) -> bool:
-        return self._known.cell(cell) is not None
+        return self._known.cells.get(cell) is not None
 
     def _solve_granted(self, cell: Cell) -> None:
         began, again = time.perf_counter(), self._is_solved(cell)
@@ -178,7 +178,7 @@ class Search:
         now = time.perf_counter()
         self._budget.learn(cell.size, again, now - began, now - ready)
         self._prove(lambda prover: prover.cell(bounds))
-        self._known.add(bounds)
+        self._known.cells.add(bounds)
         self._stale.discard(cell)
         self._layers.renew(games)
         self.solved += 1
@@ -191,7 +191,12 @@ class Search:
         """
         if cell == self._root.cell and not self._is_solved(cell):
             return Games(cell, self._known)
-        return Games(cell, InTime(self._known, partial(self._budget.ask_again, cell.size)))
+
+        def block(route: Route, end: int) -> Block | None:
+            self._budget.ask_again(cell.size)
+            return self._known.block(route, end)
+
+        return Games(cell, SomeKnowledge(block, self._known.bound))
 
     def _complete(self, cell: Cell) -> None:
         """Solve a cell, after small ones that it rests on, as far as they are worth it.
@@ -230,12 +235,12 @@ class Search:
     def _unknown_homes(self, cell: Cell) -> list[Cell]:
         """Return the cells that a cell rests on and that might be solved, small ones first."""
         routes = routes_of(frame_of_cell(cell))
-        homes = {self._known.home(route).canonical()[0] for route in routes if not route.quiet}
+        homes = {home_of_route(route).canonical()[0] for route in routes if not route.quiet}
         return sorted(
             (
                 home
                 for home in homes - self._given_up
-                if not self._is_solved(home) and not self._known.in_table(home)
+                if not self._is_solved(home) and not self._known.tables.has_cell(home)
             ),
             key=lambda home: (home.size, home),
         )
@@ -248,7 +253,7 @@ class Search:
         if position.board.has_legal_en_passant():
             return self._by_moves(position)
         cell, side, slot = position.cell, side_of(position.board), position.slot
-        fresh = self._known.cell(cell)
+        fresh = self._known.cells.get(cell)
         if fresh is None:
             with_own = accrued is None or accrued == own
             return Answer(self._known.worth(position) if with_own else Interval(*WORST))
@@ -266,7 +271,7 @@ class Search:
 
     def _by_moves(self, position: CellPosition) -> Answer:
         """What is known of a position with an en passant right, from its moves: it has no earlier score."""
-        answers = [self._after(step, position, position.own) for step in position.moves(self._mobile)]
+        answers = [self._after(step, position, position.own) for step in position.moves()]
         best = min if position.board.turn else max
         return Answer(Interval(*(best(answer.value[end] for answer in answers) for end in ENDS)))
 
@@ -366,7 +371,7 @@ class Search:
             if now.exact:
                 continue
             end = UPPER if here.board.turn else LOWER
-            for step in here.moves(self._mobile):
+            for step in here.moves():
                 then = self._after(step, here, score)
                 if then.value.exact or then.value[end] != now[end]:
                     continue

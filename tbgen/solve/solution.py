@@ -87,56 +87,41 @@ class Collection:
     """
 
     def __init__(self, board: chess.Board, with_holds: bool, in_budget: bool) -> None:
-        self._board, self._with_holds = board, with_holds
-        self._answer = Answer(Interval(*WORST))
+        self._board, self._with_holds, self._in_budget = board, with_holds, in_budget
+        self.answer = Answer(Interval(*WORST))
         self._moves: dict[chess.Move, Answer] = {}
-        self._mobile: list[tuple[chess.Square, ...]] = [(), ()]
         self._holds: list[tuple[Hold, ...]] = [(), ()]
         self.found: list[LineEnd] = []
         """The searches that prove the lower and the upper end."""
-        self._in_budget = in_budget
         self.cells = 0
         """How many cells were solved."""
-
-    @property
-    def exact(self) -> bool:
-        """Whether the value is known."""
-        return self._answer.value.exact
-
-    def with_(self, interval: Interval) -> Interval:
-        """Return what an interval adds to."""
-        return _both(self._answer, Answer(interval)).value
 
     def add(self, search: Search, root: CellPosition, accrued: Code) -> None:
         """Run a search and take what it proves."""
         self._in_budget &= root.over or search.run()
         self.cells += search.solved
-        if not self.found:
-            self.found = [LineEnd(search, root) for _ in ENDS]
-        found, before = search.answer(), self._answer
-        self._answer = _both(before, found)
-        held = None
-        for end in ENDS:
-            if before.value[end] != self._answer.value[end] or not self._mobile[end]:
-                if held is None:
-                    held = holds(search, root, accrued) if self._with_holds else ()
-                self.found[end] = LineEnd(search, root)
-                self._mobile[end] = tuple(chess.scan_forward(root.mobile))
-                self._holds[end] = tuple(hold for hold in held if hold.holder == (end == LOWER))
+        before, first = self.answer, not self.found
+        self.answer = before.within(search.answer())
+        better = [end for end in ENDS if first or before.value[end] != self.answer.value[end]]
+        self.found = self.found or [LineEnd(search, root) for _ in ENDS]
+        held = holds(search, root, accrued) if better and self._with_holds else ()
+        for end in better:
+            self.found[end] = LineEnd(search, root)
+            self._holds[end] = tuple(hold for hold in held if hold.holder == (end == LOWER))
         if not root.over:
             for move, answer in search.steps():
-                known = self._moves.get(move)
-                self._moves[move] = answer if known is None else _both(known, answer)
+                self._moves[move] = self._moves.get(move, answer).within(answer)
         search.release()
 
     def solution(self, own: GScore, accrued: GScore) -> Solution:
         """Return all that is proved."""
-        board, answer = self._board, self._answer
+        board, answer = self._board, self.answer
         ranked = sorted(self._moves.items(), key=lambda each: _order(each[1], board.turn))
         moves = tuple(
             SolvedMove(move.uci(), board.san(move), board.is_zeroing(move), *scores(after.value), after.depth)
             for move, after in ranked
         )
+        mobile = [tuple(chess.scan_forward(end.root.mobile)) for end in self.found] or [(), ()]
         return Solution(
             own,
             accrued,
@@ -145,7 +130,7 @@ class Collection:
             moves,
             self.cells,
             self._in_budget,
-            (self._mobile[LOWER], self._mobile[UPPER]),
+            (mobile[LOWER], mobile[UPPER]),
             (*self._holds[LOWER], *self._holds[UPPER]),
         )
 
@@ -153,13 +138,6 @@ class Collection:
 def scores(interval: Interval) -> tuple[GScore, GScore]:
     """Return the ends of an interval as scores."""
     return GScore.from_code(interval.lower), GScore.from_code(interval.upper)
-
-
-def _both(one: Answer, other: Answer) -> Answer:
-    """Return what two proofs say together; the depth is that of the one that is exact."""
-    value = one.value.within(other.value)
-    exact = [answer for answer in (one, other) if answer.depth is not None]
-    return Answer(value, exact[0].depths if exact else None)
 
 
 def _order(answer: Answer, white: bool) -> tuple[int, int, int]:

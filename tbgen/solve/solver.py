@@ -1,11 +1,11 @@
 """Solving one state: from a position and an accrued score to its value, or an interval that is proved."""
 
-import contextlib
-import time
-from collections.abc import Callable, Iterable
+import logging
+from collections.abc import Iterable
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from os import PathLike
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import chess
 
@@ -16,33 +16,32 @@ from tbgen.board.score import GScore
 from tbgen.board.signed import code_of, fold, of_gscore, to_gscore
 from tbgen.board.validity import validate
 from tbgen.board.variant import Variant
-from tbgen.cells.bounds import ENDS
-from tbgen.cells.cell import Cell, mobile_squares
+from tbgen.cells.bounds import ENDS, Interval
+from tbgen.cells.cell import MOST_MOBILE, Cell, mobile_squares
 from tbgen.cells.position import CellPosition
 from tbgen.cells.warmup import compile_kernels
 from tbgen.errors import MissingLayerError, MissingTableError, UsageError
 from tbgen.probe.castling.homes import needs
 from tbgen.probe.states import AnyPosition, AnyScore, read
 from tbgen.probe.tablebase import Tablebase
-from tbgen.solve import warmup
+from tbgen.progress import SolveProgress, silent_solving
 from tbgen.solve.budget import Budget
 from tbgen.solve.kept import KeptCells
 from tbgen.solve.knowledge import Known
 from tbgen.solve.line import Lines
-from tbgen.solve.meter import memory_needed
+from tbgen.solve.meter import Meter, memory_needed
 from tbgen.solve.proof import ForwardProof, Prover
 from tbgen.solve.search import Search
 from tbgen.solve.sets import sets_worth_trying
 from tbgen.solve.solution import Collection, Solution, SolvedMove, scores
+from tbgen.solve.solved_cells import SolvedCells
 from tbgen.solve.syzygy import Syzygy
 from tbgen.solve.tables import Tables
 from tbgen.text import counted, duration, size_text
+from tbgen.verify.warmup import ensure_compiled
 
-MOST_MOBILE: Final = 4
-"""Most men of a cell that are mobile: 64 ** 4 slots for each side to move."""
 Mobile: TypeAlias = Iterable[chess.Square] | Literal["auto"] | None
-Progress = Callable[[GScore, GScore, int], None]
-"""Called with both ends of the interval now, and the number of cells solved."""
+_logger = logging.getLogger(__name__)
 
 
 def solve(
@@ -56,7 +55,7 @@ def solve(
     syzygy: Syzygy | None = None,
     verify: bool = False,
     line: bool = False,
-    progress: Progress = lambda *_: None,
+    progress: SolveProgress = silent_solving,
 ) -> Solution:
     """Solve a position of any number of men in r-mobility, with an accrued score.
 
@@ -82,57 +81,50 @@ def solve(
     """
     board, told = read(given, accrued, Variant.R_MOBILITY)
     validate(board)
-    if not isinstance(tables, Tablebase):
-        with Tablebase(tables) as opened:
-            return solve(
-                board,
-                told,
-                tables=opened,
-                budget=budget,
-                mobile=mobile,
-                kept=kept,
-                syzygy=syzygy,
-                verify=verify,
-                line=line,
-                progress=progress,
-            )
-    if len(board.piece_map()) <= MAX_MEN:
-        if board.clean_castling_rights():
-            _check_castling(board, budget or Budget())
-        with contextlib.suppress(MissingTableError):
-            solution = _in_tables(tables, board, told)
-            if line:
-                with contextlib.suppress(MissingLayerError):
-                    solution = replace(solution, line=tuple(tables.line(board, told)))
+    budget = budget or Budget()
+    with nullcontext(tables) if isinstance(tables, Tablebase) else Tablebase(tables) as opened:
+        solution = _in_tables(opened, board, told, budget, line)
+        if solution is not None:
             return replace(solution, proof=ForwardProof()) if verify else solution
-    return _by_cells(tables, board, told, budget or Budget(), mobile, kept, syzygy, progress, verify, line)
+        others = [] if syzygy is None else [syzygy]  # and other sources of what exits are worth
+        known = Known(Tables(opened), SolvedCells(None if verify else kept), *others)
+        return _by_cells(known, opened, board, told, budget, mobile, verify, line, progress)
 
 
-def _in_tables(tables: Tablebase, board: chess.Board, told: GScore | Fresh | None) -> Solution:
-    """Return what the tables say.
-
-    :raises MissingTableError: if they do not hold the position.
-    """
-    result, ranked = tables.probe(board, told), tables.moves(board, told)
+def _in_tables(
+    tables: Tablebase, board: chess.Board, told: GScore | Fresh | None, budget: Budget, line: bool
+) -> Solution | None:
+    """Return what the tables say, None if they do not hold the position."""
+    if len(board.piece_map()) > MAX_MEN:
+        return None
+    if board.clean_castling_rights():
+        _check_castling(board, budget)
+    try:
+        result, ranked = tables.probe(board, told), tables.moves(board, told)
+    except MissingTableError:
+        return None
     moves = tuple(
         SolvedMove(move.uci, move.san, move.zeroing, move.value, move.value, move.depth) for move in ranked
     )
-    return Solution(
+    solution = Solution(
         result.position_score, result.accrued, result.value, result.value, result.depth, moves, 0, True
     )
+    if line:
+        with suppress(MissingLayerError):
+            return replace(solution, line=tuple(tables.line(board, told)))
+    return solution
 
 
 def _by_cells(
+    known: Known,
     tables: Tablebase,
     board: chess.Board,
     told: GScore | Fresh | None,
     budget: Budget,
     mobile: Mobile,
-    kept: KeptCells | None,
-    syzygy: Syzygy | None,
-    progress: Progress,
     verify: bool,
     line: bool,
+    progress: SolveProgress,
 ) -> Solution:
     if board.clean_castling_rights():
         raise UsageError(
@@ -145,41 +137,26 @@ def _by_cells(
     sets, all_fit = _sets(board, budget, mobile)
     compile_kernels()
     if verify:
-        warmup.compile_kernels()
+        ensure_compiled(_logger.warning)
     collection = Collection(board, with_holds=mobile is not None, in_budget=all_fit)
-    began = time.perf_counter()
-    with Tables(*tables.directories) as sources:
-        known = Known(sources, tables, MOST_MOBILE, None if verify else kept, syzygy)
-        prover = Prover(known) if verify else None
-        for squares in sets:
-            left = replace(
-                budget,
-                seconds=budget.seconds - (time.perf_counter() - began) + (prover.seconds if prover else 0),
-                cells=None if budget.cells is None else budget.cells - collection.cells,
-            )
-            root = CellPosition(board.copy(stack=False), int(chess.SquareSet(squares)))
-            search = Search(
-                known,
-                root,
-                score,
-                left,
-                MOST_MOBILE,
-                lambda interval, cells: progress(
-                    *scores(collection.with_(interval)), collection.cells + cells
-                ),
-                prover,
-            )
-            collection.add(search, root, code)
-            if collection.exact:
-                break
-        solution = collection.solution(own, score)
-        if line and collection.found:
-            lines = Lines(collection.found, known, tables, MOST_MOBILE)
-            if collection.exact:
-                solution = replace(solution, line=lines.exact(code))
-            else:
-                lower, upper = (lines.of_end(code, end) for end in ENDS)
-                solution = replace(solution, lines=(lower, upper))
+    meter, prover = Meter(budget), Prover(known) if verify else None
+
+    def report(interval: Interval, cells: int) -> None:
+        progress(*scores(collection.answer.value.within(interval)), collection.cells + cells)
+
+    for squares in sets:
+        root = CellPosition(board.copy(stack=False), int(chess.SquareSet(squares)))
+        collection.add(Search(known, root, score, meter, report, prover), root, code)
+        if collection.answer.value.exact:
+            break
+    solution = collection.solution(own, score)
+    if line and collection.found:
+        lines = Lines(collection.found, known, tables)
+        if solution.value is not None:
+            solution = replace(solution, line=lines.exact(code))
+        else:
+            lower, upper = (lines.of_end(code, end) for end in ENDS)
+            solution = replace(solution, lines=(lower, upper))
     return solution if prover is None else replace(solution, proof=prover.proof)
 
 

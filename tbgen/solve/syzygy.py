@@ -9,18 +9,21 @@ from os import PathLike
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 import chess.syzygy
 import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE, Code
-from tbgen.cells.bounds import LOWER, WORST, Block, Interval, side_after
+from tbgen.cells.bounds import WORST, Block, Interval, side_after
 from tbgen.cells.cell import Cell
+from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route
 from tbgen.errors import DamagedTableError, TbgenError, UsageError
 from tbgen.index.layout import Side
+from tbgen.solve.answer import Answer
+from tbgen.solve.exits import ExitSource
 
 _SLOTS: Final = 64**2
 """Slots of a cell all of whose positions are asked for: python-chess takes some 70 microseconds for each."""
@@ -31,27 +34,20 @@ _FAR: Final = 60_000
 """Plies that a forced mate does not take: the tables do not say how many it does."""
 
 
-class _SyzygyInterval(NamedTuple):
-    """Ends of an interval, and the depths in plies that go with them."""
-
-    value: Interval
-    depth: tuple[int, int]
-
-
 _NOBODY, _WHITE, _BLACK, _UNKNOWN, _NOTHING = range(5)
 _VERDICTS: Final = (
     # A depth lies between those of both ends: whoever is held to a score may have it at once, and whoever
     # forces it may take longer than the tables say.
-    _SyzygyInterval(Interval(Code(254), Code(1)), (0, 0)),
-    _SyzygyInterval(Interval.exactly(Code(0)), (_FAR, 0)),
-    _SyzygyInterval(Interval.exactly(Code(255)), (0, _FAR)),
-    _SyzygyInterval(Interval(*WORST), (0, 0)),
-    _SyzygyInterval(Interval.exactly(NONE), (0, 0)),
+    Answer(Interval(Code(254), Code(1)), (0, 0)),
+    Answer(Interval.exactly(Code(0)), (_FAR, 0)),
+    Answer(Interval.exactly(Code(255)), (0, _FAR)),
+    Answer(Interval(*WORST), (0, 0)),
+    Answer(Interval.exactly(NONE), (0, 0)),
 )
 """What is known where nobody can force mate, White can, Black can, the files do not say, or nothing is."""
 
 
-class Syzygy:
+class Syzygy(ExitSource):
     """Syzygy files of win, draw and loss (WDL). A context, which closes them; safe for threads.
 
     :raises UsageError: if there are none in the directory.
@@ -79,31 +75,37 @@ class Syzygy:
     ) -> None:
         self._files.close()
 
-    def worth(self, board: chess.Board) -> Interval | None:
-        """Return what is known of a position with any accrued score, if the files have it.
+    @property
+    def nbytes(self) -> int:
+        """Bytes of verdicts in memory."""
+        return sum(verdicts.nbytes for verdicts in self._found.values())
+
+    def knows(self, route: Route) -> bool:
+        """Whether there is a file for what a route leads to, and not too much of that for a block."""
+        return self._has_cell(route.destination)
+
+    def worth(self, position: CellPosition) -> Interval | None:
+        """Return what :meth:`sure` does where blocks say the same."""
+        return self.sure(position) if self._has_cell(position.cell) else None
+
+    def sure(self, position: CellPosition) -> Interval | None:
+        """Return what the files say of a position, if they have it.
 
         :raises DamagedTableError: if a file cannot be used.
         """
-        verdict = self._verdict(board)
+        verdict = self._verdict(position.board)
         return None if verdict == _UNKNOWN else _VERDICTS[verdict].value
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of what is kept in memory."""
-        return sum(verdicts.nbytes for verdicts in self._found.values())
-
-    def gives(self, cell: Cell) -> bool:
-        """Whether there is a file for a cell, and the cell is small enough for a block."""
+    def _has_cell(self, cell: Cell) -> bool:
         if cell.size > _SLOTS:
             return False
         white, black = cell.sides()
         return chess.syzygy.normalize_tablename(f"{white}v{black}") in self._files.wdl
 
     def block(self, route: Route, end: int, bound: Code) -> Block:
-        """Return one end of what is known about the positions that a route leads to, of a cell that the files
-        give.
+        """Return one end of what the files say of the positions that a route leads to; ``bound`` where those
+        are missing that captures lead to.
 
-        :param bound: what holds for all of them: where files are missing that captures lead to.
         :raises DamagedTableError: if a file cannot be used.
         """
         key = route.destination, side_after(route), route.passed
@@ -113,7 +115,7 @@ class Syzygy:
             verdicts = self._found[key]
         value = np.array([verdict.value[end] for verdict in _VERDICTS], np.uint8)
         value[_UNKNOWN] = bound
-        depth = np.array([verdict.depth[end] for verdict in _VERDICTS], np.uint16)
+        depth = np.array([verdict.depths[end] for verdict in _VERDICTS if verdict.depths], np.uint16)
         return Block(value[verdicts], depth[verdicts])
 
     def _verdicts(self, cell: Cell, side: Side, passed: int | None) -> NDArray[np.uint8]:
@@ -145,13 +147,3 @@ class Syzygy:
             f"a Syzygy file in {self._directory} is damaged or cannot be read: compare the files with their "
             "published checksums"
         )
-
-
-def both(one: Block | None, other: Block | None, end: int) -> Block | None:
-    """Return the better of what two sources, if they say anything, say about the same positions at one end;
-    of the first where they say the same."""
-    if one is None or other is None:
-        return other if one is None else one
-    better = other.value < one.value if end == LOWER else other.value > one.value
-    better = (better & (other.value != NONE)) | (one.value == NONE)
-    return Block(np.where(better, other.value, one.value), np.where(better, other.depth, one.depth))

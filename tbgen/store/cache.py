@@ -1,42 +1,51 @@
-"""Decoded chunks of table files, kept up to a number of bytes."""
+"""What was used last, such as decoded chunks of table files, kept up to a number of bytes."""
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from threading import Lock
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
 
 
-class ChunkCache:
-    """The most recently used chunks of any number of files; safe for threads."""
+class Recent(Generic[Item]):
+    """The items used last; safe for threads.
 
-    def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
-        self._bytes = 0
-        self._chunks: OrderedDict[Hashable, bytes] = OrderedDict()
+    :param max_bytes: what they may take together.
+    :param size_of: returns the bytes of one.
+    """
+
+    def __init__(self, max_bytes: int, size_of: Callable[[Item], int]) -> None:
+        self._max_bytes, self._size_of = max_bytes, size_of
+        self._items: OrderedDict[Hashable, Item] = OrderedDict()
         self._lock = Lock()
+        self.size = 0
+        """Bytes of all items."""
 
     def __len__(self) -> int:
-        return len(self._chunks)
+        return len(self._items)
 
-    @property
-    def size(self) -> int:
-        """Decoded bytes that are kept."""
-        return self._bytes
-
-    def get(self, key: Hashable) -> bytes | None:
-        """Return a chunk, or None if it is not kept."""
+    def get(self, key: Hashable) -> Item | None:
+        """Return an item, or None if it is not kept."""
         with self._lock:
-            chunk = self._chunks.get(key)
-            if chunk is not None:
-                self._chunks.move_to_end(key)
-            return chunk
+            item = self._items.get(key)
+            if item is not None:
+                self._items.move_to_end(key)
+            return item
 
-    def put(self, key: Hashable, chunk: bytes) -> None:
-        """Keep a chunk, and drop the least recently used ones beyond the bound."""
+    def put(self, key: Hashable, item: Item) -> None:
+        """Keep an item, and drop the least recently used ones beyond the bound."""
         with self._lock:
-            if key in self._chunks:
-                return
-            self._chunks[key] = chunk
-            self._bytes += len(chunk)
-            while self._bytes > self._max_bytes:
-                _, dropped = self._chunks.popitem(last=False)
-                self._bytes -= len(dropped)
+            if key in self._items:
+                self.size -= self._size_of(self._items.pop(key))
+            self._items[key] = item
+            self.size += self._size_of(item)
+            while self.size > self._max_bytes:
+                self.size -= self._size_of(self._items.popitem(last=False)[1])
+
+
+class ChunkCache(Recent[bytes]):
+    """Decoded chunks of any number of files."""
+
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(max_bytes, len)

@@ -1,6 +1,8 @@
 """Whether the arrays of a table fit together, on which the kernels of the proof rely."""
 
 import chess
+import numpy as np
+from numpy.typing import NDArray
 
 from tbgen.index.table import LAST_RUN, Table
 from tbgen.verify.en_passant import allowed_rights
@@ -18,6 +20,15 @@ def inconsistency(table: Table) -> str | None:
     if table.functions is not None and (problem := disorder(table.functions)) is not None:
         return problem
     return _wrong_rights(table)
+
+
+def first_runs(table: Table) -> NDArray[np.int64]:
+    """Return the number of the first run at or behind every 64th slot, by holder and side to move: shape (2,
+    2, size / 64)."""
+    ends = np.concatenate([[0], np.flatnonzero(table.run_rank & LAST_RUN) + 1])
+    slots = np.bitwise_count(table.run_mask).ravel()
+    before = np.cumsum(slots, dtype=np.int64) - slots
+    return ends[before].reshape(table.run_mask.shape)
 
 
 def _wrong_rights(table: Table) -> str | None:

@@ -1,6 +1,6 @@
 """The arrays that the kernels of the proof read: a table, its men, and all that its moves lead to."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import permutations
 
 import numpy as np
@@ -11,8 +11,11 @@ from tbgen.board.material import Material
 from tbgen.compiler.jit import python_of
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
+from tbgen.index.table import Table
+from tbgen.verify.en_passant import rows_of_rights
 from tbgen.verify.geometry import KING, PAWN
-from tbgen.verify.kernels.best import ProofScratch
+from tbgen.verify.kernels.best import ProofGame, ProofScratch
+from tbgen.verify.kernels.leaving import Leaving
 from tbgen.verify.kernels.moves import ProofMen
 from tbgen.verify.kernels.resets import PROMOTIONS, Resets, reset_number
 from tbgen.verify.sub_tables import SubTables
@@ -23,14 +26,68 @@ _FULL_BOARD = 32
 """Men of a cell at most."""
 
 
+def game_of_table(table: Table, sub_tables: SubTables) -> ProofGame:
+    """Return a table and what its moves lead to; its window is empty.
+
+    :raises KeyError: if a sub-table is missing, or a side to move that a move leads to.
+    """
+    layout = table.layout
+    men = men_of(layout)
+    none, no_ways = np.zeros(0, np.int64), np.zeros(0, np.int32)
+    return ProofGame(
+        men,
+        table.value,
+        table.depth,
+        resets_of(layout, men, sub_tables),
+        Leaving(no_ways, none, np.zeros(0, np.uint8), np.zeros(0, np.uint16), 0),
+        False,
+        rows_of_rights(layout, table.ep_config),
+        table.ep_value,
+        table.ep_depth,
+        table.variant.resets,
+        0,
+        np.empty((2, 0), np.int32),
+    )
+
+
+def game_of_cell(
+    men: ProofMen, leaving: Leaving, value: NDArray[np.uint8], depth: NDArray[np.uint16], allowed: int = 0
+) -> ProofGame:
+    """Return one of the games of a cell with what is claimed, shape (2, slots) each; its window is all."""
+    none, one, two = (np.zeros((0,) * axes, np.int64) for axes in (1, 1, 2))
+    no_codes, no_plies = np.zeros(0, np.uint8), np.zeros(0, np.uint16)
+    resets = Resets(
+        none, none, two, none, none, two, none, two, one, np.zeros(0, np.int32), no_codes, no_plies
+    )
+    no_rows, key = np.zeros((0, 16), np.int32), np.zeros(value.shape, np.int32)
+    no_rights = no_codes.reshape(0, 0), no_plies.reshape(0, 0)
+    return ProofGame(men, value, depth, resets, leaving, True, no_rows, *no_rights, True, 0, key, allowed)
+
+
 def men_of(layout: Layout) -> ProofMen:
     """Return the men of a layout."""
     white, black = layout.white_pawns, layout.black_pawns
-    kinds = np.array(layout.kinds + (PAWN,) * (white + black), np.int64)
-    colours = np.array(layout.colours + (0,) * white + (1,) * black, np.int64)
-    reach = kinds + (kinds == PAWN) * colours
-    placements = np.array(layout.placements, np.uint8).reshape(len(layout.placements), white + black)
-    return ProofMen(kinds, colours, reach, layout.free, layout.phase_size, placements)
+    kinds, colours = layout.kinds + (PAWN,) * (white + black), layout.colours + (0,) * white + (1,) * black
+    return proof_men(
+        kinds, colours, layout.free, layout.placements, layout.phase_size, triangle=not layout.pawns
+    )
+
+
+def proof_men(
+    kinds: Sequence[int],
+    colours: Sequence[int],
+    free: int,
+    placements: Sequence[Sequence[int]],
+    phase_size: int = 0,
+    triangle: bool = False,
+) -> ProofMen:
+    """Return men of these kinds and colours, ``free`` of which come first; the others stand on the squares of
+    a placement."""
+    kind, colour = np.array(kinds, np.int64), np.array(colours, np.int64)
+    kings = np.flatnonzero(kind == KING)[np.argsort(colour[kind == KING])]
+    reach = kind + (kind == PAWN) * colour
+    still = np.array(placements, np.uint8).reshape(len(placements), len(kinds) - free)
+    return ProofMen(kind, colour, reach, kings, free, triangle, phase_size, still)
 
 
 def _changes(men: ProofMen) -> Iterator[tuple[int, int, int]]:

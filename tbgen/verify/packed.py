@@ -6,6 +6,7 @@ with all of these layers, and the answers to probes of random positions, either 
 been proved.
 """
 
+from collections.abc import Sequence
 from typing import Final, Protocol
 
 import numpy as np
@@ -14,8 +15,8 @@ from numpy.typing import NDArray
 from tbgen.board.score import NONE, Code
 from tbgen.index.layout import Side, Slot
 from tbgen.index.table import Functions, Table
-from tbgen.verify.kernels.findings import PROBED
-from tbgen.verify.kernels.keys import DEPTH_MASK, MIDDLE, WHITE_WORTH, Accrued
+from tbgen.verify.kernels.findings import COLUMNS, PROBED
+from tbgen.verify.kernels.keys import MIDDLE, Accrued, inherits, key_of, worth_of
 from tbgen.verify.kernels.layers import Claims, Said
 from tbgen.verify.kernels.survey import NO_RANK
 
@@ -79,43 +80,32 @@ class Probes:
         self._table, self._rank, self._reader = table, rank, reader
         there = np.flatnonzero((rank.ravel() >= _LEAST_RANK) & (rank.ravel() != NO_RANK))
         chosen = np.sort(random.choice(there, min(PROBES, len(there)), replace=False))
-        self._slots = [chosen[chosen // table.layout.size == side] % table.layout.size for side in (0, 1)]
+        self._places = [divmod(place, table.layout.size) for place in chosen.tolist()]
 
     def compare_fresh(self) -> Rows:
         """Return where the reader says something else of a fresh value or depth than the table."""
-        rows = [np.empty((0, 7), np.int64)]
-        for side, slots in enumerate(self._slots):
-            said = np.array([self._reader.fresh(Side(side), Slot(slot)) for slot in slots.tolist()], np.int64)
-            said = said.reshape(-1, 2)
-            right = np.stack([self._table.value[side, slots], self._table.depth[side, slots]], 1).astype(
-                np.int64
-            )
-            wrong = (said != right).any(axis=1)
-            stored, recomputed = (_keys(*entries[wrong].T) for entries in (said, right))
-            rows.append(_rows(side, slots[wrong], MIDDLE, stored, recomputed))
-        return np.concatenate(rows)
+        rows = []
+        for side, slot in self._places:
+            said = self._reader.fresh(Side(side), Slot(slot))
+            right = int(self._table.value[side, slot]), int(self._table.depth[side, slot])
+            if said != right:
+                rows.append((side, slot, MIDDLE, key_of(*said, MIDDLE), key_of(*right, MIDDLE)))
+        return _rows(rows)
 
     def compare_accrued(self, accrued: Accrued, base: int, claims: Claims) -> Rows:
         """Return where the reader says something else of an accrued score than its layer, whose first slot is
         ``base``."""
-        rows, code = [np.empty((0, 7), np.int64)], code_of(accrued)
-        for side, slots in enumerate(self._slots):
-            there = slots[slice(*np.searchsorted(slots, (base, base + claims.value.shape[1])))]
-            fresh, own = self._table.value[side, there], self._rank[side, there]
-            there = there[_inheriting(own, fresh, side, accrued)]
-            said = [self._reader.accrued(Side(side), Slot(slot), code)[0] for slot in there.tolist()]
-            stored, wanted = np.array(said, np.uint8), _claimed(claims, side, there - base)
-            wrong = stored != wanted
-            rows.append(
-                _rows(
-                    side,
-                    there[wrong],
-                    accrued.level,
-                    _keys(stored[wrong]),
-                    _keys(wanted[wrong]),
-                )
-            )
-        return np.concatenate(rows)
+        rows, code = [], code_of(accrued)
+        for side, slot in self._places:
+            own, fresh, place = self._rank[side, slot], self._table.value[side, slot], slot - base
+            if 0 <= place < claims.value.shape[1] and inherits(int(own), int(fresh), accrued, side):
+                claimed = bool(int(claims.there[side, place >> 6]) >> (place & 63) & 1)
+                right = int(claims.value[side, place]) if claimed else NONE
+                said, _ = self._reader.accrued(Side(side), Slot(slot), code)
+                if said != right:
+                    keys = worth_of(said) << 16, worth_of(right) << 16
+                    rows.append((side, slot, accrued.level, *keys))
+        return _rows(rows)
 
 
 def code_of(accrued: Accrued) -> Code:
@@ -123,41 +113,6 @@ def code_of(accrued: Accrued) -> Code:
     return Code(accrued.rank if accrued.level > MIDDLE else 255 - accrued.rank)
 
 
-def _inheriting(
-    own: NDArray[np.uint8], fresh: NDArray[np.uint8], side: int, accrued: Accrued
-) -> NDArray[np.bool_]:
-    """Which positions with these ranks and fresh values can have inherited a score that decides."""
-    there: NDArray[np.bool_] = (
-        (own >= accrued.rank) & (own != NO_RANK) & (np.minimum(fresh, 255 - fresh) >= accrued.rank)
-    )
-    if (accrued.level > MIDDLE) == (side == 1):  # held by who has just moved: it may be the own score
-        there &= own != accrued.rank
-    return there
-
-
-def _claimed(claims: Claims, side: int, places: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Codes of some states of a layer; ``NONE`` where nothing is said of them."""
-    there = claims.there[side, places >> 6] >> (places & 63).astype(np.uint64) & np.uint64(1)
-    return np.where(there, claims.value[side, places], np.uint8(NONE))
-
-
-def _keys(
-    code: NDArray[np.integer], depth: NDArray[np.int64] | None = None, level: int = MIDDLE
-) -> NDArray[np.int64]:
-    """Keys of codes, and of depths in plies where given, as :mod:`tbgen.verify.kernels.keys` has them."""
-    wide = code.astype(np.int64)
-    worth = np.where(wide <= NONE, WHITE_WORTH - wide, 255 - wide)
-    if depth is None:
-        return worth << 16
-    return worth << 16 | np.where(worth > level, DEPTH_MASK - depth, depth)
-
-
-def _rows(
-    side: int,
-    slots: NDArray[np.integer],
-    level: int,
-    stored: NDArray[np.int64],
-    right: NDArray[np.int64],
-) -> Rows:
-    columns = [np.full(len(slots), each, np.int64) for each in (PROBED, 0, side)]
-    return np.stack([*columns, slots, np.full(len(slots), level, np.int64), stored, right], axis=1)
+def _rows(found: Sequence[tuple[int, ...]]) -> Rows:
+    """Return findings from their columns, the problem and the kind of position apart."""
+    return np.array([(PROBED, 0, *columns) for columns in found], np.int64).reshape(-1, COLUMNS)

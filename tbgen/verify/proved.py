@@ -1,6 +1,5 @@
 """Tables that have been proved, for those that rest on them: read whole and checked, some of them held."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
@@ -11,14 +10,15 @@ import numpy as np
 from tbgen.board.material import Material
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
-from tbgen.index.table import LAST_RUN, Table
+from tbgen.index.table import Table
 from tbgen.packed.copies import PlainCopies
 from tbgen.packed.tables import AnyTable, read_whole
 from tbgen.progress import TimedProgress
+from tbgen.store.cache import Recent
 from tbgen.store.format import BLOCK
 from tbgen.store.reader import TableFile
 from tbgen.store.schema import RUN_START
-from tbgen.verify.consistency import inconsistency
+from tbgen.verify.consistency import first_runs, inconsistency
 from tbgen.verify.plan import HELD, SMALL, unpacking
 from tbgen.verify.sub_tables import Fresh, SubTables
 
@@ -50,7 +50,7 @@ class ProvedTables:
     ) -> None:
         self.tables, self.threads, self.reporter = tables, threads, reporter
         self._left = list(order)
-        self._held: OrderedDict[Material, Fresh] = OrderedDict()
+        self._held = Recent[Fresh](HELD, _nbytes)
 
     def begin(self, material: Material) -> None:
         """Note that a table is being proved, or was before, and is no longer to come."""
@@ -67,8 +67,8 @@ class ProvedTables:
     def keep(self, table: Table) -> None:
         """Keep a proved table for those that rest on it."""
         material, fresh = table.material, (table.value, table.depth)
-        if sum(array.nbytes for array in fresh) <= SMALL:
-            self._hold(material, fresh)
+        if _nbytes(fresh) <= SMALL:
+            self._held.put(material, fresh)
         elif any(material in other.successors() for other in self._left):
             file = self.tables.table(material)
             if not isinstance(file, TableFile):
@@ -77,9 +77,9 @@ class ProvedTables:
 
     def _fresh(self, material: Material) -> Fresh:
         """Return value and depth of a proved table."""
-        if material in self._held:
-            self._held.move_to_end(material)
-            return self._held[material]
+        held = self._held.get(material)
+        if held is not None:
+            return held
         file = self.tables.table(material)
         if not isinstance(file, TableFile):
             copy = _copies(file).open(material, file.info)
@@ -91,12 +91,9 @@ class ProvedTables:
         self.keep(table)
         return table.value, table.depth
 
-    def _hold(self, material: Material, fresh: Fresh) -> None:
-        self._held[material] = fresh
-        taken = sum(array.nbytes for held in self._held.values() for array in held)
-        while taken > HELD:
-            _, oldest = self._held.popitem(last=False)
-            taken -= sum(array.nbytes for array in oldest)
+
+def _nbytes(fresh: Fresh) -> int:
+    return sum(array.nbytes for array in fresh)
 
 
 def read_sound(
@@ -130,22 +127,11 @@ def _copies(file: AnyTable) -> PlainCopies:
 
 
 def _check_starts(file: TableFile, table: Table) -> None:
-    """Count the runs before every block, and compare with what the file says."""
-    ends = np.flatnonzero(table.run_rank & LAST_RUN) + 1
-    first_runs = np.concatenate([[0], ends])
-    stored = file.data(RUN_START)
-    slots = np.bitwise_count(table.run_mask)
-    before = 0
-    for holder in (0, 1):
-        for side in (0, 1):
-            counts = np.concatenate([[0], np.cumsum(slots[holder, side], dtype=np.int64)])
-            starts = first_runs[before + counts[: -1 : BLOCK // 64]]
-            wrong = np.flatnonzero(starts != stored[holder, side])
-            if wrong.size:
-                block = int(wrong[0])
-                whose = f"{('White', 'Black')[holder]}'s scores, {('White', 'Black')[side]} to move"
-                raise file.damaged(
-                    f"accrued/start of block {block} of {whose}: stored "
-                    f"{stored[holder, side, block]}, recomputed {starts[block]}"
-                )
-            before += int(counts[-1])
+    """Compare the number of runs before every block with what the file says."""
+    stored, starts = file.data(RUN_START), first_runs(table)[..., :: BLOCK // 64]
+    for holder, side, block in np.argwhere(starts != stored)[:1].tolist():
+        whose = f"{('White', 'Black')[holder]}'s scores, {('White', 'Black')[side]} to move"
+        raise file.damaged(
+            f"accrued/start of block {block} of {whose}: stored "
+            f"{stored[holder, side, block]}, recomputed {starts[holder, side, block]}"
+        )

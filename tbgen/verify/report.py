@@ -17,7 +17,7 @@ from tbgen.index.table import Table
 from tbgen.verify.kernels import findings as problems
 from tbgen.verify.kernels.keys import DEPTH_MASK, MIDDLE, WHITE_WORTH
 
-_PROBLEMS: Final = {
+PROBLEMS: Final = {
     problems.NOWHERE: "there is no such position",
     problems.MISSING: "the position has no value",
     problems.ENDED: "the game has ended here",
@@ -169,7 +169,7 @@ def _finding(table: Table, layout: Layout, row: NDArray[np.int64]) -> Finding:
         None if fresh else score_of(level),
         None if problem == problems.MISSING else entry_of(stored, level, with_depth),
         None if problem not in _RECOMPUTED else entry_of(right, level, with_depth),
-        _PROBLEMS[problem],
+        PROBLEMS[problem],
     )
 
 

@@ -15,10 +15,12 @@ from tbgen.progress import Reporter, TimedProgress
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.verify.plan import LONG, plan_proofs
+from tbgen.verify.proof import verify_table
 from tbgen.verify.proofs import ProofDone, Proofs
 from tbgen.verify.proved import OpenTables, ProvedTables, read_sound
 from tbgen.verify.report import VerifyResult
 from tbgen.verify.sub_tables import SubTables
+from tbgen.verify.warmup import ensure_compiled
 
 if TYPE_CHECKING:
     from tbgen.retro.every_layer import EveryLayer
@@ -77,7 +79,7 @@ def verify(
     plan = plan_proofs(order, directory, variant, sample=sample, threads=threads, proofs=proofs)
     if plan.seconds >= LONG:
         reporter.note(str(plan))
-    _compile(reporter)
+    ensure_compiled(reporter.note)
     timed = TimedProgress(reporter, plan.seconds, order)
     with passing_copies(directory):
         proved = ProvedTables(tables, plan.to_do, threads, timed)
@@ -86,37 +88,40 @@ def verify(
             timed.begin(material, task.cost.steps)
             timed.progress("digest", 0, 1)
             proved.begin(material)
-            proof = _obstacle(material, failed)
-            if proof is None:
-                try:
-                    # A file may have changed since the plan was made.
-                    digest = tables.table(material).info.digest
-                    done = proofs.of(material, variant, digest, sample)
-                    if done is not None:
-                        proof = TableProof(material, earlier=done)
-                    else:
-                        result = _verify(material, proved, sample, seed, limit)
-                        proof = TableProof(material, result=result)
-                except TbgenError as error:
-                    proof = TableProof(material, error=error)
+            waits_for = min(failed & material.successors(), default=None)
+            try:
+                if waits_for is not None:
+                    proof = TableProof(material, waits_for=waits_for)
+                else:
+                    proof = _proof(material, variant, proved, proofs, sample, seed, limit)
+            except TbgenError as error:
+                proof = TableProof(material, error=error)
             if not proof.proved:
                 failed.add(material)
             elif proof.result is not None:
-                proofs.add(_done(proof.result, variant, digest))
+                proofs.add(_done(proof.result, variant, tables.table(material).info.digest))
             yield proof
 
 
-def _verify(
-    material: Material, proved: ProvedTables, sample: int | None, seed: int, limit: int
-) -> VerifyResult:
-    """Prove one table whose sub-tables are proved.
+def _proof(
+    material: Material,
+    variant: Variant,
+    proved: ProvedTables,
+    proofs: Proofs,
+    sample: int | None,
+    seed: int,
+    limit: int,
+) -> TableProof:
+    """Prove one table whose sub-tables are proved, unless that was done earlier.
 
     :raises TbgenError: if it, or one of them, cannot be read.
     """
-    from tbgen.verify.proof import verify_table
-
-    around, threads = proved.around(material), proved.threads
-    file = proved.tables.table(material)
+    file, threads = proved.tables.table(material), proved.threads
+    # The file may have changed since the plan was made.
+    earlier = proofs.of(material, variant, file.info.digest, sample)
+    if earlier is not None:
+        return TableProof(material, earlier=earlier)
+    around = proved.around(material)
     table = read_sound(file, lambda: around, threads, proved.reporter)
     made = table.variant.resets and table.accrued_form is not AccruedForm.RUNS
     with _layers(table, around, threads, proved.reporter) if made else nullcontext() as layers:
@@ -133,7 +138,7 @@ def _verify(
         )
     if result.ok:
         proved.keep(table)
-    return result
+    return TableProof(material, result=result)
 
 
 def _done(result: VerifyResult, variant: Variant, digest: str) -> ProofDone:
@@ -143,25 +148,10 @@ def _done(result: VerifyResult, variant: Variant, digest: str) -> ProofDone:
     )
 
 
-def _obstacle(material: Material, failed: set[Material]) -> TableProof | None:
-    obstacles = sorted(failed & material.successors())
-    return TableProof(material, waits_for=obstacles[0]) if obstacles else None
-
-
 def _layers(table: Table, around: SubTables, threads: int, reporter: TimedProgress) -> "EveryLayer":
     """Make the layers of a table without runs; whatever they say still has to be proved."""
+    from tbgen.retro import warmup
     from tbgen.retro.every_layer import EveryLayer
-    from tbgen.retro.warmup import ensure_compiled
 
-    ensure_compiled(reporter.note)
+    warmup.ensure_compiled(reporter.note)
     return EveryLayer(table, around.sources(), threads=threads)
-
-
-def _compile(reporter: Reporter) -> None:
-    """Compile the kernels as a step of its own."""
-    from tbgen.compiler.cache import compiling
-    from tbgen.verify.warmup import FAMILY, compile_kernels
-
-    with compiling(FAMILY, "of the proof", "about 20 seconds", reporter.note) as needed:
-        if needed:
-            compile_kernels()

@@ -51,11 +51,11 @@ class ProofThreads:
         step = max(_LEAST_TASK, length // (_TASKS_PER_THREAD * self.threads) // 64 * 64)
         return [(start, min(start + step, length)) for start in range(0, max(1, length), step)]
 
-    def add(self, rows: NDArray[np.int64], wrong: int) -> None:
-        """Add findings: some of them as rows, all of them as a number."""
-        if wrong and sum(map(len, self._rows)) < _MOST_ROWS:
+    def add(self, rows: NDArray[np.int64], more: int = 0) -> None:
+        """Add findings as rows, and a number of others."""
+        if len(rows) and sum(map(len, self._rows)) < _MOST_ROWS:
             self._rows.append(rows)
-        self.wrong += wrong
+        self.wrong += len(rows) + more
 
     def ahead(self, work: Callable[[], Result]) -> Future[Result]:
         """Begin work whose result is asked for later, while the other threads go on."""
@@ -79,5 +79,5 @@ class ProofThreads:
 
         results = self.each(inspect, tasks)
         for _, wrong, rows in results:
-            self.add(rows, wrong)
+            self.add(rows, wrong - len(rows))
         return sum(counted for counted, _, _ in results)

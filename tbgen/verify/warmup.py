@@ -1,5 +1,6 @@
 """Compiling all kernels of the proof in one go, so that it is a step of its own and not part of a table."""
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -7,12 +8,11 @@ import numpy as np
 from tbgen.board.material import Material
 from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
-from tbgen.compiler.cache import mark_compiled
+from tbgen.compiler.cache import compiling, mark_compiled
 from tbgen.index.layout import layout_of
 from tbgen.index.table import Table
 from tbgen.progress import silent
-from tbgen.verify.kernels.keys import Accrued
-from tbgen.verify.kernels.layers import Claims
+from tbgen.verify.kernels.keys import Accrued, inherits, key_of, worth_of
 from tbgen.verify.proof import Proof
 from tbgen.verify.sub_tables import Fresh, SubTables
 from tbgen.verify.threads import ProofThreads
@@ -26,14 +26,21 @@ def compile_kernels() -> None:
     with ProofThreads(1) as threads:
         table = _empty_table()
         proof = Proof(table, SubTables(table.layout, _nothing), threads, silent)
-        proof.survey(0)
-        proof.survey_runs(0)
-        proof.prove((0, 0))
-        no_layer = Claims(
-            np.empty((2, 0), np.uint8), np.empty((2, 0), np.uint16), np.empty((2, 0), np.uint64)
-        )
-        proof.enter_claims([(0, 0)], Accrued(2, 2), no_layer)
+        proof.survey([(0, 0)])
+        proof.survey_runs([(0, 0)])
+        proof.prove_window((0, 0))
+        proof.enter(Accrued(2, 2), proof.no_claims())
+    # What probes of packed tables are compared by.
+    inherits(2, 2, Accrued(2, 2), 0)
+    key_of(2, 0, worth_of(2))
     mark_compiled(FAMILY)
+
+
+def ensure_compiled(note: Callable[[str], object]) -> None:
+    """Compile the kernels if that is still to do, and tell ``note`` first."""
+    with compiling(FAMILY, "of the proof", "about 10 seconds", note) as needed:
+        if needed:
+            compile_kernels()
 
 
 def _nothing(material: Material) -> Fresh:

@@ -50,7 +50,7 @@ def found_in(bounds: Bounds, position: CellPosition, end: int) -> tuple[int, int
     return int(bounds.value[at]), int(bounds.depth[at])
 
 
-@pytest.mark.parametrize("seed", [4, 5, 6, *exhaustive([0, 1, 2, 3, 7])])
+@pytest.mark.parametrize("seed", [4, 5, *exhaustive([0, 1, 2, 3, 6, 7])])
 def test_against_the_slow_solver(seed: int) -> None:
     for board, mobile in cells(seed, 2):
         cell = Cell.of_board(board, mobile)

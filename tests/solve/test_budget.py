@@ -14,11 +14,13 @@ from tbgen.cells.bounds import Bounds, Games
 from tbgen.cells.cell import Cell
 from tbgen.cells.position import CellPosition
 from tbgen.solve.budget import Budget
-from tbgen.solve.knowledge import Known, narrower
+from tbgen.solve.knowledge import Known
 from tbgen.solve.layers import CellLayers
 from tbgen.solve.meter import Meter, OutOfBudgetError, memory_needed
 from tbgen.solve.search import Search
+from tbgen.solve.solved_cells import SolvedCells, narrower
 from tbgen.solve.tables import Tables
+from tests.support.exhaustive import exhaustive
 
 SIZE = 64**2
 
@@ -88,8 +90,8 @@ def test_layers_are_the_same_whatever_goes_for_want_of_memory(own: Path) -> None
         assert fresh.cell == layer.cell
         made.append((fresh.cell, code_of(of_gscore(accrued))))
 
-    with Tables(own) as sources, tbgen.open_tablebase(own) as tables:
-        known = Known(sources, tables, 4)
+    with tbgen.open_tablebase(own) as tables:
+        known = Known(Tables(tables), SolvedCells())
         fresh = [Games(cell, known).solve() for cell in cells]
         for roomy in (True, False):
             memory = 8 << 30 if roomy else memory_needed(SIZE)
@@ -106,18 +108,18 @@ def test_layers_are_the_same_whatever_goes_for_want_of_memory(own: Path) -> None
 
 
 @pytest.mark.usefixtures("compiled")
-@pytest.mark.parametrize("cells", [5, 37, 48, 59])
+@pytest.mark.parametrize("cells", [5, 37, *exhaustive([48, 59])])
 def test_a_cell_is_solved_again_with_what_was_found_below_it(cells: int, tables: Path) -> None:
     """However many cells may be solved, the asked position's cell says all that follows from the others."""
     board = chess.Board("8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72")
     mobile = int(board.kings)
-    with Tables(tables) as sources, tbgen.open_tablebase(tables) as opened:
-        known = Known(sources, opened, 4)
-        budget = Budget(seconds=3600.0, memory=2 << 30, cells=cells)
-        search = Search(known, CellPosition(board, mobile), GScore.parse("G4.5"), budget, 4, lambda *_: None)
+    with tbgen.open_tablebase(tables) as opened:
+        known = Known(Tables(opened), SolvedCells())
+        meter = Meter(Budget(seconds=3600.0, memory=2 << 30, cells=cells))
+        search = Search(known, CellPosition(board, mobile), GScore.parse("G4.5"), meter, lambda *_: None)
         assert not search.run()
         assert search.solved == cells
-        found = known.cell(search._root.cell)
+        found = known.cells.get(search._root.cell)
         assert found is not None
         again = narrower(found, Games(search._root.cell, known).solve())
     assert np.array_equal(again.value, found.value)

@@ -16,7 +16,7 @@ from tbgen.index.layout import SIDES
 from tbgen.solve.cell_proof import CellProof, WrongBoundError
 from tbgen.solve.ways import ways_out
 from tbgen.verify.kernels.survey import NO_RANK
-from tests.support.exhaustive import exhaustive
+from tests.support.exhaustive import exhaustive, sample
 from tests.support.made_up_exits import MadeUp, cells
 
 LOCKED = Cell.of_board(chess.Board("4k3/8/5p1p/7P/4K1P1/8/8/8 w - - 0 1"), [chess.E8, chess.E4])
@@ -28,7 +28,7 @@ def small(seed: int) -> Cell:
     return Cell.of_board(board, mobile)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [1, 2, 4, *exhaustive([0, 3, 5, 6, 7])])
 def test_solved_cells_are_proved(seed: int) -> None:
     cell = small(seed)
     bounds, proof = Games(cell, MadeUp()).solve(), CellProof(cell)
@@ -40,7 +40,7 @@ def test_solved_cells_are_proved(seed: int) -> None:
         )
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [1, 2, 4, *exhaustive([0, 3, 5, 6, 7])])
 def test_ranks_and_positions_are_those_of_python_chess(seed: int) -> None:
     cell, rng = small(seed), random.Random(seed)
     rank = CellProof(cell).rank
@@ -54,16 +54,14 @@ def test_ranks_and_positions_are_those_of_python_chess(seed: int) -> None:
             assert rank[side_of(board), slot] == GScore.of_board(board).rank, board.fen()
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_ways_out_are_those_that_the_solver_knows(seed: int) -> None:
-    cell = small(seed)
-
+def test_ways_out_are_those_that_the_solver_knows() -> None:
     def what(route: Route) -> tuple[object, ...]:
         return route.side, route.destination, route.promoted, route.quiet, route.passed
 
-    assert {what(way.route) for way in ways_out(cell)} == {
-        what(route) for route in routes_of(frame_of_cell(cell))
-    }
+    for cell in map(small, range(sample(6, 20))):
+        assert {what(way.route) for way in ways_out(cell)} == {
+            what(route) for route in routes_of(frame_of_cell(cell))
+        }
 
 
 def changed(bounds: Bounds, rng: random.Random) -> Bounds:
@@ -85,7 +83,7 @@ def changed(bounds: Bounds, rng: random.Random) -> Bounds:
     return Bounds(bounds.cell, value, depth)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3, 4, 5, 7, *exhaustive([0, 6])])  # these two take longest
+@pytest.mark.parametrize("seed", [1, 2, 4, *exhaustive([0, 3, 5, 6, 7])])
 def test_every_wrong_entry_is_found(seed: int) -> None:
     cell, rng = small(seed), random.Random(seed)
     bounds, proof = Games(cell, MadeUp()).solve(), CellProof(cell)
@@ -116,7 +114,7 @@ def says_more(wrong: Bounds, right: Bounds, accrued: GScore) -> bool:
     return bool(sooner) == (favours_white == (end == 0))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [1, 2, 4, *exhaustive([0, 3, 5, 6, 7])])
 def test_every_entry_of_a_layer_that_says_too_much_is_found(seed: int) -> None:
     cell, rng = small(seed), random.Random(seed)
     bounds, proof = Games(cell, MadeUp()).solve(), CellProof(cell)
@@ -147,7 +145,7 @@ class OneBetter(MadeUp):
 
 def test_exits_that_were_taken_for_better_than_they_are_are_found() -> None:
     found = 0
-    for seed in range(2):
+    for seed in range(1, sample(2, 3)):
         cell = small(seed)
         bounds = Games(cell, MadeUp()).solve()
         for way in list(ways_out(cell))[:8]:
@@ -158,7 +156,7 @@ def test_exits_that_were_taken_for_better_than_they_are_are_found() -> None:
                 found += 1
                 with pytest.raises(WrongBoundError):
                     CellProof(cell).fresh(other, MadeUp())
-    assert found > 5
+    assert found > sample(2, 5)
 
 
 def test_a_share_of_the_positions() -> None:

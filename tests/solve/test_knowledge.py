@@ -14,6 +14,7 @@ from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import Route, routes_of
 from tbgen.probe.tablebase import Tablebase
 from tbgen.solve.knowledge import Known
+from tbgen.solve.solved_cells import SolvedCells
 from tbgen.solve.tables import Tables
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -72,11 +73,11 @@ def test_one_ply_on(fen: str, own: Path) -> None:
     board, rng = chess.Board(fen), random.Random(fen)
     cell = Cell.of_board(board, mobile_squares(board))
     decided = 0
-    with Tables(own) as sources, tbgen.open_tablebase(own) as tables:
-        known = Known(sources, tables, 3)
+    with tbgen.open_tablebase(own) as tables:
+        known = Known(Tables(tables), SolvedCells())
         for route in routes_of(frame_of_cell(cell)):
             end = LOWER if side_after(route) == 0 else UPPER
-            if route.quiet or known.in_table(route.destination):
+            if route.quiet or known.tables.has_cell(route.destination):
                 continue
             block = known.block(route, end)
             assert known.block(route, 1 - end) is None

@@ -16,8 +16,10 @@ from tbgen.games.referee.arbiter import Arbiter
 from tbgen.solve.budget import Budget
 from tbgen.solve.knowledge import Known
 from tbgen.solve.line import Line, LineEnd, Lines
+from tbgen.solve.meter import Meter
 from tbgen.solve.search import Search
 from tbgen.solve.solution import Solution
+from tbgen.solve.solved_cells import SolvedCells
 from tbgen.solve.solver import Mobile, solve
 from tbgen.solve.tables import Tables
 from tests.support.exhaustive import sample
@@ -101,20 +103,20 @@ def test_lines_of_the_games_of_one_cell(fen: str, mobile: str, small: Path) -> N
     board = chess.Board(fen)
     squares = chess.SquareSet(chess.parse_square(name) for name in mobile.split())
     root = CellPosition(board, int(squares))
-    with Tables(small) as sources, tbgen.open_tablebase(small) as tables:
-        known = Known(sources, tables, 4)
-        search = Search(known, root, GScore.of_board(board), budget(1), 4, lambda *_: None)
+    with tbgen.open_tablebase(small) as tables:
+        known = Known(Tables(tables), SolvedCells())
+        search = Search(known, root, GScore.of_board(board), Meter(budget(1)), lambda *_: None)
         search.run()
         answer = search.state(root, root.own)
         assert answer.depths is not None
-        lines = Lines([LineEnd(search, root)] * 2, known, tables, 4)
+        lines = Lines([LineEnd(search, root)] * 2, known, tables)
         for end in ENDS:
             line = lines.of_end(root.own, end)
             played(board, None, line)
             assert len(line) == answer.depths[end]
             position = root
             for ply in line[:-1]:
-                (step,) = (step for step in position.moves(4) if step.move == ply.move)
+                (step,) = (step for step in position.moves() if step.move == ply.move)
                 position = step.after
                 assert search.state(position, ply.accrued.code).value[end] == answer.value[end]
 

@@ -125,11 +125,11 @@ def test_another_file_is_left_alone(path: Path, text: bytes) -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        (b'"lower": "-G3.5"', b'"lower": "G1.0"'),
-        (b'"lower": "-G3.5"', b'"lower": 3'),
-        (b'"lower": ', b'"least": '),
-        (b'"memory": ', b'"memory" '),
-        (b'"seconds": 60.0', b'"seconds": "long"'),
+        (b'"lower":"-G3.5"', b'"lower":"G1.0"'),
+        (b'"lower":"-G3.5"', b'"lower":3'),
+        (b'"lower":', b'"least":'),
+        (b'"memory":', b'"memory" '),
+        (b'"seconds":60.0', b'"seconds":"long"'),
     ],
 )
 def test_a_damaged_line_is_named(path: Path, kept: bytes, old: bytes, new: bytes) -> None:

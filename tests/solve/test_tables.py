@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tbgen
 from tbgen.board.material import Material, all_materials
 from tbgen.board.score import NONE
 from tbgen.index.layout import SIDES, layout_of
@@ -29,8 +30,8 @@ def test_packed_phases_are_those_of_plain_tables(name: str, mixed: Path, tables:
     material = Material.parse(name)
     layout = layout_of(material)
     kept_back = 0
-    with Tables(mixed) as some, Tables(tables) as plain:
-        assert some.has(material)
+    with tbgen.open_tablebase(mixed) as packed_ones, tbgen.open_tablebase(tables) as plain_ones:
+        some, plain = Tables(packed_ones), Tables(plain_ones)
         for phase in (0, 1, len(layout.placements) // 2, len(layout.placements) - 1):
             for side in SIDES:
                 assert plain.gives(material, phase, side)
@@ -53,7 +54,8 @@ def test_what_is_kept_has_a_limit(tables: Path, monkeypatch: pytest.MonkeyPatch)
     material = Material.parse("KRvKR")
     size = 3 * layout_of(material).size
     monkeypatch.setattr(solver_tables, "_PHASES_KEPT", 3 * size)
-    with Tables(tables) as some:
+    with tbgen.open_tablebase(tables) as opened:
+        some = Tables(opened)
         assert some.nbytes == 0
         for other in [m for m in all_materials(4) if m.men == 4 and not m.pawns][:4]:
             some.phase(other, 0, SIDES[0])

@@ -8,8 +8,8 @@ from tbgen.board.interval import ProvedValue, ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.errors import UsageError
 from tbgen.probe.tablebase import Tablebase
+from tbgen.progress import SolveProgress
 from tbgen.solve.budget import Budget
-from tbgen.solve.budgeted import Progress
 
 LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"
 """Six men, one too many for tables; its own score is -G8.5."""
@@ -35,7 +35,13 @@ class Prover:
         self.budgets: list[Budget] = []
 
     def __call__(
-        self, board: chess.Board, accrued: GScore, *, tables: Tablebase, budget: Budget, progress: Progress
+        self,
+        board: chess.Board,
+        accrued: GScore,
+        *,
+        tables: Tablebase,
+        budget: Budget,
+        progress: SolveProgress,
     ) -> ProvedValue:
         """Answer."""
         self.asked.append((board.board_fen(), str(accrued)))
@@ -44,5 +50,5 @@ class Prover:
             raise UsageError("the position has castling rights: cells are solved without them")
         found = self._answers[board.board_fen()]
         answer = found.pop(0) if len(found) > 1 else found[0]
-        progress(answer.bounds, 1)
+        progress(*answer.bounds, 1)
         return answer

@@ -21,6 +21,7 @@ from tbgen.packed.unpack import unpack
 from tbgen.probe.values import Values
 from tbgen.retro.every_layer import EveryLayer
 from tbgen.store.format import table_path
+from tbgen.verify import packed
 from tbgen.verify.packed import disorder
 from tbgen.verify.proof import verify_table
 from tests.support.commands import logged_answer
@@ -33,10 +34,28 @@ NAMES = ("KNvK", "KPvK", "KRvKB")
 Ready = tuple[Table, Needed]
 
 
+@pytest.fixture(autouse=True)
+def few_probes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Probes are as many as it takes to find a wrong one that is asked for first."""
+    monkeypatch.setattr(packed, "PROBES", 100)
+
+
+class ReadyTables(dict[str, Ready]):
+    """Tables ready to be packed, each solved when it is asked for first."""
+
+    def __init__(self, tables: Path) -> None:
+        super().__init__()
+        self._tables = tables
+
+    def __missing__(self, name: str) -> Ready:
+        self[name] = to_pack(self._tables, name)
+        return self[name]
+
+
 @pytest.fixture(scope="module")
-def ready(tables: Path) -> dict[str, Ready]:
+def ready(tables: Path) -> ReadyTables:
     """Tables ready to be packed."""
-    return {name: to_pack(tables, name) for name in NAMES}
+    return ReadyTables(tables)
 
 
 def directory_for(table: Table, needed: Needed, tables: Path, directory: Path) -> Path:
@@ -62,7 +81,7 @@ def said_last(capsys: pytest.CaptureFixture[str], directory: Path, name: str, *o
 @pytest.mark.parametrize("name", [*NAMES[:2], *exhaustive(NAMES[2:])])
 def test_as_many_states_are_proved_as_of_a_plain_table(
     name: str,
-    ready: dict[str, Ready],
+    ready: ReadyTables,
     tables: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -74,7 +93,7 @@ def test_as_many_states_are_proved_as_of_a_plain_table(
 
 
 def test_a_sample(
-    ready: dict[str, Ready], tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ready: ReadyTables, tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     directory_for(*ready["KNvK"], tables, tmp_path)
     assert "nothing wrong in a sample: 500 of " in said_last(capsys, tmp_path, "KNvK", "--sample", "500")
@@ -133,29 +152,36 @@ def wrong_entry(table: Table, needed: Needed) -> int:
     return entry
 
 
-@pytest.mark.parametrize("tamper", [wrong_value, wrong_depth, wrong_exception, wrong_function, wrong_entry])
+@pytest.mark.parametrize(
+    ("tamper", "name"),
+    [
+        (wrong_value, "KNvK"), (wrong_depth, "KNvK"), (wrong_exception, "KPvK"), (wrong_function, "KNvK"),
+        (wrong_entry, "KNvK"),
+    ],
+)  # fmt: skip
 def test_one_wrong_entry_is_refused(
     tamper: Tamper,
-    ready: dict[str, Ready],
+    name: str,
+    ready: ReadyTables,
     tables: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Also where the file has the digests of its wrong content: it is written with what it unpacks to."""
-    table, needed = ready["KPvK"]
+    table, needed = ready[name]
     table = deepcopy(table)
     tamper(table, needed)
     directory_for(table, needed, tables, tmp_path)
-    path = table_path(tmp_path, "KPvK", Variant.R_MOBILITY)
+    path = table_path(tmp_path, name, Variant.R_MOBILITY)
     write(content(path, tables), needed, tmp_path)
-    assert main(["verify", "KPvK", "--dir", str(tmp_path)]) == 1
+    assert main(["verify", name, "--dir", str(tmp_path)]) == 1
     output = capsys.readouterr()
-    assert output.err.endswith("tables is wrong: KPvK\n")
-    assert "KPvK       wrong: " in output.out
+    assert output.err.endswith(f"tables is wrong: {name}\n")
+    assert f"{name}       wrong: " in output.out
 
 
 def test_what_a_wrong_function_is_said_to_be(
-    ready: dict[str, Ready], tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ready: ReadyTables, tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Position, accrued score, and both values without depths; a sample finds it too."""
     table, needed = ready["KNvK"]
@@ -176,7 +202,7 @@ def test_what_a_wrong_function_is_said_to_be(
 
 
 def test_counts_are_compared(
-    ready: dict[str, Ready],
+    ready: ReadyTables,
     tables: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -215,7 +241,7 @@ class Liar:
 
 @pytest.mark.parametrize("kind", ["fresh", "accrued", "nothing"])
 def test_a_probe_that_says_something_else_is_found(
-    kind: str, ready: dict[str, Ready], tables: Path, tmp_path: Path
+    kind: str, ready: ReadyTables, tables: Path, tmp_path: Path
 ) -> None:
     table, needed = ready["KNvK"]
     material = Material.parse("KNvK")

@@ -26,8 +26,9 @@ Proved = Callable[[], list[str]]
 
 
 @pytest.fixture
-def directory(tables: Path, packed: PackedTables, tmp_path: Path) -> Path:
+def directory(tables: Path, packed: PackedTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """KNNvK and KNvK packed, and KvK."""
+    monkeypatch.setattr("tbgen.verify.packed.PROBES", 100)
     shutil.copy(table_path(tables, "KvK", Variant.R_MOBILITY), tmp_path)
     for name in ("KNvK", "KNNvK"):
         shutil.copy(packed(name), tmp_path)
@@ -52,7 +53,7 @@ def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def verified(directory: Path, capsys: pytest.CaptureFixture[str]) -> bool:
-    code = main(["verify", "KNNvK", "--dir", str(directory), "--json"])
+    code = main(["verify", "KNNvK", "--dir", str(directory), "--json", "--sample", "1000"])
     found = json.loads(capsys.readouterr().out)["tables"]
     assert [table["material"] for table in found] == ["KvK", "KNvK", "KNNvK"]
     assert not (directory / COPIES).exists()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
-from tbgen.cells.bounds import LOWER, NO_RANK, Block, BoundsGame, NoKnowledge, side_after
+from tbgen.cells.bounds import LOWER, NO_RANK, Block, BoundsGame, SomeKnowledge, side_after
 from tbgen.cells.cell import Cell, man_of
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import Route
@@ -140,7 +140,7 @@ class WithoutRights:
 def ranks_of(cell: Cell) -> NDArray[np.uint8]:
     """Return the ranks of a cell's positions, shape (2 sides to move, slots); ``NO_RANK`` where there is
     none."""
-    return BoundsGame(frame_of_cell(cell), [], NoKnowledge(), LOWER).ranks()
+    return BoundsGame(frame_of_cell(cell), [], SomeKnowledge(), LOWER).ranks()
 
 
 def board_after(route: Route, slot: int) -> chess.Board | None:

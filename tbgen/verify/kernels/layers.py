@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
-from tbgen.compiler.jit import int64, kernel
+from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.index.table import FRESH
-from tbgen.verify.kernels.best import ProofScratch, ProofTable, Range, canonical_slot_of
+from tbgen.verify.kernels.best import ProofGame, ProofScratch, Range, canonical_slot_of, is_claimed
 from tbgen.verify.kernels.bitboards import ONE, ZERO
 from tbgen.verify.kernels.findings import BETWEEN, BY_FUNCTION, Findings, note
 from tbgen.verify.kernels.keys import MIDDLE, Accrued, code_rank, inherits, key_of, worth_of
@@ -42,7 +42,7 @@ class Said(NamedTuple):
 
 @kernel
 def begin(
-    game: ProofTable,
+    game: ProofGame,
     part: Range,
     scratch: ProofScratch,
     images: NDArray[np.int32],
@@ -52,13 +52,13 @@ def begin(
 
     ``images`` receives the slots that are not canonical, of positions whose value is no mate or stalemate,
     and ``originals`` their canonical slots: both int32 with room for all slots, as flat indices into
-    ``Game.key``. Return their number.
+    ``ProofGame.key``. Return their number.
     """
     window = game.key.shape[1]
     count = 0
     for index in range(part[0], part[1]):
         slot = original = game.base + index
-        if game.value[0, slot] == NONE and game.value[1, slot] == NONE:
+        if game.value[0, slot] == NONE and game.value[1, slot] == NONE and not game.is_cell:
             if place(game.men, slot, scratch.squares) == ZERO:
                 continue
             original = canonical_slot_of(game, scratch)
@@ -74,9 +74,18 @@ def begin(
     return count
 
 
+@inlined
+def _fresh_key(game: ProofGame, accrued: Accrued, side: int, slot: int) -> int:
+    """Key of the fresh value at the layer of an accrued score; -1 if it is the one of the layer before."""
+    code, depth = int64(game.value[side, slot]), int64(game.depth[side, slot])
+    if code == NONE or code_rank(code) < accrued.rank - 1:
+        return -1
+    return key_of(code, depth, accrued.level if code_rank(code) >= accrued.rank else MIDDLE)
+
+
 @kernel
 def enter_layer(
-    game: ProofTable, rank: NDArray[np.uint8], accrued: Accrued, part: Range, runs: ProofRuns, entry: int
+    game: ProofGame, rank: NDArray[np.uint8], accrued: Accrued, part: Range, runs: ProofRuns, entry: int
 ) -> None:
     """Set the keys of a side's canonical positions among a range of window slots for an accrued score.
 
@@ -90,13 +99,10 @@ def enter_layer(
         first = entry
         if runs.mask[slot >> 6] >> np.uint64(slot & 63) & ONE:
             entry = next_slot(runs, entry)
-        code = int64(game.value[side, slot])
-        if code == NONE or code_rank(code) < accrued.rank - 1:
+        key = _fresh_key(game, accrued, side, slot)
+        if key < 0:
             continue
-        key = key_of(
-            code, int64(game.depth[side, slot]), level if code_rank(code) >= accrued.rank else MIDDLE
-        )
-        if inherits(int64(rank[side, slot]), code, accrued, side):
+        if inherits(int64(rank[side, slot]), int64(game.value[side, slot]), accrued, side):
             run = last_run(runs, first, entry, accrued.rank)
             if run < 0 or runs.value[run] == NONE:
                 key = level << 16
@@ -107,7 +113,7 @@ def enter_layer(
 
 @kernel
 def enter_claims(
-    game: ProofTable,
+    game: ProofGame,
     rank: NDArray[np.uint8],
     accrued: Accrued,
     side: int,
@@ -119,27 +125,25 @@ def enter_claims(
 ) -> int:
     """The same where the table has no runs and the layer is given.
 
-    Values outside the range from the accrued score to the fresh value are findings, and functions that say
-    something else. Return the number of states.
+    Values outside the range from the accrued score to the fresh value are findings, unless they may be less
+    than what follows, and functions that say something else. Return the number of states.
     """
     level = accrued.level
     states = 0
     for index in range(part[0], part[1]):
         slot = game.base + index
-        code = int64(game.value[side, slot])
-        if code == NONE or code_rank(code) < accrued.rank - 1:
+        code, key = int64(game.value[side, slot]), _fresh_key(game, accrued, side, slot)
+        if key < 0:
             continue
-        key = key_of(
-            code, int64(game.depth[side, slot]), level if code_rank(code) >= accrued.rank else MIDDLE
-        )
-        if inherits(int64(rank[side, slot]), code, accrued, side):
+        if is_claimed(game, int64(rank[side, slot]), code, accrued, side):
             states += 1
             claim, depth = int64(NONE), int64(0)
             if claims.there[side, index >> 6] >> np.uint64(index & 63) & ONE:
                 claim, depth = int64(claims.value[side, index]), int64(claims.depth[side, index])
             key = key_of(claim, depth, level)
             worth, fresh = worth_of(claim), worth_of(code)
-            if claim == NONE or worth < min(level, fresh) or worth > max(level, fresh):
+            outside = worth < min(level, fresh) or worth > max(level, fresh)
+            if claim == NONE or (outside and game.allowed == 0):
                 note(findings, BETWEEN, False, side, slot, level, key, 0)
             if side == said.side:
                 by_function = int64(said.value[said.number[slot]])
@@ -155,17 +159,15 @@ def enter_claims(
 
 
 @kernel
-def copy_images(
-    game: ProofTable, rank: int, images: NDArray[np.int32], originals: NDArray[np.int32], count: int
-) -> int:
-    """Give the first ``count`` slots that are not canonical (see :func:`begin`) the keys of those that are.
+def copy_images(game: ProofGame, rank: int, images: NDArray[np.int32], originals: NDArray[np.int32]) -> int:
+    """Give the slots that are not canonical (see :func:`begin`) the keys of those that are.
 
-    ``rank`` is that of the layer. Positions whose value has a smaller rank get theirs for the last time
-    and are dropped from both arrays; return the number of those left.
+    ``rank`` is that of the layer. Positions whose value has a smaller rank get theirs for the last time;
+    those left are moved to the front of both arrays. Return their number.
     """
     window = game.key.shape[1]
     left = 0
-    for number in range(count):
+    for number in range(images.size):
         side = 1 if originals[number] >= window else 0
         original = originals[number] - side * window
         game.key[side, images[number] - side * window] = game.key[side, original]

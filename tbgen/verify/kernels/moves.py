@@ -1,8 +1,7 @@
 """Forward generation for one position: which moves every man of the side to move has.
 
-A position is an int64 array ``squares``: the free men in layout order (White's king first, then Black's),
-then the pawns of its placement; what the men are stands in :class:`ProofMen`. Sides and colours are 0 White,
-1 Black, so ``squares[side]`` is a side's king.
+A position is an int64 array ``squares``: the free men in the order of the slot's digits, then those that
+stand still, pawns last; what the men are stands in :class:`ProofMen`. Sides and colours are 0 White, 1 Black.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -24,7 +23,8 @@ Squares: TypeAlias = NDArray[np.int64]
 
 
 class ProofMen(NamedTuple):
-    """The men of a material, as the kernels read them."""
+    """The men of a table or cell, as the kernels read them: free men, whose squares are in the slot, then
+    those that stand still in a phase."""
 
     kinds: NDArray[np.int64]
     """Shape (men,): kind of every man, pawns last."""
@@ -32,25 +32,27 @@ class ProofMen(NamedTuple):
     """Shape (men,)."""
     reach: NDArray[np.int64]
     """Shape (men,): row of each man in ``REACH``."""
+    king: NDArray[np.int64]
+    """Shape (2,): which man is the king of each side."""
     free: int
     """Number of free men."""
+    triangle: bool
+    """Whether the first man stands in the triangle, as in tables without pawns."""
     phase_size: int
     placements: NDArray[np.uint8]
-    """Shape (phases, pawns): the pawns' squares."""
+    """Shape (phases, men that stand still): their squares."""
 
 
 @inlined
 def place(men: ProofMen, slot: int, squares: Squares) -> Board:
-    """Put the men of a slot of the table on ``squares``; return the occupied squares, 0 if two men clash."""
-    for man in range(men.free - 1, 0, -1):
+    """Put the men of a slot on ``squares``; return the occupied squares, 0 if two men clash."""
+    for man in range(men.free - 1, -1, -1):
         squares[man] = slot & 63
         slot >>= 6
-    if men.free == men.kinds.size:
-        squares[0] = _TRIANGLE[slot]
-    else:
-        squares[0] = slot & 63
-        for man in range(men.free, men.kinds.size):
-            squares[man] = men.placements[slot >> 6, man - men.free]
+    if men.triangle:
+        squares[0] = _TRIANGLE[squares[0]]
+    for man in range(men.free, men.kinds.size):
+        squares[man] = men.placements[slot, man - men.free]
     occupied = ZERO
     for man in range(men.kinds.size):
         occupied |= bit(squares[man])
@@ -78,7 +80,8 @@ def legal_targets(
     Men of the other side get an empty board. Return whether the side to move is in check.
     """
     count = men.kinds.size
-    king = squares[side]
+    own_king = men.king[side]
+    king = squares[own_king]
     own, danger, allowed = ZERO, ZERO, FULL
     for man in range(count):
         targets[man] = ZERO
@@ -93,7 +96,7 @@ def legal_targets(
         if QUEEN <= men.kinds[man] <= BISHOP:
             line = BETWEEN[king, square] | bit(square)
             for other in range(count):
-                if other != side:
+                if other != own_king:
                     reach &= ~BEHIND[square, squares[other]]
             if reach & bit(king):
                 allowed &= line
@@ -113,7 +116,7 @@ def legal_targets(
             continue
         square = squares[man]
         reach = REACH[men.reach[man], square]
-        if man == side:
+        if man == own_king:
             targets[man] &= reach & ~own & ~danger
         elif men.kinds[man] == PAWN:
             targets[man] &= allowed & (reach & enemies | _steps(square, occupied, side))
@@ -157,7 +160,7 @@ def takes_en_passant(
         return False
     victim = target - 8 + 16 * side
     after = occupied ^ bit(squares[pawn]) ^ bit(target) ^ bit(victim)
-    return not attacked(men, squares, after, squares[side], 1 - side)
+    return not attacked(men, squares, after, squares[men.king[side]], 1 - side)
 
 
 @inlined

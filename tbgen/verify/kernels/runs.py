@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.index.table import FRESH, LAST_RUN
-from tbgen.verify.kernels.best import ProofScratch, ProofTable, Range
+from tbgen.verify.kernels.best import ProofGame, ProofScratch, Range
 from tbgen.verify.kernels.bitboards import ONE
 from tbgen.verify.kernels.findings import BETWEEN, REPEATED, STRAY, Findings, note
 from tbgen.verify.kernels.keys import code_rank, key_of, level_of, worth_of
@@ -55,7 +55,7 @@ def last_run(runs: ProofRuns, first: int, stop: int, rank: int) -> int:
 
 @kernel
 def survey_runs(
-    game: ProofTable,
+    game: ProofGame,
     rank: NDArray[np.uint8],
     part: Range,
     runs: ProofRuns,
@@ -84,7 +84,7 @@ def survey_runs(
 
 @inlined
 def _problem(
-    game: ProofTable, rank: NDArray[np.uint8], runs: ProofRuns, slot: int, run: int, first: bool, last: bool
+    game: ProofGame, rank: NDArray[np.uint8], runs: ProofRuns, slot: int, run: int, first: bool, last: bool
 ) -> int:
     """What is wrong with a run, -1 if nothing."""
     holder, side = runs.holder, runs.side

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, int64, kernel
-from tbgen.verify.kernels.best import ProofScratch, ProofTable, Range, best_en_passant, best_key
+from tbgen.verify.kernels.best import ProofGame, ProofScratch, Range, best_en_passant, best_key, is_claimed
 from tbgen.verify.kernels.findings import WRONG, Findings, note
-from tbgen.verify.kernels.keys import MIDDLE, Accrued, inherits, key_before, key_of, level_of
+from tbgen.verify.kernels.keys import MIDDLE, Accrued, key_before, key_of, level_of
 from tbgen.verify.kernels.moves import place
 from tbgen.verify.kernels.survey import NO_RANK
 
@@ -24,7 +24,7 @@ class ProofPositions(NamedTuple):
 
 @kernel
 def prove(
-    game: ProofTable,
+    game: ProofGame,
     positions: ProofPositions,
     accrued: Accrued,
     part: Range,
@@ -34,8 +34,9 @@ def prove(
     """Prove the states of a layer at a range of window slots.
 
     These are the positions of the layer's rank or more whose own score is worth its level (``MIDDLE``: all),
-    and those with a value of such rank that have inherited the accrued score. In whole-game mobility each
-    position has one state, that of its own score, and the level is ``MIDDLE``. Return the number of states.
+    and those with a value of such rank that have inherited the accrued score; only those that are claimed
+    where claims may be less than what follows. In whole-game mobility each position has one state, that of
+    its own score, and the level is ``MIDDLE``. Return the number of states.
     """
     rank, chosen, level = positions.rank, positions.chosen, accrued.level
     states = 0
@@ -46,7 +47,8 @@ def prove(
             if own < accrued.rank or own == NO_RANK or (chosen.size and not chosen[side, slot]):
                 continue
             code = int64(game.value[side, slot])
-            if not (_is_fresh(own, side, level) or inherits(own, code, accrued, side)):
+            fresh = game.allowed == 0 and _is_fresh(own, side, level)
+            if not (fresh or is_claimed(game, own, code, accrued, side)):
                 continue
             states += 1
             held, stored = level, int64(game.key[side, index])
@@ -56,7 +58,7 @@ def prove(
             occupied = place(game.men, slot, scratch.squares)
             best = best_key(game, index, side, occupied, held, scratch)
             right = key_before((1 - 2 * side) * best, held)
-            if stored != right:
+            if stored != right if game.allowed == 0 else (stored - right) * game.allowed > 0:
                 note(findings, WRONG, False, side, slot, held, stored, right)
     return states
 
@@ -69,7 +71,7 @@ def _is_fresh(own: int, side: int, level: int) -> bool:
 
 @kernel
 def prove_en_passant(
-    game: ProofTable,
+    game: ProofGame,
     config: NDArray[np.int32],
     positions: ProofPositions,
     accrued: Accrued,
@@ -78,7 +80,7 @@ def prove_en_passant(
 ) -> int:
     """The same for the en passant positions of the window, whose only states are the fresh ones.
 
-    ``config`` is int32 (configurations, 2); the arrays of ``positions`` have the shape of ``Game.ep_value``.
+    ``config`` is int32 (configurations, 2); the arrays of ``positions`` have the shape of ``game.ep_value``.
     """
     men, rank, chosen, level = game.men, positions.rank, positions.chosen, accrued.level
     states = 0

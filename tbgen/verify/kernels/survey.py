@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
-from tbgen.verify.kernels.best import ProofScratch, ProofTable, Range, canonical_slot_of
+from tbgen.verify.kernels.best import ProofGame, ProofScratch, Range, canonical_slot_of
 from tbgen.verify.kernels.bitboards import ZERO, bit
 from tbgen.verify.kernels.findings import ENDED, MISSING, NOWHERE, Findings, note
 from tbgen.verify.kernels.keys import key_of, level_of
@@ -16,41 +16,48 @@ NO_RANK = 255
 
 
 @kernel
-def survey(
-    game: ProofTable, rank: NDArray[np.uint8], part: Range, scratch: ProofScratch, findings: Findings
-) -> int:
-    """Put the rank of every canonical legal position among a range of slots into ``rank``.
-
-    ``rank`` is uint8 (2, size). A position without a value, a value without a position and a wrong value of
-    an ended game are findings. Return the number of positions.
-    """
-    men = game.men
-    positions = 0
+def survey(game: ProofGame, rank: NDArray[np.uint8], part: Range, scratch: ProofScratch) -> None:
+    """Put the rank of every canonical legal position of a range of slots into ``rank``, uint8 (2, size)."""
+    men, squares = game.men, scratch.squares
     for slot in range(part[0], part[1]):
-        occupied = place(men, slot, scratch.squares)
-        canonical = occupied != ZERO and canonical_slot_of(game, scratch) == slot
+        occupied = place(men, slot, squares)
+        canonical = occupied != ZERO and (game.is_cell or canonical_slot_of(game, scratch) == slot)
         for side in range(2):
             own = NO_RANK
-            if canonical and not attacked(men, scratch.squares, occupied, scratch.squares[1 - side], side):
-                check = legal_targets(men, scratch.squares, occupied, side, scratch.targets)
+            if canonical and not attacked(men, squares, occupied, squares[men.king[1 - side]], side):
+                check = legal_targets(men, squares, occupied, side, scratch.targets)
                 own = 2 * legal_moves(men, scratch.targets) + (0 if check else 1)
             rank[side, slot] = own
+
+
+@kernel
+def compare(
+    game: ProofGame, rank: NDArray[np.uint8], part: Range, scratch: ProofScratch, findings: Findings
+) -> int:
+    """Compare the values of a range of slots with ``rank``, which :func:`survey` has filled.
+
+    A position without a value, a value without a position and a wrong value of an ended game are findings.
+    Return the number of positions.
+    """
+    positions = 0
+    for slot in range(part[0], part[1]):
+        for side in range(2):
+            own, code = int64(rank[side, slot]), int64(game.value[side, slot])
             positions += own != NO_RANK
-            code, depth = int64(game.value[side, slot]), int64(game.depth[side, slot])
-            _compare(findings, False, side, slot, own, code, depth)
+            _compare(findings, False, side, slot, own, code, int64(game.depth[side, slot]))
     return positions
 
 
 @kernel
 def survey_en_passant(
-    game: ProofTable,
+    game: ProofGame,
     config: NDArray[np.int32],
     rank: NDArray[np.uint8],
     scratch: ProofScratch,
     findings: Findings,
 ) -> int:
-    """The same for positions with an en passant right: ``config`` is int32 (configurations, 2), ``rank``
-    uint8 of the shape of ``Game.ep_value``."""
+    """Do both for positions with an en passant right: ``config`` is int32 (configurations, 2), ``rank`` uint8
+    of the shape of ``ProofGame.ep_value``."""
     men = game.men
     positions = 0
     for row in range(config.shape[0]):
@@ -84,7 +91,7 @@ def _compare(
 
 
 @inlined
-def _en_passant_rank(game: ProofTable, phase: int, square: int, index: int, scratch: ProofScratch) -> int:
+def _en_passant_rank(game: ProofGame, phase: int, square: int, index: int, scratch: ProofScratch) -> int:
     """Rank of a position with the right to capture on ``square``, ``NO_RANK`` if it is not one."""
     men, squares = game.men, scratch.squares
     side = 1 if square < 32 else 0
@@ -92,7 +99,7 @@ def _en_passant_rank(game: ProofTable, phase: int, square: int, index: int, scra
     origin = square + 8 - 16 * side
     if occupied == ZERO or occupied & (bit(square) | bit(origin)):
         return NO_RANK
-    if attacked(men, squares, occupied, squares[1 - side], side):
+    if attacked(men, squares, occupied, squares[men.king[1 - side]], side):
         return NO_RANK
     if canonical_slot_of(game, scratch) != phase * men.phase_size + index:
         return NO_RANK

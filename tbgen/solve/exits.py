@@ -1,0 +1,53 @@
+"""Sources of what is known about the positions that moves out of a cell lead to."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from tbgen.board.score import NONE, Code
+from tbgen.cells.bounds import LOWER, Block, Interval
+from tbgen.cells.position import CellPosition
+from tbgen.cells.routes import Route
+
+
+class ExitSource(ABC):
+    """One source: tables, cells solved before, files of others. Safe for threads."""
+
+    exact: bool = False
+    """Whether it says what positions are worth, so that no source after it is asked."""
+    final: bool = False
+    """Whether it says as much as a look at the captures and pawn moves that come next."""
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes of what is kept in memory."""
+
+    @abstractmethod
+    def knows(self, route: Route) -> bool:
+        """Whether anything is said of the positions that a zeroing route leads to."""
+
+    @abstractmethod
+    def block(self, route: Route, end: int, bound: Code) -> Block | None:
+        """Return one end of what is said of the positions that a route leads to which :meth:`knows`.
+
+        :param bound: what holds for all of them.
+        """
+
+    @abstractmethod
+    def worth(self, position: CellPosition) -> Interval | None:
+        """Return what is said of a position, fresh: the accrued score being its own. Blocks say the same."""
+
+    def sure(self, position: CellPosition) -> Interval | None:
+        """Return what is said of a position with any accrued score."""
+        return None
+
+
+def both(one: Block | None, other: Block | None, end: int) -> Block | None:
+    """Return the better of what two sources, if they say anything, say about the same positions at one end;
+    of the first where they say the same."""
+    if one is None or other is None:
+        return other if one is None else one
+    better = other.value < one.value if end == LOWER else other.value > one.value
+    better = (better & (other.value != NONE)) | (one.value == NONE)
+    return Block(np.where(better, other.value, one.value), np.where(better, other.depth, one.depth))
