@@ -38,7 +38,7 @@ def compile_kernels() -> None:
 
 def ensure_compiled(note: Callable[[str], object]) -> None:
     """Compile the kernels if that is still to do, and tell ``note`` first."""
-    with compiling(FAMILY, "of the proof", "about 10 seconds", note) as needed:
+    with compiling(FAMILY, "of the proof", "about ten seconds", note) as needed:
         if needed:
             compile_kernels()
 
