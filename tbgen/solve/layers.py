@@ -15,11 +15,12 @@ class CellLayers:
     All of it only saves time, so it goes when memory is needed for something else.
 
     :param root: the cell whose games and layers are kept longest; of all others, the games of one are kept.
-    :param made: called with the fresh bounds, each layer made from them and its accrued score.
+    :param made: called with the fresh bounds, each layer made from them and its accrued score, if there is
+        anything to call.
     """
 
     def __init__(
-        self, known: Known, meter: Meter, root: Cell, made: Callable[[Bounds, Bounds, GScore], None]
+        self, known: Known, meter: Meter, root: Cell, made: Callable[[Bounds, Bounds, GScore], None] | None
     ) -> None:
         self._known, self._meter, self._root, self._made = known, meter, root, made
         self._layers: dict[tuple[Cell, Code], Bounds] = {}
@@ -36,7 +37,8 @@ class CellLayers:
             self._let_go(lambda: self._meter.allows(self._kept + fresh.nbytes), games=False)
             score = GScore.from_code(accrued)
             self._layers[key] = layer = games.accrued(fresh, score)
-            self._made(fresh, layer, score)
+            if self._made is not None:
+                self._made(fresh, layer, score)
         return self._layers[key]
 
     def renew(self, games: Games) -> None:

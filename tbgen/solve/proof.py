@@ -23,6 +23,7 @@ from tbgen.errors import TbgenError
 from tbgen.index.layout import SIDES
 from tbgen.solve.cell_proof import CellProof, prove_by_ply
 from tbgen.solve.knowledge import Known
+from tbgen.solve.meter import Meter
 from tbgen.solve.solved_cells import home_of_route
 
 _WHOLE: Final = 64**3
@@ -61,16 +62,17 @@ class ForwardProof:
 
 
 class Prover:
-    """Proves what is found, and counts."""
+    """Proves what is found, in time that does not count, and counts what it has proved.
 
-    def __init__(self, known: Known) -> None:
-        self._known = known
+    :param meter: what is left of the budget.
+    """
+
+    def __init__(self, known: Known, meter: Meter) -> None:
+        self._known, self._meter = known, meter
         self._last: CellProof | None = None
         self._random = random.Random(0)
         self.proof = ForwardProof()
         """What has been proved up to now."""
-        self.seconds = 0.0
-        """How long that has taken."""
 
     def cell(self, bounds: Bounds) -> None:
         """Prove a solution of a cell from what is known now.
@@ -97,7 +99,7 @@ class Prover:
         exits = _ProvedExits(self._known, self._random)
         states = prove(self._last, exits) + sum(exits.proved)
         self.proof = replace(self.proof, states=self.proof.states + states)
-        self.seconds += time.perf_counter() - began
+        self._meter.prolong(time.perf_counter() - began)
 
 
 class _ProvedExits:

@@ -23,7 +23,6 @@ from tbgen.cells.bounds import (
     UPPER,
     WORST,
     Block,
-    Bounds,
     Games,
     Interval,
     NoCodeError,
@@ -85,12 +84,11 @@ class Search:
         progress: Callable[[Interval, int], None],
         prover: "Prover | None" = None,
     ) -> None:
-        self._prover = prover
-        self._known, self._budget, self._progress = known, meter, progress
+        self._known, self._budget, self._progress, self._prover = known, meter, progress, prover
         self.solved = 0
         _, self._symmetry = root.cell.canonical()
         self._root = root.seen_by(self._symmetry)
-        self._layers = CellLayers(known, self._budget, self._root.cell, self._prove_layer)
+        self._layers = CellLayers(known, meter, self._root.cell, None if prover is None else prover.layer)
         swapped = bool(self._symmetry & MIRROR_RANKS)
         self._accrued = None if accrued is None else code_of(of_gscore(accrued), swapped)
         self._given_up: set[Cell] = set()
@@ -177,7 +175,8 @@ class Search:
         bounds = games.solve()
         now = time.perf_counter()
         self._budget.learn(cell.size, again, now - began, now - ready)
-        self._prove(lambda prover: prover.cell(bounds))
+        if self._prover is not None:
+            self._prover.cell(bounds)
         self._known.cells.add(bounds)
         self._stale.discard(cell)
         self._layers.renew(games)
@@ -282,16 +281,6 @@ class Search:
         if not step.inside:
             return Answer(Interval(*WORST))
         return self._state(step.after, carried(step, position.own if accrued is None else accrued))
-
-    def _prove_layer(self, fresh: Bounds, layer: Bounds, accrued: GScore) -> None:
-        self._prove(lambda prover: prover.layer(fresh, layer, accrued))
-
-    def _prove(self, prove: Callable[["Prover"], None]) -> None:
-        """Have something proved, if there is somebody to prove it."""
-        if self._prover is not None:
-            before = self._prover.seconds
-            prove(self._prover)
-            self._budget.prolong(self._prover.seconds - before)
 
     def _narrow(self, position: CellPosition, accrued: Code | None, above: set[Cell]) -> bool:
         """Solve something that may narrow the bounds of a state; return whether there was anything."""

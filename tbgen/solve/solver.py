@@ -139,7 +139,8 @@ def _by_cells(
     if verify:
         ensure_compiled(_logger.warning)
     collection = Collection(board, with_holds=mobile is not None, in_budget=all_fit)
-    meter, prover = Meter(budget), Prover(known) if verify else None
+    meter = Meter(budget)
+    prover = Prover(known, meter) if verify else None
 
     def report(interval: Interval, cells: int) -> None:
         progress(*scores(collection.answer.value.within(interval)), collection.cells + cells)
