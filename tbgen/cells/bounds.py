@@ -27,7 +27,6 @@ from tbgen.retro.kernels.exits import NO_EXIT
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.phase import (
     NOTHING,
-    SweepRecord,
     Workspace,
     count_moves,
     empty_record,
@@ -176,7 +175,8 @@ class BoundsGame:
         counters: list[NDArray[np.unsignedinteger]] = [workspace.phase.slices, workspace.phase.quiet]
         counted = [counter.copy() for counter in counters]  # the sweeps count down
         fresh = SweepResults(pool.value, pool.depth, self._starts)
-        rank = NarrowPhase(workspace, pool, fresh, (self._record(), self._record()), NOTHING).solve_all()
+        records = [empty_record(NOTHING, self.cell_frame.size, np.empty(0, np.uint32), 0) for _ in SIDES]
+        rank = NarrowPhase(workspace, pool, fresh, (records[0], records[1]), NOTHING).solve_all()
         deepest = max(attacker.scratch.deepest[0] for attacker in (workspace.white, workspace.black))
         if rank > MAX_CODED_RANK + 1 or deepest > MAX_DEPTH:
             raise NoCodeError(self.cell_frame.cell)
@@ -268,9 +268,6 @@ class BoundsGame:
         legal_words(workspace.frame, workspace.phase.legal, 0, words)
         count_moves(workspace, self._pool, False, 0, words)
 
-    def _record(self) -> SweepRecord:
-        return empty_record(NOTHING, self.cell_frame.size, np.empty(0, np.uint32), 0)
-
     def _of_cell(self, array: NDArray[_Number]) -> NDArray[_Number]:
         """Leave the square of a frozen bit man out of the slots."""
         last = self.cell_frame.squares[-1]
@@ -325,9 +322,8 @@ def _of_ends(of_end: Callable[[int], _Result]) -> list[_Result]:
 def _pool_of(frame: CellFrame, routes: Iterable[Route], knowledge: Knowledge, end: int) -> Pool:
     """Return the pool of one game: room for the cell's own values, and the blocks of its routes."""
     number = np.zeros(ROUTES, np.int16)
-    begin = [-1 - WORST[end]]
-    blocks: list[Block] = []
     at = 2 * frame.size
+    begin, blocks = [-1 - WORST[end]], [Block(np.full(at, NONE, np.uint8), np.zeros(at, np.uint16))]
     for route in routes:
         number[route.number] = len(begin)
         block = knowledge.block(route, end)
@@ -337,12 +333,7 @@ def _pool_of(frame: CellFrame, routes: Iterable[Route], knowledge: Knowledge, en
             begin.append(at)
             blocks.append(block)
             at += len(block.value)
-    value, depth = np.full(at, NONE, np.uint8), np.zeros(at, np.uint16)
-    at = 2 * frame.size
-    for block in blocks:
-        value[at : at + len(block.value)] = block.value
-        depth[at : at + len(block.value)] = block.depth
-        at += len(block.value)
+    value, depth = map(np.concatenate, zip(*blocks, strict=True))
     frozen = np.array(frame.squares, np.int64)
     pawns = np.array(frame.cell.pawns, np.uint64)
     return Pool(

@@ -14,6 +14,7 @@ from tbgen.board.score import MAX_CODED_RANK, GScore
 from tbgen.index.layout import Layout, Side, Slot
 from tbgen.index.position import board_of, locate
 from tbgen.index.table import Table
+from tbgen.text import plies
 from tbgen.verify.kernels import findings as problems
 from tbgen.verify.kernels.keys import DEPTH_MASK, MIDDLE, WHITE_WORTH
 
@@ -48,8 +49,7 @@ class CheckedState:
     def __str__(self) -> str:
         if self.depth is None:
             return str(self.value)
-        plies = f"{self.depth} {'ply' if self.depth == 1 else 'plies'}"
-        return f"{'no value' if self.value is None else self.value} in {plies}"
+        return f"{'no value' if self.value is None else self.value} in {plies(self.depth)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +128,13 @@ def _blame(table: Table, places: Iterable[Place]) -> Counter[Place]:
 def board_at(table: Table, place: Place) -> chess.Board | None:
     """Return the position at a place, None if two men stand on one square."""
     en_passant, side, slot = place
-    if not en_passant:
-        return _board(table.layout, Side(side), Slot(slot))
-    row, within = divmod(slot, table.layout.phase_size)
-    phase, square = table.ep_config[row].tolist()
-    return _board(table.layout, Side(side), Slot(phase * table.layout.phase_size + within), square)
-
-
-def _board(layout: Layout, side: Side, slot: Slot, ep_square: int | None = None) -> chess.Board | None:
+    square = None
+    if en_passant:
+        row, within = divmod(slot, table.layout.phase_size)
+        phase, square = table.ep_config[row].tolist()
+        slot = phase * table.layout.phase_size + within
     try:
-        return board_of(layout, side, slot, ep_square)
+        return board_of(table.layout, Side(side), Slot(slot), square)
     except ValueError:
         return None
 
@@ -180,12 +177,6 @@ def score_of(worth: int) -> GScore:
 
 def entry_of(key: int, level: int, with_depth: bool = True) -> CheckedState:
     """Return what a key says, seen from an accrued score of this worth."""
-    worth, depth = _read_key(key, level)
-    score = score_of(worth)
-    return CheckedState(score if score.rank <= MAX_CODED_RANK else None, depth if with_depth else None)
-
-
-def _read_key(key: int, level: int) -> tuple[int, int]:
-    """Return worth and depth of a key."""
     worth, low = divmod(key, 1 << 16)
-    return worth, DEPTH_MASK - low if worth > level else low
+    score, depth = score_of(worth), DEPTH_MASK - low if worth > level else low
+    return CheckedState(score if score.rank <= MAX_CODED_RANK else None, depth if with_depth else None)
