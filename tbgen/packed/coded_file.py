@@ -83,9 +83,7 @@ class CodedFile(StoredFile):
             raise self.damaged("it has functions of accrued scores against what it says")
         encoded = Encoded(
             self.data(schema.CODE),
-            self.data(schema.VALUE_SHARES),
-            self.data(schema.DEPTH_SHARES),
-            self.data(schema.FUNCTION_SHARES),
+            [*map(self.data, (schema.VALUE_SHARES, schema.DEPTH_SHARES, schema.FUNCTION_SHARES))],
             self._stream(schema.VALUE_DATA, schema.VALUE_LENGTH, schema.VALUE_CHECK),
             self._stream(schema.FUNCTION_DATA, schema.FUNCTION_LENGTH, schema.FUNCTION_CHECK),
         )

@@ -60,19 +60,20 @@ def _shared(table: Table) -> dict[DatasetSchema, AnyArray]:
 def _arrays(table: Table, needed: Needed, encoded: Encoded) -> dict[DatasetSchema, AnyArray]:
     """The data of what the file stores."""
     derived = 1 - needed.side
+    values, depths, functions = encoded.shares
     return {
         **_shared(table),
         schema.COUNT: table.counts,
         schema.CODE: encoded.code,
-        schema.VALUE_SHARES: encoded.value_shares,
-        schema.DEPTH_SHARES: encoded.depth_shares,
+        schema.VALUE_SHARES: values,
+        schema.DEPTH_SHARES: depths,
         schema.VALUE_LENGTH: encoded.values.length,
         schema.VALUE_CHECK: encoded.values.check,
         schema.VALUE_DATA: encoded.values.data,
         schema.EXCEPTION_STEP: steps_of(needed.exceptions),
         schema.EXCEPTION_VALUE: table.value[derived][needed.exceptions],
         schema.EXCEPTION_DEPTH: table.depth[derived][needed.exceptions],
-        schema.FUNCTION_SHARES: encoded.function_shares,
+        schema.FUNCTION_SHARES: functions,
         schema.FUNCTION_LENGTH: encoded.functions.length,
         schema.FUNCTION_CHECK: encoded.functions.check,
         schema.FUNCTION_DATA: encoded.functions.data,

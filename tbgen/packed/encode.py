@@ -1,6 +1,6 @@
 """Encoding the stored side of a table: frequencies first, then the blocks, on several threads."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -24,8 +24,14 @@ from tbgen.packed.kernels.blocks import (
     Content,
     Stream,
 )
-from tbgen.packed.kernels.encode import Encoding, count_blocks, count_codes, decode_blocks, encode_blocks
-from tbgen.packed.kernels.rans import TOTAL
+from tbgen.packed.kernels.encode import (
+    BYTES,
+    Encoding,
+    count_blocks,
+    count_codes,
+    decode_blocks,
+    encode_blocks,
+)
 from tbgen.packed.kernels.rows import Rows
 from tbgen.packed.model import model_of, shares, starts_of
 from tbgen.packed.order import rows_of
@@ -35,13 +41,10 @@ from tbgen.packed.rooms import THREAD
 
 _MOST_BYTES: Final = 8 * BLOCK_SLOTS
 """Bytes that a block may take: no step takes more than twelve bits."""
-_BYTE_SIZES: Final = np.full(256, TOTAL // 256, np.uint16)
-_BYTE_STARTS: Final = np.arange(0, TOTAL, TOTAL // 256).astype(np.uint16)
 
-Shares: TypeAlias = tuple[NDArray[np.uint16], NDArray[np.uint16], NDArray[np.uint16]]
-"""Shape (contexts, symbols) each: of values, depths and functions."""
-NO_SHARES: Final = np.zeros((0, 0), np.uint16)
-"""In the place of shares where there are no functions."""
+
+Shapes: TypeAlias = tuple[tuple[int, int], ...]
+"""Of values, depths, functions and bytes: numbers of contexts, and of symbols of each."""
 
 
 class Encoded(NamedTuple):
@@ -49,9 +52,8 @@ class Encoded(NamedTuple):
 
     code: NDArray[np.uint8]
     """Shape (symbols,): the code of each value symbol."""
-    value_shares: NDArray[np.uint16]
-    depth_shares: NDArray[np.uint16]
-    function_shares: NDArray[np.uint16]
+    shares: Sequence[NDArray[np.uint16]]
+    """Those of values, depths and functions: shape (contexts, symbols), (0, 0) where there are none."""
     values: Stream
     functions: Stream
 
@@ -72,30 +74,25 @@ def empty_stream(blocks: int) -> Stream:
     return stream_of(np.zeros(0, np.uint8), *np.zeros((2, blocks), np.uint16))
 
 
-def encoding_of(rows: Rows, code: NDArray[np.uint8], halves: int, functions: int) -> Encoding:
+def encoding_of(rows: Rows, code: NDArray[np.uint8], shapes: Shapes, functions: int) -> Encoding:
     """Return what it takes to count a table's steps: shares are not known yet.
 
     :param code: of each value symbol.
-    :param halves: how many half depths there are symbols for.
     """
     of_code = np.full(256, -1, np.int64)
     of_code[code[FIRST_VALUE:]] = np.arange(FIRST_VALUE, len(code))
-    first_depth = VALUE_CONTEXTS * len(code)
-    first_function = first_depth + DEPTH_CONTEXTS * halves
-    first_byte = first_function + (FUNCTION_CONTEXTS * (FUNCTION_ESCAPE + 1) if functions else 0)
+    ends = np.cumsum([contexts * symbols for contexts, symbols in shapes])
+    width = np.array([symbols for _, symbols in shapes], np.int64)
     none = np.zeros(0, np.uint16)
     return Encoding(
-        rows,
-        of_code,
-        len(code),
-        halves,
-        first_depth,
-        first_function,
-        first_byte,
-        escape_bytes(functions),
-        none,
-        none,
+        rows, of_code, escape_bytes(functions), np.concatenate([[0], ends[:-1]]), width, none, none
     )
+
+
+def step_shapes(symbols: int, halves: int, functions: int) -> Shapes:
+    """Return how many contexts and symbols there are for values, depths, functions and bytes."""
+    rare = (FUNCTION_CONTEXTS, FUNCTION_ESCAPE + 1) if functions else (0, 0)
+    return (VALUE_CONTEXTS, symbols), (DEPTH_CONTEXTS, halves), rare, (1, 256)
 
 
 def coding_of(
@@ -106,13 +103,14 @@ def coding_of(
     entry_value: NDArray[np.uint8],
 ) -> Coding:
     """Return what it takes to decode a table, given also the entries of its functions."""
+    values, depths, functions = map(model_of, encoded.shares)
     return Coding(
         rows,
         encoded.code,
         escape_bytes(len(entry_start) - 1),
-        model_of(encoded.value_shares),
-        model_of(encoded.depth_shares),
-        model_of(encoded.function_shares),
+        values,
+        depths,
+        functions,
         encoded.values,
         encoded.functions,
         entry_start,
@@ -149,14 +147,16 @@ class Encoder:
             raise OverflowError(f"{self._table.material}: there is no room for depths of {deepest} plies")
         with self._flagged(), ThreadPoolExecutor(self._threads) as pool:
             code, halves = self._codes(pool)
-            encoding = encoding_of(self._rows, code, halves, self._functions)
-            found = self._shares(pool, encoding)
+            shapes = step_shapes(len(code), halves, self._functions)
+            encoding = encoding_of(self._rows, code, shapes, self._functions)
+            counts = np.split(self._count(pool, encoding), encoding.first[1:])
+            sizes = [shares(count.reshape(shape)) for count, shape in zip(counts, shapes, strict=True)]
             encoding = replace(
                 encoding,
-                start=np.concatenate([*(starts_of(size).reshape(-1) for size in found), _BYTE_STARTS]),
-                size=np.concatenate([*(size.reshape(-1) for size in found), _BYTE_SIZES]),
+                start=np.concatenate([starts_of(size).reshape(-1) for size in sizes]),
+                size=np.concatenate([size.reshape(-1) for size in sizes]),
             )
-            encoded = Encoded(code, *found, *self._written(pool, encoding))
+            encoded = Encoded(code, sizes[:-1], *self._written(pool, encoding))
             self._compare(pool, encoded)
         return encoded
 
@@ -186,11 +186,11 @@ class Encoder:
         code = np.concatenate([np.zeros(FIRST_VALUE, np.uint8), order.astype(np.uint8)])
         return code, 1 + min(deepest >> 1, HALF_ESCAPE)
 
-    def _shares(self, pool: ThreadPoolExecutor, encoding: Encoding) -> Shares:
-        """The shares of values, depths and functions."""
+    def _count(self, pool: ThreadPoolExecutor, encoding: Encoding) -> NDArray[np.int64]:
+        """How often each step occurs, and 1 for each byte."""
 
         def count(worker: int) -> tuple[NDArray[np.int64], list[int]]:
-            counts = np.zeros(encoding.first_byte + 256, np.int64)
+            counts = np.zeros(encoding.first[BYTES] + encoding.width[BYTES], np.int64)
             parts = parts_of(0, self._blocks)[worker :: self._threads]
             return counts, [
                 count_blocks(encoding, self._content, counts, THREAD.room, *part) for part in parts
@@ -200,13 +200,9 @@ class Encoder:
         positions = [number for _, numbers in found for number in numbers]
         if min(positions) < 0 or sum(positions) != np.count_nonzero(self._content.value != NONE):
             raise ValueError(f"{self._table.material} has positions elsewhere than its index")
-        edges = encoding.first_depth, encoding.first_function, encoding.first_byte
-        values, depths, functions, _ = np.split(np.sum([counts for counts, _ in found], axis=0), edges)
-        return (
-            shares(values.reshape(VALUE_CONTEXTS, -1)),
-            shares(depths.reshape(DEPTH_CONTEXTS, -1)),
-            shares(functions.reshape(FUNCTION_CONTEXTS, -1)) if functions.size else NO_SHARES,
-        )
+        counts = np.asarray(np.sum([counts for counts, _ in found], axis=0), np.int64)
+        counts[encoding.first[BYTES] :] = 1
+        return counts
 
     def _written(self, pool: ThreadPoolExecutor, encoding: Encoding) -> tuple[Stream, Stream]:
         """The blocks of values and depths, and those of functions."""

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from types import TracebackType
 from typing import Any, Final, Self
 
 import numpy as np
@@ -64,9 +63,7 @@ class Phases:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     @property
@@ -139,8 +136,3 @@ class Phases:
         pool.value.resize(size, refcheck=False)
         pool.depth.resize(size, refcheck=False)
         return pool.value.reshape(2, -1), pool.depth.reshape(2, -1)
-
-    @property
-    def like(self) -> tuple[NDArray[np.int64], bool]:
-        """Ranges of like men, and whether the phase's pawns are their own mirror image."""
-        return self._like, self._mirrored

@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 import h5py
@@ -19,13 +18,15 @@ from tbgen.store.schema import DatasetSchema, Schema
 
 _T = TypeVar("_T")
 
+CACHE_BYTES: Final = 32 << 20
+"""Decoded chunks kept by a file that is not given a cache."""
 _HASHED_AT_ONCE: Final = 1 << 20
 
 
 class DatasetFile:
     """An open file; a context, which closes it.
 
-    :param cache: where decoded chunks are kept; files may share one.
+    :param cache: where decoded chunks are kept; files may share one. None for a cache of its own.
     :raises DamagedTableError: if it cannot be used.
     """
 
@@ -34,9 +35,9 @@ class DatasetFile:
     manifest: Manifest
     """What its digest is taken of."""
 
-    def __init__(self, path: Path, cache: ChunkCache) -> None:
+    def __init__(self, path: Path, cache: ChunkCache | None) -> None:
         self.path = path
-        self._cache = cache
+        self._cache = ChunkCache(CACHE_BYTES) if cache is None else cache
         self._file = self._open()
         try:
             self._guard(self._load)
@@ -47,9 +48,7 @@ class DatasetFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -68,7 +68,7 @@ class LayerFile(DatasetFile):
     ) -> None:
         self._wanted = _facts(table, accrued, phase)
         self._phase_size = table.info.phase_size
-        super().__init__(path, cache or ChunkCache(1 << 20))
+        super().__init__(path, cache)
 
     def get(self, side: Side, within: int) -> Entry:
         """Return code of V(P, A) and D(P, A) of a slot within the phase.

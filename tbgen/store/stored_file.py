@@ -27,9 +27,6 @@ from tbgen.store.info import TableInfo
 from tbgen.store.manifest import Manifest
 from tbgen.store.schema import COUNT, EP_CONFIG, EP_DEPTH, EP_VALUE, PACKED, PLACEMENTS, TABLE, VALUE
 
-CACHE_BYTES: Final = 32 << 20
-"""Decoded chunks kept by a file that is not given a cache."""
-
 Entry: TypeAlias = tuple[Code, int]
 """What is stored of a position: the code of its value, and its depth in plies.
 
@@ -59,7 +56,7 @@ class StoredFile(DatasetFile):
         self, path: Path, *, material: Material | None = None, cache: ChunkCache | None = None
     ) -> None:
         self._name = path.name.split(".")[0] if material is None else material.name
-        super().__init__(path, ChunkCache(CACHE_BYTES) if cache is None else cache)
+        super().__init__(path, cache)
         if material is not None and self.info.material != material.name:
             self.close()
             raise self.damaged(f"it holds {self.info.material}")

@@ -44,6 +44,9 @@ from tbgen.packed.kernels.rule import depth_of_half
 from tbgen.retro.kernels.bits import ALL, ONE, Ints, lowest, prefetch
 from tbgen.retro.kernels.lanes import put
 
+VALUES, DEPTHS, FUNCTIONS, BYTES = range(4)
+"""What there are steps of; all bytes stand in one context."""
+
 
 @dataclass(frozen=True, eq=False)
 class Encoding(Struct):
@@ -52,18 +55,12 @@ class Encoding(Struct):
     rows: Rows
     of_code: Ints
     """int64 (256,): value symbol of each code that occurs."""
-    symbols: int
-    """Value symbols: what stands at ``context * symbols + symbol`` in the order of steps."""
-    halves: int
-    """Half depths, likewise after the values."""
-    first_depth: int
-    """Where the steps of depths begin."""
-    first_function: int
-    """Where those of functions begin."""
-    first_byte: int
-    """Where those of bytes begin."""
     escape_bytes: int
     """Bytes of a function's number after FUNCTION_ESCAPE."""
+    first: Ints
+    """int64 (4,): where the steps of each kind begin."""
+    width: Ints
+    """int64 (4,): how many symbols a context of theirs has."""
     start: Frequencies
     """uint16 (steps,): where the share of each step begins, of ``TOTAL``."""
     size: Frequencies
@@ -129,10 +126,16 @@ def _read_slots(encoding: Encoding, content: Content, number: int, room: Room) -
 
 
 @inlined
-def _add_bytes(steps: Ints, count: int, first: int, number: int, size: int) -> int:
+def _step(encoding: Encoding, kind: int, context: int, symbol: int) -> int:
+    """The step of a symbol in a context."""
+    return int(encoding.first[kind]) + context * int(encoding.width[kind]) + symbol
+
+
+@inlined
+def _add_bytes(encoding: Encoding, steps: Ints, count: int, number: int, size: int) -> int:
     """Add the bytes of a number, the least significant first."""
     for byte in range(size):
-        steps[count + byte] = first + ((number >> (8 * byte)) & 255)
+        steps[count + byte] = _step(encoding, BYTES, 0, (number >> (8 * byte)) & 255)
     return count + size
 
 
@@ -150,14 +153,14 @@ def _value_steps(encoding: Encoding, room: Room) -> int:
             place = at * 64 + square
             symbol, half, up = int(block.symbol[place]), int(block.half[place]), above[0, square]
             context = value_context(checks, captures, square, left, up)
-            steps[count] = context * encoding.symbols + symbol
+            steps[count] = _step(encoding, VALUES, context, symbol)
             count += 1
             if symbol >= FIRST_VALUE:
                 context = depth_context(symbol, left, left_half, up, above[1, square])
-                steps[count] = encoding.first_depth + context * encoding.halves + min(half, HALF_ESCAPE)
+                steps[count] = _step(encoding, DEPTHS, context, min(half, HALF_ESCAPE))
                 count += 1
                 if half >= HALF_ESCAPE:
-                    count = _add_bytes(steps, count, encoding.first_byte, half, HALF_BYTES)
+                    count = _add_bytes(encoding, steps, count, half, HALF_BYTES)
             left, left_half = symbol, half
             above[0, square], above[1, square] = symbol, half
     return count
@@ -176,11 +179,10 @@ def _function_steps(encoding: Encoding, room: Room) -> int:
             place = at * 64 + square
             function = int(block.function[place])
             context = function_context(int(block.symbol[place]), left, above[2, square])
-            step = context * (FUNCTION_ESCAPE + 1) + min(function, FUNCTION_ESCAPE)
-            steps[count] = encoding.first_function + step
+            steps[count] = _step(encoding, FUNCTIONS, context, min(function, FUNCTION_ESCAPE))
             count += 1
             if function >= FUNCTION_ESCAPE:
-                count = _add_bytes(steps, count, encoding.first_byte, function, encoding.escape_bytes)
+                count = _add_bytes(encoding, steps, count, function, encoding.escape_bytes)
             left = above[2, square] = function
     return count
 

@@ -4,7 +4,7 @@ from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG
 from tbgen.packed.kernels.derive import Derived, PhasePlies, derive
-from tbgen.packed.kernels.rule import merit, own_score, rank_of_code
+from tbgen.packed.kernels.rule import conclude, merit, own_score, rank_of_code
 from tbgen.retro.geometry import BIT, IMAGES, INVERSES
 from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Word, Words, image, lowest, reach
 from tbgen.retro.kernels.canonical import canonical_slot
@@ -33,12 +33,12 @@ def by_exit(ply: PhasePlies, side: int, slot: int) -> tuple[int, int]:
     node = side * ply.frame.words * 64 + slot
     if ply.exits.nearest[node] == NO_EXIT:
         return NONE, 0
-    value = int(ply.exits.value[node])
-    own = own_score(side, int(ply.rank[side, slot]))
-    if value == own:
-        return value, 0
-    hurries = merit(side, value) > merit(side, own)
-    return value, 1 + int(ply.exits.nearest[node] if hurries else ply.exits.farthest[node])
+    best = (
+        merit(side, int64(ply.exits.value[node])),
+        int64(ply.exits.nearest[node]),
+        int64(ply.exits.farthest[node]),
+    )
+    return conclude(side, own_score(side, int64(ply.rank[side, slot])), best, False)
 
 
 @kernel
