@@ -5,7 +5,6 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import chess
 
@@ -13,7 +12,7 @@ from tbgen.board.fen import Fen, parse_fen
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scoring
 from tbgen.board.variant import Variant
-from tbgen.cli.display import diagram, line_document, line_text, mover
+from tbgen.cli.display import diagram, line_text, mover
 from tbgen.cli.options import (
     add_cells,
     add_directory,
@@ -29,6 +28,7 @@ from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.files import write_file
 from tbgen.html.pictures import picture
 from tbgen.solve.budget import Budget
+from tbgen.solve.documents import IntervalDocument, SolutionDocument
 from tbgen.solve.hold import Hold
 from tbgen.solve.kept import KeptCells
 from tbgen.solve.proof import SHARE, ForwardProof
@@ -62,7 +62,12 @@ examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description, parser.epilog = _DESCRIPTION, _EPILOG
-    parser.add_argument("fen", nargs="+", metavar="FEN", help="a position, maybe with a seventh field")
+    parser.add_argument(
+        "fen",
+        nargs="+",
+        metavar="FIELD",
+        help="the fields of one FEN, maybe a seventh too, in one argument or in several",
+    )
     parser.add_argument(
         "--accrued", metavar="G", help="accrued score, such as G3.5, -G3.5 or mG3.5 (m for minus)"
     )
@@ -141,8 +146,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.svg is not None:
         _write_pictures(arguments.svg, fen.board, solution.holds)
     if arguments.json:
-        document = _document(texts[0], solution, scoring)
-        print(json.dumps(document, indent=None if arguments.stream else 2))
+        document = SolutionDocument.of(" ".join(texts[0].split()), solution, scoring)
+        print(json.dumps(document.plain(), indent=None if arguments.stream else 2))
     else:
         print("\n".join(_text(fen, solution, scoring)))
         if arguments.mobile is not None:
@@ -153,7 +158,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _streamed(lower: GScore, upper: GScore, cells: int) -> None:
     """Print an interval on the way, for a program that waits for it."""
-    print(json.dumps({"lower": str(lower), "upper": str(upper), "cells": cells}), flush=True)
+    print(json.dumps(IntervalDocument(str(lower), str(upper), cells).plain()), flush=True)
 
 
 def _mobile(text: str | None) -> Mobile:
@@ -167,63 +172,6 @@ def _mobile(text: str | None) -> Mobile:
     if len(set(squares)) < len(squares):
         raise UsageError(f"{quote(text)} names a square twice")
     return squares
-
-
-def _document(text: str, solution: Solution, scoring: Scoring) -> dict[str, Any]:
-    value = solution.value
-    return {
-        "fen": " ".join(text.split()),
-        "rules": Variant.R_MOBILITY,
-        "position_score": str(solution.position_score),
-        "accrued": str(solution.accrued),
-        "value": None if value is None else str(value),
-        "lower": str(solution.lower),
-        "upper": str(solution.upper),
-        "depth": solution.depth,
-        "points": {
-            "lower": scoring.document(solution.lower),
-            "upper": scoring.document(solution.upper),
-        },
-        "mobile": {
-            end: [chess.square_name(square) for square in squares]
-            for end, squares in zip(("lower", "upper"), solution.mobile, strict=True)
-        },
-        "holds": [_hold_document(hold) for hold in solution.holds],
-        "cells": solution.cells,
-        "in_budget": solution.in_budget,
-        **_proof_document(solution),
-        "moves": [
-            {
-                "uci": move.uci,
-                "san": move.san,
-                "lower": str(move.lower),
-                "upper": str(move.upper),
-                "depth": move.depth,
-                "zeroing": move.zeroing,
-            }
-            for move in solution.moves
-        ],
-        **_line_document(solution),
-    }
-
-
-def _proof_document(solution: Solution) -> dict[str, Any]:
-    """Return what is said of the proof, if it was asked for."""
-    proof = solution.proof
-    if proof is None:
-        return {}
-    sampled = {"cells": proof.sampled, "share": 1 / SHARE} if proof.sampled else None
-    return {"proof": {"cells": proof.cells, "states": proof.states, "sampled": sampled}}
-
-
-def _line_document(solution: Solution) -> dict[str, Any]:
-    """Return the lines, if they were asked for."""
-    if solution.line is not None:
-        return {"line": line_document(solution.line)}
-    if solution.lines is not None:
-        lower, upper = map(line_document, solution.lines)
-        return {"lines": {"lower": lower, "upper": upper}}
-    return {}
 
 
 def _text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[str]:
@@ -279,20 +227,6 @@ def _proof_text(proof: ForwardProof) -> str:
     if proof.sampled:
         said += f"; of {counted(proof.sampled, 'large cell')} one position in {SHARE}"
     return said
-
-
-def _hold_document(hold: Hold) -> dict[str, Any]:
-    return {
-        "holder": chess.COLOR_NAMES[hold.holder],
-        "value": str(hold.value),
-        "blocker": chess.square_name(hold.blocker),
-        "changer": chess.square_name(hold.changer),
-        "squares": {
-            chess.square_name(square): [chess.square_name(stands) for stands in stood]
-            for square, stood in hold.squares.items()
-        },
-        "distances": {chess.square_name(square): depth for square, depth in hold.distances.items()},
-    }
 
 
 def _write_pictures(directory: Path, board: chess.Board, holds: tuple[Hold, ...]) -> None:

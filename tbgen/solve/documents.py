@@ -1,0 +1,149 @@
+"""What is proved about a position as a JSON document; docs/solve.md says what the fields mean."""
+
+from collections.abc import Iterable
+from typing import Generic, TypeVar
+
+import chess
+
+from tbgen.board.scoring import Scoring
+from tbgen.board.variant import Variant
+from tbgen.documents import UNSET, Count, Document, Plies, ScoreText, Share, SideName, UnsetType
+from tbgen.probe.documents import PlyDocument, PointsDocument, points_document
+from tbgen.solve.hold import Hold
+from tbgen.solve.line import Line
+from tbgen.solve.proof import SHARE, ForwardProof
+from tbgen.solve.solution import Solution, SolvedMove
+
+End = TypeVar("End")
+
+
+class EndsDocument(Document, Generic[End]):
+    """Something of both ends of an interval."""
+
+    lower: End
+    upper: End
+
+
+class IntervalDocument(Document):
+    """An interval on the way to a solution."""
+
+    lower: ScoreText
+    upper: ScoreText
+    cells: Count
+
+
+class SolvedMoveDocument(Document):
+    """A legal move, and what is proved of the state after it."""
+
+    uci: str
+    san: str
+    lower: ScoreText
+    upper: ScoreText
+    depth: Plies | None
+    zeroing: bool
+
+    @classmethod
+    def of(cls, move: SolvedMove) -> "SolvedMoveDocument":
+        """Return the document of a move."""
+        return cls(move.uci, move.san, str(move.lower), str(move.upper), move.depth, move.zeroing)
+
+
+class HoldDocument(Document):
+    """How one man holds another."""
+
+    holder: SideName
+    value: ScoreText
+    blocker: str
+    changer: str
+    squares: dict[str, list[str]]
+    distances: dict[str, Plies]
+
+    @classmethod
+    def of(cls, hold: Hold) -> "HoldDocument":
+        """Return the document of a hold."""
+        return cls(
+            chess.COLOR_NAMES[hold.holder],
+            str(hold.value),
+            chess.square_name(hold.blocker),
+            chess.square_name(hold.changer),
+            {chess.square_name(square): _names(stood) for square, stood in hold.squares.items()},
+            {chess.square_name(square): depth for square, depth in hold.distances.items()},
+        )
+
+
+class ProvedShareDocument(Document):
+    """Cells of which a share of the positions was proved."""
+
+    cells: Count
+    share: Share
+
+
+class ForwardProofDocument(Document):
+    """What has been proved forward."""
+
+    cells: Count
+    states: Count
+    sampled: ProvedShareDocument | None
+
+    @classmethod
+    def of(cls, proof: ForwardProof) -> "ForwardProofDocument":
+        """Return the document of a proof."""
+        sampled = ProvedShareDocument(proof.sampled, 1 / SHARE) if proof.sampled else None
+        return cls(proof.cells, proof.states, sampled)
+
+
+class SolutionDocument(Document, kw_only=True):
+    """What is proved about a state; the proof and the lines only if they were asked for."""
+
+    fen: str
+    rules: Variant
+    position_score: ScoreText
+    accrued: ScoreText
+    value: ScoreText | None
+    lower: ScoreText
+    upper: ScoreText
+    depth: Plies | None
+    points: EndsDocument[PointsDocument]
+    mobile: EndsDocument[list[str]]
+    holds: list[HoldDocument]
+    cells: Count
+    in_budget: bool
+    proof: ForwardProofDocument | UnsetType = UNSET
+    moves: list[SolvedMoveDocument]
+    line: list[PlyDocument] | UnsetType = UNSET
+    lines: EndsDocument[list[PlyDocument]] | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, fen: str, solution: Solution, scoring: Scoring) -> "SolutionDocument":
+        """Return the document of a solution.
+
+        :param fen: as it was asked about.
+        """
+        ends = solution.lower, solution.upper
+        return cls(
+            fen=fen,
+            rules=Variant.R_MOBILITY,
+            position_score=str(solution.position_score),
+            accrued=str(solution.accrued),
+            value=None if solution.value is None else str(solution.value),
+            lower=str(solution.lower),
+            upper=str(solution.upper),
+            depth=solution.depth,
+            points=EndsDocument(*(points_document(scoring, score) for score in ends)),
+            mobile=EndsDocument(*map(_names, solution.mobile)),
+            holds=list(map(HoldDocument.of, solution.holds)),
+            cells=solution.cells,
+            in_budget=solution.in_budget,
+            proof=UNSET if solution.proof is None else ForwardProofDocument.of(solution.proof),
+            moves=list(map(SolvedMoveDocument.of, solution.moves)),
+            line=UNSET if solution.line is None else _plies(solution.line),
+            lines=UNSET if solution.lines is None else EndsDocument(*map(_plies, solution.lines)),
+        )
+
+
+def _names(squares: Iterable[chess.Square]) -> list[str]:
+    return list(map(chess.square_name, squares))
+
+
+def _plies(line: Line) -> list[PlyDocument]:
+    return list(map(PlyDocument.of, line))
