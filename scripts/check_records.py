@@ -40,6 +40,7 @@ from tbgen.index.symmetry import IMAGE, TRANSPOSE, TRIANGLE
 from tbgen.packed.copies import passing_copies
 from tbgen.packed.tables import open_plain
 from tbgen.report.data.saved import SavedData
+from tbgen.report.parts import SIDES
 from tbgen.store.format import tables_in
 
 PUBLISHED: Final = Path(__file__).resolve().parent.parent / "tests" / "data"
@@ -226,10 +227,10 @@ def in_data(directory: Path, record: Record, variant: Variant) -> Found:
             if found.value == value:
                 longest = Longest(found.depth, found.fen)
                 of_all = max(of_all, longest, key=lambda each: each.plies)
-                if found.white_to_move is (side == 0) and found.depth >= moving[side].plies:
+                if found.to_move == SIDES[side] and found.depth >= moving[side].plies:
                     moving[side].plies, moving[side].fen = longest.plies, longest.fen
-    count = distribution.total if record.whole_board else distribution.canonical_total
-    return Found((*moving, of_all), (count(0), count(1)))
+    white, black = (side.board if record.whole_board else side.canonical for side in distribution.positions)
+    return Found((*moving, of_all), (white, black))
 
 
 def compare(found: Found, record: Record) -> bool:

@@ -30,8 +30,8 @@ from tbgen.report.facts.overview_highlights import (
     mating_highlights,
     record_highlights,
 )
-from tbgen.report.facts.table_highlights import SIDES, counted_pawns, held_behind
-from tbgen.report.facts.wording import meaning, percent
+from tbgen.report.facts.table_highlights import held_behind
+from tbgen.report.facts.wording import NAMES, counted_pawns, meaning, percent
 from tbgen.report.model import OverallRecord, Record, TableReport, Typical
 from tbgen.text import counted, plies
 
@@ -172,7 +172,7 @@ def _records(page: Page, records: Sequence[OverallRecord]) -> None:
 def _shown(page: Page, title: str, record: Record, *sentences: str) -> None:
     page.add(f"### {record.material}: {title}", *sentences)
     page.add_diagram(f"{record.material}.{str(record.value).replace('-', 'm')}", record.fen)
-    mover = SIDES[not record.white_to_move]
+    mover = record.to_move.capitalize()
     page.add(f"{mover} to move, `{record.fen}`{f': {_movetext(record)}' if record.line else ''}")
     if record.depth and not record.line:
         page.add(
@@ -205,7 +205,7 @@ def _strangest(page: Page, tables: Sequence[TableReport], records: Sequence[Over
         (record.value.rank, -table.mating.rule.advantage, -record.depth, record.material, record)
         for table in tables
         for record in table.records
-        if table.mating.rule.leader not in (None, record.value.white)
+        if table.mating.rule.leader not in (None, record.value.holder)
     ]
     mates = [found for found in behind if not found[0]]
     if mates:
@@ -231,7 +231,7 @@ def _way(record: Record) -> str:
 
 
 def _holder(record: Record) -> str:
-    return SIDES[not record.value.white]
+    return NAMES[not record.value.white]
 
 
 def _upsets(page: Page, tables: Sequence[TableReport]) -> None:
@@ -250,7 +250,7 @@ def _upsets(page: Page, tables: Sequence[TableReport]) -> None:
     page.add_table(
         ("material", "with less", "to move", "holds what chess calls drawn in", "mates in"),
         (
-            (table.material.name, _behind(table), SIDES[side], percent(share), _mates(table, side))
+            (table.material.name, _behind(table), NAMES[side], percent(share), _mates(table, side))
             for share, side, table in upsets
         ),
     )
@@ -258,7 +258,7 @@ def _upsets(page: Page, tables: Sequence[TableReport]) -> None:
         held = [
             record
             for record in table.records
-            if record.value.rank > 1 and SIDES[not record.value.white] == _behind(table)
+            if record.value.rank > 1 and NAMES[not record.value.white] == _behind(table)
         ]
         if held:
             longest = max(held, key=lambda record: record.depth)
@@ -267,13 +267,13 @@ def _upsets(page: Page, tables: Sequence[TableReport]) -> None:
 
 def _behind(table: TableReport) -> str:
     """Return the side with less."""
-    return SIDES[bool(table.mating.rule.leader)]
+    return NAMES[table.mating.rule.leader == "white"]
 
 
 def _mates(table: TableReport, side: int) -> str:
     """Return in which part of the positions the side with less mates."""
-    found, total = table.distribution.outcomes(side), table.distribution.total(side)
-    return percent((found.lost if table.mating.rule.leader else found.won) / total)
+    found, total = table.distribution.outcomes(side), table.distribution.positions[side].board
+    return percent((found.lost if table.mating.rule.leader == "white" else found.won) / total)
 
 
 def _decided(page: Page, tables: Sequence[TableReport]) -> None:
@@ -313,7 +313,7 @@ def _decided(page: Page, tables: Sequence[TableReport]) -> None:
 
 
 def _drawn(table: TableReport, side: int) -> float:
-    return table.distribution.outcomes(side).drawn / table.distribution.total(side)
+    return table.distribution.outcomes(side).drawn / table.distribution.positions[side].board
 
 
 def _differences(page: Page, report: Report) -> None:
@@ -337,7 +337,7 @@ def _differences(page: Page, report: Report) -> None:
                 f"Without resetting the score is the other side's, in {plies(example.wg_depth)}.",
             )
             page.add_diagram(f"{material}.rules", fen)
-            page.add(f"{SIDES[not chess.Board(fen).turn]} to move, `{fen}`")
+            page.add(f"{NAMES[not chess.Board(fen).turn]} to move, `{fen}`")
 
 
 def _endgames(page: Page, tables: Sequence[TableReport]) -> None:

@@ -100,6 +100,20 @@ def write_file(path: Path, content: bytes, *, remedy: str = "choose another dire
         temporary.write_bytes(content)
 
 
+def make_directory(directory: Path, *, remedy: str = "choose another directory") -> None:
+    """Make a directory, and those above it, unless it is there.
+
+    :param remedy: what the user can do who must not make it, to end a sentence.
+    :raises TbgenError: if it cannot be made.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        in_the_way = isinstance(error, FileExistsError | NotADirectoryError)
+        reason = "a file is in the way" if in_the_way else error.strerror
+        raise TbgenError(f"cannot make the directory {directory}: {reason}; {remedy}") from error
+
+
 def temporary_path(path: Path) -> Path:
     """Return a name beside a file that no other writer uses, be it on a machine that shares the directory.
 

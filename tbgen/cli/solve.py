@@ -25,7 +25,7 @@ from tbgen.cli.options import (
 from tbgen.cli.probe import positions_of
 from tbgen.cli.progress import ProgressLine
 from tbgen.errors import TbgenError, UsageError, quote
-from tbgen.files import write_file
+from tbgen.files import make_directory, write_file
 from tbgen.html.pictures import picture
 from tbgen.solve.budget import Budget
 from tbgen.solve.documents import IntervalDocument, SolutionDocument
@@ -237,10 +237,7 @@ def _write_pictures(directory: Path, board: chess.Board, holds: tuple[Hold, ...]
     if not holds:
         raise TbgenError("there is nothing to show: neither man was proved to hold the other")
     remedy = "choose another directory with --svg"
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TbgenError(f"cannot make the directory {directory}: {error.strerror}; {remedy}") from error
+    make_directory(directory, remedy=remedy)
     for hold in holds:
         path = directory / f"hold-{chess.COLOR_NAMES[hold.holder]}.svg"
         write_file(path, _picture(board, hold).encode(), remedy=remedy)

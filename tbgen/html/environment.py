@@ -13,8 +13,6 @@ with needs_extra("a page", "report"):
     import jinja2
     from markupsafe import Markup, escape
 
-__all__ = ["environment", "prose"]
-
 _SCORE: Final = re.compile(r"-G[0-9.]*[0-9]")
 
 

@@ -24,22 +24,6 @@ with needs_extra("a plot", "report"):
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "FIRST",
-    "FIRST_FILL",
-    "INK",
-    "SECOND",
-    "SECOND_FILL",
-    "SOFT",
-    "bare",
-    "embedded",
-    "figure",
-    "logarithmic",
-    "png",
-    "svg",
-    "top_above",
-]
-
 INK: Final = "#1c1c1c"
 """Colour of text, axes and outlines; light on a dark page."""
 SOFT: Final = "#8f8f8f"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -14,11 +13,11 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.packed.copies import passing_copies
 from tbgen.progress import Reporter, SilentReporter, TimedProgress
-from tbgen.report.data.files import everything
+from tbgen.report.data.files import overall_documents
 from tbgen.report.data.saved import SavedData
 from tbgen.report.facts.difference import Difference
 from tbgen.report.facts.records import lines_left_out, overall_records
-from tbgen.report.material_report import FromData, FromTables
+from tbgen.report.material_report import read_material, with_lines
 from tbgen.report.model import OverallRecord, TableReport
 from tbgen.report.plan import ReportPlan, Task, plan_report
 from tbgen.store.format import table_path
@@ -150,18 +149,19 @@ def save_report(
     data = SavedData(Path(out))
     saved = [task for task in whole.tasks if _is_saved(data, whole, task)]
     plan = whole.without(saved, data.differences())
-    clock, count = _timed(plan, reporter, whole.materials), len(plan.tasks)
-    with passing_copies(plan.directory), FromTables(plan, depths=depths, threads=threads) as read:
+    clock = TimedProgress(reporter or SilentReporter(), plan.seconds, whole.materials)
+    count = len(plan.tasks)
+    with passing_copies(plan.directory):
         for material in plan.materials:
-            found = read(material, clock)
+            tables, difference = read_material(plan, material, clock, depths=depths, threads=threads)
             # Of tables that are saved the difference is there: this order keeps it so if the next step fails.
-            if found.difference is not None:
-                data.save_difference(found.difference)
-            for table in found.tables:
+            if difference is not None:
+                data.save_difference(difference)
+            for table in tables:
                 data.save_table(table)
         for task in saved if depths else ():
             before = data.table(task.material, task.variant)
-            after = read.with_lines(before, clock)
+            after = with_lines(plan.directory, before, clock, depths)
             if after != before:
                 data.save_table(after)
                 count += 1
@@ -181,33 +181,30 @@ def _is_saved(data: SavedData, plan: ReportPlan, task: Task) -> bool:
 
 def report_document(report: Report) -> dict[str, Any]:
     """Return all that a report says as one document for JSON."""
-    return everything(report.tables, report.records, report.differences)
-
-
-def _timed(plan: ReportPlan, reporter: Reporter | None, materials: Sequence[Material]) -> TimedProgress:
-    return TimedProgress(reporter or SilentReporter(), plan.seconds, materials)
+    return {
+        "tables": [table.plain() for table in report.tables],
+        "records": overall_documents(report.records),
+        "differences": [difference.plain() for difference in report.differences],
+    }
 
 
 def _make(
     plan: ReportPlan, site: Site | None, depths: bool, threads: int, reporter: Reporter | None
 ) -> Report:
-    clock = _timed(plan, reporter, plan.materials)
+    clock = TimedProgress(reporter or SilentReporter(), plan.seconds, plan.materials)
     tables, differences = list[TableReport](), list[Difference]()
     if site is not None:
         site.write_style()
-    with passing_copies(plan.directory), ExitStack() as stack:
-        read: FromData | FromTables = FromData(plan)
-        if not plan.saved:
-            read = stack.enter_context(FromTables(plan, depths=depths, threads=threads))
+    with passing_copies(plan.directory):
         for material in plan.materials:
-            found = read(material, clock)
+            found, difference = read_material(plan, material, clock, depths=depths, threads=threads)
             if site is not None:
                 clock.begin(material, {})
                 clock.progress("writing", None, 0)
-                for task, table in zip(plan.tables(material), found.tables, strict=True):
-                    site.write_table(table, plan.other(task))
-            tables += found.tables
-            differences += [] if found.difference is None else [found.difference]
+                for table in found:
+                    site.write_table(table, *(other.variant for other in found if other is not table))
+            tables += found
+            differences += [] if difference is None else [difference]
     tables.sort(key=lambda table: (list(Variant).index(table.variant), table.material))
     report = Report(tuple(tables), tuple(differences))
     if site is None:

@@ -1,6 +1,6 @@
-"""What a report says, as plain data.
+"""What a report says, as structs whose fields are those of its JSON.
 
-White is the first side of a material's name (KBvK: White has the bishop). Pairs have White to move first,
+White is the first side of a material's name (KBvK: White has the bishop). ``Sides`` have White to move first,
 Black to move second. *On the board* means all positions of the 64 squares, each image of a position under
 the symmetries counted, like men not told apart; *up to symmetry* means what a table stores. Positions with
 an en passant right are kept apart, as in the tables.
@@ -9,12 +9,14 @@ an en passant right are kept apart, as in the tables.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
+from tbgen.documents import SideName
+from tbgen.report.parts import ReportPart, Sides
 
 Counts = Mapping[GScore, int]
 """Positions per value, best for White first; values that do not occur are left out."""
@@ -23,40 +25,38 @@ Depths = Mapping[GScore, Mapping[int, int]]
 """Positions per value and depth in plies, best value first and depths ascending."""
 
 
-@dataclass(frozen=True, slots=True)
-class Distribution:
+class Totals(ReportPart):
+    """How many legal positions there are with a side to move, without those with an en passant right."""
+
+    board: int
+    canonical: int
+    """Up to symmetry."""
+
+
+class Distribution(ReportPart):
     """How many positions have which fresh value W(P) and depth D(P)."""
 
-    board: tuple[Counts, Counts]
+    board: Sides[Counts]
     """On the board."""
-    canonical: tuple[Counts, Counts]
+    canonical: Sides[Counts]
     """Up to symmetry."""
-    en_passant: tuple[Counts, Counts]
+    en_passant: Sides[Counts]
     """Positions with an en passant right, up to symmetry; each has two images on the board."""
-    depths: tuple[Depths, Depths]
+    positions: Sides[Totals]
+    depths: Sides[Depths]
     """On the board, without en passant positions."""
-
-    def total(self, side: int) -> int:
-        """Return the number of legal positions on the board with a side to move (0 White, 1 Black)."""
-        return sum(self.board[side].values())
-
-    def canonical_total(self, side: int) -> int:
-        """Return the number of legal positions up to symmetry with a side to move."""
-        return sum(self.canonical[side].values())
 
     def share(self, side: int, value: GScore) -> float:
         """Return which part of the positions on the board has a value, 0 to 1."""
-        total = self.total(side)
-        return self.board[side].get(value, 0) / total if total else 0.0
+        return ratio(self.board[side].get(value, 0), self.positions[side].board)
 
     def outcomes(self, side: int) -> Outcomes:
         """Return how many positions on the board are won, drawn and lost by the rules of chess."""
         won, lost = (self.board[side].get(GScore(0, white), 0) for white in (True, False))
-        return Outcomes(won, self.total(side) - won - lost, lost)
+        return Outcomes(won, self.positions[side].board - won - lost, lost)
 
 
-@dataclass(frozen=True, slots=True)
-class Outcomes:
+class Outcomes(NamedTuple):
     """Positions on the board by what they are in chess, seen from White."""
 
     won: int
@@ -66,8 +66,7 @@ class Outcomes:
     """Black mates."""
 
 
-@dataclass(frozen=True, slots=True)
-class LinePoint:
+class LinePoint(ReportPart):
     """One ply of a record's line."""
 
     san: str
@@ -78,8 +77,7 @@ class LinePoint:
     """Plies to the goal after the move."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(ReportPart):
     """The position of a material that takes longest to get to a value.
 
     En passant positions take part. Of equally long ones the example is the first in the order: White to move
@@ -95,17 +93,16 @@ class Record:
     """How many positions up to symmetry take as long, the example included."""
     fen: str
     """The example, six fields."""
-    white_to_move: bool
-    line: tuple[LinePoint, ...]
+    to_move: SideName
+    line: tuple[LinePoint, ...] = ()
     """Best play from the example, as many plies as the depth; empty until it is asked for."""
-    pgn: str
+    pgn: str = ""
     """The line as one PGN game; empty until it is asked for."""
-    verified: bool
+    verified: bool = False
     """Whether the arbiter, replaying the line, came to the value in exactly ``depth`` plies."""
 
 
-@dataclass(frozen=True, slots=True)
-class OverallRecord:
+class OverallRecord(ReportPart):
     """The longest way to a score over all materials; the holder's colour is left aside."""
 
     g: GScore
@@ -117,8 +114,7 @@ class OverallRecord:
     """One record per material and holder that reaches the depth, in build order."""
 
 
-@dataclass(frozen=True, slots=True)
-class AccruedCounts:
+class AccruedCounts(ReportPart):
     """What becomes of accrued scores: states (P, A), by how V(P, A) compares with A.
 
     All states count that a game can bring, but for positions with an en passant right: ``2 <= rank(A) <=
@@ -143,31 +139,22 @@ class AccruedCounts:
     """The other side holds V, and rank(V) < rank(A): it did better, with or without a reset."""
     lost_by_reset: int
     """The other side holds V, and rank(V) >= rank(A), which takes a reset."""
+    wiped_out: int
+    """Worsened or lost by a reset: A has gone for a score of no smaller rank."""
     fresh: int
     """V = W(P), also where A is the same."""
 
-    @property
-    def wiped_out(self) -> int:
-        """States in which A has gone for a score of no smaller rank, as only a reset does."""
-        return self.worsened + self.lost_by_reset
 
-    def share(self, count: int) -> float:
-        """Return which part of the states a number of them is."""
-        return count / self.states if self.states else 0.0
+class AccruedView(ReportPart):
+    """The accrued scores of a table, by side to move and then by holder of A."""
 
-
-@dataclass(frozen=True, slots=True)
-class AccruedView:
-    """The accrued scores of a table."""
-
-    board: Mapping[tuple[int, bool], AccruedCounts]
-    """By side to move (0 White, 1 Black) and whether White holds A; states on the board."""
-    canonical: Mapping[tuple[int, bool], AccruedCounts]
+    board: Sides[Sides[AccruedCounts]]
+    """States on the board."""
+    canonical: Sides[Sides[AccruedCounts]]
     """The same up to symmetry."""
 
 
-@dataclass(frozen=True, slots=True)
-class Typical:
+class Typical(ReportPart):
     """What an endgame gives with one side to move, on the board.
 
     *Quiet* positions are those in which the game is not over and the side to move has no legal capture.
@@ -197,16 +184,14 @@ class Typical:
 
     def share(self, value: GScore) -> float:
         """Return which part of the quiet positions has a value."""
-        total = self.total
-        return self.quiet.get(value, 0) / total if total else 0.0
+        return ratio(self.quiet.get(value, 0), self.total)
 
 
-@dataclass(frozen=True, slots=True)
-class UnusualValue:
+class UnusualValue(ReportPart):
     """A value that few quiet positions have, with the longest of these as an example."""
 
     value: GScore
-    white_to_move: bool
+    to_move: SideName
     count: int
     """Quiet positions on the board."""
     share: float
@@ -217,12 +202,11 @@ class UnusualValue:
     """Its depth in plies."""
 
 
-@dataclass(frozen=True, slots=True)
-class WikiExample:
+class WikiExample(ReportPart):
     """A position with which the rules' wiki shows what an endgame gives, beside what the table says."""
 
     fen: str
-    white_to_move: bool
+    to_move: SideName
     value: GScore
     """What the wiki's line comes to."""
     line: str
@@ -235,20 +219,24 @@ class WikiExample:
     """Whether it is the most frequent value of these."""
 
 
-@dataclass(frozen=True, slots=True)
-class Endgame:
+class Endgame(ReportPart):
     """What an endgame gives."""
 
-    material: Material
-    variant: Variant
-    sides: tuple[Typical, Typical]
+    sentence: str
+    """The rest in plain English, made from the numbers."""
+    white: Typical
+    """With White to move."""
+    black: Typical
     unusual: tuple[UnusualValue, ...]
     """Values of fewer than :data:`tbgen.report.facts.endgames.UNUSUAL_SHARE` of the quiet positions, White to
     move first, best value first."""
-    sentence: str
-    """The above in plain English, made from the numbers."""
     examples: tuple[WikiExample, ...]
     """What the rules' wiki shows; empty where it shows nothing."""
+
+    @property
+    def sides(self) -> Sides[Typical]:
+        """What it gives with either side to move."""
+        return Sides(self.white, self.black)
 
 
 class Verdict(StrEnum):
@@ -262,43 +250,40 @@ class Verdict(StrEnum):
     GENERAL = "general win"
 
 
-@dataclass(frozen=True, slots=True)
-class MatingTruth:
-    """What one side's mates really are, counted on the board.
+class MatingChance(ReportPart):
+    """What an attacker can force with one side to move, over the open positions on the board.
 
     *Open* positions are those in which the game is not over, and the side to move has neither a legal capture
     nor mate in one.
     """
 
-    white: bool
-    """The attacker."""
-    open: tuple[int, int]
-    """Open positions with the attacker, and with the defender to move."""
-    forced: tuple[int, int]
-    """Those in which the attacker mates by force."""
+    open: int
+    forced: int
+    """Open positions in which the attacker mates by force."""
+    share: float
+    """Which part of the open positions these are."""
+    best: GScore | None
+    """The best score that can generally be forced: at least ``GENERAL_SHARE`` of the open positions are worth
+    that or more to the attacker. None without open positions."""
+
+
+class MatingTruth(ReportPart):
+    """What one side's mates really are, counted on the board."""
+
+    verdict: Verdict
     mates: int
     """Positions in which the attacker has just mated; without one, there is not even a help mate."""
-    verdict: Verdict
-    best: tuple[GScore | None, GScore | None]
-    """The best score that can generally be forced, with the attacker and with the defender to move: at least
-    ``GENERAL_SHARE`` of the open positions are worth that or more to the attacker. None without open
-    positions."""
-
-    @property
-    def shares(self) -> tuple[float, float]:
-        """Which part of the open positions is won, with the attacker and with the defender to move."""
-        first, second = (
-            forced / count if count else 0.0 for forced, count in zip(self.forced, self.open, strict=True)
-        )
-        return first, second
+    to_move: MatingChance
+    """With the attacker to move."""
+    waiting: MatingChance
+    """With the defender to move."""
 
 
-@dataclass(frozen=True, slots=True)
-class MatingRule:
+class MatingRule(ReportPart):
     """What the rule of thumb says about the side that is ahead."""
 
-    leader: bool | None
-    """Whether White is ahead; None if nobody is."""
+    leader: SideName | None
+    """None if nobody is ahead."""
     advantage: float
     """In pawns, pawns included."""
     divisor: int
@@ -309,32 +294,25 @@ class MatingRule:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class MatingPotential:
+class MatingPotential(ReportPart):
     """Can it be won? The rule of thumb, and the truth."""
 
-    material: Material
-    variant: Variant
     rule: MatingRule
-    truth: tuple[MatingTruth, MatingTruth]
-    """White's mates, then Black's, where no side has its two or more bishops on one colour."""
-    like_bishops: tuple[MatingTruth, MatingTruth] | None
+    truth: Sides[MatingTruth]
+    """By attacker, where no side has its two or more bishops on one colour."""
+    like_bishops: Sides[MatingTruth] | None
     """The same where a side has its two or more bishops on one colour; None if no side has two."""
     agrees: bool | None
     """Whether the leader generally wins exactly if the rule expects it; None if the rule says nothing."""
     sentence: str
 
-
-@dataclass(frozen=True, slots=True)
-class KingMap:
-    """Where Black's king stands, against what it gives: on the board, per side to move."""
-
-    counts: tuple[tuple[Counts, ...], tuple[Counts, ...]]
-    """For each side to move 64 distributions, by the square of Black's king (a1 = 0)."""
+    @property
+    def leading(self) -> MatingTruth | None:
+        """The truth about the side that the rule says is ahead; None if nobody is."""
+        return None if self.rule.leader is None else self.truth[self.rule.leader]
 
 
-@dataclass(frozen=True, slots=True)
-class TableReport:
+class TableReport(ReportPart, kw_only=True):
     """Everything about one table."""
 
     material: Material
@@ -347,6 +325,8 @@ class TableReport:
     """``plain`` or ``packed``."""
     max_depth: int
     """Longest way to the goal in plies, stored accrued scores included."""
+    highlights: tuple[str, ...] = ()
+    """What stands out, made from the rest by :mod:`tbgen.report.facts.table_highlights`."""
     distribution: Distribution
     records: tuple[Record, ...]
     """One per value that occurs, best for White first."""
@@ -354,6 +334,10 @@ class TableReport:
     """None if the table has none, or is packed and they were not counted."""
     endgame: Endgame
     mating: MatingPotential
-    black_king: KingMap
-    seconds: float
-    """What making the report took."""
+    black_king: Sides[tuple[Counts, ...]]
+    """For each side to move 64 distributions on the board, by the square of Black's king (a1 = 0)."""
+
+
+def ratio(part: int, total: int) -> float:
+    """Return a part of a total as a number from 0 to 1; 0 if the total is 0."""
+    return part / total if total else 0.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -25,6 +24,17 @@ LINES: Final = "lines"
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """The tables of both variants to compare."""
+
+    material: Material
+    cost: Cost
+    """With unpacking only if there is no task that does it."""
+    title: ClassVar[str] = "both"
+    """What it is about, for a reader."""
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """One table to report on."""
 
@@ -37,23 +47,6 @@ class Task:
     def title(self) -> str:
         """What it is about, for a reader."""
         return str(self.variant)
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """The tables of both variants to compare."""
-
-    material: Material
-    cost: Cost
-    """With unpacking only if there is no task that does it."""
-
-    @property
-    def title(self) -> str:
-        """What it is about, for a reader."""
-        return "both"
-
-
-Job = Task | Comparison
 
 
 class NothingToReportError(TbgenError):
@@ -75,11 +68,6 @@ def _task(directory: Path, material: Material, variant: Variant, layers: bool) -
             memory = max(memory, fresh_bytes(info.size) + layers_memory(layout_of(material)))
     seconds = {name: seconds_of(name, info.size) for name in steps} | {LINES: RATES.seconds.lines}
     return Task(material, variant, Cost(seconds, memory))
-
-
-def _comparison(material: Material) -> Comparison:
-    """Return the task of comparing two tables."""
-    return Comparison(material, Cost({"compared": seconds_of("compared", layout_of(material).size)}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +95,8 @@ class ReportPlan:
         most = 0
         for material in self.materials:
             packed = [task.cost.memory for task in self.tables(material) if task.cost.memory]
-            if packed:
-                most = max(most, max(packed) + (len(packed) - 1) * fresh_bytes(layout_of(material).size))
+            others = max(len(packed) - 1, 0) * fresh_bytes(layout_of(material).size)
+            most = max(most, max(packed, default=0) + others)
         return most and BASE_MEMORY + most
 
     @property
@@ -123,10 +111,6 @@ class ReportPlan:
     def comparison(self, material: Material) -> Comparison | None:
         """Return the comparison of a material's tables, if there is one to make."""
         return next((job for job in self.compared if job.material == material), None)
-
-    def other(self, task: Task) -> Variant | None:
-        """Return the other variant of which the report has the table, if it has it."""
-        return next((other.variant for other in self.tables(task.material) if other != task), None)
 
     def without(self, tasks: Container[Task], compared: Container[Material]) -> ReportPlan:
         """Return the rest of a plan once some tables have been read, and those of some materials compared.
@@ -171,15 +155,15 @@ def plan_report(
     chosen = tuple(Variant) if rules is None else (Variant.parse(rules),)
     data = SavedData(place)
     there = {variant: set(data.tables(variant) if saved else tables_in(place, variant)) for variant in chosen}
-    for material in sorted(named):
-        if not any(material in found for found in there.values()):
-            if saved:
-                raise NothingToReportError(
-                    f"{place} has no data of {material}; save them with: tbgen report --save"
-                )
-            raise MissingTableError(material.name, directory, chosen[0])
-    wanted = {*named, *(all_materials(men) if men is not None else ())}
-    if not any(found & wanted if wanted else found for found in there.values()):
+    every = set[Material]().union(*there.values())
+    for material in sorted(named - every):
+        if saved:
+            raise NothingToReportError(
+                f"{place} has no data of {material}; save them with: tbgen report --save"
+            )
+        raise MissingTableError(material.name, directory, chosen[0])
+    wanted = named.union(all_materials(men) if men is not None else ()) or every
+    if not every & wanted:
         if saved:
             raise NothingToReportError(
                 f"{place} has no such data of tables; save some with: tbgen report --save"
@@ -193,12 +177,13 @@ def plan_report(
         if saved
         else _task(place, material, variant, layers)
         for variant in chosen
-        for material in sorted(there[variant] & (wanted or there[variant]))
+        for material in sorted(there[variant] & wanted)
     )
-    count = Counter(task.material for task in tasks)
-    both = {material for material, number in count.items() if number > 1}
+    both = wanted.intersection(*there.values()) if len(chosen) > 1 else set()
     compared = tuple(
-        Comparison(material, Cost()) if saved else _comparison(material)
+        Comparison(material, Cost())
+        if saved
+        else Comparison(material, Cost({"compared": seconds_of("compared", layout_of(material).size)}))
         for material in sorted(both.intersection(data.differences()) if saved else both)
     )
     return ReportPlan(place, tasks, compared, saved, layers)

@@ -47,12 +47,17 @@ def rules_of_name(path: Path) -> str | None:
 
 def tables_in(directory: Path, variant: Variant) -> list[Material]:
     """Return the materials whose files lie in a directory, in build order."""
-    ending = f".{variant}{SUFFIX}"
+    return materials_in(directory, f".{variant}{SUFFIX}")
+
+
+def materials_in(directory: Path, ending: str) -> list[Material]:
+    """Return the materials of which a directory has a file of their name and this ending, in build order."""
     found = []
     for path in directory.glob(f"*{ending}"):
+        name = path.name.removesuffix(ending)
         with suppress(UsageError):
-            material = Material.parse(path.name.removesuffix(ending))
-            if table_path(directory, material.name, variant) == path:
+            material = Material.parse(name)
+            if material.name == name:
                 found.append(material)
     return sorted(found)
 

@@ -13,12 +13,11 @@ import pytest
 
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
-from tbgen.probe.tablebase import Tablebase
-from tbgen.report.data.documents import document
-from tbgen.report.facts.table_report import report_source, report_table
+from tbgen.report.facts.table_report import report_source
 from tbgen.report.model import TableReport
 from tbgen.report.scan.source import TableSource
 from tbgen.report.site.site import Site
+from tests.support.reports import drawn_once, report_with_lines
 
 DATE = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", re.MULTILINE)
 
@@ -30,6 +29,11 @@ def directory(three_men: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     for name in ("KvK", "KBvK", "KNvK"):
         shutil.copy(three_men / f"{name}.r.h5", directory)
     return directory
+
+
+@pytest.fixture(autouse=True)
+def _plots_are_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tbgen.report.site.site.plots", drawn_once)
 
 
 @pytest.fixture(autouse=True)
@@ -95,9 +99,8 @@ def test_json(capsys: pytest.CaptureFixture[str], directory: Path, tmp_path: Pat
     assert main(["report", "KvK", "--json", "--out", str(tmp_path)]) == 0
     output = capsys.readouterr()
     both = json.loads(output.out)
-    with Tablebase(directory) as tables:
-        report = report_table(directory, "KvK", Variant.R_MOBILITY, lines=tables)
-    assert both["tables"] == [json.loads(json.dumps(document(report)))]
+    report = report_with_lines(directory, "KvK")
+    assert both["tables"] == [json.loads(json.dumps(report.plain()))]
     assert [entry["g"] for entry in both["records"]["r"]] == ["G1.5", "G2.5", "G3.5", "G4.5", "G5.5", "G8.5"]
     assert (tmp_path / "tables/KvK.r.html").exists()
 

@@ -10,13 +10,14 @@ from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.index.position import locate
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.report.facts.table_report import report_table
 from tbgen.report.model import AccruedCounts, AccruedView
+from tbgen.report.parts import Sides
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
 from tests.support.exhaustive import exhaustive
 from tests.support.report_positions import accrued_scores, positions
+from tests.support.reports import report_table
 from tests.support.table_states import layers_of
 
 KINDS = ("states", "stored", "survives", "improved", "worsened", "lost", "lost_by_reset", "fresh")
@@ -41,9 +42,12 @@ def kinds(accrued: GScore, value: GScore, fresh: GScore) -> list[str]:
     return found
 
 
-def assert_same(counts: Counts, view: dict[tuple[int, bool], AccruedCounts]) -> None:
+def assert_same(counts: Counts, view: Sides[Sides[AccruedCounts]]) -> None:
     assert {
-        (side, white, kind): getattr(found, kind) for (side, white), found in view.items() for kind in KINDS
+        (side, white, kind): getattr(view[side][not white], kind)
+        for side in (0, 1)
+        for white in (True, False)
+        for kind in KINDS
     } == {
         (side, white, kind): counts[side, white, kind]
         for side in (0, 1)
@@ -53,7 +57,7 @@ def assert_same(counts: Counts, view: dict[tuple[int, bool], AccruedCounts]) -> 
 
 
 def view_of(directory: Path, name: str) -> AccruedView:
-    view = report_table(directory, name, Variant.R_MOBILITY).accrued
+    view = report_table(directory, name).accrued
     assert view is not None
     return view
 
@@ -68,8 +72,8 @@ def test_every_state_of_bare_kings_by_probing(three_men: Path) -> None:
                     board[position.side, accrued.white, kind] += position.images
                     canonical[position.side, accrued.white, kind] += position.share
     view = view_of(three_men, "KvK")
-    assert_same(board, dict(view.board))
-    assert_same(canonical, dict(view.canonical))
+    assert_same(board, view.board)
+    assert_same(canonical, view.canonical)
 
 
 @pytest.mark.parametrize("name", ["KNvK", *exhaustive(["KPvK"])])
@@ -99,24 +103,27 @@ def test_every_state_of_three_men(name: str, three_men: Path) -> None:
                     board[side, accrued.white, kind] += int(images[side][here][chosen].sum())
                     canonical[side, accrued.white, kind] += int(shares[side][here][chosen].sum())
     view = view_of(three_men, name)
-    assert_same(board, dict(view.board))
-    assert_same(canonical, dict(view.canonical))
+    assert_same(board, view.board)
+    assert_same(canonical, view.canonical)
+
+
+def rows(view: AccruedView) -> list[AccruedCounts]:
+    return [counts for holders in view.board for counts in holders]
 
 
 def test_wiping_out(three_men: Path) -> None:
     """Where somebody has something to take, and where nobody has."""
-    for found in view_of(three_men, "KvK").board.values():
+    for found in rows(view_of(three_men, "KvK")):
         assert found.wiped_out == 0
         assert found.survives == found.stored
-    knights = view_of(three_men, "KNvK").board
+    knights = rows(view_of(three_men, "KNvK"))
     # KNvK: V = A in 3.17 of 5.02 million states with rank(A) <= rank(W), A = g(P) included (docs/theory.md).
-    stored, survives = (sum(getattr(c, kind) for c in knights.values()) for kind in ("stored", "survives"))
+    stored, survives = (sum(getattr(c, kind) for c in knights) for kind in ("stored", "survives"))
     assert 4_970_000 < stored < 5_020_000
     assert 3_120_000 < survives < 3_170_000
-    assert stored - survives == sum(found.wiped_out for found in knights.values()) == 1_840_956
-    for found in knights.values():
+    assert stored - survives == sum(found.wiped_out for found in knights) == 1_840_956
+    for found in knights:
         assert found.states == found.survives + found.improved + found.lost + found.wiped_out
-        assert found.share(found.states) == 1
 
 
 def test_tables_without_accrued_scores(three_men: Path, tmp_path: Path) -> None:
@@ -131,8 +138,8 @@ def test_tables_without_accrued_scores(three_men: Path, tmp_path: Path) -> None:
     )
     write_table(table, table_path(tmp_path, "KNvK", Variant.R_MOBILITY), version="0.1.0", build_seconds=1.0)
     report, whole = (
-        report_table(tmp_path, "KNvK", Variant.R_MOBILITY),
-        report_table(three_men, "KNvK", Variant.R_MOBILITY),
+        report_table(tmp_path, "KNvK"),
+        report_table(three_men, "KNvK"),
     )
     assert report.accrued is None
     assert (report.distribution, report.endgame) == (whole.distribution, whole.endgame)
@@ -141,5 +148,5 @@ def test_tables_without_accrued_scores(three_men: Path, tmp_path: Path) -> None:
 def test_bare_kings_are_alike(three_men: Path) -> None:
     """Both sides hold as much where both have the same men."""
     view = view_of(three_men, "KvK").board
-    assert view[0, True] == view[1, False]
-    assert view[0, False] == view[1, True]
+    assert view.white.white == view.black.black
+    assert view.white.black == view.black.white

@@ -9,29 +9,29 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.report.facts.table_report import report_table
+from tbgen.report.facts.table_report import table_report
 from tbgen.report.model import TableReport
-from tbgen.report.scan.counting import count_source, count_table
+from tbgen.report.parts import SIDES
+from tbgen.report.scan.counting import count_source
 from tbgen.report.scan.source import open_source
 from tbgen.report.scan.table_counts import TableCounts
 from tests.support.exhaustive import exhaustive
-from tests.support.report_positions import images_of, on_board, positions, up_to_symmetry
+from tests.support.report_positions import images_of, images_of_square, on_board, positions, up_to_symmetry
+from tests.support.reports import count_table, report_table
 
 NAMES = ["KvK", "KNvK", *exhaustive(["KPvK"])]
-
-SIDES = (0, 1)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_distribution(name: str, three_men: Path) -> None:
     found, distribution = (
         positions(three_men, name),
-        report_table(three_men, name, Variant.R_MOBILITY).distribution,
+        report_table(three_men, name).distribution,
     )
     board = on_board(found, lambda p: (p.side, p.value))
     canonical = up_to_symmetry(found, lambda p: (p.side, p.value))
     depths = on_board(found, lambda p: (p.side, p.value, p.depth))
-    for side in SIDES:
+    for side in (0, 1):
         assert {(side, value): count for value, count in distribution.board[side].items()} == {
             key: count for key, count in board.items() if key[0] == side
         }
@@ -45,26 +45,26 @@ def test_distribution(name: str, three_men: Path) -> None:
         } == {key: count for key, count in depths.items() if key[0] == side}
         assert list(distribution.board[side]) == sorted(distribution.board[side], reverse=True)
         assert not distribution.en_passant[side]
-        assert distribution.total(side) == sum(p.images for p in found if p.side == side)
+        assert distribution.positions[side].board == sum(p.images for p in found if p.side == side)
         won = board[side, GScore(0, True)]
         outcomes = distribution.outcomes(side)
         assert (outcomes.won, outcomes.lost) == (won, board[side, GScore(0, False)])
-        assert outcomes.won + outcomes.drawn + outcomes.lost == distribution.total(side)
+        assert outcomes.won + outcomes.drawn + outcomes.lost == distribution.positions[side].board
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_black_king(name: str, three_men: Path) -> None:
     counts: Counter[tuple[int, int, GScore]] = Counter()
     for position in positions(three_men, name):
-        images = images_of(position.board)
+        square = position.board.king(chess.BLACK)
+        assert square is not None
+        images = images_of_square(square, pawns=bool(position.board.pawns))
         for image in images:
-            square = image.king(chess.BLACK)
-            assert square is not None
-            counts[position.side, square, position.value] += 2 * position.images // len(images)
-    kings = report_table(three_men, name, Variant.R_MOBILITY).black_king.counts
+            counts[position.side, image, position.value] += 2 * position.images // len(images)
+    kings = report_table(three_men, name).black_king
     assert {
         (side, square, value): 2 * count
-        for side in SIDES
+        for side in (0, 1)
         for square in range(64)
         for value, count in kings[side][square].items()
     } == counts
@@ -72,7 +72,7 @@ def test_black_king(name: str, three_men: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_endgame(name: str, three_men: Path) -> None:
-    found, endgame = positions(three_men, name), report_table(three_men, name, Variant.R_MOBILITY).endgame
+    found, endgame = positions(three_men, name), report_table(three_men, name).endgame
     for side, typical in enumerate(endgame.sides):
         here = [p for p in found if p.side == side]
         quiet = on_board([p for p in here if not (p.captures or p.over)], lambda p: p.value)
@@ -86,7 +86,7 @@ def test_endgame(name: str, three_men: Path) -> None:
         assert quiet[typical.mode] == max(quiet.values())
         in_order = sorted(quiet.elements(), reverse=True)
         assert typical.median == in_order[(len(in_order) - 1) // 2]
-        unusual = [u for u in endgame.unusual if u.white_to_move == (side == 0)]
+        unusual = [u for u in endgame.unusual if u.to_move == SIDES[side]]
         assert [u.value for u in unusual] == [
             value
             for value in sorted(quiet, reverse=True)
@@ -101,7 +101,7 @@ def test_endgame(name: str, three_men: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_records(name: str, three_men: Path) -> None:
-    found, report = positions(three_men, name), report_table(three_men, name, Variant.R_MOBILITY)
+    found, report = positions(three_men, name), report_table(three_men, name)
     ties = up_to_symmetry(found, lambda p: (p.value, p.depth))
     assert [record.value for record in report.records] == sorted({p.value for p in found}, reverse=True)
     for record in report.records:
@@ -113,25 +113,25 @@ def test_records(name: str, three_men: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_mating(name: str, three_men: Path) -> None:
-    found, mating = positions(three_men, name), report_table(three_men, name, Variant.R_MOBILITY).mating
+    found, mating = positions(three_men, name), report_table(three_men, name).mating
     assert mating.like_bishops is None
-    for truth in mating.truth:
-        mate = GScore(0, truth.white)
-        attacker = 0 if truth.white else 1
+    for attacker, truth in enumerate(mating.truth):
+        white = attacker == 0
+        mate = GScore(0, white)
         mates = [p for p in found if p.side != attacker and p.over and p.value == mate]
         assert truth.mates == sum(p.images for p in mates)
-        for number, side in enumerate((attacker, 1 - attacker)):
+        for chance, side in ((truth.to_move, attacker), (truth.waiting, 1 - attacker)):
             at_once = (GScore(0, side == 0), 1)
             here = [p for p in found if p.side == side and not (p.captures or p.over)]
             here = [p for p in here if (p.value, p.depth) != at_once]
             total = sum(p.images for p in here)
-            assert truth.open[number] == total
-            assert truth.forced[number] == sum(p.images for p in here if p.value == mate)
-            best = truth.best[number]
+            assert chance.open == total
+            assert chance.forced == sum(p.images for p in here if p.value == mate)
+            best = chance.best
             assert best is not None
             better, as_good = (
-                sum(p.images for p in here if worth(p.value, truth.white) > worth(best, truth.white)),
-                sum(p.images for p in here if worth(p.value, truth.white) >= worth(best, truth.white)),
+                sum(p.images for p in here if worth(p.value, white) > worth(best, white)),
+                sum(p.images for p in here if worth(p.value, white) >= worth(best, white)),
             )
             assert better < 0.75 * total <= as_good
 
@@ -144,24 +144,28 @@ def worth(value: GScore, white: bool) -> GScore:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["KBBvK", "KBNvK", "KRvKN", "KPPvK", "KNvKP", "KPvKP"])
+@pytest.mark.parametrize("name", ["KBBvK", "KRvKN", "KPvKP", *exhaustive(["KBNvK", "KPPvK", "KNvKP"])])
 def test_totals_of_four_men(name: str, tables: Path) -> None:
     """Up to symmetry as the file says; on the board twice that with pawns, almost eight times without."""
-    report = report_table(tables, name, Variant.R_MOBILITY)
-    scanned = count_table(tables, Material.parse(name), Variant.R_MOBILITY)
+    scanned = count_table(tables, name)
+    report = table_report(scanned)
     found = report.distribution
-    assert tuple(found.canonical_total(side) for side in SIDES) == scanned.info.positions
+    assert tuple(found.positions[side].canonical for side in (0, 1)) == scanned.info.positions
     assert sum(sum(side.values()) for side in found.en_passant) == scanned.info.ep_positions
-    for side in SIDES:
-        assert sum(sum(row.values()) for row in found.depths[side].values()) == found.total(side)
-        squares = report.black_king.counts[side]
-        assert sum(sum(counts.values()) for counts in squares) == found.total(side)
+    for side in (0, 1):
+        assert sum(sum(row.values()) for row in found.depths[side].values()) == found.positions[side].board
+        squares = report.black_king[side]
+        assert sum(sum(counts.values()) for counts in squares) == found.positions[side].board
         typical = report.endgame.sides[side]
-        assert typical.over + typical.captures + typical.total == typical.positions == found.total(side)
+        assert (
+            typical.over + typical.captures + typical.total
+            == typical.positions
+            == found.positions[side].board
+        )
         if "P" in name:
-            assert found.total(side) == 2 * found.canonical_total(side)
+            assert found.positions[side].board == 2 * found.positions[side].canonical
     if name == "KBBvK":
-        assert [found.total(side) for side in SIDES] == [10_164_056 // 2, 13_660_584 // 2]
+        assert [found.positions[side].board for side in (0, 1)] == [10_164_056 // 2, 13_660_584 // 2]
 
 
 def test_threads_and_progress(three_men: Path) -> None:
@@ -169,15 +173,15 @@ def test_threads_and_progress(three_men: Path) -> None:
     seen: list[tuple[str, float]] = []
     with open_source(three_men, Material.parse("KPvK"), Variant.R_MOBILITY) as source:
         one = count_source(source, threads=1, progress=lambda *step: seen.append(step))
-    three = count_table(three_men, Material.parse("KPvK"), Variant.R_MOBILITY, threads=3)
+    three = count_table(three_men, "KPvK", threads=3)
     assert numbers(one) == numbers(three)
     assert seen == sorted(seen)
     assert seen[-1] == ("counted", 98304, 98304)
 
 
 def numbers(scanned: TableCounts) -> list[object]:
-    arrays = (scanned.counts, scanned.symmetric, scanned.king, scanned.states, scanned.states_symmetric)
-    return [*(array.tobytes() for array in arrays), scanned.longest, scanned.longest_en_passant]
+    arrays = (scanned.counts, scanned.king, scanned.states)
+    return [*(array.tobytes() for array in arrays), scanned.longest]
 
 
 # What the reference solver found
@@ -199,13 +203,12 @@ def text(report: TableReport, side: int) -> str:
 
 @pytest.mark.parametrize(("name", "side"), DISTRIBUTIONS)
 def test_published_distribution(name: str, side: int, three_men: Path) -> None:
-    assert text(report_table(three_men, name, Variant.R_MOBILITY), side) == DISTRIBUTIONS[name, side]
+    assert text(report_table(three_men, name), side) == DISTRIBUTIONS[name, side]
 
 
 def test_published_distribution_of_a_pawn(three_men: Path) -> None:
     found = {
-        str(value): count
-        for value, count in report_table(three_men, "KPvK", Variant.R_MOBILITY).distribution.board[1].items()
+        str(value): count for value, count in report_table(three_men, "KPvK").distribution.board[1].items()
     }
     expected = {"G0.0": 97604, "G0.5": 18984, "G5.5": 27400, "-G8.5": 6986, "-G0.5": 14}
     assert {value: found[value] for value in expected} == expected

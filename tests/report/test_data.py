@@ -8,23 +8,20 @@ from pathlib import Path
 import pytest
 
 from tbgen.board.variant import Variant
-from tbgen.probe.tablebase import open_tablebase
-from tbgen.report.data.documents import document, overall_document
-from tbgen.report.data.files import table_files
+from tbgen.report.data.files import overall_documents, table_files
 from tbgen.report.data.rows import CSV
 from tbgen.report.facts.records import overall_records
-from tbgen.report.facts.table_report import report_table
 from tbgen.report.model import TableReport
+from tests.support.reports import report_with_lines
 
 
 @pytest.fixture(scope="module")
 def report(three_men: Path) -> TableReport:
-    with open_tablebase(three_men) as tables:
-        return report_table(three_men, "KNvK", Variant.R_MOBILITY, lines=tables)
+    return report_with_lines(three_men, "KNvK")
 
 
 def test_document(report: TableReport) -> None:
-    found = json.loads(json.dumps(document(report)))
+    found = json.loads(json.dumps(report.plain()))
     assert found["material"] == "KNvK"
     assert found["digest"] == report.digest
     assert found["distribution"]["board"]["white"] == {
@@ -52,12 +49,12 @@ def test_rows(name: str, report: TableReport) -> None:
     head, rows_of = CSV[name]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(rows_of(report))
+    writer.writerow(("material", "rules", *head))
+    writer.writerows((report.material, report.variant, *row) for row in rows_of(report))
     assert table_files(report)[f"{name}.csv"] == file.getvalue()  # no cell is changed, not even -G3.5
     rows = list(csv.DictReader(io.StringIO(file.getvalue())))
     assert rows
-    assert all(set(row) == set(head) and None not in row.values() for row in rows)
+    assert all(set(row) == {"material", "rules", *head} and None not in row.values() for row in rows)
     assert all((row["material"], row["rules"]) == ("KNvK", "r") for row in rows)
 
 
@@ -69,13 +66,13 @@ def test_rows_have_the_numbers(report: TableReport) -> None:
     head, rows_of = CSV["depths"]
     assert sum(dict(zip(head, row, strict=True))["board"] for row in rows_of(report)) == 205_496 + 223_944
     head, rows_of = CSV["records"]
-    lines = {row[2]: row[6] for row in rows_of(report)}
+    lines = {str(row[0]): row[4] for row in rows_of(report)}
     assert len(lines["G5.5"].split()) == 40
 
 
 def test_records_of_many(report: TableReport) -> None:
     records = overall_records(report.records)
-    found = json.loads(json.dumps(overall_document(records)))
+    found = json.loads(json.dumps(overall_documents({Variant.R_MOBILITY: records})))["r"]
     assert [record["g"] for record in found] == [str(record.g) for record in records]
     assert all(
         held["material"] == "KNvK" and held["verified"] for record in found for held in record["holders"]

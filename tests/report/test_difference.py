@@ -9,20 +9,21 @@ import chess
 import html5lib
 import numpy as np
 import pytest
+from msgspec import structs
 
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.report.data.documents import difference_document
 from tbgen.report.facts.difference import EXAMPLES, Difference, difference
-from tbgen.report.facts.table_report import report_table
+from tbgen.report.parts import SIDES
 from tbgen.report.scan.source import open_source
 from tbgen.report.site.site import Site
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
 from tests.support.report_positions import positions
+from tests.support.reports import report_table
 
 KNVK = Material.parse("KNvK")
 
@@ -56,10 +57,9 @@ def compared(first: Path, second: Path) -> Difference:
 
 def test_a_table_does_not_differ_from_itself(three_men: Path) -> None:
     found = compared(three_men, three_men)
-    assert found.differing == (0, 0)
+    assert [(side.positions, side.differing) for side in found.sides] == [(205496, 0), (223944, 0)]
     assert found.share == 0
     assert found.examples == ()
-    assert found.positions == (205496, 223944)
 
 
 def test_counts_are_those_of_probing(three_men: Path, altered: Path) -> None:
@@ -74,16 +74,21 @@ def test_counts_are_those_of_probing(three_men: Path, altered: Path) -> None:
             longest[key] = max(longest.get(key, 0), one.depth)
             values[one.board.fen()] = one.value, other.value, one.depth, other.depth
     assert len(pairs) > 5
-    assert {(side, *pair): n for side in (0, 1) for pair, n in found.sides[side].items()} == pairs
-    assert found.differing == tuple(sum(found.sides[side].values()) for side in (0, 1))
-    assert found.share == sum(pairs.values()) / sum(found.positions)
+    assert {
+        (side, pair.r, pair.wg): pair.count for side in (0, 1) for pair in found.sides[side].pairs
+    } == pairs
+    for side in found.sides:
+        counts = [pair.count for pair in side.pairs]
+        assert counts == sorted(counts, reverse=True)
+        assert side.differing == sum(counts)
+    assert found.share == sum(pairs.values()) / sum(side.positions for side in found.sides)
     assert len(found.examples) == min(len(pairs), EXAMPLES)
     assert [example.count for example in found.examples] == sorted(pairs.values(), reverse=True)[:EXAMPLES]
     for example in found.examples:
         assert values[example.fen] == (example.r, example.wg, example.r_depth, example.wg_depth)
-        key = int(not example.white_to_move), example.r, example.wg
+        key = SIDES.index(example.to_move), example.r, example.wg
         assert (example.count, example.r_depth) == (pairs[key], longest[key])
-        assert chess.Board(example.fen).turn == example.white_to_move
+        assert chess.COLOR_NAMES[chess.Board(example.fen).turn] == example.to_move
 
 
 def test_tables_of_other_positions_are_refused(three_men: Path, tmp_path: Path) -> None:
@@ -103,11 +108,11 @@ def test_tables_of_other_positions_are_refused(three_men: Path, tmp_path: Path) 
 
 def test_the_page(three_men: Path, altered: Path, tmp_path: Path) -> None:
     found = compared(three_men, altered)
-    report = report_table(three_men, KNVK, Variant.R_MOBILITY)
-    other = replace(
+    report = report_table(three_men, "KNvK")
+    other = structs.replace(
         report,
         variant=Variant.WHOLE_GAME,
-        records=tuple(replace(record, variant=Variant.WHOLE_GAME) for record in report.records),
+        records=tuple(structs.replace(record, variant=Variant.WHOLE_GAME) for record in report.records),
     )
     site = Site(tmp_path, "0.1.0", compares=True)
     site.write_style()
@@ -127,9 +132,9 @@ def test_the_page(three_men: Path, altered: Path, tmp_path: Path) -> None:
         assert "differences.html" in text
     page = html5lib.parse((tmp_path / "differences.html").read_text(), namespaceHTMLElements=False)
     cells = ["".join(cell.itertext()) for cell in page.iter("td")]
-    assert cells[:2] == [f"{found.positions[0]:,}", f"{found.differing[0]:,}"]
-    assert cells[3:5] == [f"{found.positions[1]:,}", f"{found.differing[1]:,}"]
+    assert cells[:2] == [f"{found.white.positions:,}", f"{found.white.differing:,}"]
+    assert cells[3:5] == [f"{found.black.positions:,}", f"{found.black.differing:,}"]
     assert [code.text for code in page.iter("code")] == [example.fen for example in found.examples]
     (written,) = json.loads((tmp_path / "differences.json").read_text())
-    assert written == json.loads(json.dumps(difference_document(found)))
-    assert sum(pair["count"] for pair in written["white"]["pairs"]) == found.differing[0]
+    assert written == json.loads(json.dumps(found.plain()))
+    assert sum(pair["count"] for pair in written["white"]["pairs"]) == found.white.differing

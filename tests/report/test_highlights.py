@@ -2,20 +2,18 @@
 
 import json
 import re
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import html5lib
 import pytest
+from msgspec.structs import replace
 
 from tbgen.board.material import Material, all_materials
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.probe.tablebase import Tablebase
-from tbgen.report.data.documents import document
-from tbgen.report.facts.difference import Difference
+from tbgen.report.facts.difference import Difference, DifferenceSide, ValuePair
 from tbgen.report.facts.overview_highlights import (
     difference_highlights,
     endgame_highlights,
@@ -25,22 +23,19 @@ from tbgen.report.facts.overview_highlights import (
 )
 from tbgen.report.facts.records import overall_records
 from tbgen.report.facts.table_highlights import rarest, table_highlights
-from tbgen.report.facts.table_report import report_table
 from tbgen.report.facts.wording import percent
-from tbgen.report.model import TableReport
+from tbgen.report.model import Counts, TableReport
+from tbgen.report.parts import Sides
 from tbgen.report.site.site import Site
 from tbgen.text import plies
+from tests.support.reports import report_with_lines
 
 NAMES = ("KvK", "KQvK", "KRvK", "KBvK", "KNvK", "KPvK")
 
 
 @pytest.fixture(scope="module")
 def reports(three_men: Path) -> dict[str, TableReport]:
-    with Tablebase(three_men) as tables:
-        return {
-            material.name: report_table(three_men, material, Variant.R_MOBILITY, threads=1, lines=tables)
-            for material in all_materials(3)
-        }
+    return {material.name: report_with_lines(three_men, material.name) for material in all_materials(3)}
 
 
 def said(report: TableReport) -> str:
@@ -48,7 +43,7 @@ def said(report: TableReport) -> str:
 
 
 def data(report: TableReport) -> Any:
-    return json.loads(json.dumps(document(report)))
+    return json.loads(json.dumps(report.plain()))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -113,9 +108,9 @@ def test_exceptions_and_accrued_scores(reports: dict[str, TableReport]) -> None:
 def test_the_rarest_value_of_equals_is_the_first(reports: dict[str, TableReport]) -> None:
     report = reports["KNvK"]
     values = {GScore(4, True): 3, GScore(4, False): 3, GScore(7, True): 9}
-    made_up = replace(report.distribution, board=(values, {GScore(0, True): 3}))
+    made_up = replace(report.distribution, board=Sides(values, {GScore(0, True): 3}))
     assert rarest(replace(report, distribution=made_up)) == (3, 0, GScore(4, True))
-    nothing = replace(report.distribution, board=({}, {}))
+    nothing = replace(report.distribution, board=Sides[Counts]({}, {}))
     assert rarest(replace(report, distribution=nothing)) is None
 
 
@@ -181,9 +176,9 @@ def test_endgames_and_mating_potential(reports: dict[str, TableReport]) -> None:
 
 def test_differences() -> None:
     def found(name: str, *pairs: tuple[str, str, int]) -> Difference:
-        counts = {(GScore.parse(r), GScore.parse(wg)): count for r, wg, count in pairs}
-        differing = sum(counts.values())
-        return Difference(Material.parse(name), (1000, 1000), (differing, 0), (counts, {}), ())
+        found = tuple(ValuePair(GScore.parse(r), GScore.parse(wg), count) for r, wg, count in pairs)
+        white = DifferenceSide(1000, sum(pair.count for pair in found), found)
+        return Difference(Material.parse(name), white, DifferenceSide(1000, 0, ()), ())
 
     assert difference_highlights(
         [

@@ -1,6 +1,7 @@
 """Reports as a Python user makes them."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -40,7 +41,6 @@ def test_what_there_is_to_report_on(directory: Path, monkeypatch: pytest.MonkeyP
     assert names(materials=["KNvK"], men=2, rules=Variant.R_MOBILITY) == ["KvK.r", "KNvK.r"]
     plan = plan_report(directory)
     assert [job.material.name for job in plan.compared] == ["KvK"]
-    assert [plan.other(task) for task in plan.tasks] == [Variant.WHOLE_GAME, None, None, Variant.R_MOBILITY]
     with pytest.raises(UsageError, match="'KXvK' is not a material name"):
         names(materials=["KXvK"])
     with pytest.raises(UsageError, match="there are no rules 's'"):
@@ -67,6 +67,9 @@ def test_a_site_says_what_the_report_says(directory: Path, tmp_path: Path) -> No
         *(f"tables/{name}.html" for name in ("KvK.r", "KBvK.r", "KNvK.r", "KvK.wg")),
     }
     assert all(page.is_file() for page in report.pages)
+    others = [(tmp_path / f"site/tables/{name}.html").read_text() for name in ("KvK.r", "KvK.wg", "KBvK.r")]
+    links = [re.findall(r"The same material <a href=\"(.*?)\">by ([\w-]+ ?\w*)<", page) for page in others]
+    assert links == [[("KvK.wg.html", "whole-game mobility")], [("KvK.r.html", "r-mobility")], []]
     assert set(told.begun) == {*("KvK 1/3", "KBvK 2/3", "KNvK 3/3")}
     assert report.lines_left_out == 0
     document = json.loads(json.dumps(report_document(report)))

@@ -6,21 +6,25 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from tbgen.board.score import GScore
-from tbgen.report.model import Distribution
-from tbgen.report.site.plots import value_figure
+from tbgen.html.plots import figure
+from tbgen.report.model import Counts, Depths, Distribution, Totals
+from tbgen.report.parts import Sides
+from tbgen.report.site.plots import draw_values
 
 
 def made_up(ranks: int, most: int) -> Distribution:
     """As many values of either side, with numbers from large to small."""
     values = [GScore(rank, white) for white in (True, False) for rank in range(ranks)]
     counts = {value: max(1, most >> 2 * place) for place, value in enumerate(values)}
-    return Distribution((counts, counts), (counts, counts), ({}, {}), ({}, {}))
+    both, totals = Sides[Counts](counts, counts), Totals(sum(counts.values()), 0)
+    return Distribution(both, both, Sides({}, {}), Sides(totals, totals), Sides[Depths]({}, {}))
 
 
 @pytest.mark.parametrize("most", [10, 5_000, 1_000_000_000])
 @pytest.mark.parametrize("ranks", [2, 8, 12, 19, 40])
 def test_labels_of_bars_stay_below_the_title(ranks: int, most: int) -> None:
-    with value_figure("KQRvKR by r-mobility", made_up(ranks, most)) as drawing:
+    with figure(9, 6) as drawing:
+        draw_values(drawing, made_up(ranks, most))
         FigureCanvasAgg(drawing).draw()
         for panel in drawing.axes:
             title, edge = panel.get_title(loc="left"), panel.get_window_extent()

@@ -58,8 +58,8 @@ def test_mate_and_stalemate_are_worth_the_same_by_both_rules() -> None:
     materials = data.differences()
     assert len(materials) == 146
     for material in materials:
-        for pairs in data.difference(material).sides:
-            assert not [pair for pair in pairs if ENDS & set(pair)], material
+        for side in data.difference(material).sides:
+            assert not [pair for pair in side.pairs if ENDS & {pair.r, pair.wg}], material
 
 
 def test_data_are_of_the_tables_whose_digests_stand_beside_them() -> None:

@@ -2,14 +2,14 @@
 
 import io
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import chess
 import chess.pgn
 import pytest
+from msgspec.structs import replace
 
-from tbgen.board.material import Material, all_materials
+from tbgen.board.material import all_materials
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError
@@ -17,10 +17,11 @@ from tbgen.games.referee.arbiter import Arbiter
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.report.facts.records import overall_records, records_of, with_line
 from tbgen.report.model import Record
-from tbgen.report.scan.counting import count_table
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
+from tests.support.exhaustive import exhaustive
+from tests.support.reports import count_table
 
 THREE_MEN = [material.name for material in all_materials(3)]
 
@@ -35,7 +36,7 @@ LONGEST = {
 
 
 def records(directory: Path, name: str) -> list[Record]:
-    return records_of(count_table(directory, Material.parse(name), Variant.R_MOBILITY))
+    return records_of(count_table(directory, name))
 
 
 @pytest.mark.parametrize("name", THREE_MEN)
@@ -80,7 +81,7 @@ def test_longest(name: str, three_men: Path) -> None:
 
 def test_known_positions(three_men: Path) -> None:
     found = {str(record.value): record for record in records(three_men, "KRvK")}
-    assert (found["G0.0"].ties, found["G0.0"].white_to_move) == (390, False)
+    assert (found["G0.0"].ties, found["G0.0"].to_move) == (390, "black")
     queens = {str(record.value): record for record in records(three_men, "KQvK")}
     assert (queens["G0.0"].depth, queens["G0.0"].ties) == (20, 8)
 
@@ -88,7 +89,7 @@ def test_known_positions(three_men: Path) -> None:
 @pytest.mark.slow
 def test_en_passant_positions_take_part(tables: Path) -> None:
     """No position of KPvKP without the right takes as long to some of its values."""
-    scanned = count_table(tables, Material.parse("KPvKP"), Variant.R_MOBILITY)
+    scanned = count_table(tables, "KPvKP")
     en_passant = [record for record in records_of(scanned) if chess.Board(record.fen).ep_square is not None]
     with open_tablebase(tables) as base:
         for record in records_of(scanned):
@@ -99,21 +100,25 @@ def test_en_passant_positions_take_part(tables: Path) -> None:
             assert full.verified
             assert chess.Board(record.fen).has_legal_en_passant()
             assert_pgn(full)
-    counts = scanned.counts.sum(axis=(0, 1))
+    counts = scanned.counts[0].sum(axis=(0, 1))
     for record in en_passant:
         assert counts[record.value.code, record.depth] == 0
 
 
 @pytest.mark.slow
-def test_four_men(tables: Path) -> None:
-    found = []
+@pytest.mark.parametrize(
+    ("name", "mate", "depth"),
+    [
+        ("KBNvK", "G0.0", 66),
+        *exhaustive([("KQvKR", "G0.0", 70), ("KRvKP", "-G0.0", 85), ("KPvKP", "G0.5", None)]),
+    ],
+)
+def test_four_men(name: str, mate: str, depth: int | None, tables: Path) -> None:
     with open_tablebase(tables) as base:
-        for name in ("KBNvK", "KQvKR", "KRvKP", "KPvKP"):
-            found += [with_line(record, base) for record in records(tables, name)]
+        found = [with_line(record, base) for record in records(tables, name)]
     assert all(record.verified for record in found)
-    mates = {record.material.name: record for record in found if record.value == GScore(0, True)}
-    assert [mates[name].depth for name in ("KBNvK", "KQvKR")] == [66, 70]
-    assert max(r.depth for r in found if r.value == GScore(0, False)) == 85  # KRvKP
+    (longest,) = (record.depth for record in found if str(record.value) == mate)
+    assert depth in (None, longest)
 
 
 def test_overall(three_men: Path) -> None:

@@ -85,7 +85,7 @@ def wrong_line(found: dict[str, Any]) -> None:
         (lambda path: path.write_bytes(b"KNvK"), "cannot be used"),
         (lambda path: path.write_bytes(gzip.compress(b"[]")), "no data of a report"),
         (lambda path: change(path, lambda found: found.pop("mating")), "mating"),
-        (lambda path: change(path, lambda found: found.update(rules="s")), "not a valid Variant"),
+        (lambda path: change(path, lambda found: found.update(rules="s")), "Invalid enum value 's'"),
         (lambda path: change(path, lambda found: found.update(material="KBvK")), "its data are of KBvK"),
         (lambda path: change(path, lambda found: found.update(rules="wg")), "by whole-game mobility"),
         (lambda path: change(path, wrong_line), "the line to G5.5 does not lead there"),

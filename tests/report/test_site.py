@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,31 +14,27 @@ from xml.etree import ElementTree
 
 import html5lib
 import pytest
+from msgspec.structs import replace
 
 from tbgen.board.material import all_materials
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.probe.tablebase import Tablebase
-from tbgen.report.data.documents import document
 from tbgen.report.data.rows import CSV
 from tbgen.report.facts.records import overall_records
-from tbgen.report.facts.table_report import report_table
 from tbgen.report.model import LinePoint, TableReport
-from tbgen.report.site import filters
+from tbgen.report.parts import ReportPart
+from tbgen.report.site.plots import plots
 from tbgen.report.site.site import Site
 from tbgen.text import part_of, plies, share
+from tests.support.reports import report_with_lines
 
 Element = ElementTree.Element
 
 
 @pytest.fixture(scope="module")
 def reports(three_men: Path) -> list[TableReport]:
-    with Tablebase(three_men) as tables:
-        return [
-            report_table(three_men, material, Variant.R_MOBILITY, threads=1, lines=tables)
-            for material in all_materials(3)
-        ]
+    return [report_with_lines(three_men, material.name) for material in all_materials(3)]
 
 
 def write(directory: Path, reports: list[TableReport]) -> Path:
@@ -200,23 +195,22 @@ def numbers_in(thing: Any) -> Iterator[str]:
     elif isinstance(thing, tuple):
         for part in thing:
             yield from numbers_in(part)
-    elif is_dataclass(thing):
-        for field in fields(thing):
-            yield from numbers_in(getattr(thing, field.name))
+    elif isinstance(thing, ReportPart):
+        for name in thing.__struct_fields__:
+            yield from numbers_in(getattr(thing, name))
 
 
 def derived(report: TableReport) -> Iterator[float | int]:
     """Yield sums and shares that stand on a page and not in the objects."""
     own = report.distribution
     for side in (0, 1):
-        yield from (own.total(side), own.canonical_total(side), report.endgame.sides[side].total)
+        yield report.endgame.sides[side].total
         yield from (own.share(side, value) for value in own.board[side])
         yield from (report.endgame.sides[side].share(value) for value in report.endgame.sides[side].quiet)
-    for truth in (*report.mating.truth, *(report.mating.like_bishops or ())):
-        yield from truth.shares
     if report.accrued is not None:
-        for counts in (*report.accrued.board.values(), *report.accrued.canonical.values()):
-            yield from (counts.share(getattr(counts, name)) for name in ACCRUED)
+        for view in (report.accrued.board, report.accrued.canonical):
+            for counts in (*view.white, *view.black):
+                yield from (getattr(counts, name) / max(counts.states, 1) for name in ACCRUED)
     for kinds in own.depths:
         for depth in {depth for row in kinds.values() for depth in row}:
             for group in (lambda v: v.white and v.rank > 1, lambda v: not v.white and v.rank > 1):
@@ -247,11 +241,12 @@ def test_accrued_scores(site: Path, reports: list[TableReport]) -> None:
             shown = [[cell.partition(" (")[0] for cell in row] for row in rows(found)]
             assert shown == [
                 [
-                    f"{filters.SIDES[side]}, {'White' if white else 'Black'}'s",
+                    f"{to_move} to move, {holder}'s",
                     f"{counts.states:,}",
                     *(f"{getattr(counts, name):,}" for name in ACCRUED),
                 ]
-                for (side, white), counts in view.items()
+                for to_move, holders in zip(("White", "Black"), view, strict=True)
+                for holder, counts in zip(("White", "Black"), holders, strict=True)
             ]
 
 
@@ -260,10 +255,10 @@ def test_the_table_of_materials(site: Path, reports: list[TableReport]) -> None:
     assert [row[0] for row in shown] == [report.material.name for report in reports]
     for row, report in zip(shown, reports, strict=True):
         own = report.distribution
-        assert row[1] == f"{own.total(0) + own.total(1):,}"
+        assert row[1] == f"{own.positions[0].board + own.positions[1].board:,}"
         assert (row[2], row[6]) == (str(report.endgame.sides[0].mode), str(report.endgame.sides[1].mode))
         outcomes = own.outcomes(1)
-        assert row[7] == part_of(outcomes.won, own.total(1)).replace("\xa0", " ")
+        assert row[7] == part_of(outcomes.won, own.positions[1].board).replace("\xa0", " ")
         mates = [record.depth for record in report.records if record.value.rank == 0]
         assert row[10] == (str(max(mates)) if mates else "–")
         assert row[14] == str(max(record.depth for record in report.records))
@@ -322,12 +317,15 @@ def test_diagrams_have_all_men(site: Path, reports: list[TableReport]) -> None:
 def test_data_beside_the_pages(site: Path, reports: list[TableReport]) -> None:
     for report in reports:
         stem = f"{site}/tables/{report.material}.r"
-        assert json.loads(Path(f"{stem}.json").read_text()) == json.loads(json.dumps(document(report)))
+        assert json.loads(Path(f"{stem}.json").read_text()) == json.loads(json.dumps(report.plain()))
         for name, (head, make) in CSV.items():
             with open(f"{stem}.{name}.csv", newline="") as file:
                 first, *others = csv.reader(file)
-            assert tuple(first) == head
-            assert others == [["" if cell is None else str(cell) for cell in row] for row in make(report)]
+            assert tuple(first) == ("material", "rules", *head)
+            assert others == [
+                ["" if cell is None else str(cell) for cell in (report.material, report.variant, *row)]
+                for row in make(report)
+            ]
         games = Path(f"{stem}.pgn").read_text()
         assert games.count("[Event ") == sum(bool(record.pgn) for record in report.records)
     assert [entry["material"] for entry in json.loads((site / "index.json").read_text())] == [
@@ -339,9 +337,12 @@ def test_data_beside_the_pages(site: Path, reports: list[TableReport]) -> None:
         )
 
 
-def test_the_same_reports_give_the_same_bytes(site: Path, reports: list[TableReport], tmp_path: Path) -> None:
+def test_the_same_reports_give_the_same_bytes(
+    site: Path, reports: list[TableReport], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(tmp_path, reports[:1])
     first = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    monkeypatch.setattr("tbgen.report.site.site.plots", plots)  # drawn anew
     write(tmp_path, reports[:1])
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == first
     for path, content in first.items():

@@ -1,4 +1,4 @@
-"""Inside a report dependencies point one way: model <- scan <- facts <- data <- site."""
+"""Inside a report dependencies point one way: parts <- model <- scan <- facts <- data <- site."""
 
 import ast
 from pathlib import Path
@@ -10,11 +10,12 @@ import tbgen.report
 PACKAGE = Path(tbgen.report.__file__).parent
 
 ABOVE = {
-    "model": set(),
+    "parts": set(),
+    "model": {"parts"},
     "scan": set(),
-    "facts": {"model", "scan"},
-    "data": {"model", "facts"},
-    "site": {"model", "facts", "data"},
+    "facts": {"parts", "model", "scan"},
+    "data": {"parts", "model", "facts"},
+    "site": {"parts", "model", "facts", "data"},
 }
 
 

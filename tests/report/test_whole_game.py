@@ -11,12 +11,11 @@ import pytest
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.generator import build
-from tbgen.probe.tablebase import open_tablebase
 from tbgen.report.facts.difference import difference
-from tbgen.report.facts.table_report import report_table
 from tbgen.report.scan.source import open_source
 from tests.support.builds import Silent
 from tests.support.report_positions import on_board, positions, up_to_symmetry
+from tests.support.reports import report_table, report_with_lines
 
 KNVK_WHITE = {
     "G0.5": 2844,
@@ -66,23 +65,22 @@ def test_counts(name: str, both: Path) -> None:
 
 
 def test_lines_of_records_replay(both: Path) -> None:
-    with open_tablebase(both, rules="wg") as tables:
-        for name in ("KPvK", "KQvK"):
-            report = report_table(both, name, Variant.WHOLE_GAME, lines=tables)
-            assert report.records
-            for record in report.records:
-                assert record.verified, record
-                assert len(record.line) == record.depth
-                game = chess.pgn.read_game(io.StringIO(record.pgn))
-                assert game is not None
-                assert game.headers["WGMobilityResult"] == str(record.value)
-                assert len(list(game.mainline_moves())) == record.depth
+    for name in ("KPvK", "KQvK"):
+        report = report_with_lines(both, name, Variant.WHOLE_GAME)
+        assert report.records
+        for record in report.records:
+            assert record.verified, record
+            assert len(record.line) == record.depth
+            game = chess.pgn.read_game(io.StringIO(record.pgn))
+            assert game is not None
+            assert game.headers["WGMobilityResult"] == str(record.value)
+            assert len(list(game.mainline_moves())) == record.depth
 
 
 def test_no_accrued_score_is_wiped_out(both: Path) -> None:
     view = report_table(both, "KNvK", Variant.WHOLE_GAME).accrued
     assert view is not None
-    for counts in view.board.values():
+    for counts in (*view.board.white, *view.board.black):
         assert counts.states
         assert counts.wiped_out == 0
 
@@ -100,5 +98,5 @@ def test_where_the_rules_differ(name: str, both: Path) -> None:
     for position in positions(both, name, Variant.WHOLE_GAME):
         if position.value != resets[position.board.fen()]:
             other[position.side] += position.images
-    assert tuple(found.differing) == (other[0], other[1])
+    assert [side.differing for side in found.sides] == [other[0], other[1]]
     assert (name == "KvK") == (other.total() == 0)

@@ -11,12 +11,11 @@ from matplotlib.textpath import text_to_path
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.html.style import style_sheet
-from tbgen.probe.tablebase import Tablebase
 from tbgen.report.facts.difference import difference
 from tbgen.report.facts.records import overall_records
-from tbgen.report.facts.table_report import report_table
 from tbgen.report.scan.source import open_source
 from tbgen.report.site.site import Site
+from tests.support.reports import report_table
 
 Element = ElementTree.Element
 
@@ -67,16 +66,20 @@ def table_width(table: Element) -> float:
 
 @pytest.fixture(scope="module")
 def site(tables: Path, whole_game_tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A site about the tables with the widest numbers, for both rules."""
+    """A site without plots and lines about the tables with the widest numbers, for both rules."""
     out = tmp_path_factory.mktemp("site")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tbgen.report.site.site.plots", lambda *_: iter(()))
+        write(out, tables, whole_game_tables)
+    return out
+
+
+def write(out: Path, tables: Path, whole_game_tables: Path) -> None:
     site = Site(out, "0.2.0", compares=True)
     groups = {}
     materials = [Material.parse(name) for name in ("KRvKB", "KPvKP", "KQvKR")]
     for variant, directory in ((Variant.R_MOBILITY, tables), (Variant.WHOLE_GAME, whole_game_tables)):
-        with Tablebase(directory, rules=variant) as tables_of:
-            groups[variant] = [
-                report_table(directory, material, variant, lines=tables_of) for material in materials
-            ]
+        groups[variant] = [report_table(directory, material.name, variant) for material in materials]
     for report in groups[Variant.R_MOBILITY]:
         site.write_table(report, Variant.WHOLE_GAME)
     site.write_overview(
@@ -91,7 +94,6 @@ def site(tables: Path, whole_game_tables: Path, tmp_path_factory: pytest.TempPat
         open_source(whole_game_tables, materials[0], Variant.WHOLE_GAME) as wg,
     ):
         site.write_differences([difference(r, wg)])
-    return out
 
 
 def test_tables_fit_a_window_of_1280_pixels(site: Path) -> None:

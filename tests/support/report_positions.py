@@ -42,18 +42,24 @@ class Position:
 def positions(directory: Path, name: str, variant: Variant = Variant.R_MOBILITY) -> list[Position]:
     """Return the positions of a material of two or three men with White's king in the triangle of a board
     without pawns, and with the pawn on the files a to d."""
-    placed = list(_placed(name))
+    known = _enumerated(name)
     with open_tablebase(directory, rules=variant) as tables:
-        results = list(tables.probe_many(board for board, *_ in placed))
+        results = list(tables.probe_many(board for board, *_ in known))
+    return [
+        Position(board, int(not board.turn), images, share, own, result.value, result.depth, captures, over)
+        for (board, images, share, own, captures, over), result in zip(known, results, strict=True)
+    ]
+
+
+@functools.cache
+def _enumerated(name: str) -> list[tuple[chess.Board, int, float, GScore, bool, bool]]:
+    """Return what python-chess alone says: board, images, share, own score, captures, and whether it is
+    over."""
     found = []
-    for (board, images, share), result in zip(placed, results, strict=True):
+    for board, images, share in _placed(name):
         moves = list(board.legal_moves)
         own = GScore(2 * len(moves) + (not board.is_check()), not board.turn)
-        captures = any(board.is_capture(move) for move in moves)
-        side = int(not board.turn)
-        found.append(
-            Position(board, side, images, share, own, result.value, result.depth, captures, not moves)
-        )
+        found.append((board, images, share, own, any(map(board.is_capture, moves)), not moves))
     return found
 
 
@@ -109,6 +115,18 @@ def images_of(board: chess.Board) -> list[chess.Board]:
             image = image.transform(mirror) if wanted else image
         found.append(image)
     return found
+
+
+def images_of_square(square: chess.Square, *, pawns: bool) -> list[chess.Square]:
+    """Return where the images of a position have what stands on a square, as :func:`images_of` lists them."""
+    file, rank = chess.square_file(square), chess.square_rank(square)
+    if pawns:
+        return [square, chess.square(7 - file, rank)]
+    return [
+        chess.square(*place)
+        for x, y in product((file, 7 - file), (rank, 7 - rank))
+        for place in ((x, y), (y, x))
+    ]
 
 
 def accrued_scores(own: GScore) -> list[GScore]:

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from tbgen.report.data.documents import ACCRUED_FIELDS, SIDES, side_name, states_document, text_of
-from tbgen.report.model import TableReport
+from msgspec.structs import astuple
+
+from tbgen.report.model import AccruedCounts, TableReport
+from tbgen.report.parts import SIDES
 
 Row = tuple[Any, ...]
 
@@ -15,82 +17,66 @@ def distribution_rows(report: TableReport) -> Iterator[Row]:
     for side, name in enumerate(SIDES):
         for value in sorted({*found.board[side], *found.en_passant[side]}, reverse=True):
             counts = (table[side].get(value, 0) for table in (found.board, found.canonical, found.en_passant))
-            share = found.share(side, value)
-            yield report.material.name, report.variant, name, str(value), *counts, f"{share:.9f}"
+            yield name, value, *counts, f"{found.share(side, value):.9f}"
 
 
 def depth_rows(report: TableReport) -> Iterator[Row]:
     """Yield a row per side to move, value and depth."""
-    for name, depths in zip(SIDES, report.distribution.depths, strict=True):
+    for name, depths in report.distribution.depths.items():
         for value, row in depths.items():
             for depth, count in row.items():
-                yield report.material.name, report.variant, name, str(value), depth, count
+                yield name, value, depth, count
 
 
 def record_rows(report: TableReport) -> Iterator[Row]:
     """Yield a row per value."""
     for record in report.records:
         line = " ".join(point.san for point in record.line)
-        name, value = record.material.name, str(record.value)
-        yield name, record.variant, value, record.depth, record.ties, record.fen, line, int(record.verified)
+        yield record.value, record.depth, record.ties, record.fen, line, int(record.verified)
 
 
 def accrued_rows(report: TableReport) -> Iterator[Row]:
     """Yield a row per side to move and holder of the accrued score, counted on the board."""
     if report.accrued is not None:
-        for (side, white), counts in report.accrued.board.items():
-            numbers = states_document(counts).values()
-            yield report.material.name, report.variant, SIDES[side], side_name(white), *numbers
+        for to_move, holders in report.accrued.board.items():
+            for holder, counts in holders.items():
+                yield to_move, holder, *astuple(counts)
 
 
 def endgame_rows(report: TableReport) -> Iterator[Row]:
     """Yield a row per side to move."""
-    for name, side in zip(SIDES, report.endgame.sides, strict=True):
-        share = "" if side.mode is None else f"{side.share(side.mode):.9f}"
-        values = (text_of(value) or "" for value in (side.mode, side.median, side.best, side.worst))
+    for name, side in report.endgame.sides.items():
+        share = None if side.mode is None else f"{side.share(side.mode):.9f}"
         numbers = (side.positions, side.over, side.captures, side.total)
-        yield report.material.name, report.variant, name, *numbers, *values, share
+        yield name, *numbers, side.mode, side.median, side.best, side.worst, share
 
 
 def mating_rows(report: TableReport) -> Iterator[Row]:
     """Yield a row per attacker."""
-    found = report.mating
-    for truth in found.truth:
-        moving, waiting = truth.shares
-        best = (text_of(value) or "" for value in truth.best)
-        yield (
-            *(report.material.name, report.variant, side_name(truth.white), truth.verdict.value, truth.mates),
-            *(f"{moving:.9f}", f"{waiting:.9f}", *best),
-            found.rule.divisor if found.rule.leader == truth.white else "",
-            _flag(found.agrees),
-        )
+    rule, agrees = report.mating.rule, report.mating.agrees
+    right = None if agrees is None else int(agrees)
+    for name, truth in report.mating.truth.items():
+        chances = (truth.to_move, truth.waiting)
+        shares, best = [f"{chance.share:.9f}" for chance in chances], [chance.best for chance in chances]
+        divisor = rule.divisor if rule.leader == name else None
+        yield name, truth.verdict, truth.mates, *shares, *best, divisor, right
 
 
-def _flag(agrees: bool | None) -> int | str:
-    return "" if agrees is None else int(agrees)
-
+_ENDGAME: Final = (
+    *("to_move", "positions", "over", "captures", "quiet"),
+    *("mode", "median", "best", "worst", "mode_share"),
+)
+_MATING: Final = (
+    *("attacker", "verdict", "mates", "share_to_move", "share_waiting"),
+    *("best_to_move", "best_waiting", "divisor", "rule_agrees"),
+)
 
 CSV: Final[Mapping[str, tuple[tuple[str, ...], Callable[[TableReport], Iterator[Row]]]]] = {
-    "distribution": (
-        ("material", "rules", "to_move", "value", "board", "canonical", "en_passant", "share"),
-        distribution_rows,
-    ),
-    "depths": (("material", "rules", "to_move", "value", "depth", "board"), depth_rows),
-    "records": (("material", "rules", "value", "depth", "ties", "fen", "line", "verified"), record_rows),
-    "accrued": (("material", "rules", "to_move", "holder", *ACCRUED_FIELDS), accrued_rows),
-    "endgames": (
-        (
-            *("material", "rules", "to_move", "positions", "over", "captures", "quiet"),
-            *("mode", "median", "best", "worst", "mode_share"),
-        ),
-        endgame_rows,
-    ),
-    "mating": (
-        (
-            *("material", "rules", "attacker", "verdict", "mates", "share_to_move", "share_waiting"),
-            *("best_to_move", "best_waiting", "divisor", "rule_agrees"),
-        ),
-        mating_rows,
-    ),
+    "distribution": (("to_move", "value", "board", "canonical", "en_passant", "share"), distribution_rows),
+    "depths": (("to_move", "value", "depth", "board"), depth_rows),
+    "records": (("value", "depth", "ties", "fen", "line", "verified"), record_rows),
+    "accrued": (("to_move", "holder", *AccruedCounts.__struct_fields__), accrued_rows),
+    "endgames": (_ENDGAME, endgame_rows),
+    "mating": (_MATING, mating_rows),
 }
-"""By name of a file: its head, and what gives the rows of a report."""
+"""By name of a file: its head, and what gives the rows of a report; before both stand material and rules."""

@@ -9,8 +9,9 @@ from tbgen.board.score import GScore
 from tbgen.index.layout import Side, Slot
 from tbgen.index.position import board_of
 from tbgen.report.facts.wiki import PAGE, SHOWN
-from tbgen.report.facts.wording import meaning, percent
+from tbgen.report.facts.wording import NAMES, meaning, percent
 from tbgen.report.model import Counts, Endgame, Typical, UnusualValue, WikiExample
+from tbgen.report.parts import SIDES, Sides
 from tbgen.report.scan.table_counts import CAPTURES, LIKE_BISHOPS, QUIET, TableCounts
 from tbgen.report.scan.table_counts import Counts as Numbers
 
@@ -35,64 +36,51 @@ def without_over(counts: Numbers) -> Numbers:
 
 def endgame(scanned: TableCounts) -> Endgame:
     """Return what an endgame gives, from the scan of its table."""
-    sides = (_typical(scanned, 0), _typical(scanned, 1))
-    return Endgame(
-        scanned.material,
-        scanned.info.variant,
-        sides,
-        tuple(_unusual(scanned, sides)),
-        _sentence(scanned, sides),
-        tuple(_examples(scanned, sides)),
-    )
+    sides = Sides(_typical(scanned, 0), _typical(scanned, 1))
+    unusual, examples = tuple(_unusual(scanned, sides)), tuple(_examples(scanned, sides))
+    return Endgame(_sentence(scanned, sides), sides.white, sides.black, unusual, examples)
 
 
 def _typical(scanned: TableCounts, side: int) -> Typical:
     by_class = scanned.on_board()[side]
     everything = by_class.sum(axis=0)
     quiet = without_over(by_class[[0, LIKE_BISHOPS]].sum(axis=0)).sum(axis=1)
-    codes = np.flatnonzero(everything.any(axis=1) | scanned.en_passant[side].any(axis=1)).tolist()
+    codes = np.flatnonzero(everything.any(axis=1) | scanned.en_passant[side].any(axis=1))
+    over = int(everything[list(_OVER), 0].sum())
+    captures = int(by_class[[CAPTURES, CAPTURES | LIKE_BISHOPS]].sum())
     mode = median = None
     if quiet.any():
         mode = GScore.from_code(int(np.argmax(quiet)))
         median = GScore.from_code(int(np.searchsorted(2 * np.cumsum(quiet), quiet.sum())))
-    return Typical(
-        positions=int(everything.sum()),
-        over=int(everything[list(_OVER), 0].sum()),
-        captures=int(by_class[[CAPTURES, CAPTURES | LIKE_BISHOPS]].sum()),
-        quiet=by_score(quiet),
-        mode=mode,
-        median=median,
-        best=GScore.from_code(codes[0]) if codes else None,
-        worst=GScore.from_code(codes[-1]) if codes else None,
-    )
+    best, worst = (GScore.from_code(codes[end]) if codes.size else None for end in (0, -1))
+    return Typical(int(everything.sum()), over, captures, by_score(quiet), mode, median, best, worst)
 
 
-def _unusual(scanned: TableCounts, sides: tuple[Typical, Typical]) -> list[UnusualValue]:
+def _unusual(scanned: TableCounts, sides: Sides[Typical]) -> list[UnusualValue]:
     found = []
     for side, typical in enumerate(sides):
         for value, count in typical.quiet.items():
             if (share := typical.share(value)) < UNUSUAL_SHARE:
                 depth, slot = scanned.longest[QUIET, side, value.code]
                 fen = board_of(scanned.layout, Side(side), Slot(slot)).fen()
-                found.append(UnusualValue(value, side == 0, count, share, fen, depth))
+                found.append(UnusualValue(value, SIDES[side], count, share, fen, depth))
     return found
 
 
-def _examples(scanned: TableCounts, sides: tuple[Typical, Typical]) -> list[WikiExample]:
+def _examples(scanned: TableCounts, sides: Sides[Typical]) -> list[WikiExample]:
     found = []
     shown = SHOWN.get(scanned.material.name, ()) if scanned.info.variant.resets else ()
     for fen, text, line in shown:
-        white, value = chess.Board(fen).turn, GScore.parse(text)
-        typical = sides[0 if white else 1]
-        share, usual = typical.share(value), value == typical.mode
-        found.append(WikiExample(fen, white, value, line, PAGE, share, usual))
+        side, value = int(not chess.Board(fen).turn), GScore.parse(text)
+        share, usual = sides[side].share(value), value == sides[side].mode
+        found.append(WikiExample(fen, SIDES[side], value, line, PAGE, share, usual))
     return found
 
 
-def _sentence(scanned: TableCounts, sides: tuple[Typical, Typical]) -> str:
+def _sentence(scanned: TableCounts, sides: Sides[Typical]) -> str:
     """Return the typical values and their range in plain English."""
     parts = []
-    for mover, typical in zip(("White", "Black"), sides, strict=True):
+    for mover, typical in zip(NAMES, sides, strict=True):
         if typical.mode is None or typical.median is None:
             parts.append(f"{mover} to move always has a capture, or the game is over.")
             continue
@@ -101,11 +89,10 @@ def _sentence(scanned: TableCounts, sides: tuple[Typical, Typical]) -> str:
         if typical.median != typical.mode:
             text += f", half of them {meaning(typical.median)} or better for White"
         parts.append(f"{text}.")
-    best = max((side.best for side in sides if side.best is not None), default=None)
-    worst = min((side.worst for side in sides if side.worst is not None), default=None)
-    if best is not None and worst is not None:
-        if best == worst:
-            parts.append(f"There is no other value than {best}.")
-        else:
-            parts.append(f"Over all positions values range from {meaning(best)} to {meaning(worst)}.")
+    values = [value for side in sides for value in (side.best, side.worst) if value is not None]
+    if len(set(values)) == 1:
+        parts.append(f"There is no other value than {values[0]}.")
+    elif values:
+        span = f"{meaning(max(values))} to {meaning(min(values))}"
+        parts.append(f"Over all positions values range from {span}.")
     return f"{scanned.material}. " + " ".join(parts)

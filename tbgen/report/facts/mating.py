@@ -11,15 +11,17 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from msgspec.structs import replace
 
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.errors import UsageError
 from tbgen.report.facts.endgames import without_over
-from tbgen.report.facts.wording import meaning, percent
-from tbgen.report.model import MatingPotential, MatingRule, MatingTruth, Verdict
-from tbgen.report.scan.counting import count_table
+from tbgen.report.facts.wording import NO_MATE, counted_pawns, meaning, percent
+from tbgen.report.model import MatingChance, MatingPotential, MatingRule, MatingTruth, Verdict, ratio
+from tbgen.report.parts import SIDES, Sides
+from tbgen.report.scan.counting import count_source
+from tbgen.report.scan.source import open_source
 from tbgen.report.scan.table_counts import LIKE_BISHOPS, Counts, TableCounts
 from tbgen.store.format import default_directory
 
@@ -41,14 +43,14 @@ def mating_rule(material: Material, values: Mapping[str, float] = PIECE_VALUES) 
     >>> mating_rule(Material.parse("KRvKB")).divisor, mating_rule(Material.parse("KBNvK")).divisor
     (8, 1)
     """
-    sides = {True: material.white.replace("K", ""), False: material.black.replace("K", "")}
-    worth = {white: sum(values[man] for man in men) for white, men in sides.items()}
-    if worth[True] == worth[False]:
+    men = Sides(material.white.replace("K", ""), material.black.replace("K", ""))
+    white, black = (sum(values[man] for man in side) for side in men)
+    if white == black:
         return MatingRule(None, 0.0, 1, None, "nobody is ahead")
-    leader = worth[True] > worth[False]
-    divisor, reason = _divisor(sides[leader], sides[not leader], values)
-    wins = divisor <= 2 if divisor > 1 or "P" not in sides[leader] else None
-    return MatingRule(leader, worth[leader] - worth[not leader], divisor, wins, reason)
+    leader = int(white < black)
+    divisor, reason = _divisor(men[leader], men[1 - leader], values)
+    wins = divisor <= 2 if divisor > 1 or "P" not in men[leader] else None
+    return MatingRule(SIDES[leader], abs(white - black), divisor, wins, reason)
 
 
 def _divisor(own: str, other: str, values: Mapping[str, float]) -> tuple[int, str]:
@@ -73,7 +75,7 @@ def _divisor(own: str, other: str, values: Mapping[str, float]) -> tuple[int, st
 
 def mating_potential(
     material: Material | str,
-    tables: TableCounts | str | PathLike[str] | None = None,
+    directory: str | PathLike[str] | None = None,
     *,
     rules: Variant | str = "r",
     values: Mapping[str, float] = PIECE_VALUES,
@@ -82,111 +84,92 @@ def mating_potential(
 
     White has the men that the canonical name gives White: ``KvKQ`` is read as ``KQvK``, and White mates.
 
-    :param tables: the scan of its table, or the directory in which it lies; None for the default one.
+    :param directory: where the tables lie; None for the default one.
     :param values: what pieces are worth, in pawns.
 
-    :raises UsageError: if the name means nothing, or the scan is of another table.
+    :raises UsageError: if the name means nothing.
     :raises MissingTableError: if the table has not been built.
     :raises DamagedTableError: if its file cannot be used.
     """
+    place = default_directory() if directory is None else Path(directory)
     if isinstance(material, str):
         material = Material.parse(material)
-    variant = Variant.parse(rules)
-    if isinstance(tables, TableCounts):
-        scanned = tables
-        if (scanned.material, scanned.info.variant) != (material, variant):
-            raise UsageError(
-                f"the scan is of {scanned.material} by the rules {scanned.info.variant}, "
-                f"not of {material} by {variant}"
-            )
-    else:
-        directory = default_directory() if tables is None else Path(tables)
-        scanned = count_table(directory, material, variant)
-    counts = scanned.on_board()
+    with open_source(place, material, Variant.parse(rules)) as source:
+        return mating_facts(count_source(source), values)
+
+
+def mating_facts(scanned: TableCounts, values: Mapping[str, float] = PIECE_VALUES) -> MatingPotential:
+    """Return the rule of thumb and the truth about the material of a table."""
+    counts, rule = scanned.on_board(), mating_rule(scanned.material, values)
     unlike, like = counts[:, :LIKE_BISHOPS], counts[:, LIKE_BISHOPS:]
-    pawns = ("P" in material.white, "P" in material.black)
-    truth = (_truth(unlike, True, pawns[0]), _truth(unlike, False, pawns[1]))
-    alike = (_truth(like, True, pawns[0]), _truth(like, False, pawns[1])) if like.any() else None
-    rule = mating_rule(material, values)
+    truth = _truths(scanned.material, unlike)
+    alike = _truths(scanned.material, like) if like.any() else None
     agrees = None
     if rule.leader is not None and rule.wins is not None:
-        agrees = rule.wins == (truth[0 if rule.leader else 1].verdict is Verdict.GENERAL)
-    sentence = _sentence(material, rule, truth, alike, agrees)
-    return MatingPotential(material, variant, rule, truth, alike, agrees, sentence)
+        agrees = rule.wins == (truth[rule.leader].verdict is Verdict.GENERAL)
+    found = MatingPotential(rule, truth, alike, agrees, "")
+    return replace(found, sentence=_sentence(scanned.material, found))
 
 
-def _truth(counts: Counts, white: bool, pawns: bool) -> MatingTruth:
-    """Return what the mates of one side are.
+def _truths(material: Material, counts: Counts) -> Sides[MatingTruth]:
+    """Return what the mates of both sides are.
 
     :param counts: shape (2 sides, 2 for captures, codes, depths).
-    :param pawns: whether that side has pawns.
     """
-    attacker, mate = (0, GScore(0, True)) if white else (1, GScore(0, False))
-    open_, forced, best = [], [], []
-    for side in (attacker, 1 - attacker):
-        numbers = without_over(counts[side, 0])
-        numbers[GScore(0, side == 0).code, 1] = 0
-        by_code = numbers.sum(axis=1)
-        open_.append(int(by_code.sum()))
-        forced.append(int(by_code[mate.code]))
-        best.append(_generally_forced(by_code, white))
-    mates = int(counts[1 - attacker, :, mate.code, 0].sum())
-    if any(forced):
-        general = all(won >= GENERAL_SHARE * number for won, number in zip(forced, open_, strict=True))
+    return Sides(_truth(counts, 0, "P" in material.white), _truth(counts, 1, "P" in material.black))
+
+
+def _truth(counts: Counts, attacker: int, pawns: bool) -> MatingTruth:
+    mate = GScore(0, attacker == 0).code
+    chances = [_chance(counts[side, 0], side, attacker) for side in (attacker, 1 - attacker)]
+    mates = int(counts[1 - attacker, :, mate, 0].sum())
+    if any(chance.forced for chance in chances):
+        general = all(chance.forced >= GENERAL_SHARE * chance.open for chance in chances)
         verdict = Verdict.GENERAL if general else Verdict.SOMETIMES
     else:
         verdict = Verdict.NEVER if mates or pawns else Verdict.NO_HELP_MATE
-    return MatingTruth(
-        white, (open_[0], open_[1]), (forced[0], forced[1]), mates, verdict, (best[0], best[1])
-    )
+    return MatingTruth(verdict, mates, *chances)
 
 
-def _generally_forced(by_code: Counts, white: bool) -> GScore | None:
-    """Return the best score for a side that ``GENERAL_SHARE`` of the positions are worth, or more, to it."""
-    total = int(by_code.sum())
-    if not total:
-        return None
-    reached = np.cumsum(by_code if white else by_code[::-1]) >= GENERAL_SHARE * total
-    place = int(np.argmax(reached))
-    return GScore.from_code(place if white else 255 - place)
+def _chance(counts: Counts, side: int, attacker: int) -> MatingChance:
+    """Return what an attacker can force with one side to move.
+
+    :param counts: shape (codes, depths), of positions without captures.
+    """
+    numbers = without_over(counts)
+    numbers[GScore(0, side == 0).code, 1] = 0
+    codes = np.arange(256)[:: 1 if attacker == 0 else -1]  # the best for the attacker first
+    by_code = numbers.sum(axis=1)[codes]
+    total, forced = int(by_code.sum()), int(by_code[0])
+    least = np.argmax(np.cumsum(by_code) >= GENERAL_SHARE * total)
+    best = GScore.from_code(codes[least]) if total else None
+    return MatingChance(total, forced, ratio(forced, total), best)
 
 
-def _sentence(
-    material: Material,
-    rule: MatingRule,
-    truth: tuple[MatingTruth, MatingTruth],
-    alike: tuple[MatingTruth, MatingTruth] | None,
-    agrees: bool | None,
-) -> str:
+def _sentence(material: Material, found: MatingPotential) -> str:
+    rule, alike = found.rule, found.like_bishops
     if rule.leader is None:
         parts = [f"{material}: {rule.reason}."]
     else:
         kept = "keeps its score" if rule.divisor == 1 else f"divides the score by {rule.divisor}"
-        name = "White" if rule.leader else "Black"
-        ahead = f"{rule.advantage:g} {'pawn' if rule.advantage == 1 else 'pawns'} ahead"
-        parts = [f"{material}: {name} is {ahead}, and the rule {kept}: {rule.reason}."]
-    for side in truth:
-        if rule.leader is None or side.white == rule.leader or side.verdict is not Verdict.NO_HELP_MATE:
-            parts.append(_truth_sentence(side))
+        ahead = f"{rule.leader.capitalize()} is {counted_pawns(rule.advantage)} ahead"
+        parts = [f"{material}: {ahead}, and the rule {kept}: {rule.reason}."]
+    for name, side in found.truth.items():
+        if rule.leader in (None, name) or side.verdict is not Verdict.NO_HELP_MATE:
+            parts.append(_truth_sentence(name, side))
     if alike is not None:
-        parts.append(f"With bishops of one colour: {_truth_sentence(alike[0])}")
-    if agrees is not None:
-        parts.append("Rule and truth agree." if agrees else "The rule is wrong here.")
+        parts.append(f"With bishops of one colour: {_truth_sentence('white', alike.white)}")
+    if found.agrees is not None:
+        parts.append("Rule and truth agree." if found.agrees else "The rule is wrong here.")
     return " ".join(parts)
 
 
-def _truth_sentence(truth: MatingTruth) -> str:
-    name = "White" if truth.white else "Black"
-    match truth.verdict:
-        case Verdict.NO_HELP_MATE:
-            text = f"{name} cannot mate even with help"
-        case Verdict.NEVER:
-            text = f"{name} never mates by force"
-        case verdict:
-            moving, waiting = truth.shares
-            text = f"{name} mates by force in {percent(moving)} of the open positions to move and in "
-            text += f"{percent(waiting)} not to move ({verdict})"
-    best = truth.best[1]
-    if best is not None and best.rank and best.white == truth.white:
+def _truth_sentence(name: str, truth: MatingTruth) -> str:
+    text = f"{name.capitalize()} {NO_MATE.get(truth.verdict, 'mates by force')}"
+    if truth.verdict not in NO_MATE:
+        moving, waiting = percent(truth.to_move.share), percent(truth.waiting.share)
+        text += f" in {moving} of the open positions to move and in {waiting} not to move ({truth.verdict})"
+    best = truth.waiting.best
+    if best is not None and best.rank and best.holder == name:
         text += f"; with the opponent to move, {meaning(best)} can generally be forced"
     return f"{text}."

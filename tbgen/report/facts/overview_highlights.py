@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from tbgen.board.material import Material
@@ -13,16 +13,16 @@ from tbgen.report.facts.endgames import UNUSUAL_SHARE
 from tbgen.report.facts.mating import mating_rule
 from tbgen.report.facts.table_highlights import (
     NOTABLE,
-    SIDES,
     drawn_sentence,
+    generally_forced,
     held_behind,
     is_burden,
     rare_value,
     rarest,
-    worse_for,
 )
-from tbgen.report.facts.wording import enumerated, meaning, percent
+from tbgen.report.facts.wording import NAMES, enumerated, meaning, percent, said
 from tbgen.report.model import OverallRecord, TableReport, Verdict
+from tbgen.report.parts import SIDES
 from tbgen.text import counted, plies
 
 _NAMED: Final = 6
@@ -31,212 +31,186 @@ _NAMED: Final = 6
 
 def index_highlights(reports: Sequence[TableReport]) -> list[str]:
     """Return what stands out among tables of the same variant."""
-    sentences = [drawn_sentence(reports)]
+    return said(
+        drawn_sentence(reports), _longest(reports), _rarest(reports), _upset(reports), _burdens(reports)
+    )
+
+
+def _longest(reports: Sequence[TableReport]) -> str:
     every = [record for report in reports for record in report.records]
     longest = max(every, key=lambda record: record.depth, default=None)
-    if longest is not None and longest.depth:
-        sentences.append(
-            f"The longest way of all leads to {meaning(longest.value)}: {plies(longest.depth)}, "
-            f"in {longest.material}."
-        )
-    rare = [(found, report) for report in reports if (found := rarest(report)) is not None]
-    if rare:
-        found, report = min(rare, key=lambda pair: pair[0][:2])
-        sentences.append(
-            f"Nothing is rarer than {rare_value(found)}, in {report.material}"
-            f"{_as_rare(found.positions, reports)}."
-        )
-    upset = [(share, side, report) for report in reports for share, side in held_behind(report, mates=False)]
-    if upset:
-        share, side, report = max(upset, key=lambda found: found[0])
-        sentences.append(
-            f"The side with less gets most out of draws in {report.material}: {percent(share)} of the "
-            f"positions with {SIDES[side]} to move are drawn in chess, and here it holds the score."
-        )
-    burdens = [report.material for report in reports if is_burden(report)]
-    if burdens:
-        sentences.append(
-            f"The move is a burden in {_names(burdens)}: the typical score belongs to whoever is not to move."
-        )
-    return [sentence for sentence in sentences if sentence]
-
-
-def _as_rare(positions: int, reports: Sequence[TableReport]) -> str:
-    """Say how many other values, by table and side to move, as few positions have."""
-    others = -1 + sum(
-        count == positions
-        for report in reports
-        for counts in report.distribution.board
-        for count in counts.values()
-    )
-    if not others:
+    if longest is None or not longest.depth:
         return ""
+    way = f"{meaning(longest.value)}: {plies(longest.depth)}, in {longest.material}"
+    return f"The longest way of all leads to {way}."
+
+
+def _rarest(reports: Sequence[TableReport]) -> str:
+    rare = [(found, report.material) for report in reports if (found := rarest(report)) is not None]
+    if not rare:
+        return ""
+    found, material = min(rare, key=lambda pair: pair[0][:2])
+    counts = Counter(
+        count for report in reports for side in report.distribution.board for count in side.values()
+    )
+    others = counts[found[0]] - 1
     verb = "is" if others == 1 else "are"
-    return f"; {counted(others, 'other value')} of a table and side to move {verb} as rare"
+    ties = f"; {counted(others, 'other value')} of a table and side to move {verb} as rare" if others else ""
+    return f"Nothing is rarer than {rare_value(found)}, in {material}{ties}."
+
+
+def _upset(reports: Sequence[TableReport]) -> str:
+    upsets = [(*upset, report.material) for report in reports for upset in held_behind(report, mates=False)]
+    if not upsets:
+        return ""
+    share, side, material = max(upsets, key=lambda upset: upset[0])
+    part = f"{percent(share)} of the positions with {NAMES[side]} to move are drawn in chess"
+    return f"The side with less gets most out of draws in {material}: {part}, and here it holds the score."
+
+
+def _burdens(reports: Sequence[TableReport]) -> str:
+    names = _names(report.material for report in reports if is_burden(report))
+    holder = "the typical score belongs to whoever is not to move"
+    return f"The move is a burden in {names}: {holder}." if names else ""
 
 
 def record_highlights(records: Sequence[OverallRecord]) -> list[str]:
     """Return what stands out among the longest ways to each score."""
-    if not records:
-        return []
+    return list(_record_sentences(records)) if records else []
+
+
+def _record_sentences(records: Sequence[OverallRecord]) -> Iterator[str]:
     longest = max(records, key=lambda record: record.depth)
-    sentences = [
-        f"The longest way of all takes {plies(longest.depth)}, to {_either(longest.g)}, "
-        f"in {_holders(longest)}{_to_mate(longest, records)}."
-    ]
+    names = _names(dict.fromkeys(holder.material for holder in longest.holders))
+    score = f"{longest.g}{(' (mate)', ' (stalemate)', '')[min(longest.g.rank, 2)]}"
+    mates = [record.depth for record in records if not record.g.rank]
+    to_mate = f"; to mate it takes {plies(max(mates))} at the most" if mates and longest.g.rank else ""
+    yield f"The longest way of all takes {plies(longest.depth)}, to {score}, in {names}{to_mate}."
     holders = [holder for record in records for holder in record.holders]
     material, number = Counter(holder.material for holder in holders).most_common(1)[0]
     if number > 1:
-        sentences.append(f"{material} holds {number} of the {counted(len(records), 'record')}.")
-    single = [record.g for record in records if record.ties == 1]
+        yield f"{material} holds {number} of the {counted(len(records), 'record')}."
+    single = sum(record.ties == 1 for record in records)
     if single:
-        sentences.append(
-            f"{counted(len(single), 'record')} {'is' if len(single) == 1 else 'are'} reached from one "
-            f"position alone, up to symmetry."
-        )
-    behind = [holder for holder in holders if _is_behind(holder.material, holder.value.white)]
+        verb = "is" if single == 1 else "are"
+        yield f"{counted(single, 'record')} {verb} reached from one position alone, up to symmetry."
+    behind = sum(mating_rule(each.material).leader == SIDES[each.value.white] for each in holders)
     if behind:
-        sentences.append(
-            f"In {len(behind)} of {counted(len(holders), 'example')}, one for each material that "
-            f"reaches a record, the score belongs to the side with less."
-        )
-    return sentences
+        examples = f"{counted(len(holders), 'example')}, one for each material that reaches a record"
+        yield f"In {behind} of {examples}, the score belongs to the side with less."
 
 
 def endgame_highlights(reports: Sequence[TableReport]) -> list[str]:
     """Return what stands out among what endgames give."""
     shares = [
-        (typical.share(typical.mode), typical.mode, side, report)
+        (typical.share(typical.mode), typical.mode, side, report.material)
         for report in reports
-        for side, typical in enumerate(report.endgame.sides)
+        for side, typical in zip(NAMES, report.endgame.sides, strict=True)
         if typical.mode is not None
     ]
     if not shares:
         return []
-    sentences = []
-    for what, pick in (("least", min), ("best", max)):
-        choose: Callable[..., tuple[float, GScore, int, TableReport]] = pick
-        share, mode, side, report = choose(shares, key=lambda found: found[0])
-        if what == "least":
-            sentences.append(
-                f"Nowhere does the typical value say less than in {report.material}: with {SIDES[side]} to "
-                f"move it is {meaning(mode)}, in only {percent(share)} of the quiet positions."
-            )
-        elif share > NOTABLE:
-            sentences.append(
-                f"It says most in {report.material}: {meaning(mode)} in {percent(share)} of those with "
-                f"{SIDES[side]} to move."
-            )
-    exceptions = [len({entry.value for entry in report.endgame.unusual}) for report in reports]
-    most = max(exceptions)
-    if most:
-        holder = reports[exceptions.index(most)].material
-        sentences.append(
-            f"{holder} has the most exceptions: {counted(most, 'value')} of less than "
-            f"{100 * UNUSUAL_SHARE:g} % of the quiet positions."
-        )
-    shown = [example for report in reports for example in report.endgame.examples]
-    if shown:
-        typical = sum(example.typical for example in shown)
-        sentences.append(
-            f"Of the {counted(len(shown), 'position')} that the rules' wiki shows, {typical} "
-            f"{'has' if typical == 1 else 'have'} the value that is typical."
-        )
-    return sentences
+    share, mode, side, material = min(shares, key=lambda found: found[0])
+    part = f"{meaning(mode)}, in only {percent(share)} of the quiet positions"
+    least = f"Nowhere does the typical value say less than in {material}: with {side} to move it is {part}."
+    share, mode, side, material = max(shares, key=lambda found: found[0])
+    most = f"It says most in {material}: {meaning(mode)} in {percent(share)} of those with {side} to move."
+    return said(least, most if share > NOTABLE else "", _exceptions(reports), _wiki(reports))
+
+
+def _exceptions(reports: Sequence[TableReport]) -> str:
+    report = max(reports, key=_unusual_values)
+    most = _unusual_values(report)
+    if not most:
+        return ""
+    values = f"{counted(most, 'value')} of less than {100 * UNUSUAL_SHARE:g} % of the quiet positions"
+    return f"{report.material} has the most exceptions: {values}."
+
+
+def _unusual_values(report: TableReport) -> int:
+    return len({entry.value for entry in report.endgame.unusual})
+
+
+def _wiki(reports: Sequence[TableReport]) -> str:
+    shown = [example.typical for report in reports for example in report.endgame.examples]
+    if not shown:
+        return ""
+    typical = f"{sum(shown)} {'has' if sum(shown) == 1 else 'have'} the value that is typical"
+    return f"Of the {counted(len(shown), 'position')} that the rules' wiki shows, {typical}."
 
 
 def mating_highlights(reports: Sequence[TableReport]) -> list[str]:
     """Return what stands out among mating potentials of materials without pawns."""
-    sentences = []
-    wrong = [report.material for report in reports if report.mating.agrees is False]
+    return said(_rule(reports), _nearest(reports), _most_forced(reports))
+
+
+def _rule(reports: Sequence[TableReport]) -> str:
+    wrong = _names(report.material for report in reports if report.mating.agrees is False)
     if wrong:
-        sentences.append(f"The rule of thumb is wrong for {_names(wrong)}.")
-    elif any(report.mating.agrees for report in reports):
-        sentences.append("The rule of thumb is right wherever it says anything.")
-    leads = [
-        (report, truth)
-        for report in reports
-        for truth in report.mating.truth
-        if truth.white == report.mating.rule.leader
-    ]
+        return f"The rule of thumb is wrong for {wrong}."
+    right = any(report.mating.agrees for report in reports)
+    return "The rule of thumb is right wherever it says anything." if right else ""
+
+
+def _nearest(reports: Sequence[TableReport]) -> str:
+    """Say which side that is ahead comes nearest to a general win."""
     chances = [
-        (share, SIDES[not truth.white], SIDES[truth.white is not attacks], report)
-        for report, truth in leads
-        if truth.verdict is Verdict.SOMETIMES
-        for share, attacks in zip(truth.shares, (True, False), strict=True)
+        (chance.share, report, waits)
+        for report in reports
+        if (truth := report.mating.leading) is not None and truth.verdict is Verdict.SOMETIMES
+        for waits, chance in enumerate((truth.to_move, truth.waiting))
     ]
-    if chances:
-        share, mates, to_move, report = max(chances, key=lambda found: found[0])
-        sentences.append(
-            f"Of the materials that do not win in general, {report.material} comes nearest: {mates} forces "
-            f"mate in {percent(share)} of the open positions with {to_move} to move."
-        )
+    if not chances:
+        return ""
+    share, report, waits = max(chances, key=lambda found: found[0])
+    leads = SIDES.index(str(report.mating.rule.leader))
+    part = f"{percent(share)} of the open positions with {NAMES[leads ^ waits]} to move"
+    nearest = f"{report.material} comes nearest: {NAMES[leads]} forces mate in {part}"
+    return f"Of the materials that do not win in general, {nearest}."
+
+
+def _most_forced(reports: Sequence[TableReport]) -> str:
+    """Say what the sides that are ahead can force at best where none mates."""
     forced = [
-        (best, report)
-        for report, truth in leads
-        if truth.verdict in (Verdict.NEVER, Verdict.NO_HELP_MATE)
-        for best in [worse_for(truth.best, truth.white)]
-        if best is not None
+        (best, report.material)
+        for report in reports
+        if (truth := report.mating.leading) is not None
+        and truth.verdict in (Verdict.NEVER, Verdict.NO_HELP_MATE)
+        and (best := generally_forced(report.mating)) is not None
     ]
-    if forced:
-        rank = min(best.rank for best, _ in forced)
-        holders = [report.material for best, report in forced if best.rank == rank]
-        sentences.append(
-            f"Without any mate by force, {_names(holders)} can still generally force {GScore(rank, True)}."
-        )
-    return sentences
+    if not forced:
+        return ""
+    rank = min(best.rank for best, _ in forced)
+    names = _names(material for best, material in forced if best.rank == rank)
+    return f"Without any mate by force, {names} can still generally force {GScore(rank, True)}."
 
 
 def difference_highlights(differences: Sequence[Difference]) -> list[str]:
     """Return what stands out among the differences of the variants."""
     if not differences:
         return []
-    same = [found.material for found in differences if not any(found.differing)]
     sentences = []
     most = max(differences, key=lambda found: found.share)
     if most.share:
-        sentences.append(
-            f"The rules differ most in {most.material}: {percent(most.share)} of its positions have another "
-            f"value."
-        )
-    turned = [
-        (
-            sum(count for pairs in found.sides for (r, wg), count in pairs.items() if r.white != wg.white),
-            found,
-        )
-        for found in differences
-    ]
-    number, found = max(turned, key=lambda pair: pair[0])
-    if number:
-        sentences.append(
-            f"In {counted(number, 'position')} of {found.material} the other side holds the score, more than "
-            f"anywhere else."
-        )
-    if same:
-        sentences.append(f"Nothing differs in {_names(same)}.")
+        part = f"{percent(most.share)} of its positions"
+        sentences.append(f"The rules differ most in {most.material}: {part} have another value.")
+    most = max(differences, key=_turned)
+    if number := _turned(most):
+        part = f"{counted(number, 'position')} of {most.material}"
+        sentences.append(f"In {part} the other side holds the score, more than anywhere else.")
+    if same := _names(found.material for found in differences if not found.share):
+        sentences.append(f"Nothing differs in {same}.")
     return sentences
 
 
-def _is_behind(material: Material, white: bool) -> bool:
-    leader = mating_rule(material).leader
-    return leader is not None and leader is not white
+def _turned(found: Difference) -> int:
+    """Return in how many positions the other side holds the score."""
+    pairs = (pair for side in found.sides for pair in side.pairs)
+    return sum(pair.count for pair in pairs if pair.r.white is not pair.wg.white)
 
 
-def _either(score: GScore) -> str:
-    """Return a score with what it means, whoever holds it."""
-    return f"{score}{(' (mate)', ' (stalemate)')[score.rank] if score.rank < 2 else ''}"
-
-
-def _holders(record: OverallRecord) -> str:
-    return _names(list(dict.fromkeys(holder.material for holder in record.holders)))
-
-
-def _to_mate(longest: OverallRecord, records: Sequence[OverallRecord]) -> str:
-    mates = [record.depth for record in records if not record.g.rank]
-    return f"; to mate it takes {plies(max(mates))} at the most" if mates and longest.g.rank else ""
-
-
-def _names(materials: Sequence[Material]) -> str:
+def _names(materials: Iterable[Material]) -> str:
+    """Return materials as a reader lists them; many are cut short."""
     names = [material.name for material in materials]
     if len(names) > _NAMED:
         names = [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} others"]

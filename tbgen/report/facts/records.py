@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 import chess
 import chess.pgn
 import numpy as np
+from msgspec.structs import replace
 
 from tbgen.board.score import GScore
 from tbgen.errors import DamagedTableError, MissingLayerError, MissingTableError
@@ -18,12 +18,12 @@ from tbgen.index.layout import Side, Slot
 from tbgen.index.position import board_of, en_passant_board
 from tbgen.probe.tablebase import Tablebase
 from tbgen.report.model import LinePoint, OverallRecord, Record
-from tbgen.report.scan.table_counts import ANY, Counts, TableCounts
+from tbgen.report.scan.table_counts import ANY, EN_PASSANT, Counts, TableCounts
 
 
 def records_of(scanned: TableCounts) -> list[Record]:
     """Return the longest position of every value of a table, best value for White first, without lines."""
-    counts = scanned.counts.sum(axis=(0, 1)) + scanned.en_passant.sum(axis=0)
+    counts = scanned.counts[0].sum(axis=(0, 1)) + scanned.en_passant.sum(axis=0)
     return [_record(scanned, code, counts[code]) for code in np.flatnonzero(counts.any(axis=1)).tolist()]
 
 
@@ -31,26 +31,16 @@ def _record(scanned: TableCounts, code: int, by_depth: Counts) -> Record:
     depth = int(np.flatnonzero(by_depth)[-1])
     board = None
     for side in (1, 0):  # the last one that is as long counts
-        en_passant = scanned.longest_en_passant.get((side, code), (-1, 0))
-        if en_passant[0] == depth:
-            row, within = divmod(en_passant[1], scanned.layout.phase_size)
+        longest, place = scanned.longest.get((EN_PASSANT, side, code), (-1, 0))
+        if longest == depth:
+            row, within = divmod(place, scanned.layout.phase_size)
             board = en_passant_board(scanned.layout, *scanned.en_passant_rows[row], within)
-        plain = scanned.longest.get((ANY, side, code), (-1, 0))
-        if plain[0] == depth:
-            board = board_of(scanned.layout, Side(side), Slot(plain[1]))
+        longest, place = scanned.longest.get((ANY, side, code), (-1, 0))
+        if longest == depth:
+            board = board_of(scanned.layout, Side(side), Slot(place))
     assert board is not None
-    return Record(
-        material=scanned.material,
-        variant=scanned.info.variant,
-        value=GScore.from_code(code),
-        depth=depth,
-        ties=int(by_depth[depth]),
-        fen=board.fen(),
-        white_to_move=board.turn,
-        line=(),
-        pgn="",
-        verified=False,
-    )
+    value, ties, to_move = GScore.from_code(code), int(by_depth[depth]), chess.COLOR_NAMES[board.turn]
+    return Record(scanned.material, scanned.info.variant, value, depth, ties, board.fen(), to_move)
 
 
 def lines_left_out(records: Iterable[Record]) -> int:

@@ -5,44 +5,43 @@ The longest way, the rarest value, and what somebody who knows chess would not e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec.structs import replace
 
 from tbgen.board.score import GScore
 from tbgen.report.facts.endgames import UNUSUAL_SHARE
-from tbgen.report.facts.wording import meaning, percent
-from tbgen.report.model import Record, TableReport, Typical, Verdict
+from tbgen.report.facts.wording import NAMES, NO_MATE, counted_pawns, meaning, percent, said
+from tbgen.report.model import MatingPotential, TableReport, Verdict, ratio
 from tbgen.text import counted, plies
 
 NOTABLE: Final = 0.005
 """A share of positions that is worth a sentence."""
 
-SIDES: Final = ("White", "Black")
+
+Rarest = tuple[int, int, GScore]
+"""Positions on the board, side to move (0 White, 1 Black), and the value that so few positions have."""
 
 
-class Rarest(NamedTuple):
-    """The value that the fewest positions have, of those that occur."""
-
-    positions: int
-    """How many, on the board."""
-    side: int
-    """Side to move, 0 White, 1 Black."""
-    value: GScore
+def with_highlights(report: TableReport) -> TableReport:
+    """Return a report with what stands out in it."""
+    return replace(report, highlights=tuple(table_highlights(report)))
 
 
 def table_highlights(report: TableReport) -> list[str]:
     """Return what stands out in one table, what contradicts the rules of chess first."""
-    sentences = [
+    return said(
         _without_mate(report),
         _behind(report),
         _burden(report),
         drawn_sentence([report]),
-        _longest(report.records),
+        _longest(report),
         _rarest(report),
         _exceptions(report),
         _wiped_out(report),
-    ]
-    return [sentence for sentence in sentences if sentence]
+    )
 
 
 def rarest(report: TableReport) -> Rarest | None:
@@ -51,23 +50,21 @@ def rarest(report: TableReport) -> Rarest | None:
     White to move comes before Black, and the better value for White before the worse.
     """
     found = (
-        Rarest(count, side, value)
+        (count, side, value)
         for side, counts in enumerate(report.distribution.board)
         for value, count in counts.items()
         if count
     )
-    return min(found, key=lambda rare: (rare.positions, rare.side, rare.value.code), default=None)
+    return min(found, key=lambda rare: (*rare[:2], rare[2].code), default=None)
 
 
-def _longest(records: Sequence[Record]) -> str:
-    longest = max(records, key=lambda record: record.depth, default=None)
-    if longest is None or not longest.depth:
+def _longest(report: TableReport) -> str:
+    longest = max(report.records, key=lambda record: record.depth)
+    if not longest.depth:
         return ""
-    mates = [record.depth for record in records if not record.value.rank]
-    text = f"The longest way takes {plies(longest.depth)}, to {meaning(longest.value)}"
-    if mates and longest.value.rank:
-        text += f"; mate takes {plies(max(mates))} at the most"
-    return f"{text}."
+    mates = [record.depth for record in report.records if not record.value.rank]
+    mate = f"; mate takes {plies(max(mates))} at the most" if mates and longest.value.rank else ""
+    return f"The longest way takes {plies(longest.depth)}, to {meaning(longest.value)}{mate}."
 
 
 def _rarest(report: TableReport) -> str:
@@ -77,10 +74,8 @@ def _rarest(report: TableReport) -> str:
 
 def rare_value(found: Rarest) -> str:
     """Return which value is rare, for whom, and in how many positions."""
-    return (
-        f"{meaning(found.value)} with {SIDES[found.side]} to move, in {counted(found.positions, 'position')} "
-        f"on the board"
-    )
+    positions, side, value = found
+    return f"{meaning(value)} with {NAMES[side]} to move, in {counted(positions, 'position')} on the board"
 
 
 def held_behind(report: TableReport, *, mates: bool = True) -> list[tuple[float, int]]:
@@ -88,108 +83,78 @@ def held_behind(report: TableReport, *, mates: bool = True) -> list[tuple[float,
 
     :param mates: whether those count in which it mates, as in chess.
     """
-    leader = report.mating.rule.leader
-    if leader is None:
-        return []
-    board = report.distribution.board
-    held = [
-        sum(count for value, count in counts.items() if value.white is not leader and (mates or value.rank))
-        / report.distribution.total(side)
-        for side, counts in enumerate(board)
-        if counts
-    ]
-    return [(share, side) for side, share in enumerate(held) if share >= NOTABLE]
+    leader, found = report.mating.rule.leader, []
+    for side, counts in enumerate(report.distribution.board):
+        held = (count for value, count in counts.items() if value.holder != leader and (mates or value.rank))
+        share = ratio(sum(held), sum(counts.values()))
+        if leader is not None and share >= NOTABLE:
+            found.append((share, side))
+    return found
 
 
 def _behind(report: TableReport) -> str:
-    found = max(held_behind(report), default=None)
-    if found is None:
+    share, side = max(held_behind(report), default=(0, 0))
+    if not share:
         return ""
-    share, side = found
-    name = SIDES[bool(report.mating.rule.leader)]
+    name = NAMES[report.mating.rule.leader == "white"]
     pawns = counted_pawns(report.mating.rule.advantage)
-    return (
-        f"{name} is {pawns} behind, and yet holds the score in {percent(share)} of the positions with "
-        f"{SIDES[side]} to move."
-    )
-
-
-def counted_pawns(advantage: float) -> str:
-    """Return a lead in pawns.
-
-    >>> counted_pawns(1.0), counted_pawns(3.25)
-    ('1 pawn', '3.25 pawns')
-    """
-    return f"{advantage:g} {'pawn' if advantage == 1 else 'pawns'}"
+    part = f"{percent(share)} of the positions with {NAMES[side]} to move"
+    return f"{name} is {pawns} behind, and yet holds the score in {part}."
 
 
 def _without_mate(report: TableReport) -> str:
     """Say what the side that is ahead forces where it does not mate."""
-    rule = report.mating.rule
-    for truth in report.mating.truth:
-        best = worse_for(truth.best, truth.white)
-        if truth.white == rule.leader and best is not None and best.rank:
-            match truth.verdict:
-                case Verdict.NO_HELP_MATE:
-                    text = "cannot mate even with help"
-                case Verdict.NEVER:
-                    text = "never mates by force"
-                case Verdict.SOMETIMES:
-                    text = f"mates by force in {percent(max(truth.shares))} of the open positions at the most"
-                case _:
-                    return ""
-            name = SIDES[not truth.white]
-            return f"{name} {text}, but can generally force {meaning(best)}, whoever is to move."
-    return ""
+    truth, best = report.mating.leading, generally_forced(report.mating)
+    if truth is None or best is None or not best.rank or truth.verdict is Verdict.GENERAL:
+        return ""
+    share = percent(max(truth.to_move.share, truth.waiting.share))
+    text = NO_MATE.get(truth.verdict, f"mates by force in {share} of the open positions at the most")
+    name = NAMES[not best.white]
+    return f"{name} {text}, but can generally force {meaning(best)}, whoever is to move."
 
 
-def worse_for(best: Iterable[GScore | None], white: bool) -> GScore | None:
-    """Return what a side can generally force whoever is to move, if it is a score of its own."""
-    values = [value for value in best if value is not None]
-    if len(values) < 2 or any(value.white is not white for value in values):
-        return None
-    return max(values, key=lambda value: value.rank)
+def generally_forced(mating: MatingPotential) -> GScore | None:
+    """Return what the side that is ahead can generally force whoever is to move, if that is its own score."""
+    truth = mating.leading
+    values = [] if truth is None else [truth.to_move.best, truth.waiting.best]
+    own = [value for value in values if value is not None and value.holder == mating.rule.leader]
+    return max(own, key=lambda value: value.rank) if len(own) > 1 else None
 
 
 def is_burden(report: TableReport) -> bool:
     """Whether the typical score belongs to whoever is not to move."""
     white, black = (typical.mode for typical in report.endgame.sides)
-    return white is not None and black is not None and not white.white and black.white
+    return white is not None and black is not None and black.white > white.white
 
 
 def _burden(report: TableReport) -> str:
     if not is_burden(report):
         return ""
-    white, black = (_mode(typical) for typical in report.endgame.sides)
-    return (
-        f"The move is a burden: the typical value is {white} with White to move, {black} with Black to move."
-    )
-
-
-def _mode(typical: Typical) -> str:
-    assert typical.mode is not None
-    return meaning(typical.mode)
+    white, black = (meaning(typical.mode) for typical in report.endgame.sides if typical.mode is not None)
+    values = f"{white} with White to move, {black} with Black to move"
+    return f"The move is a burden: the typical value is {values}."
 
 
 def drawn_sentence(reports: Sequence[TableReport]) -> str:
     """Say what becomes of what is drawn in chess."""
-    drawn = total = 0
-    held = [0, 0]
+    counts = Counter[GScore]()
     for report in reports:
-        for side, counts in enumerate(report.distribution.board):
-            total += report.distribution.total(side)
-            for value, count in counts.items():
-                if value.rank:
-                    drawn += count
-                    held[not value.white] += count
+        for side in report.distribution.board:
+            counts.update(side)
+    held = [
+        sum(count for value, count in counts.items() if value.rank and value.white is white)
+        for white in (True, False)
+    ]
+    drawn = sum(held)
     if not drawn:
         return ""
-    text = f"Chess calls {percent(drawn / total)} of the positions drawn; here every one is decided: "
-    for name, count in zip(SIDES, held, strict=True):
-        if count == drawn:
-            return f"{text}{name} holds the score in all of them."
-    shares = [percent(count / drawn) for count in held]
-    return f"{text}White holds the score in {shares[0]} of them, Black in {shares[1]}."
+    text = (
+        f"Chess calls {percent(drawn / counts.total())} of the positions drawn; here every one is decided: "
+    )
+    if drawn in held:
+        return f"{text}{NAMES[held.index(drawn)]} holds the score in all of them."
+    white, black = (percent(count / drawn) for count in held)
+    return f"{text}White holds the score in {white} of them, Black in {black}."
 
 
 def _exceptions(report: TableReport) -> str:
@@ -208,13 +173,11 @@ def _exceptions(report: TableReport) -> str:
 def _wiped_out(report: TableReport) -> str:
     if report.accrued is None:
         return ""
-    counts = report.accrued.board.values()
-    states = sum(row.states for row in counts)
-    wiped = sum(row.wiped_out for row in counts)
-    if not wiped:
+    counts = [row for holders in report.accrued.board for row in holders]
+    wiped_out = sum(row.wiped_out for row in counts)
+    if not wiped_out:
         return ""
-    survives = sum(row.survives for row in counts)
-    return (
-        f"A score that has accrued survives in {percent(survives / states)} of all states; captures and pawn "
-        f"moves wipe out {percent(wiped / states)}."
-    )
+    states = sum(row.states for row in counts)
+    survives, wiped = percent(sum(row.survives for row in counts) / states), percent(wiped_out / states)
+    survival = f"survives in {survives} of all states; captures and pawn moves wipe out {wiped}"
+    return f"A score that has accrued {survival}."

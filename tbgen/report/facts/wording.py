@@ -1,8 +1,18 @@
 """Values and shares in sentences."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from tbgen.board.score import GScore
+from tbgen.report.model import Verdict
+
+NAMES: Final = ("White", "Black")
+
+NO_MATE: Final[Mapping[Verdict, str]] = {
+    Verdict.NO_HELP_MATE: "cannot mate even with help",
+    Verdict.NEVER: "never mates by force",
+}
+"""What is said of a side that does not mate."""
 
 
 def meaning(value: GScore) -> str:
@@ -14,6 +24,15 @@ def meaning(value: GScore) -> str:
     if value.rank > 1:
         return str(value)
     return f"{value} ({'White' if value.white else 'Black'} {'stalemates' if value.rank else 'mates'})"
+
+
+def counted_pawns(advantage: float) -> str:
+    """Return a lead in pawns.
+
+    >>> counted_pawns(1.0), counted_pawns(3.25)
+    ('1 pawn', '3.25 pawns')
+    """
+    return f"{advantage:g} {'pawn' if advantage == 1 else 'pawns'}"
 
 
 def percent(share: float) -> str:
@@ -32,7 +51,12 @@ def percent(share: float) -> str:
 def enumerated(words: Sequence[str]) -> str:
     """Return words as a reader lists them.
 
-    >>> enumerated(["KvK"]), enumerated(["KvK", "KBvK", "KNvK"])
-    ('KvK', 'KvK, KBvK and KNvK')
+    >>> enumerated(["KvK"]), enumerated(["KvK", "KBvK", "KNvK"]), enumerated([])
+    ('KvK', 'KvK, KBvK and KNvK', '')
     """
-    return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
+    return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
+
+
+def said(*sentences: str) -> list[str]:
+    """Return the sentences that say something."""
+    return [sentence for sentence in sentences if sentence]

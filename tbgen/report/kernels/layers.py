@@ -21,22 +21,12 @@ class FreshSide(NamedTuple):
     """Shape (size / 64,): a bit for each position that a symmetry of the board maps onto itself."""
 
 
-class Held(NamedTuple):
-    """An accrued score A, and where the window of its layer begins."""
-
-    holder: int
-    """0 if White holds it, else 1."""
-    rank: int
-    base: int
-    """First slot of the window."""
-
-
 @jit
 def tally_layer(
     value: NDArray[np.uint8],
     there: NDArray[np.uint64],
     known: FreshSide,
-    held: Held,
+    held: tuple[int, int, int],
     words: tuple[int, int],
     out: NDArray[np.int64],
 ) -> None:
@@ -44,11 +34,13 @@ def tally_layer(
 
     :param value: shape (slots of the window,): codes of V(P, A) with one side to move.
     :param there: the slots of the window that are in the layer, a bit each.
+    :param held: holder (0 if White) and rank of the accrued score A, and the first slot of the window.
     :param words: the first of ``there`` to look at, and the one behind the last.
     :param out: int64 (2, 3): states, and those in which the position is fixed, whose holder ends with a worse
         score, that the other side wins, and those of both that end like the fresh ones.
     """
-    kept = held.rank if held.holder == 0 else 255 - held.rank
+    holder, rank, base = held
+    kept = rank if holder == 0 else 255 - rank
     for word in range(words[0], words[1]):
         bits = there[word]
         if bits == np.uint64(0):
@@ -57,11 +49,11 @@ def tally_layer(
             if not bits >> np.uint64(bit) & np.uint64(1):
                 continue
             inside = int64(word) * 64 + bit
-            code, slot = value[inside], held.base + inside
+            code, slot = value[inside], base + inside
             # g(P) is held by the side that has moved: an A equal to it is no state of its own.
-            if code == kept or (held.holder != known.side and known.ranks[slot] == held.rank):
+            if code == kept or (holder != known.side and known.ranks[slot] == rank):
                 continue
-            lost = int64((code < NONE) != (held.holder == 0))
+            lost = int64((code < NONE) != (holder == 0))
             as_fresh = int64(code == known.fresh[slot])
             out[0, lost] += 1
             out[0, 2] += as_fresh

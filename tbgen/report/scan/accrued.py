@@ -12,14 +12,14 @@ from tbgen.report.scan.source import ScanRuns
 STATES, STORED, IMPROVED, WORSENED, LOST, LOST_BY_RESET, FRESH_STATES = range(7)
 """Columns of the numbers of states: as the fields of :class:`AccruedCounts`; ``survives`` is what is left."""
 
-_COLUMNS: Final = 7
+COLUMNS: Final = 7
 _FIRST_RANK: Final = 2
-_Tally = list[tuple[int, NDArray[np.int64] | None, NDArray[np.integer]]]
+Tally = list[tuple[int, NDArray[np.int64] | None, NDArray[np.integer]]]
 
 
 def tally(
     holder: int, side: int, value: NDArray[np.uint8], rank: NDArray[np.uint8], runs: ScanRuns | None
-) -> _Tally:
+) -> Tally:
     """Count the states of consecutive slots whose accrued score a side holds, by what becomes of them.
 
     :param holder: 0 if White holds A, else 1.
@@ -39,7 +39,7 @@ def tally(
     beyond = states - stored  # of a greater rank than W, which they come to
     held = (value < NONE) == (holder == 0)
     alike = held & (fresh_rank >= _FIRST_RANK) & (top >= fresh_rank)
-    found: _Tally = [
+    found: Tally = [
         (STATES, None, states),
         (STORED, None, stored),
         (IMPROVED, None, np.where(held, beyond, 0)),
@@ -51,7 +51,7 @@ def tally(
     return found
 
 
-def _tally_runs(holder: int, value: NDArray[np.uint8], top: NDArray[np.int16], runs: ScanRuns) -> _Tally:
+def _tally_runs(holder: int, value: NDArray[np.uint8], top: NDArray[np.int16], runs: ScanRuns) -> Tally:
     end = np.append(runs.rank[1:] - 1, 0)
     end[runs.last] = top[runs.slot[runs.last]]
     kept = runs.value != NONE
@@ -68,8 +68,3 @@ def _tally_runs(holder: int, value: NDArray[np.uint8], top: NDArray[np.int16], r
         (LOST_BY_RESET, slot, np.where(same, 0, changed)),
         (FRESH_STATES, slot, np.where(code == value[slot], changed, 0)),
     ]
-
-
-def empty() -> NDArray[np.int64]:
-    """Return numbers of states, all 0."""
-    return np.zeros((2, 2, _COLUMNS), np.int64)

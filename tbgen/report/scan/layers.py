@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.progress import Progress, silent
+from tbgen.progress import Progress
 from tbgen.report.scan import accrued
 from tbgen.report.scan.source import TableSource
 from tbgen.report.scan.table_counts import TableCounts
 
 if TYPE_CHECKING:
-    from tbgen.report.kernels.layers import FreshSide, Held
-    from tbgen.retro.every_layer import EveryLayer, Layer
+    from tbgen.report.kernels.layers import FreshSide
+    from tbgen.retro.every_layer import Layer
 
 _COLUMNS: Final = accrued.WORSENED, accrued.LOST_BY_RESET, accrued.FRESH_STATES
 """What the layers say, and own scores and fresh values alone do not: columns of the numbers of states."""
@@ -26,37 +26,39 @@ _PIECE: Final = 1 << 14
 
 def count_layers(
     source: TableSource,
-    layers: EveryLayer,
     ranks: NDArray[np.uint8],
     fixed: NDArray[np.int64],
     found: TableCounts,
-    threads: int = 2,
-    progress: Progress = silent,
+    threads: int,
+    progress: Progress,
 ) -> None:
     """Make all layers of a table and add the states that only they tell of to ``found``.
 
     :param ranks: shape (2, size): of the own score of every position.
     :param fixed: slots of positions that a symmetry of the board maps onto themselves, ascending.
     """
-    from tbgen.report.kernels.layers import FreshSide, Held
+    from tbgen.report.kernels.layers import FreshSide
     from tbgen.retro.kernels.layers import FIRST_LAYER
 
     size = source.layout.size
     words = np.zeros(size // 64, np.uint64)
     np.bitwise_or.at(words, fixed >> 6, np.uint64(1) << (fixed & 63).astype(np.uint64))
     known = [FreshSide(side, source.fresh(side, 0, size)[0], ranks[side], words) for side in (0, 1)]
-    windows, top = layers.windows, int(ranks.max())
-    with ThreadPoolExecutor(threads) as pool:
+    top = int(ranks.max())
+    with source.layers() as layers, ThreadPoolExecutor(threads) as pool:
+        windows = layers.windows
         for number, window in enumerate(windows):
             base = window[0] * source.layout.phase_size
             for rank, pair in enumerate(layers.layers(window), start=FIRST_LAYER):
                 for holder, layer in enumerate(pair):
                     for of_side in known:
-                        _add(pool, layer, of_side, Held(holder, rank, base), found)
+                        _add(pool, layer, of_side, (holder, rank, base), found)
                 progress("accrued scores", number * top + min(rank, top), top * len(windows))
 
 
-def _add(pool: ThreadPoolExecutor, layer: Layer, known: FreshSide, held: Held, found: TableCounts) -> None:
+def _add(
+    pool: ThreadPoolExecutor, layer: Layer, known: FreshSide, held: tuple[int, int, int], found: TableCounts
+) -> None:
     """Add the states of one layer with one side to move."""
     from tbgen.report.kernels.layers import tally_layer
 
@@ -69,6 +71,4 @@ def _add(pool: ThreadPoolExecutor, layer: Layer, known: FreshSide, held: Held, f
         return out
 
     for numbers in pool.map(part, range(0, words, _PIECE)):
-        for column, every, symmetric in zip(_COLUMNS, *numbers.tolist(), strict=True):
-            found.states[side, held.holder, column] += every
-            found.states_symmetric[side, held.holder, column] += symmetric
+        found.states[:, side, held[0], _COLUMNS] += numbers

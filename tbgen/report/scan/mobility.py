@@ -101,11 +101,8 @@ def _open(other: ScanMan, king: ScanMan, blockers: list[ScanMan]) -> Boards:
 def _pawn_targets(man: ScanMan, occupied: Boards, capturable: Boards) -> Boards:
     square: Boards = BIT[man.squares]
     free = ~occupied
-    if man.white:
-        step = square << _RANK & free
-        double = (step & _THIRD[True]) << _RANK & free
-    else:
-        step = square >> _RANK & free
-        double = (step & _THIRD[False]) >> _RANK & free
+    ahead = np.left_shift if man.white else np.right_shift
+    step = ahead(square, _RANK) & free
+    double = ahead(step & _THIRD[man.white], _RANK) & free
     targets: Boards = step | double | REACH[man.kind][man.squares] & capturable
     return targets

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,6 @@ from tbgen.index.layout import Layout
 from tbgen.index.symmetry import IMAGE
 from tbgen.report.scan import accrued
 from tbgen.report.scan.source import TableSource
-from tbgen.store.info import TableInfo
 
 Counts = NDArray[np.int64]
 
@@ -23,62 +21,47 @@ LIKE_BISHOPS: Final = 2
 """Class bit of positions in which a side has its two or more bishops on one colour."""
 CLASSES: Final = 4
 
-ANY, QUIET = 0, 1
-"""Kinds of longest positions: all, and those without a legal capture."""
+ANY, QUIET, EN_PASSANT = range(3)
+"""Kinds of longest positions: all, those without a legal capture, and those with an en passant right, which
+the others do not have."""
 
 Found = tuple[int, int]
 """Depth and place of a longest position: greater depths count more, then smaller places."""
 
+Longest = dict[tuple[int, ...], Found]
+"""Longest positions by what tells them apart."""
 
-@dataclass(slots=True)
+
 class TableCounts:
-    """The counts of one table. Codes and slots are the table's."""
+    """The counts of one table, all 0 at first. Codes and slots are the table's.
 
-    info: TableInfo
-    layout: Layout
-    counts: Counts
-    """Shape (2 sides, classes, 256 codes, depths): positions up to symmetry."""
-    symmetric: Counts
-    """The same, of positions that a board symmetry maps onto themselves."""
-    en_passant: Counts
-    """Shape (2 sides, 256, depths): en passant positions up to symmetry."""
-    king: Counts
-    """Shape (2 sides, 64, 256): positions up to symmetry by the square of Black's king."""
-    king_symmetric: Counts
-    states: Counts
-    """Shape (2 sides, 2 holders, columns of :mod:`tbgen.report.scan.accrued`), up to symmetry."""
-    states_symmetric: Counts
-    en_passant_rows: list[tuple[int, int]]
-    """Pawn placement and target square of the rows of en passant positions."""
-    has_accrued: bool
-    """Whether accrued scores are counted."""
-    longest: dict[tuple[int, int, int], Found] = field(default_factory=dict)
-    """By kind, side and code: depth and slot."""
-    longest_en_passant: dict[tuple[int, int], Found] = field(default_factory=dict)
-    """By side and code: depth, and row times phase size plus slot within the phase."""
+    The first axis of counts without en passant positions has all positions up to symmetry, then those that a
+    symmetry of the board maps onto themselves.
 
-    @classmethod
-    def empty(cls, source: TableSource, layers: bool) -> TableCounts:
-        """Return a scan of nothing.
+    :param layers: whether accrued scores of packed tables are counted; those that are stored as runs are,
+        and so are those of the variant that needs none.
+    """
 
-        :param layers: whether accrued scores of packed tables are counted; those that are stored as runs are,
-            and so are those of the variant that needs none.
-        """
-        info = source.info
-        depths = info.max_depth + 1
-        return cls(
-            info,
-            source.layout,
-            counts=np.zeros((2, CLASSES, 256, depths), np.int64),
-            symmetric=np.zeros((2, CLASSES, 256, depths), np.int64),
-            en_passant=np.zeros((2, 256, depths), np.int64),
-            king=np.zeros((2, 64, 256), np.int64),
-            king_symmetric=np.zeros((2, 64, 256), np.int64),
-            states=accrued.empty(),
-            states_symmetric=accrued.empty(),
-            en_passant_rows=source.en_passant_rows(),
-            has_accrued=not info.variant.resets or info.stores_runs or (layers and info.has_layers),
-        )
+    def __init__(self, source: TableSource, layers: bool) -> None:
+        self.info, self.layout = source.info, source.layout
+        self.depths = self.info.max_depth + 1
+        """Number of depths: the greatest one plus 1."""
+        self.counts: Counts = np.zeros((2, 2, CLASSES, 256, self.depths), np.int64)
+        """Shape (2, 2 sides, classes, 256 codes, depths)."""
+        self.en_passant: Counts = np.zeros((2, 256, self.depths), np.int64)
+        """Shape (2 sides, 256, depths): en passant positions up to symmetry."""
+        self.king: Counts = np.zeros((2, 2, 64, 256), np.int64)
+        """Shape (2, 2 sides, 64, 256): positions by the square of Black's king."""
+        self.states: Counts = np.zeros((2, 2, 2, accrued.COLUMNS), np.int64)
+        """Shape (2, 2 sides, 2 holders, columns of :mod:`tbgen.report.scan.accrued`)."""
+        stored = not self.info.variant.resets or self.info.stores_runs
+        self.has_accrued = stored or (layers and self.info.has_layers)
+        """Whether accrued scores are counted."""
+        self.en_passant_rows: list[tuple[int, int]] = []
+        """Pawn placement and target square of the rows of en passant positions."""
+        self.longest: Longest = {}
+        """By kind, side and code: depth and slot, or, with an en passant right, row times phase size plus
+        slot within the phase."""
 
     @property
     def material(self) -> Material:
@@ -86,36 +69,52 @@ class TableCounts:
         return self.layout.material
 
     def on_board(self) -> Counts:
-        """Return ``counts`` with every image of a position counted."""
-        return self._images(self.counts, self.symmetric)
-
-    def states_on_board(self) -> Counts:
-        """Return ``states`` with every image of a position counted."""
-        return self._images(self.states, self.states_symmetric)
+        """Return ``counts`` with every image of a position counted, without the first axis."""
+        return images(self.layout, self.counts)
 
     def king_on_board(self) -> Counts:
         """Return ``king`` with every image of a position counted where it has the king."""
-        twice, total = 2 * self.king - self.king_symmetric, np.zeros_like(self.king)
+        twice: Counts = 2 * self.king[0] - self.king[1]
+        total = np.zeros_like(twice)
         for image in IMAGE[:2] if self.layout.pawns else IMAGE:
             total[:, list(image)] += twice
         return total // 2
 
-    def _images(self, counts: Counts, symmetric: Counts) -> Counts:
-        return 2 * counts if self.layout.pawns else 8 * counts - 4 * symmetric
-
     def merge(self, other: TableCounts) -> None:
-        """Add another part of the same table."""
-        for name in (
-            *("counts", "symmetric", "en_passant", "king", "king_symmetric", "states", "states_symmetric"),
-        ):
-            mine = getattr(self, name)
-            mine += getattr(other, name)
+        """Add another part of the same table, without its en passant positions."""
+        self.counts += other.counts
+        self.king += other.king
+        self.states += other.states
         for key, found in other.longest.items():
             self.longest[key] = better(self.longest.get(key), found)
-        for place, found in other.longest_en_passant.items():
-            self.longest_en_passant[place] = better(self.longest_en_passant.get(place), found)
+
+
+def images(layout: Layout, counts: Counts) -> Counts:
+    """Return numbers of positions on the board.
+
+    :param counts: of all positions up to symmetry, and of those that a symmetry of the board maps onto
+        themselves, along the first axis.
+    """
+    every, symmetric = counts
+    board: Counts = 2 * every if layout.pawns else 8 * every - 4 * symmetric
+    return board
 
 
 def better(one: Found | None, other: Found) -> Found:
     """Return the longer of two positions, of equally long ones the first in the table."""
     return other if one is None else max(one, other, key=lambda found: (found[0], -found[1]))
+
+
+def note_longest(
+    longest: Longest, kind: tuple[int, ...], keys: NDArray[Any], present: Counts, depths: int, start: int
+) -> None:
+    """Note the longest ones of consecutive positions from a place on, by their kind and code.
+
+    :param keys: of each position a code times the number of depths, plus its depth.
+    :param present: the keys that count, ascending.
+    """
+    deepest = {key // depths: key for key in present.tolist()}  # of equal codes the last one stays
+    for code, key in deepest.items():
+        depth, before = key % depths, longest.get((*kind, code))
+        if before is None or (before[0], -before[1]) < (depth, -start):
+            longest[*kind, code] = better(before, (depth, start + int(np.argmax(keys == key))))

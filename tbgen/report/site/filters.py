@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from markupsafe import Markup, escape
 
 from tbgen.board.material import Material
-from tbgen.board.score import GScore
-from tbgen.report.model import Outcomes, Record, TableReport
-from tbgen.text import counted, number, part_of
+from tbgen.report.model import Record, TableReport
+from tbgen.report.parts import Sides
+from tbgen.text import number
 
-SIDES: Final = ("White to move", "Black to move")
+SIDES: Final = Sides("White to move", "Black to move")
 
 _MEN: Final = {"K": "king", "Q": "queen", "R": "rook", "B": "bishop", "N": "knight", "P": "pawn"}
 _NUMBERS: Final = ("", "", "two ", "three ", "four ")
-
-
-def positions(count: int) -> str:
-    """Return a number of positions."""
-    return counted(count, "position")
 
 
 def spelled(material: Material) -> str:
@@ -61,17 +55,6 @@ def anchor(record: Record) -> str:
     return f"record-{record.material}-{record.variant}-{record.value}"
 
 
-def outcomes(counts: Outcomes) -> str:
-    """Return shares of won, drawn and lost positions as part of a sentence.
-
-    >>> outcomes(Outcomes(3, 1, 0)).replace("\\xa0", " ")
-    'White wins 75.0 % of the positions on the board, 25.0 % are drawn, Black wins 0 %'
-    """
-    total = counts.won + counts.drawn + counts.lost
-    won, drawn, lost = (part_of(count, total) for count in (counts.won, counts.drawn, counts.lost))
-    return f"White wins {won} of the positions on the board, {drawn} are drawn, Black wins {lost}"
-
-
 def movetext(record: Record) -> Markup:
     """Return a record's line with the accrued score after every move."""
     fields = record.fen.split()
@@ -90,6 +73,5 @@ def longest(report: TableReport, rank: int | None = None) -> str:
     return number(max(depths)) if depths else "–"
 
 
-def all_values(counts: Iterable[Iterable[GScore]]) -> list[GScore]:
-    """Return all values of some sequences once, best for White first."""
-    return sorted({value for values in counts for value in values}, reverse=True)
+FILTERS: Final = (spelled, stem, anchor, movetext, longest)
+"""What templates call by these names."""
