@@ -9,13 +9,12 @@ import chess
 import chess.svg
 
 from tbgen.errors import needs_extra
+from tbgen.html.style import corner
 
 with needs_extra("a page", "report"):
     from markupsafe import Markup, escape
 
 _INNER: Final = re.compile(r"<desc>.*?</desc>|<defs ?/>|</?svg[^>]*>", re.DOTALL)
-_SQUARE: Final = 45
-_MARGIN: Final = 15
 
 
 def sprites() -> Markup:
@@ -38,12 +37,7 @@ def diagram(fen: str, rules: str = "r") -> Markup:
     :raises ValueError: if the FEN means nothing.
     """
     position = chess.Board(fen)
-    men = "".join(
-        f'<use href="#{chess.COLOR_NAMES[piece.color]}-{chess.PIECE_NAMES[piece.piece_type]}" '
-        f'x="{_MARGIN + _SQUARE * chess.square_file(square)}" '
-        f'y="{_MARGIN + _SQUARE * (7 - chess.square_rank(square))}"/>'
-        for square, piece in sorted(position.piece_map().items())
-    )
+    men = "".join(_man(square, piece) for square, piece in sorted(position.piece_map().items()))
     query = f"fen={fen.replace(' ', '_')}" + (f"&rules={rules}" if rules != "r" else "")
     return Markup(
         f'<svg class="board" data-query="{escape(query)}" viewBox="0 0 390 390" role="img" '
@@ -52,17 +46,20 @@ def diagram(fen: str, rules: str = "r") -> Markup:
     )
 
 
+def _man(square: chess.Square, piece: chess.Piece) -> str:
+    left, top = corner(square)
+    name = f"{chess.COLOR_NAMES[piece.color]}-{chess.PIECE_NAMES[piece.piece_type]}"
+    return f'<use href="#{name}" x="{left}" y="{top}"/>'
+
+
 def described(position: chess.Board) -> str:
     """Return where the men of a position stand, in words.
 
     >>> described(chess.Board("8/8/8/4KBk1/8/8/8/8 b - - 0 1"))
     'White: Ke5, Bf5. Black: Kg5. Black to move.'
     """
-    sides = (f"{side}: {', '.join(_men(position, colour))}." for side, colour in _SIDES)
-    return f"{' '.join(sides)} {'White' if position.turn else 'Black'} to move."
-
-
-_SIDES: Final = (("White", chess.WHITE), ("Black", chess.BLACK))
+    white, black = (", ".join(_men(position, colour)) for colour in (chess.WHITE, chess.BLACK))
+    return f"White: {white}. Black: {black}. {'White' if position.turn else 'Black'} to move."
 
 
 def _men(position: chess.Board, colour: chess.Color) -> list[str]:

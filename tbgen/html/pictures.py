@@ -7,9 +7,9 @@ from xml.sax.saxutils import escape
 import chess
 import chess.svg
 
+from tbgen.html.style import SQUARE, corner
+
 _SIZE: Final = 390
-_SQUARE: Final = 45
-_MARGIN: Final = 15
 _MARKED: Final = "#7fb069"
 _WORDS: Final = (11, 9)
 """Sizes of the first word on a square and of those below it."""
@@ -35,10 +35,10 @@ def picture(
 
 
 def _written(square: chess.Square, words: Sequence[str]) -> str:
-    left = _MARGIN + _SQUARE * chess.square_file(square) + _SQUARE / 2
-    top = _MARGIN + _SQUARE * (7 - chess.square_rank(square)) + _SQUARE / 2 - 6 * (len(words) - 1) + 4
+    left, top = (edge + SQUARE / 2 for edge in corner(square))
+    first = top - 6 * (len(words) - 1) + 4
     return "".join(
-        f'<text x="{left}" y="{top + 12 * number}" font-size="{_WORDS[min(number, 1)]}" '
+        f'<text x="{left}" y="{first + 12 * number}" font-size="{_WORDS[min(number, 1)]}" '
         f'font-family="sans-serif" text-anchor="middle">{escape(word)}</text>'
         for number, word in enumerate(words)
     )
