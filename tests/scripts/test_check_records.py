@@ -16,7 +16,7 @@ from tbgen.report.data.saved import SavedData
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
-from tests.support.exhaustive import exhaustive
+from tests.support.exhaustive import exhaustive, sample
 from tests.support.paths import ROOT
 from tests.support.script_modules import load_script
 
@@ -69,10 +69,10 @@ def test_three_men_agree(three_men: Path, capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize("variant", [Variant.R_MOBILITY, *exhaustive([Variant.WHOLE_GAME])])
 def test_published_data_agree(variant: Variant, capsys: pytest.CaptureFixture[str]) -> None:
     """Of whatever is in docs/tables, five men too."""
-    assert check_records.run(ROOT / "docs" / "tables", [], variant, saved=True) == 0
-    compared = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
     data = SavedData(ROOT / "docs" / "tables").tables(variant)
-    assert compared == [material.name for material in data[1:]]
+    names = [material.name for material in data[1 :: sample(12, 1)]]
+    assert check_records.run(ROOT / "docs" / "tables", names, variant, saved=True) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == names
 
 
 def test_saved_data_say_what_tables_do(
