@@ -22,22 +22,6 @@ from msgspec import Struct
 
 from tbgen.games.standings.encounters import TestSettings
 
-__all__ = [
-    "EventEnd",
-    "EventStart",
-    "GameEnd",
-    "GameMove",
-    "GameStart",
-    "LiveFile",
-    "LiveLine",
-    "Outset",
-    "Participant",
-    "Ply",
-    "Termination",
-    "line_of",
-    "live_path",
-]
-
 
 class Termination(StrEnum):
     """How a run of an event has ended; ``gone`` if the runner ended without a last line."""

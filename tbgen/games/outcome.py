@@ -11,8 +11,6 @@ from tbgen.board.scoring import Scoring
 from tbgen.errors import MissingTableError
 from tbgen.games.settings import GameSettings
 
-__all__ = ["Basis", "Outcome", "classical"]
-
 
 class Basis(StrEnum):
     """What ended a game, or what its result rests on; the value is what the tag ``RMobilityBasis`` says."""

@@ -13,8 +13,6 @@ from tbgen.board.variant import Variant
 from tbgen.errors import NamedChoice, UsageError, quote
 from tbgen.games.pgn import tags
 
-__all__ = ["FiftyMoveRule", "GameOptions", "GameSettings", "unknown_scoring"]
-
 PLIES: Final = 100
 """The counter at which the rule ends a game."""
 

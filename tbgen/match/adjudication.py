@@ -19,8 +19,6 @@ from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.settings import FiftyMoveRule
 from tbgen.probe.tablebase import Tablebase
 
-__all__ = ["DrawRule", "Evaluations", "Judge", "ResignRule", "StopRules"]
-
 DRAWN: Final = "End by adjudication"
 
 

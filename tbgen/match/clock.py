@@ -10,8 +10,6 @@ from chess.engine import Limit
 
 from tbgen.errors import UsageError, quote
 
-__all__ = ["Clock", "TimeControl", "parse_seconds"]
-
 _CONTROL: Final = re.compile(
     r"(?:(?P<moves>\d{1,4})/)?(?P<time>[\d:.]{1,12})(?:\+(?P<increment>\d{1,6}(?:\.\d+)?))?"
 )

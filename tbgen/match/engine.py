@@ -24,8 +24,6 @@ from tbgen.match.guard import Guard, dying_with_parent, kill_group, on_processor
 from tbgen.match.uci import Uci
 from tbgen.text import duration
 
-__all__ = ["Engine", "EngineFault", "EngineReply", "EngineSettings", "Fault", "find_command"]
-
 START_SECONDS: Final = 30.0
 STALL_SECONDS: Final = 300.0
 _QUITTING: Final = 2.0

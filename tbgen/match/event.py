@@ -39,8 +39,6 @@ from tbgen.match.schedule import Fixture, Format, Plan, Schedule, gauntlet, roun
 from tbgen.match.settings import EventSettings, check
 from tbgen.match.swiss import Swiss
 
-__all__ = ["Event", "run_event"]
-
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _SCHEDULES: Final[Mapping[Format, Callable[[Plan], Schedule]]] = {
     Format.ROUND_ROBIN: round_robin,

@@ -19,8 +19,6 @@ from tbgen.match.clock import Clock
 from tbgen.match.engine import Engine, EngineFault, Fault
 from tbgen.match.schedule import Fixture
 
-__all__ = ["PlayedGame", "lost_game", "play_game"]
-
 BOOK: Final = "book"
 """What is noted of a move of the opening."""
 

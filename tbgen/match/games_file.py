@@ -16,8 +16,6 @@ from tbgen.games.settings import GameOptions
 from tbgen.games.standings.encounters import FinishedGame, Key, finished_game
 from tbgen.match.record import SCHEDULE
 
-__all__ = ["GamesFile"]
-
 _REMEDY = "choose another file with --pgn"
 
 

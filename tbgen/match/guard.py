@@ -20,8 +20,6 @@ from typing import Final
 
 from tbgen.errors import UsageError
 
-__all__ = ["Guard", "dying_with_parent", "kill_group", "on_processors"]
-
 _PROGRAM: Final = """
 import os, signal, sys
 groups = set()

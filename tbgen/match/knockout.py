@@ -17,8 +17,6 @@ from typing import Final
 
 from tbgen.match.schedule import Plan, Results, Schedule
 
-__all__ = ["MOST_EXTRA", "Knockout"]
-
 MOST_EXTRA: Final = 4
 """Encounters that a level duel goes on for."""
 

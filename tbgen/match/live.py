@@ -24,8 +24,6 @@ from tbgen.games.live_file import (
 )
 from tbgen.match.messages import Message
 
-__all__ = ["LiveWriter"]
-
 _LONG: Final = 16 << 20
 """Bytes from which on a new file with the games in play replaces the old one."""
 

@@ -10,8 +10,6 @@ from typing import Final, TextIO, TypeAlias
 
 from tbgen.files import write_errors
 
-__all__ = ["EngineLogs", "LineLog"]
-
 LineLog: TypeAlias = Callable[[str, str], None]
 """Writes a line, after ``<`` if an engine has sent it, else after ``>``."""
 

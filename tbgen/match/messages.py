@@ -10,8 +10,6 @@ from tbgen.games.live_file import EventStart, GameEnd, GameMove, GameStart
 from tbgen.games.standings import Standings
 from tbgen.games.standings.encounters import MatchScore
 
-__all__ = ["Listener", "Message", "Note", "Standing", "Summary"]
-
 
 @dataclass(frozen=True, slots=True)
 class Standing:

@@ -22,8 +22,6 @@ from tbgen.games.pgn.reader import read_games
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.settings import GameOptions
 
-__all__ = ["ChessVariant", "Opening", "OpeningOrder", "OpeningPolicy", "OpeningSettings", "Openings"]
-
 _POSITIONS: Final = 960
 _PGN: Final = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.xz", ".pgn.zst")
 

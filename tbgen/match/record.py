@@ -14,8 +14,6 @@ from tbgen.games.tagging.outcome_tags import tags_of
 from tbgen.match.game import PlayedGame
 from tbgen.match.settings import EventSettings
 
-__all__ = ["SCHEDULE", "game_text"]
-
 SCHEDULE: Final = "Schedule"
 """The tag with the digest of the schedule that a game belongs to."""
 _COLUMNS: Final = 80

@@ -12,8 +12,6 @@ from tbgen.errors import NamedChoice
 from tbgen.games.standings.encounters import Key
 from tbgen.match.openings import Opening, Openings
 
-__all__ = ["Fixture", "Format", "Plan", "Schedule", "gauntlet", "round_robin"]
-
 
 @dataclass(frozen=True, slots=True)
 class Fixture:

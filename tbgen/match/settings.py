@@ -13,8 +13,6 @@ from tbgen.match.engine import EngineSettings
 from tbgen.match.openings import ChessVariant, OpeningSettings
 from tbgen.match.schedule import Format
 
-__all__ = ["EventSettings", "check"]
-
 _COMPRESSED: Final = (".gz", ".bz2", ".xz", ".zst")
 
 

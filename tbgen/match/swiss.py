@@ -16,8 +16,6 @@ from typing import Any
 from tbgen.errors import UsageError, needs_extra
 from tbgen.match.schedule import Plan, Results, Schedule
 
-__all__ = ["Swiss"]
-
 
 class Swiss(Schedule):
     """The rounds of a Swiss tournament.

@@ -15,8 +15,6 @@ from typing import Final
 
 import chess.engine
 
-__all__ = ["Uci"]
-
 _LONGEST_LINE: Final = 1 << 16
 """Bytes of a line that count; the rest of a longer one is skipped."""
 _RATE: Final = 1 << 20

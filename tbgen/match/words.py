@@ -16,8 +16,6 @@ from tbgen.errors import NamedChoice, UsageError, quote
 from tbgen.match.clock import TimeControl, parse_seconds
 from tbgen.match.engine import STALL_SECONDS, START_SECONDS, EngineSettings, find_command
 
-__all__ = ["engines_of", "processors_of", "struct_of", "words_of_toml"]
-
 _LIMITS: Final = ("tc", "st", "depth", "nodes")
 _RANGE: Final = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII)
 

@@ -37,8 +37,6 @@ import chess
 from tbgen.errors import printable
 from tbgen.games.outcome import Basis
 
-__all__ = ["Ending", "read_ending"]
-
 _MAX_TEXT: Final = 80
 
 _DECISIVE: Final = {"1-0": chess.WHITE, "0-1": chess.BLACK}

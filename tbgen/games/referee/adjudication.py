@@ -20,8 +20,6 @@ from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.settings import GameOptions
 from tbgen.probe.tablebase import Tablebase
 
-__all__ = ["StateSolver", "adjudicate", "replay"]
-
 
 class StateSolver(Protocol):
     """Proves values of states that no table holds: :class:`tbgen.solve.budgeted.Solver`."""

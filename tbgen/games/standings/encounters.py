@@ -24,8 +24,6 @@ from tbgen.games.standings.sprt import EloModel, Sprt, sprt
 from tbgen.games.standings.tournament import Standings, standings
 from tbgen.games.tagging.outcome_tags import outcome_of_tags
 
-__all__ = ["Encounters", "FinishedGame", "Key", "MatchScore", "TestSettings", "finished_game"]
-
 
 class Key(NamedTuple):
     """The place of a game in its event, as the tag ``Round`` has it."""

@@ -9,8 +9,6 @@ from typing import Any
 from tbgen.games.outcome import Basis
 from tbgen.games.tagging.tagged import TaggedGame
 
-__all__ = ["Tally"]
-
 
 @dataclass(slots=True)
 class Tally:
