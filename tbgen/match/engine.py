@@ -95,7 +95,8 @@ def find_command(words: str, arguments: tuple[str, ...], directory: Path | None)
     """
     readings = [[words]]
     with contextlib.suppress(ValueError):
-        readings.append(shlex.split(words))
+        program, *more = shlex.split(words)
+        readings.append([program, *more])
     for program, *more in readings:
         for place in (directory, Path()):
             path = None if place is None else place / Path(program).expanduser()

@@ -13,12 +13,12 @@ from tbgen.board.fen import Fen
 from tbgen.board.history import Fresh, no_play
 from tbgen.board.mobility import own_score
 from tbgen.board.score import GScore
-from tbgen.board.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Scheme, Scoring, parse_cutoff
+from tbgen.board.scoring import DEFAULT_CUTOFF, parse_cutoff
 from tbgen.board.validity import validate
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError, quote
 from tbgen.games.outcome import Basis, Outcome
-from tbgen.games.settings import FiftyMoveRule, GameSettings
+from tbgen.games.settings import FiftyMoveRule, GameOptions, GameSettings
 from tbgen.probe.states import read
 
 NOTHING: Final = GScore(436, True)
@@ -83,14 +83,11 @@ class Arbiter:
         cutoff: GScore | str = DEFAULT_CUTOFF,
         bare_kings: bool | None = None,
     ) -> None:
-        rule = FiftyMoveRule(fifty_move_rule)
-        limit = parse_cutoff(cutoff) if isinstance(cutoff, str) else cutoff
-        settings = GameSettings(
-            Variant.parse(rules),
-            rule,
-            rule.bare_kings_end if bare_kings is None else bare_kings,
-            Scoring(Scheme.EXPONENTIAL, limit, DEFAULT_KOMI),
+        rule, limit = (
+            FiftyMoveRule(fifty_move_rule),
+            parse_cutoff(cutoff) if isinstance(cutoff, str) else cutoff,
         )
+        settings = GameOptions(Variant.parse(rules), rule, limit, bare_kings).settings({})
         board, before = read(start, accrued, settings.variant)
         history = board.move_stack if accrued is None else []
         just_reset = settings.variant.resets and board.has_legal_en_passant()

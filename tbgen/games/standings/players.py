@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Final
 
 from tbgen.board.scoring import Scheme
+from tbgen.errors import UsageError
 from tbgen.games.standings.elo import Elo, elo
 from tbgen.games.standings.pairs import Pair
 from tbgen.games.standings.record import GameRecord
@@ -167,13 +168,11 @@ class Player:
         return sum(self.given[white].get(rank, 0) - self.suffered[white].get(rank, 0) for white in _COLOURS)
 
     def _total(self, scheme: Scheme) -> Fraction | None:
-        ahead = Fraction()
-        for seat in self.seats:
-            lead = seat.game.leads[scheme]
-            if lead is None:
-                return None
-            ahead += lead if seat.white else -lead
-        return (len(self.seats) + ahead) / 2
+        try:
+            shares = [(seat.white, seat.game.share(scheme)) for seat in self.seats]
+        except UsageError:
+            return None
+        return sum((share if white else 1 - share for white, share in shares), Fraction())
 
     def _held(self, *, given: bool) -> dict[bool, Counter[int]]:
         found: dict[bool, Counter[int]] = {white: Counter() for white in _COLOURS}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -12,7 +11,7 @@ import chess
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme, Scoring
-from tbgen.errors import UsageError, printable
+from tbgen.errors import printable
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn.splitter import RawGame
 
@@ -79,18 +78,12 @@ class GameRecord:
         """The result."""
         return self.outcome.value
 
-    @property
-    def leads(self) -> Mapping[Scheme, Fraction | None]:
-        """White's points minus Black's by every scheme; None where there are none for the game's komi."""
-        return _leads(self.outcome.settings.scoring, self.value)
-
     def share(self, scheme: Scheme, value: GScore | None = None) -> Fraction:
         """Return White's points, exactly, for the result or another one, by the game's own cutoff and komi.
 
         :raises UsageError: if the scheme has no points for the game's komi.
         """
-        own = self.outcome.settings.scoring
-        return (1 + replace(own, scheme=scheme).lead(self.value if value is None else value)) / 2
+        return _share(self.outcome.settings.scoring, scheme, self.value if value is None else value)
 
 
 def _start(fen: str) -> str:
@@ -100,11 +93,5 @@ def _start(fen: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _leads(own: Scoring, value: GScore) -> Mapping[Scheme, Fraction | None]:
-    found: dict[Scheme, Fraction | None] = {}
-    for scheme in Scheme:
-        try:
-            found[scheme] = replace(own, scheme=scheme).lead(value)
-        except UsageError:
-            found[scheme] = None
-    return found
+def _share(own: Scoring, scheme: Scheme, value: GScore) -> Fraction:
+    return (1 + replace(own, scheme=scheme).lead(value)) / 2
