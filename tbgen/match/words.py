@@ -107,13 +107,14 @@ def _values(option: str, words: Sequence[str], kind: type[Struct]) -> dict[str, 
     found: dict[str, Any] = {}
     for word in words:
         key, sign, value = word.partition("=")
-        key, _, name = key.partition(".")
+        name = key.removeprefix("option.")
+        key = key if key == name else "option"
         if not sign:
             raise UsageError(f"--{option}: {quote(word)} is not of the form key=value")
         if key not in kind.__struct_encode_fields__:
             known = ", ".join(kind.__struct_encode_fields__)
             raise UsageError(f"--{option}: there is no {quote(key)}: expected some of {known}")
-        if name:
+        if key == "option":
             found.setdefault(key, {})[name] = value
         elif key == "arg":
             found.setdefault(key, []).append(value)

@@ -120,7 +120,8 @@ def test_stockfish_plays_against_itself(tmp_path: Path, capsys: pytest.CaptureFi
         for word in ("-engine", f"cmd={STOCKFISH}", f"name={name}", f"option.Hash={hash_size}")
     ]
     command = ["match", *engines, "--dir", str(tmp_path / "none"), "-pgnout", str(pgn)]
-    assert main([*command, "-each", "nodes=200", "-openings", f"file={book}", "-maxmoves", "80"]) == 0
+    each = ["-each", "nodes=100", "-maxmoves", "40", "-games", "1"]
+    assert main([*command, *each, "-openings", f"file={book}"]) == 0
     assert tagged(pgn) == pgn.read_bytes()
     for game in games_of(pgn):
         assert game.tags["RMobilityBasis"] in (

@@ -61,6 +61,7 @@ def test_programs_are_found_as_a_shell_does(tmp_path: Path) -> None:
         (["cmd=no-such-program"], "there is no program 'no-such-program'"),
         (["cmd="], "there is no program ''"),
         ([CMD, "hash=5"], "there is no 'hash': expected some of cmd, name"),
+        ([CMD, "arg.x=5"], "there is no 'arg.x': expected some of cmd, name"),
         ([CMD, "tc"], "'tc' is not of the form key=value"),
         ([CMD, "proto=xboard"], "'xboard' is not a protocol that is spoken here: expected one of uci"),
         ([CMD, "restart=maybe"], "expected one of auto, on, off"),
