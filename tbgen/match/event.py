@@ -11,7 +11,6 @@ import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
@@ -343,13 +342,11 @@ class Event:
 
     def _summary(self) -> Summary:
         games = self._games
-        table, score = games.standings(self._scheme), games.score()
-        if table is not None and score is not None:
-            table = replace(table, sprt=score.test)
+        table = games.standings(self._scheme)
         counted = 0 if table is None else len(table.games)
         return Summary(
             table,
-            score,
+            games.score(),
             len(games),
             len(games) - counted,
             self._faults,

@@ -7,7 +7,7 @@ takes the encounters from the first one up to the first that is not finished, an
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, NamedTuple
 
@@ -18,7 +18,6 @@ from tbgen.games.pgn.reader import RESULTS
 from tbgen.games.pgn.splitter import RawGame
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings.elo import Elo, elo
-from tbgen.games.standings.places import Order
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.sprt import EloModel, Sprt, sprt
 from tbgen.games.standings.tournament import Standings, standings
@@ -94,8 +93,6 @@ class MatchScore:
     """Of the player, in whole encounters."""
     games: int
     """In whole encounters."""
-    encounters: int
-    """Whole ones."""
     elo: Elo | None
     """None before the first encounter is whole."""
     test: Sprt | None
@@ -166,12 +163,12 @@ class Encounters:
         shares, count = list(self._shares.values()), len(self._shares)
         found = elo(shares, pairs=self._size == 2) if shares else None
         player, opponent = self._players
-        return MatchScore(player, opponent, self._points, self._size * count, count, found, self.test())
+        return MatchScore(player, opponent, self._points, self._size * count, found, self.test())
 
-    def standings(self, scheme: Scheme, order: Order = Order.PERCENT) -> Standings | None:
-        """Return the standings by whole encounters; None before there is one."""
+    def standings(self, scheme: Scheme) -> Standings | None:
+        """Return the standings by whole encounters, with the test; None before there is one."""
         records = [one.record for one in self.whole()]
-        return standings(records, scheme, order) if records else None
+        return replace(standings(records, scheme), sprt=self.test()) if records else None
 
     def _part(self, one: FinishedGame) -> Fraction:
         """Return the first player's points of a game."""
