@@ -70,15 +70,15 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.cli.journal import Journal
 from tbgen.generator import build
-from tbgen.index.table import AccruedForm
+from tbgen.store import form
 
+form._PACKED_FROM = 3
 directory = Path(sys.argv[2])
 build(
     [Material.parse(sys.argv[1])],
     directory,
     Journal(directory, quiet=True),
     variant=Variant.R_MOBILITY,
-    form=AccruedForm.FUNCTIONS,
 )
 """
 

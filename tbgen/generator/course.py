@@ -24,6 +24,8 @@ class BuildCourse:
         """The finished tables, in the order in which they were finished."""
         self.at_work: dict[Material, Estimate] = {}
         """The tables begun and not finished."""
+        self.failure: BaseException | None = None
+        """Why the build fails: no other table begins."""
         self._reporter, self._limits = reporter, limits
         self._taken: list[tuple[Estimate, float]] = []
         self._begun: dict[Material, float] = {}
@@ -34,6 +36,25 @@ class BuildCourse:
     def is_finished(self) -> bool:
         """Whether all tables are."""
         return len(self.built) == len(self.schedule.todo)
+
+    def outcome(self) -> list[Built]:
+        """Return the finished tables, in the order in which they were finished.
+
+        :raises BaseException: of the first table that failed, if one did.
+        """
+        if self.failure:
+            raise self.failure
+        return list(self.built.values())
+
+    def fail(self, material: Material, error: BaseException, others: int) -> None:
+        """A table cannot be built: the first one ends the build.
+
+        :param others: how many other tables are at work, which are finished.
+        """
+        if self.failure is None:
+            self.failure = error
+            if others:
+                self._reporter.note(f"{material} has failed; tables at work, to be finished: {others}")
 
     def begin(self, need: Estimate) -> None:
         """A table begins, or begins anew."""

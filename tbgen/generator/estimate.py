@@ -46,11 +46,9 @@ class Estimate:
 
 
 @cache
-def estimate(
-    material: Material, variant: Variant, threads: int = 2, form: AccruedForm | None = None
-) -> Estimate:
-    """Estimate one table of a variant, in the form of :func:`tbgen.store.form.form_of`."""
-    form, shared = form_of(material, form), shared_memory(material)
+def estimate(material: Material, variant: Variant, threads: int = 2) -> Estimate:
+    """Estimate one table of a variant."""
+    form, shared = form_of(material), shared_memory(material)
     return Estimate(
         material,
         seconds_to_build(material, variant, form, threads),
@@ -75,9 +73,7 @@ def together(needs: Iterable[Estimate], kept: int = 0) -> int:
     return BASE_MEMORY + min(max(small, kept), KEPT) + own
 
 
-def copies(
-    todo: Collection[Material], variant: Variant, form: AccruedForm | None = None
-) -> dict[Material, int]:
+def copies(todo: Collection[Material], variant: Variant) -> dict[Material, int]:
     """Return by material the bytes of the plain copies of packed tables that a build makes and keeps until it
     ends.
 
@@ -87,7 +83,7 @@ def copies(
     return {
         material: copy_size(material, variant)
         for material in {after for before in todo for after in before.successors() if after.men == before.men}
-        if is_packed(material, form) and (material.pawns or material in todo)
+        if is_packed(material) and (material.pawns or material in todo)
     }
 
 

@@ -51,17 +51,15 @@ def build_table(
     reporter: Reporter,
     variant: Variant,
     threads: int,
-    form: AccruedForm | None = None,
 ) -> Built:
     """Build one table whose sub-tables lie in the directory; the caller sees to locks and to the disk.
 
-    :param form: as of :func:`tbgen.store.form.form_of`.
     :raises TbgenError: if there is too little memory, or something cannot be read or written.
     """
-    compile_kernels(reporter, packed=is_packed(material, form))
-    make_room([estimate(material, variant, threads, form)])
+    compile_kernels(reporter, packed=is_packed(material))
+    make_room([estimate(material, variant, threads)])
     with sources_of(directory, variant, threads) as sources:
-        return solve_and_write(material, directory, sources, reporter.progress, variant, threads, form)
+        return solve_and_write(material, directory, sources, reporter.progress, variant, threads)
 
 
 def sources_of(directory: Path, variant: Variant, threads: int) -> "Sources":
@@ -88,7 +86,6 @@ def solve_and_write(
     progress: Progress,
     variant: Variant,
     threads: int,
-    form: AccruedForm | None,
     copied: Collection[Material] = (),
 ) -> Built:
     """Build one table whose sub-tables are among the sources; the caller sees to all else.
@@ -108,7 +105,7 @@ def solve_and_write(
     stages = Stages()
     needed = {successor: sources.get(successor) for successor in sorted(material.successors())}
     stages.add("sub-tables", clock)
-    form = form_of(material, form)
+    form = form_of(material)
     finder = NeedFinder(layout_of(material)) if form is AccruedForm.FUNCTIONS else None
     table = solve(
         material,

@@ -1,7 +1,8 @@
 """Building missing tables: in order, several at once, as far as memory allows."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -16,7 +17,6 @@ from tbgen.generator.lock import build_lock
 from tbgen.generator.memory import available, has_room, make_room
 from tbgen.generator.one_table import BuildReporter, Built, compile_kernels, solve_and_write, sources_of
 from tbgen.generator.schedule import BuildSchedule, Limits
-from tbgen.index.table import AccruedForm
 from tbgen.progress import Reporter
 from tbgen.store.form import is_packed
 from tbgen.store.format import table_path
@@ -44,7 +44,6 @@ def build(
     force: bool = False,
     jobs: int = 1,
     threads: int = 2,
-    form: AccruedForm | None = None,
     memory: int | None = None,
 ) -> list[Built]:
     """Build tables and whatever sub-tables they need; finished ones are skipped.
@@ -56,7 +55,6 @@ def build(
     :param jobs: how many tables may be at work at once. One that would not fit into memory beside the others
         waits for them.
     :param threads: how many the tables at work share.
-    :param form: as of :func:`tbgen.store.form.form_of`.
     :param memory: bytes that the process may take, which between tables keeps what it has had within them;
         None for what its largest table needs, if the machine has as much, and with several at once for what
         they were foreseen to take together.
@@ -65,42 +63,62 @@ def build(
         written; tables finished before are kept, and those at work are finished first.
     """
     wanted = list(materials)
-    if not force and not missing(wanted, directory, variant):
-        tidy(directory, reporter)
-        return []  # even where nothing can be written
-    with build_lock(directory, reporter.note, variant):
-        tidy(directory, reporter)
-        todo = missing(wanted, directory, variant, force=wanted if force else ())
+    if not force and is_done(wanted, directory, reporter, variant):
+        return []
+    with locked(wanted, directory, reporter, variant, force) as todo:
         if not todo:
             return []
-        from tbgen.packed.copies import remove_copies
-
-        schedule = schedule_of(todo, variant, form)
+        schedule = schedule_of(todo, variant)
         needs = [schedule.estimate(material, threads) for material in todo]
         make_room(needs, memory)
         check_disk(needs, directory, schedule.copies)
-        compile_kernels(reporter, packed=any(is_packed(material, form) for material in todo))
+        compile_kernels(reporter, packed=any(is_packed(material) for material in todo))
         with sources_of(directory, variant, threads) as sources:
             task = partial(
                 solve_and_write,
                 directory=directory,
                 sources=sources,
                 variant=variant,
-                form=form,
                 copied=schedule.copies,
             )
-            try:
-                return _LocalBuild(schedule, directory, variant, reporter, task, jobs, threads, memory).run()
-            finally:
+            limits = partial(limits_of, jobs, threads, memory)
+            return _LocalBuild(schedule, directory, variant, reporter, task, limits, memory).run()
+
+
+def is_done(wanted: list[Material], directory: Path, reporter: Reporter, variant: Variant) -> bool:
+    """Return whether all tables are there, even where nothing can be written; then tidy the directory."""
+    if missing(wanted, directory, variant):
+        return False
+    _tidy(directory, reporter)
+    return True
+
+
+@contextmanager
+def locked(
+    wanted: list[Material], directory: Path, reporter: Reporter, variant: Variant, force: bool
+) -> Iterator[list[Material]]:
+    """Give what is to be built, with the directory locked and tidied; plain copies are removed at the end.
+
+    :param force: build the named materials anew even if their tables are there.
+    """
+    with build_lock(directory, reporter.note, variant):
+        _tidy(directory, reporter)
+        todo = missing(wanted, directory, variant, force=wanted if force else ())
+        try:
+            yield todo
+        finally:
+            if todo:
+                from tbgen.packed.copies import remove_copies
+
                 remove_copies(directory)
 
 
-def schedule_of(todo: list[Material], variant: Variant, form: AccruedForm | None = None) -> BuildSchedule:
+def schedule_of(todo: list[Material], variant: Variant) -> BuildSchedule:
     """Return the order in which to build what is missing, on one machine."""
     return BuildSchedule(
         todo,
-        lambda material, threads: estimate(material, variant, threads, form),
-        copies(todo, variant, form),
+        lambda material, threads: estimate(material, variant, threads),
+        copies(todo, variant),
     )
 
 
@@ -112,7 +130,7 @@ def limits_of(jobs: int, threads: int, memory: int | None) -> Limits:
     return Limits(jobs, threads, available() if memory is None else memory)
 
 
-def tidy(directory: Path, reporter: Reporter) -> None:
+def _tidy(directory: Path, reporter: Reporter) -> None:
     """Remove what killed writers of tables and layers have left, as far as that is allowed."""
     for path in remove_leftovers(directory):
         reporter.note(f"removed {path.name}, left by an interrupted build")
@@ -136,19 +154,16 @@ class _LocalBuild:
         variant: Variant,
         reporter: BuildReporter,
         task: Callable[..., Built],
-        jobs: int,
-        threads: int,
+        limits: Callable[[], Limits],
         memory: int | None,
     ) -> None:
-        self._directory, self._variant, self._reporter, self._task = directory, variant, reporter, task
-        self._memory = memory
-        self._limits = partial(limits_of, jobs, threads, memory)
-        self._foreseen = schedule.outlook(self._limits()).memory
-        self._course = BuildCourse(schedule, reporter, self._limits)
-        self._pool = ThreadPoolExecutor(jobs)
+        self._directory, self._variant, self._task = directory, variant, task
+        self._limits, self._memory = limits, memory
+        self._foreseen = schedule.outlook(limits()).memory
+        self._course = BuildCourse(schedule, reporter, limits)
+        self._pool = ThreadPoolExecutor(limits().jobs)
         self._news: SimpleQueue[Callable[[], None]] = SimpleQueue()
         """What tables at work have to tell, to be called on the thread of the build."""
-        self._failure: BaseException | None = None
         self._stopped = False
 
     def run(self) -> list[Built]:
@@ -162,9 +177,7 @@ class _LocalBuild:
                 self._news.get()()
         finally:
             self._stop()
-        if self._failure:
-            raise self._failure
-        return list(self._course.built.values())
+        return self._course.outcome()
 
     def _begin_what_can(self) -> None:
         course = self._course
@@ -202,7 +215,7 @@ class _LocalBuild:
         else:
             self._course.drop(need.material)
             self._fail(need.material, error)
-        if not self._failure:
+        if not self._course.failure:
             self._begin_what_can()
 
     def _fail(self, material: Material, error: BaseException) -> None:
@@ -211,10 +224,7 @@ class _LocalBuild:
         if isinstance(error, MemoryError):
             remedy = "build with fewer --jobs" if others else "build on a larger machine"
             error = TbgenError(f"not enough memory for {material}: {remedy}")
-        if self._failure is None:
-            self._failure = error
-            if others:
-                self._reporter.note(f"{material} has failed; tables at work, to be finished: {others}")
+        self._course.fail(material, error, others)
 
     def _stop(self) -> None:
         """Leave nothing at work, and nothing of it on the disk; kernels that run cannot be interrupted."""

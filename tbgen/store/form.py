@@ -12,17 +12,14 @@ _LEAST: Final = 3
 """The table of two kings is smaller than a block of a packed one."""
 
 
-def form_of(material: Material, asked: AccruedForm | None = None) -> AccruedForm:
-    """Return the form of a table: packed, with functions of accrued scores, from five men on, else plain.
-
-    :param asked: another one, for tests: ``RUNS`` and ``NOTHING`` are plain with and without accrued scores.
-    """
-    if asked is None:
-        asked = AccruedForm.FUNCTIONS if material.men >= _PACKED_FROM else AccruedForm.RUNS
-    packs = asked is AccruedForm.FUNCTIONS
-    return AccruedForm.RUNS if packs and material.men < _LEAST else asked
+_PLAIN: Final = AccruedForm.RUNS
 
 
-def is_packed(material: Material, asked: AccruedForm | None = None) -> bool:
-    """Return whether a table is packed, in the form of :func:`form_of`."""
-    return form_of(material, asked) is AccruedForm.FUNCTIONS
+def form_of(material: Material) -> AccruedForm:
+    """Return the form of a table: packed, with functions of accrued scores, from five men on, else plain."""
+    return AccruedForm.FUNCTIONS if material.men >= max(_PACKED_FROM, _LEAST) else _PLAIN
+
+
+def is_packed(material: Material) -> bool:
+    """Return whether a table is packed."""
+    return form_of(material) is AccruedForm.FUNCTIONS

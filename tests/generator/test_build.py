@@ -22,7 +22,7 @@ from tbgen.index.table import AccruedForm
 from tbgen.store.form import form_of
 from tbgen.store.format import table_path, tables_in
 from tbgen.store.reader import TableFile
-from tests.support.builds import Diary, digest
+from tests.support.builds import Diary, digest, stored_as
 from tests.support.commands import logged_answer
 from tests.support.exhaustive import exhaustive
 
@@ -79,7 +79,8 @@ def test_accrued_scores_left_out(own: Path, capsys: pytest.CaptureFixture[str]) 
     with TableFile(table_path(own, "KBvK", Variant.R_MOBILITY)) as file:
         assert (file.info.stores_accrued, file.info.runs) == (1, 56_507)
         value, depth = file.read_fresh()
-    (built,) = build([KBVK], own, Diary(), variant=Variant.R_MOBILITY, force=True, form=AccruedForm.NOTHING)
+    with stored_as(AccruedForm.NOTHING):
+        (built,) = build([KBVK], own, Diary(), variant=Variant.R_MOBILITY, force=True)
     assert not built.info.stores_accrued
     with TableFile(table_path(own, "KBvK", Variant.R_MOBILITY)) as file:
         file.check()
@@ -98,7 +99,8 @@ def test_accrued_scores_left_out(own: Path, capsys: pytest.CaptureFixture[str]) 
 def test_size_decides_the_form() -> None:
     forms = {name: form_of(Material.parse(name)) for name in ("KvK", "KBNvK", "KBNvKR")}
     assert forms == {"KvK": AccruedForm.RUNS, "KBNvK": AccruedForm.RUNS, "KBNvKR": AccruedForm.FUNCTIONS}
-    assert form_of(Material.parse("KvK"), AccruedForm.FUNCTIONS) is AccruedForm.RUNS, "less than a block"
+    with stored_as(AccruedForm.FUNCTIONS):
+        assert form_of(Material.parse("KvK")) is AccruedForm.RUNS, "less than a block"
 
 
 @pytest.mark.slow

@@ -12,13 +12,12 @@ from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.errors import TbgenError
-from tbgen.generator import Built, build, estimate, memory, missing
+from tbgen.generator import Built, Estimate, build, estimate, memory, missing
 from tbgen.generator.lock import LOCK_NAME
 from tbgen.generator.runner import schedule_of
 from tbgen.index.table import AccruedForm
-from tbgen.store.form import is_packed
 from tbgen.store.format import table_path
-from tests.support.builds import Diary, logged
+from tests.support.builds import Diary, logged, stored_as
 from tests.support.commands import logged_answer
 from tests.support.disks import small_disk
 from tests.support.processes import end, started
@@ -120,44 +119,48 @@ def test_estimates_grow_with_the_table() -> None:
     assert estimate(Material.parse("KBNvK"), Variant.R_MOBILITY, threads=1).seconds > large.seconds
 
 
+def estimated(material: Material, form: AccruedForm) -> Estimate:
+    """The estimate of a table in some form."""
+    with stored_as(form):
+        return estimate(material, Variant.R_MOBILITY)
+
+
 def test_estimates_know_what_is_stored(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of five men are packed, smaller ones plain with accrued scores."""
     for material in all_materials(5):
         plain, fresh, packed = (
-            estimate(material, Variant.R_MOBILITY, 2, form)
+            estimated(material, form)
             for form in (AccruedForm.RUNS, AccruedForm.NOTHING, AccruedForm.FUNCTIONS)
         )
         assert plain.disk > fresh.disk
-        assert packed.disk < fresh.disk or not is_packed(material, AccruedForm.FUNCTIONS)
+        assert packed.disk < fresh.disk or material.men == 2
         assert estimate(material, Variant.R_MOBILITY) == (packed if material.men == 5 else plain)
     material = Material.parse("KBvKN")
-    large, small = (
-        estimate(material, Variant.R_MOBILITY, form=form).disk
-        for form in (AccruedForm.RUNS, AccruedForm.NOTHING)
-    )
+    large, small = (estimated(material, form).disk for form in (AccruedForm.RUNS, AccruedForm.NOTHING))
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 0, (large + small) // 2))
     with pytest.raises(TbgenError, match="the disk is full: KBvKN needs about"):
         build([material], own, Diary(), variant=Variant.R_MOBILITY)
-    build([material], own, Diary(), variant=Variant.R_MOBILITY, form=AccruedForm.NOTHING)
+    with stored_as(AccruedForm.NOTHING):
+        build([material], own, Diary(), variant=Variant.R_MOBILITY)
     assert table_path(own, "KBvKN", Variant.R_MOBILITY).stat().st_size == pytest.approx(small, rel=0.4)
 
 
 def test_the_disk_has_room_for_plain_copies(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of packed tables that others of the build rest on there are plain copies until it ends."""
-    form, variant = AccruedForm.FUNCTIONS, Variant.R_MOBILITY
-    assert not schedule_of([Material.parse("KQvKN")], variant, form).copies
-    wanted = [Material.parse("KPvKN")]
-    schedule = schedule_of(missing(wanted, own, variant), variant, form)
-    promoted = map(Material.parse, ("KQvKN", "KRvKN", "KBvKN", "KNvKN"))
-    copied = {material: estimate(material, variant, form=form).copy for material in promoted}
-    assert schedule.copies == copied
-    assert min(copied.values()) > 0
-    disk = sum(schedule.estimate(material, 2).disk for material in schedule.todo)
-    usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 0, disk + max(copied.values())))
-    with pytest.raises(TbgenError, match="the disk is full: the 5 tables need about"):
-        build(wanted, own, Diary(), variant=variant, form=form)
+    variant, wanted = Variant.R_MOBILITY, [Material.parse("KPvKN")]
+    with stored_as(AccruedForm.FUNCTIONS):
+        assert not schedule_of([Material.parse("KQvKN")], variant).copies
+        schedule = schedule_of(missing(wanted, own, variant), variant)
+        promoted = map(Material.parse, ("KQvKN", "KRvKN", "KBvKN", "KNvKN"))
+        copied = {material: estimate(material, variant).copy for material in promoted}
+        assert schedule.copies == copied
+        assert min(copied.values()) > 0
+        disk = sum(schedule.estimate(material, 2).disk for material in schedule.todo)
+        usage = namedtuple("usage", "total used free")
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 0, disk + max(copied.values())))
+        with pytest.raises(TbgenError, match="the disk is full: the 5 tables need about"):
+            build(wanted, own, Diary(), variant=variant)
 
 
 def test_a_file_size_limit(three_men: Path, tmp_path: Path) -> None:

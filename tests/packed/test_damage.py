@@ -25,7 +25,7 @@ from tbgen.probe.values import Values
 from tbgen.store.dataset import AnyArray
 from tbgen.store.format import GZIP_LEVEL, table_path, tables_in
 from tbgen.store.reader import TableFile
-from tests.support.builds import Diary
+from tests.support.builds import Diary, stored_as
 from tests.support.disks import small_disk
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.packed_tables import PackedTables, to_pack, write
@@ -238,7 +238,8 @@ def test_a_killed_packing_leaves_no_half_table(moment: str, own: Path, packed: P
         with pytest.raises(TbgenError, match=r"interrupted|damaged|truncated"):
             PackedFile(leftover)
     diary = Diary()
-    (built,) = build([kbvk], own, diary, variant=R, form=AccruedForm.FUNCTIONS)
+    with stored_as(AccruedForm.FUNCTIONS):
+        (built,) = build([kbvk], own, diary, variant=R)
     assert [note for note in diary.notes if leftover.name in note and note.startswith("removed ")]
     assert not leftover.exists()
     with PackedFile(path) as file, PackedFile(packed("KBvK")) as other:

@@ -2,13 +2,18 @@
 
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.generator import Built, build
+from tbgen.generator import Built, build, estimate
 from tbgen.index.table import AccruedForm
 from tbgen.progress import SilentReporter
+from tbgen.store import form
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 
@@ -45,6 +50,17 @@ class Diary(Silent):
         self.finished.append(built.info.material)
 
 
+@contextmanager
+def stored_as(wanted: AccruedForm) -> Iterator[None]:
+    """Let tables of any size be built in some form, but the table of two kings."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(form, "_PACKED_FROM", 2 if wanted is AccruedForm.FUNCTIONS else 99)
+        patch.setattr(form, "_PLAIN", AccruedForm.RUNS if wanted is AccruedForm.FUNCTIONS else wanted)
+        estimate.cache_clear()
+        yield
+    estimate.cache_clear()
+
+
 def digest(directory: Path, name: str) -> str:
     with TableFile(table_path(directory, name, Variant.R_MOBILITY)) as file:
         file.check()
@@ -58,7 +74,8 @@ def without_accrued(full: Path, name: str, directory: Path) -> Path:
     for path in full.glob("*.r.h5"):
         if Material.parse(path.name.removesuffix(".r.h5")) in material.successors():
             shutil.copy(path, directory)
-    build([material], directory, Silent(), variant=Variant.R_MOBILITY, form=AccruedForm.NOTHING)
+    with stored_as(AccruedForm.NOTHING):
+        build([material], directory, Silent(), variant=Variant.R_MOBILITY)
     return directory
 
 

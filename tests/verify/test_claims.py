@@ -21,7 +21,7 @@ from tbgen.store.reader import TableFile
 from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult
 from tbgen.verify.sub_tables import Fresh, SubTables
-from tests.support.builds import Silent
+from tests.support.builds import Silent, stored_as
 
 Tamper = Callable[[GScore, Layer], None]
 
@@ -31,7 +31,8 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tables of three men without accrued scores."""
     directory = tmp_path_factory.mktemp("bare")
     wanted = [Material.parse(name) for name in ("KNvK", "KBvK", "KPvK")]
-    build(wanted, directory, Silent(), variant=Variant.R_MOBILITY, form=AccruedForm.NOTHING)
+    with stored_as(AccruedForm.NOTHING):
+        build(wanted, directory, Silent(), variant=Variant.R_MOBILITY)
     return directory
 
 

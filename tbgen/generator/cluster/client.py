@@ -33,12 +33,9 @@ from tbgen.generator.cluster.workers import (
 )
 from tbgen.generator.course import BuildCourse
 from tbgen.generator.estimate import Estimate, check_disk, check_memory, copies, estimate
-from tbgen.generator.lock import build_lock
 from tbgen.generator.one_table import BuildReporter, Built
-from tbgen.generator.runner import missing, tidy
+from tbgen.generator.runner import is_done, locked
 from tbgen.generator.schedule import BuildSchedule, Limits
-from tbgen.index.table import AccruedForm
-from tbgen.packed.copies import remove_copies
 
 _TICK: Final = 1.0
 """Seconds between two looks at the workers."""
@@ -56,7 +53,6 @@ def build_on_cluster(
     variant: Variant,
     force: bool = False,
     threads: int | None = None,
-    form: AccruedForm | None = None,
     memory: int | None = None,
     patience: float = 30.0,
 ) -> list[Built]:
@@ -66,41 +62,36 @@ def build_on_cluster(
     :param scheduler: its address, such as ``tcp://host:8786``.
     :param variant: what the tables and their sub-tables are for.
     :param threads: of each table; None for the worker's processors shared among the tables it does at once.
-    :param form: as of :func:`tbgen.store.form.form_of`.
     :param memory: bytes that a table may need; None for all that a worker offers.
     :param patience: seconds to wait for a worker, before the build and whenever none can go on with it.
     :raises TbgenError: if the cluster cannot do the build, or a table cannot be built; tables finished before
         are kept.
     """
     wanted, directory = list(materials), directory.absolute()
-    if not force and not missing(wanted, directory, variant):
-        tidy(directory, reporter)
+    if not force and is_done(wanted, directory, reporter, variant):
         return []
-    with connected(scheduler) as client, build_lock(directory, reporter.note, variant):
-        tidy(directory, reporter)
-        todo = missing(wanted, directory, variant, force=wanted if force else ())
+    with (
+        connected(scheduler) as client,
+        locked(wanted, directory, reporter, variant, force) as todo,
+    ):
         if not todo:
             return []
         with shared_probe(directory) as probe:
             share = survey(client, probe, patience)
-            needs = {material: estimate(material, variant, threads or share, form) for material in todo}
+            needs = {material: estimate(material, variant, threads or share) for material in todo}
             check_workers(connected_workers(client, scheduler), needs.values())
             if memory is not None:
                 check_memory(needs.values(), memory)
-            check_disk(needs.values(), directory, copies(todo, variant, form))
+            check_disk(needs.values(), directory, copies(todo, variant))
             task = partial(
                 make_table,
                 directory=str(directory),
                 version=__version__,
                 probe=str(probe),
                 threads=threads,
-                form=form,
                 variant=variant,
             )
-            try:
-                built = _ClusterBuild(client, scheduler, directory, reporter, patience, needs, task).run()
-            finally:
-                remove_copies(directory)
+            built = _ClusterBuild(client, scheduler, directory, reporter, patience, needs, task).run()
         remove_leftovers(directory)  # of workers that died on the way
         return built
 
@@ -134,7 +125,6 @@ class _ClusterBuild:
     """The addresses of the workers that have them."""
     begun: dict[Material, list[str]] = field(default_factory=dict)
     """Where they were begun: once, unless the worker died."""
-    failure: TbgenError | None = None
     stuck_since: float | None = None
 
     def __post_init__(self) -> None:
@@ -165,21 +155,19 @@ class _ClusterBuild:
                     self._hand_out()
                     self._check_that_some_go_on()
                     looked = time.monotonic()
-                if not self.tasks and (self.failure or self.course.is_finished):
+                if not self.tasks and (self.course.failure or self.course.is_finished):
                     break
                 with contextlib.suppress(Empty):
                     self._hear(self.reports.get(timeout=_TICK))
         finally:
             if self.tasks and self.client.status == "running":
                 self.client.cancel(list(self.tasks))
-        if self.failure:
-            raise self.failure
-        return list(self.course.built.values())
+        return self.course.outcome()
 
     def _hand_out(self) -> None:
         """Give workers what they can do now, be it what a dead worker had and Dask has put into a queue."""
         for material in self._ready():
-            if self.failure or self.places.get(material) in self.workers:
+            if self.course.failure or self.places.get(material) in self.workers:
                 continue
             address = self._room(material)
             if address is None:
@@ -235,7 +223,7 @@ class _ClusterBuild:
             self.stuck_since = time.monotonic()
             self.reporter.note(f"no worker is left for {ready[0]}: waiting {self.patience:.0f} s for one")
         elif time.monotonic() - self.stuck_since > self.patience:
-            raise self.failure or TbgenError(
+            raise self.course.failure or TbgenError(
                 f"no worker is left for {ready[0]}, which needs about {mib(self.needs[ready[0]].memory)} of "
                 "memory: start one and build again"
             )
@@ -281,7 +269,7 @@ class _ClusterBuild:
             self.course.drop(material)
             if future.status == "error":
                 self._fail(material, future.exception())
-            elif self.failure is None:
+            elif self.course.failure is None:
                 raise gone(self.scheduler)
         self._hand_out()
 
@@ -291,13 +279,11 @@ class _ClusterBuild:
             error = self._died(material, error.allowed_failures + 1, error.last_worker.address)
         if not isinstance(error, TbgenError):
             error = TbgenError(f"{material} could not be built: {first_line(error)}")
-        if self.failure is None:
-            self.failure = error
-            others = {future for future, other in self.tasks.items() if other != material}
-            working = {future for future in others if self.tasks[future] in self.begun}
+        others = {future for future, other in self.tasks.items() if other != material}
+        working = {future for future in others if self.tasks[future] in self.begun}
+        if self.course.failure is None:
             self.client.cancel(list(others - working))
-            if working:
-                self.reporter.note(f"{material} has failed; tables at work, to be finished: {len(working)}")
+        self.course.fail(material, error, len(working))
 
     def _died(self, material: Material, tries: int, last: str) -> TbgenError:
         return TbgenError(

@@ -15,7 +15,6 @@ from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.files import temporary_path
 from tbgen.generator.one_table import Built, build_table
-from tbgen.index.table import AccruedForm
 from tbgen.store.format import table_path
 
 MEMORY: Final = "memory"
@@ -56,12 +55,11 @@ def make_table(
     probe: str,
     topic: str,
     threads: int | None,
-    form: AccruedForm | None,
     variant: Variant,
 ) -> Built:
     """Build one table in the shared directory, as a task of Dask; ``threads`` None for this worker's share.
 
-    ``variant`` is that of the table and its sub-tables, ``form`` as of :func:`tbgen.store.form.form_of`.
+    ``variant`` is that of the table and its sub-tables.
 
     What happens on the way is told under ``topic``, in dictionaries of the kinds begin, note and progress.
 
@@ -78,7 +76,7 @@ def make_table(
         for sub_table in sorted(material.successors()):
             _await(directory_here, sub_table, variant)
         share = threads or _threads(get_worker())
-        return build_table(material, directory_here, relay, variant, share, form)
+        return build_table(material, directory_here, relay, variant, share)
     except TbgenError:
         raise
     except MemoryError as error:
