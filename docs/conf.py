@@ -19,7 +19,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.apidoc",
-    "sphinxarg.ext",
+    "sphinx_click",
 ]
 exclude_patterns = ["_build"]
 myst_heading_anchors = 3

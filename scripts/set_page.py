@@ -17,6 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
@@ -64,12 +66,12 @@ def facts_of(directory: Path) -> bytes:
 
 
 def _facts(directory: Path, table: PublishedTable) -> dict[str, Any]:
-    with StoredFile(directory / table.name, material=table.material) as file:
+    with StoredFile(directory / table.file, material=table.men) as file:
         info = file.info
     if (info.bytes, info.digest) != (table.bytes, table.digest):
         raise TbgenError(f"{info.path} is not the file of the list: publish the set again")
     return {
-        **table.document(),
+        **msgspec.to_builtins(table),
         "positions": sum(info.positions) + info.ep_positions,
         "max_depth": info.max_depth,
         "build_seconds": round(info.build_seconds, 1),

@@ -15,11 +15,9 @@ from tbgen.board.variant import Variant
 from tbgen.generator import build
 from tbgen.retro.warmup import compile_kernels
 from tbgen.store.format import table_path
-from tbgen.store.writer import write_table
 from tests.support.builds import Silent
 from tests.support.exhaustive import FEW
 from tests.support.packed_tables import PackedTables
-from tests.support.reference_table import reference_table
 from tests.support.shared import PLACE
 
 os.environ.pop(
@@ -50,16 +48,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def reference_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the tables of KvK, KBvK and KNvK, from the reference solver."""
+def reference_dir(three_men: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the tables of KvK, KBvK and KNvK, which are those of the reference solver
+    (``tests/retro``)."""
     directory = tmp_path_factory.mktemp("reference")
     for name in ("KvK", "KBvK", "KNvK"):
-        write_table(
-            reference_table(name),
-            table_path(directory, name, Variant.R_MOBILITY),
-            version="0.1.0",
-            build_seconds=1.0,
-        )
+        shutil.copy(table_path(three_men, name, Variant.R_MOBILITY), directory)
     return directory
 
 

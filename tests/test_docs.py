@@ -4,12 +4,13 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import tbgen
-from tbgen.cli.main import COMMANDS, make_parser
+from tbgen.cli.main import COMMANDS
 from tests.support.paths import ROOT
 
 
@@ -44,12 +45,9 @@ def test_the_site_and_the_manual_page(tmp_path: Path) -> None:
     ]
     assert broken == []
     manual = (made("man", tmp_path) / "tbgen.1").read_text().replace("\\-", "-")
+    commands = [import_module(f"tbgen.cli.{name}").run for name in COMMANDS]
     options = {
-        option
-        for action in make_parser()._subparsers._group_actions  # type: ignore[union-attr]
-        for command in action.choices.values()  # type: ignore[union-attr]
-        for option in command._option_string_actions
-        if option not in ("-h", "--help")  # which every command has
+        option for command in commands for each in command.params for option in each.opts if option[0] == "-"
     }
     assert len(options) > 25
     assert [word for word in (*COMMANDS, *options) if word not in manual] == []

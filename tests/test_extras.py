@@ -61,7 +61,6 @@ def test_what_tbgen_does_alone(tmp_path: Path) -> None:
         (["score", GAMES, "--format", "html"], "report"),
         (["tag", GAMES, "out.pgn.zst"], "zstd"),
         (["build", "KBvK", "--scheduler", "tcp://127.0.0.1:1"], "cluster"),
-        (["completion", "bash"], "completion"),
         (["serve", "--dir", "tables", "--port", "0"], "web"),
         (["match", "--pgn", "games.pgn", "--tournament", "swiss", *ENGINES], "match"),
         (["match", "--pgn", "games.pgn", "--live", "0", *ENGINES], "web"),

@@ -1,4 +1,4 @@
-"""The command line: each command is a module with ``configure(parser)`` and ``run(arguments)``."""
+"""The command line: each command is a module with a function ``run``, made a command by click."""
 
 import os
 import signal
@@ -8,8 +8,7 @@ import sys
 def entry_point() -> None:
     """Run the command line and leave the process with its exit code."""
     from tbgen.cli.main import main
-    from tbgen.cli.streams import prepare_streams
-    from tbgen.cli.termination import raise_terminations
+    from tbgen.cli.streams import prepare_streams, raise_terminations
 
     prepare_streams()
     raise_terminations()

@@ -1,45 +1,49 @@
-"""What ``tbgen probe`` says about a position, as text and as a JSON document."""
+"""What commands say about positions, as text and as JSON documents."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import chess
 
-from tbgen.board.scoring import Scoring
+from tbgen.board.scoring import Points, Scoring
 from tbgen.board.variant import Variant
-from tbgen.cli.display import diagram, line_text, mover
 from tbgen.documents import UNSET, UnsetType
 from tbgen.errors import MissingLayerError
-from tbgen.probe.documents import MoveDocument, PlyDocument, ProbeDocument, move_fields, position_fields
+from tbgen.probe.documents import (
+    MoveDocument,
+    PlyDocument,
+    ProbeDocument,
+    ViewDocument,
+    ViewMoveDocument,
+    move_fields,
+    position_fields,
+    worth_fields,
+)
 from tbgen.probe.line import LinePly
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
+from tbgen.probe.views import View
 from tbgen.text import plies
+
+if TYPE_CHECKING:
+    from tbgen.probe.view_tables import ViewMove, ViewResult
 
 _UNKNOWN: Final = "?  (the table stores the value only: --depths makes the depth)"
 _NOT_WITH_RIGHTS: Final = "?  (not known with castling rights)"
-
-
-class PositionAnswer(Protocol):
-    """All that is said about one position."""
-
-    def text(self) -> Iterator[str]:
-        """Yield the lines for a reader."""
-
-    def document(self) -> dict[str, Any]:
-        """Return the JSON document."""
-
-    @property
-    def remark(self) -> str | None:
-        """What is missing in the answer that was wanted, in a sentence."""
+_VIEWS: Final = {
+    View.CLASSICAL: "classical chess",
+    View.STALEMATE_WINS: "stalemate wins",
+    View.LASKER: "stalemate counts 3/4 (Lasker)",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class MobilityAnswer:
     """A position in r-mobility, or in whole-game mobility."""
 
-    fen: str
     board: chess.Board
     variant: Variant
     scoring: Scoring
@@ -52,16 +56,16 @@ class MobilityAnswer:
         """What is missing in the answer that was wanted, in a sentence."""
         return str(self.line) if isinstance(self.line, MissingLayerError) else None
 
-    def document(self) -> dict[str, Any]:
-        """Return the JSON document."""
-        moves: list[MoveDocument] | UnsetType = UNSET
-        if self.moves is not None:
-            moves = [MoveDocument(**move_fields(move)) for move in self.moves]
+    def document(self, fen: str) -> dict[str, Any]:
+        """Return the JSON document about a position that was named so."""
         line: list[PlyDocument] | UnsetType | None = UNSET
         if self.line is not None:
-            line = None if isinstance(self.line, MissingLayerError) else list(map(PlyDocument.of, self.line))
-        fields = position_fields(self.fen, self.variant, self.scoring, self.result)
-        return ProbeDocument(**fields, moves=moves, line=line).plain()
+            line = list(map(PlyDocument.of, self.line)) if isinstance(self.line, list) else None
+        return ProbeDocument(
+            **position_fields(fen, self.variant, self.scoring, self.result),
+            moves=UNSET if self.moves is None else [MoveDocument(**move_fields(move)) for move in self.moves],
+            line=line,
+        ).plain()
 
     def text(self) -> Iterator[str]:
         """Yield the lines for a reader."""
@@ -69,7 +73,7 @@ class MobilityAnswer:
         yield from diagram(self.board)
         yield ""
         game = "" if variant.resets else f", {variant.label}"
-        yield f"{result.material}, {situation(self.board)}{game}"
+        yield f"{result.material}, {_situation(self.board)}{game}"
         yield f"value           {result.value}  ({result.value.holder.capitalize()} holds it)"
         unknown = _NOT_WITH_RIGHTS if self.board.clean_castling_rights() else _UNKNOWN
         yield f"depth           {unknown if result.depth is None else plies(result.depth)}"
@@ -88,8 +92,80 @@ class MobilityAnswer:
             yield from line_text(self.board, self.line)
 
 
-def situation(board: chess.Board) -> str:
+@dataclass(frozen=True, slots=True)
+class ViewAnswer:
+    """A position in classical chess or one of its kin."""
+
+    board: chess.Board
+    result: ViewResult
+    moves: list[ViewMove] | None
+
+    def document(self, fen: str) -> dict[str, Any]:
+        """Return the JSON document about a position that was named so."""
+        result = self.result
+        return ViewDocument(
+            fen=fen,
+            material=result.material.name,
+            view=result.view,
+            **worth_fields(result),
+            moves=UNSET
+            if self.moves is None
+            else [ViewMoveDocument(uci=move.uci, san=move.san, **worth_fields(move)) for move in self.moves],
+        ).plain()
+
+    def text(self) -> Iterator[str]:
+        """Yield the lines for a reader."""
+        result = self.result
+        yield from diagram(self.board)
+        yield ""
+        yield f"{result.material}, {_situation(self.board)}, {_VIEWS[result.view]}"
+        yield f"value           {_result(result.points)}"
+        if result.depth is not None:
+            yield f"depth           {plies(result.depth)}"
+        yield f"points          {result.points.white:g}-{result.points.black:g}  (White-Black)"
+        if self.moves:
+            yield ""
+            width = max(len(move.san) for move in self.moves)
+            for move in self.moves:
+                depth = "" if move.depth is None else f"  {plies(move.depth):>9}"
+                yield f"{move.san:{width}}  {_result(move.points):>10}{depth}"
+
+
+def _result(points: Points) -> str:
+    side, share = ("White", points.white) if points.white > points.black else ("Black", points.black)
+    return "draw" if share == 0.5 else f"{side} wins" if share == 1 else f"{side} {share:g}"
+
+
+def _situation(board: chess.Board) -> str:
     """Return who is to move, or how the game is over."""
     if any(board.legal_moves):
         return f"{mover(board)} to move"
     return "mate" if board.is_check() else "stalemate"
+
+
+def diagram(board: chess.Board) -> Iterator[str]:
+    """Yield the rows of a board with its coordinates."""
+    for rank, row in zip(range(8, 0, -1), str(board).splitlines(), strict=True):
+        yield f"{rank}  {row}"
+    yield "   a b c d e f g h"
+
+
+def line_text(board: chess.Board, line: Sequence[LinePly], name: str = "best play") -> Iterator[str]:
+    """Yield the length of a line, then a text per ply: number, move and the accrued score after it."""
+    yield f"{name}: {plies(len(line))}"
+    number, white = board.fullmove_number, board.turn
+    width = max((len(ply.san) for ply in line), default=0)
+    for ply in line:
+        label = f"{number}." if white else f"{number}..."
+        yield f"{label:>6} {ply.san:{width}}  {ply.accrued!s:>6}"
+        number, white = number + (not white), not white
+
+
+def line_document(line: Sequence[LinePly]) -> list[dict[str, Any]]:
+    """Return a line for a JSON document."""
+    return [PlyDocument.of(ply).plain() for ply in line]
+
+
+def mover(board: chess.Board) -> str:
+    """Return the side to move for a reader."""
+    return "White" if board.turn else "Black"

@@ -1,38 +1,32 @@
 """``tbgen engine``: a UCI engine that plays r-mobility."""
 
-import argparse
 import io
 import sys
 
-from tbgen.cli.options import add_directories
-
-_DESCRIPTION = """\
-Play r-mobility as a UCI engine, for any user interface that knows the protocol (docs/engine.md): perfectly
-where tables reach, with the accrued score of the moves that led to the position; else by a search. It reads
-commands on stdin and answers on stdout until quit or the end of input.
-"""
-_EPILOG = """\
-examples:
-  tbgen engine
-  tbgen engine --dir data /mnt/more
-  printf 'position fen 8/8/8/4KBk1/8/8/8/8 b - - 0 1\\ngo depth 1\\nisready\\nquit\\n' | tbgen engine
-"""
+from tbgen.cli.options import TableDirectories, command
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    parser.description, parser.epilog = _DESCRIPTION, _EPILOG
-    add_directories(parser, ", until the option Directory says otherwise")
+@command
+def run(*, directories: TableDirectories) -> None:
+    """Play r-mobility as a UCI engine, for any user interface that knows the protocol (docs/engine.md).
 
+    It plays perfectly where tables reach, with the accrued score of the moves that led to the position; else
+    by a search. It reads commands on stdin and answers on stdout until quit or the end of input.
 
-def run(arguments: argparse.Namespace) -> int:
-    """Play."""
+    \b
+    For example:
+      tbgen engine
+      tbgen engine --dir data /mnt/more
+      printf 'position fen 8/8/8/4KBk1/8/8/8/8 b - - 0 1\\ngo depth 1\\nisready\\nquit\\n' | tbgen engine
+
+    :param directories: directories of the tables, searched in this order, until the option Directory says
+        otherwise (default: $TBGEN_DIR, else data)
+    """
     from tbgen.engine.uci import UciEngine
 
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # whatever comes, it is no reason to end
-    UciEngine(_write, arguments.dir).run(sys.stdin or ())
-    return 0
+    UciEngine(_write, directories or []).run(sys.stdin or ())
 
 
 def _write(line: str) -> None:

@@ -1,24 +1,28 @@
-"""Adjudicating the games of files: options, and what is told meanwhile."""
+"""Adjudicating games: options, and what is told meanwhile."""
 
-import argparse
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated
 
+import click
+
+from tbgen.board.variant import Variant
 from tbgen.cli.options import (
-    add_directory,
-    add_game_options,
-    add_jobs,
-    add_requirements,
-    directory_of,
-    game_options_of,
-    jobs_of,
+    MOST_JOBS,
+    OptionGroup,
+    Rules,
+    ScoringOptions,
+    Setting,
+    TableDirectory,
+    processors,
 )
 from tbgen.cli.progress import ProgressLine
-from tbgen.cli.solving import Watch, add_solving, not_solved, solving
+from tbgen.cli.solving import SolvingOptions, Watch, not_solved, solving_with
 from tbgen.cli.streams import say
 from tbgen.games.pgn.files import PgnSource, is_stream, reading
-from tbgen.games.settings import unknown_scoring
+from tbgen.games.settings import FiftyMoveRule, GameOptions, unknown_scoring
 from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, tag_games
 from tbgen.text import counted, duration
 
@@ -26,55 +30,100 @@ _EVERY = 256
 """Games between two looks at the clock."""
 
 
-def add_adjudicating(parser: argparse.ArgumentParser) -> None:
-    """Add what says how games are adjudicated, and on how many processes."""
-    parser.add_argument("--strict", action="store_true", help="fail at the first game that cannot be read")
-    add_requirements(parser)
-    add_solving(parser)
-    add_jobs(parser)
-    add_game_options(parser)
-    add_directory(parser)
+@dataclass(frozen=True, slots=True)
+class RefereeOptions(OptionGroup):
+    """By what games are refereed and scored; None leaves it to their tags.
 
-
-@contextmanager
-def adjudicating(
-    arguments: argparse.Namespace, files: Sequence[str], *, trust_tags: bool = False
-) -> Iterator[tuple[Adjudicator, Watch]]:
-    """Give the adjudicator of the games of some files that the arguments ask for, and who watches it solve.
-
-    If it is to solve positions, the games for that are counted first, unless they can be read only once.
-
-    :raises UsageError: if one of the arguments means nothing.
-    :raises TbgenError: if the directory is none, or a file cannot be read.
+    :param fifty_move_rule: improving, legacy, cutermob-legacy, otb or none (default: improving for FENs and
+        for games that cuteRMob refereed by it, else legacy)
+    :param bare_kings: whether bare kings with eight free moves each end a game (default: as the 50-move rule
+        has it)
     """
-    directory_of(arguments)
-    options, watch = game_options_of(arguments), Watch(ProgressLine())
-    with solving(arguments, watch) as solver:
-        adjudicator = Adjudicator(
-            options,
-            arguments.dir,
-            require_tables=arguments.require_tables,
-            require_proof=arguments.require_proof,
-            solver=solver,
-            trust_tags=trust_tags,
+
+    variant: Annotated[Rules, Setting(default=Variant.R_MOBILITY)]
+    fifty_move_rule: FiftyMoveRule | None
+    bare_kings: Annotated[bool | None, Setting("--bare-kings/--no-bare-kings", default=None)]
+    points: ScoringOptions
+
+    def options(self, rule: FiftyMoveRule | None = None) -> GameOptions:
+        """Return them as the referee wants them.
+
+        :param rule: the 50-move rule where none is given.
+        :raises UsageError: if they do not go together.
+        """
+        points, _ = self.points, self.points.scoring  # refused now, and not at the first game
+        return GameOptions(
+            self.variant,
+            self.fifty_move_rule or rule,
+            points.cutoff,
+            self.bare_kings,
+            points.scheme,
+            points.komi,
         )
-        if solver is not None and not any(map(is_stream, files)):
-            watch.games = _count_unproven(files, adjudicator.unsolving(), jobs_of(arguments), watch.line)
-        yield adjudicator, watch
+
+
+@dataclass(frozen=True)
+class Requirements(OptionGroup):
+    """What adjudication fails without.
+
+    :param require_tables: fail if a table is missing that could say more
+    :param require_proof: fail also where no table can hold the final position of a stopped game, and nothing
+        else proves its points
+    """
+
+    require_tables: bool
+    require_proof: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AdjudicationOptions(OptionGroup):
+    """How the games of files are adjudicated, and on how many processes.
+
+    :param strict: fail at the first game that cannot be read
+    :param jobs: processes to work with (default: one per processor)
+    """
+
+    strict: bool
+    requirements: Requirements
+    solving: SolvingOptions
+    jobs: Annotated[int, click.IntRange(1, MOST_JOBS), Setting(default=processors, metavar="N")]
+    referee: RefereeOptions
+    given: TableDirectory
+
+    @contextmanager
+    def adjudicating(
+        self, files: Sequence[str], *, trust_tags: bool = False
+    ) -> Iterator[tuple[Adjudicator, Watch]]:
+        """Give the adjudicator of the games of some files, and what watches it solve.
+
+        If it is to solve positions, the games for that are counted first, unless they can be read only once.
+
+        :raises UsageError: if the options do not go together.
+        :raises TbgenError: if a file cannot be read.
+        """
+        options, watch = self.referee.options(), Watch(ProgressLine())
+        with solving_with(self.solving, options.variant, watch) as solver:
+            adjudicator = Adjudicator(
+                options,
+                self.given,
+                **vars(self.requirements),
+                solver=solver,
+                trust_tags=trust_tags,
+            )
+            if solver is not None and not any(map(is_stream, files)):
+                watch.games = _count_unproven(files, adjudicator.unsolving(), self.jobs, watch.line)
+            yield adjudicator, watch
 
 
 def _count_unproven(files: Sequence[str], adjudicator: Adjudicator, jobs: int, line: ProgressLine) -> int:
     """Return how many games are left to solve."""
     found = 0
-    try:
-        for path in files:
-            with reading(path) as source:
-                for done, game in enumerate(tag_games(source, adjudicator, jobs=jobs), 1):
-                    found += game.outcome is not None and not game.outcome.proven
-                    if done % _EVERY == 0:
-                        line.show(f"counting what is to be solved: {counted(found, 'position')}")
-    finally:
-        line.clear()
+    for path in files:
+        with line, reading(path) as source:
+            for done, game in enumerate(tag_games(source, adjudicator, jobs=jobs), 1):
+                found += game.outcome is not None and not game.outcome.proven
+                if done % _EVERY == 0:
+                    line.show(f"counting what is to be solved: {counted(found, 'position')}")
     return found
 
 
@@ -100,7 +149,7 @@ def reported(
     :raises UsageError: about a broken game, if ``strict``.
     """
     start = time.monotonic()
-    try:
+    with line:
         for done, game in enumerate(games, 1):
             tally.add(game)
             if game.error is not None and strict:
@@ -111,8 +160,6 @@ def reported(
             if done % _EVERY == 0:
                 line.show(f"{counted(done, 'game')}{_left(source, time.monotonic() - start)}")
             yield game
-    finally:
-        line.clear()
 
 
 def _remarks(game: TaggedGame, tally: Tally, fate: str, place: str) -> Iterator[str]:

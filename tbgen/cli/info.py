@@ -1,80 +1,90 @@
-"""``tbgen info``: which tables are there, which are missing, and what is in them."""
+"""``tbgen info``: which tables are there, which are missing, and what is in them; or their digests."""
 
-import argparse
-import json
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
+from typing import Any, Final
 
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
-from tbgen.cli.manifest import print_manifest
-from tbgen.cli.options import add_directory, add_json, add_rules, as_given, directory_of
-from tbgen.cli.streams import say
+from tbgen.cli.options import AsJson, Rules, TableDirectory, as_given, command, directory_of
+from tbgen.cli.streams import print_json, say
 from tbgen.errors import NoTablesError
+from tbgen.store.digests import digest_line, set_digests
 from tbgen.store.format import tables_in
 from tbgen.store.info import TableInfo
 from tbgen.store.inventory import EXPECTED_MEN, Entry, inventory
 from tbgen.text import counted, size_text
 
-_MOST_NAMED = 24
+TITLE: Final = "# material rules fresh accrued digest"
+"""The first line of a list of digests."""
+_MOST_NAMED: Final = 24
 """Missing tables of one larger number of men that are named; more are counted."""
 
-_DESCRIPTION = """\
-Without materials, list the tables of the directory and name those of up to four men that are missing; once
-there is one of five men, those of five men too, or count them while they are many. With materials, describe
-each and count its values: positions up to symmetry, per side to move. Depths are the longest of the table,
-those of accrued scores included where it stores them: plain tables do, packed ones have the values of accrued
-scores alone, so that the two forms of one table may differ. Layers are what tbgen probe --depths has worked
-out and kept beside them.
 
-Tables for whole-game mobility (--rules wg) are listed apart from those for r-mobility; a list ends with how
-many there are of the other kind.
+@command
+def run(
+    *materials: Material,
+    manifest: bool,
+    variant: Rules = Variant.R_MOBILITY,
+    json: AsJson,
+    given: TableDirectory,
+) -> int:
+    """List the tables of the directory, or describe those of some materials.
 
---manifest prints, for each table that is there or is named, what two people need to compare theirs: the
-digest of the fresh values (the same in both forms, whether or not accrued scores are stored), whether accrued
-scores are stored (values: without depths, as packed tables have them), and the digest of everything; the last
-line has both digests of all lines. It repeats what the files say; tbgen verify checks it.
-"""
-_EPILOG = """\
-examples:
-  tbgen info
-  tbgen info KBvK KBNvK --json
-  tbgen info --rules wg
-  tbgen info --manifest --dir mine > mine.txt; tbgen info --manifest --dir yours | diff mine.txt -
-"""
+    Without materials, those of up to four men that are missing are named; once there is one of five men,
+    those of five men too, or they are counted while they are many. With materials, each table is described
+    and its values are counted: positions up to symmetry, per side to move. Depths are the longest of the
+    table, those of accrued scores included where it stores them: plain tables do, packed ones have the values
+    of accrued scores alone, so that the two forms of one table may differ. Layers are what tbgen probe
+    --depths has worked out and kept beside them.
 
+    Tables for whole-game mobility (--rules wg) are listed apart from those for r-mobility; a list ends with
+    how many there are of the other kind.
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    parser.description, parser.epilog = _DESCRIPTION, _EPILOG
-    parser.add_argument("materials", nargs="*", metavar="MATERIAL", help="material such as KBvK")
-    parser.add_argument("--manifest", action="store_true", help="print the digests of the tables")
-    add_rules(parser)
-    add_json(parser, "one JSON document")
-    add_directory(parser)
+    --manifest prints, for each table that is there or is named, what two people need to compare theirs: the
+    digest of the fresh values (the same in both forms, whether or not accrued scores are stored), whether
+    accrued scores are stored (values: without depths, as packed tables have them), and the digest of
+    everything; the last line has both digests of all lines. It repeats what the files say; tbgen verify
+    checks it.
 
+    \b
+    For example:
+      tbgen info
+      tbgen info KBvK KBNvK --json
+      tbgen info --rules wg
+      tbgen info --manifest --dir mine > mine.txt; tbgen info --manifest --dir yours | diff mine.txt -
 
-def run(arguments: argparse.Namespace) -> int:
-    """Describe the tables; the worst of what is wrong with them is the exit code."""
-    directory, variant = directory_of(arguments), arguments.variant
+    :param materials: such as KBvK
+    :param manifest: print the digests of the tables
+    :param json: print one JSON document
+    """
+    directory = directory_of(given)
     if not directory.exists():
-        raise NoTablesError(directory, arguments.dir, variant)
-    named = [Material.parse(name) for name in arguments.materials] or None
-    if arguments.manifest:
-        return print_manifest(directory, variant, named, arguments.dir, arguments.json)
-    entries = inventory(directory, variant, named, counts=named is not None)
-    # That tables are missing is what an overview says, not a failure.
-    errors = [entry.error for entry in entries if entry.error and (named or not entry.missing)]
-    if arguments.json:
-        print(json.dumps(_document(directory, variant, entries), indent=2))
+        raise NoTablesError(directory, given, variant)
+    if manifest:
+        wanted = sorted({*materials}) or tables_in(directory, variant)
+        if not wanted:
+            raise NoTablesError(directory, given, variant)
+        entries = inventory(directory, variant, wanted)
+        if json:
+            print_json(_manifest_document(entries))
+        else:
+            print("\n".join(_manifest(entries, variant)))
+        told = errors = [entry.error for entry in entries if entry.error]
     else:
-        for text in _details(entries) if named else _list(directory, variant, entries):
-            print(text)
-        for error in errors:
-            say(f"tbgen: {as_given(error, arguments.dir)}")
+        entries = inventory(directory, variant, materials or None, counts=bool(materials))
+        # That tables are missing is what an overview says, not a failure.
+        errors = [entry.error for entry in entries if entry.error and (materials or not entry.missing)]
+        told = [] if json else errors
+        if json:
+            print_json(_document(directory, variant, entries))
+        else:
+            for text in _details(entries) if materials else _list(directory, variant, entries):
+                print(text)
+    for error in told:
+        say(f"tbgen: {as_given(error, given)}")
     return max((error.exit_code for error in errors), default=0)
 
 
@@ -167,13 +177,47 @@ def _accrued_line(info: TableInfo) -> str:
 
 def _document(directory: Path, variant: Variant, entries: Sequence[Entry]) -> dict[str, Any]:
     return {
-        "directory": str(directory),
+        "directory": directory,
         "rules": variant,
         "tables": [entry.document().plain() for entry in entries if entry.info],
         "bytes": sum(entry.info.bytes for entry in entries if entry.info),
         "layer_bytes": sum(entry.layer_bytes for entry in entries),
-        "missing": [entry.material.name for entry in entries if entry.missing],
-        "damaged": {
-            entry.material.name: str(entry.error) for entry in entries if entry.error and not entry.missing
-        },
+        **_lacking(entries),
+    }
+
+
+def _manifest(entries: Sequence[Entry], variant: Variant) -> list[str]:
+    text = [TITLE, *(digest_line(entry, variant) for entry in entries)]
+    if (both := set_digests(entries)) is not None:
+        text.append(f"set {variant} {both[0]} {len(entries)} {both[1]}")
+    return text
+
+
+def _manifest_document(entries: Sequence[Entry]) -> dict[str, Any]:
+    fresh, digest = set_digests(entries) or (None, None)
+    return {
+        "tables": [
+            {
+                "material": entry.material,
+                "rules": entry.info.variant,
+                "fresh": entry.info.manifest.fresh,
+                "accrued": entry.info.stores_accrued,
+                "form": entry.info.form,
+                "digest": entry.info.digest,
+            }
+            for entry in entries
+            if entry.info
+        ],
+        "fresh": fresh,
+        "digest": digest,
+        **_lacking(entries),
+    }
+
+
+def _lacking(entries: Sequence[Entry]) -> dict[str, Any]:
+    """Return the tables that are missing, and what is wrong with others."""
+    damaged = [entry for entry in entries if entry.error and not entry.missing]
+    return {
+        "missing": [entry.material for entry in entries if entry.missing],
+        "damaged": {entry.material.name: entry.error for entry in damaged},
     }

@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from typing import Self
 
 from tbgen.board.material import Material
 from tbgen.cli.progress import ProgressLine
@@ -10,7 +11,7 @@ from tbgen.text import counted, duration, size_text
 
 
 class Journal:
-    """A reporter of builds that tells whoever reads along, and whoever reads the log the next morning."""
+    """The reporter of a build, for a reader at the terminal or of a log; a context."""
 
     def __init__(self, directory: Path, quiet: bool) -> None:
         """``quiet`` leaves stdout alone."""
@@ -21,6 +22,9 @@ class Journal:
         self._table = ""
         self._begun_at: dict[Material, float] = {}
         self._count = self._finished = self._bytes = self._peak = 0
+
+    def __enter__(self) -> Self:
+        return self
 
     def note(self, text: str) -> None:
         """Print a sentence on stderr."""
@@ -63,7 +67,7 @@ class Journal:
             f"{size_text(info.bytes)}{without}, process peak {size_text(built.process_peak)}{left}"
         )
 
-    def close(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """End the journal with a sum, if anything was begun."""
         self._line.clear()
         if not self._count:

@@ -1,17 +1,18 @@
 """The ``tbgen`` command: picks a subcommand and turns every failure into one sentence and an exit code."""
 
-import argparse
 import errno
-import re
+import os
 import signal
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, Final, NoReturn
+from typing import Final
 
-from tbgen.cli.streams import check_output, discard, say
-from tbgen.cli.termination import SigtermError
-from tbgen.errors import TbgenError, UsageError, quote
+import click
+from click.shell_completion import shell_complete
+
+from tbgen.cli.streams import SigtermError, check_output, discard, say
+from tbgen.errors import TbgenError, printable
 
 COMMANDS: Final = {
     "build": "make tables, missing sub-tables first",
@@ -29,55 +30,53 @@ COMMANDS: Final = {
     "publish": "tables for others to fetch, from any web server",
     "info": "which tables are there, and what is in them",
     "cache": "where compiled kernels are kept, and how to remove them",
-    "completion": "a script by which a shell completes commands and options",
+    "completion": "a script by which a shell completes commands, options and names",
 }
 """The commands and their summaries; each is the module of that name next to this one."""
 
-_DESCRIPTION: Final = "Endgame tablebases of reset-mobility (r-mobility) chess."
-_EPILOG: Final = """\
-Tables lie in the directory of --dir, else of the environment variable TBGEN_DIR, else in ./data.
-
-Exit codes: 0 done, 1 failed (a damaged file, a full disk), 2 bad input, 3 a table is missing,
-130 interrupted (Ctrl-C), 143 terminated (SIGTERM).
-
-examples:
-  tbgen build KBvK
-  tbgen probe "8/8/8/4KBk1/8/8/8/8 b - - 0 1" --line
-"""
+COMPLETION_VARIABLE: Final = "_TBGEN_COMPLETE"
+"""The environment variable by which the script of a shell asks what completes a word."""
 
 _SHORTAGES: Final = (errno.EMFILE, errno.ENFILE, errno.EAGAIN)
 """What a system says that gives no more files or processes."""
 
-_SCORE: Final = re.compile("-[Gg]")
-_TAKING_MINUS: Final = ("--accrued", "--cutoff", "--komi", "--memory", "--solve-memory")
-_TAKING_FENS: Final = (["probe"], ["solve"], ["adjudicate"])
-_COUNTER: Final = re.compile("[0-9]+")
-"""The last word before the seventh field of a FEN."""
+
+class Commands(click.Group):
+    """The commands; a module is imported when its command is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, None if there is none of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"tbgen.cli.{cmd_name}").run
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the summaries of all commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
 
-class Parser(argparse.ArgumentParser):
-    """Reports a misuse as an error of the package, in one sentence."""
+@click.group(cls=Commands, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="tbgen", message="tbgen %(version)s")
+def tbgen() -> None:
+    """Endgame tablebases of reset-mobility (r-mobility) chess.
 
-    def __init__(self, **options: Any) -> None:
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
-        super().__init__(allow_abbrev=False, **options)
+    Tables lie in the directory of --dir, else of the environment variable TBGEN_DIR, else in ./data.
 
-    def error(self, message: str) -> NoReturn:
-        """Raise the misuse.
+    Exit codes: 0 done, 1 failed (a damaged file, a full disk), 2 bad input, 3 a table is missing,
+    130 interrupted (Ctrl-C), 143 terminated (SIGTERM).
 
-        :raises UsageError: always.
-        """
-        raise UsageError(f"{message}; see: {self.prog} --help")
-
-
-class _Version(argparse.Action):
-    """Prints the version, and looks it up only then."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
-        import tbgen
-
-        print(f"tbgen {tbgen.__version__}")
-        parser.exit()
+    \b
+    For example:
+      tbgen build KBvK
+      tbgen probe "8/8/8/4KBk1/8/8/8/8 b - - 0 1" --line
+    """
+    check_output()
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -85,6 +84,11 @@ def main(arguments: Sequence[str]) -> int:
     try:
         code = _run(arguments)
         sys.stdout.flush()
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.UsageError as error:
+        help_of = "tbgen" if error.ctx is None else error.ctx.command_path
+        return _fail(f"{printable(error.format_message()).rstrip('.?')}; see: {help_of} --help", 2)
     except TbgenError as error:
         return _fail(str(error), error.exit_code)
     except SigtermError:
@@ -102,43 +106,12 @@ def main(arguments: Sequence[str]) -> int:
     return code
 
 
-def make_parser(configured: Collection[str] = tuple(COMMANDS)) -> Parser:
-    """Return the parser of all commands.
-
-    :param configured: those that get their arguments; the modules of the others stay unimported.
-    """
-    parser = Parser(prog="tbgen", description=_DESCRIPTION, epilog=_EPILOG)
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
-    for name, summary in COMMANDS.items():
-        command = subparsers.add_parser(name, help=summary)
-        if name in configured:
-            import_module(f"tbgen.cli.{name}").configure(command)
-    return parser
-
-
 def _run(arguments: Sequence[str]) -> int:
-    parser = make_parser([word for word in arguments if word in COMMANDS][:1])
-    parsed, unknown = parser.parse_known_args(_with_scores_attached(arguments))
-    if unknown:
-        raise UsageError(f"{quote(' '.join(unknown))} means nothing here; see: tbgen {parsed.command} --help")
-    check_output()
-    code: int = import_module(f"tbgen.cli.{parsed.command}").run(parsed)
-    return code
-
-
-def _with_scores_attached(arguments: Sequence[str]) -> list[str]:
-    """Attach what begins with a minus to the word before it, or argparse would take it for an option: Black's
-    score in ``--accrued -G5.5``, a size that is refused, and the seventh field of a FEN without quotes."""
-    attached: list[str] = []
-    for word in arguments:
-        if attached and attached[-1] in _TAKING_MINUS and word.startswith("-") and not word.startswith("--"):
-            attached[-1] += f"={word}"
-        elif _SCORE.match(word) and attached[:1] in _TAKING_FENS and _COUNTER.fullmatch(attached[-1]):
-            attached[-1] += f" {word}"
-        else:
-            attached.append(word)
-    return attached
+    if instruction := os.environ.get(COMPLETION_VARIABLE):
+        return shell_complete(tbgen, {}, "tbgen", COMPLETION_VARIABLE, instruction)
+    with tbgen.make_context("tbgen", list(arguments)) as context:
+        code: int | None = tbgen.invoke(context)
+    return code or 0
 
 
 def _fail(sentence: str, code: int) -> int:

@@ -1,161 +1,86 @@
 """``tbgen match``: engines play each other."""
 
-import argparse
-import json
 import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
+import click
+from click.core import ParameterSource
+from msgspec import Struct
+
+from tbgen.cli.games import RefereeOptions
 from tbgen.cli.options import (
-    add_directory,
-    add_game_options,
-    add_json,
-    directory_of,
-    game_options_of,
+    AsJson,
+    Count,
+    Directory,
+    OptionGroup,
+    Parsed,
+    Setting,
+    TableDirectory,
+    WordList,
+    command,
     usable_processors,
-    whole_number,
 )
 from tbgen.cli.progress import ProgressLine
-from tbgen.cli.solving import Watch, add_solving, solving
-from tbgen.cli.streams import say
+from tbgen.cli.solving import SolvingOptions, Watch, solving_with
+from tbgen.cli.streams import fields, print_json, say
 from tbgen.errors import UsageError, quote
+from tbgen.games.settings import FiftyMoveRule
+from tbgen.games.standings.encounters import TestSettings
+from tbgen.match import words
+from tbgen.match.adjudication import DrawRule, Judge, ResignRule, StopRules
+from tbgen.match.openings import ChessVariant, OpeningSettings
+from tbgen.match.schedule import Format
+from tbgen.match.settings import EventSettings
 from tbgen.text import counted, number
 
 if TYPE_CHECKING:
-    from tbgen.games.settings import GameOptions
     from tbgen.games.standings import Standings
     from tbgen.games.standings.encounters import MatchScore
     from tbgen.match.messages import Message, Summary
-    from tbgen.match.settings import EventSettings
 
-_DESCRIPTION = """\
-Let UCI engines play each other by r-mobility. An arbiter decides every end on the board; where tables hold a
-position the game is stopped, and its result is the exact value of the position with its accrued score.
-
-The PGN file of --pgn is all that an event keeps: games are added to it one by one. The same command goes on
-with what is there, after Ctrl-C, a crash or more --rounds.
-
-Options are those of cutechess-cli where it has them, with one minus or two. EVENT.toml may hold them too: a
-key for each option, a table for one with key=value, [[engine]] for each engine.
-"""
-_EPILOG = """\
-examples:
-  tbgen match --engine cmd=stockfish name=A --engine cmd=./other --each tc=10+0.1 --rounds 50 --pgn a.pgn
-  tbgen match --engine cmd=new --engine cmd=old --each nodes=9999 --rounds 99 --sprt elo0=0 elo1=5 --pgn t.pgn
-  tbgen match event.toml
-"""
-_WIDTH = 132
-LIVE = "127.0.0.1:8043"
+LIVE: Final = "127.0.0.1:8043"
 """Where --live shows an event, unless it says where."""
+_WIDTH = 132
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    parser.description, parser.epilog = _DESCRIPTION, _EPILOG
-    parser.add_argument(
-        "settings", nargs="?", type=Path, metavar="EVENT.toml", help="settings; options here come on top"
-    )
-    players = parser.add_argument_group("players")
-    _add(
-        players, "engine", metavar="KEY=VALUE", nargs="+", action="append",
-        help="an engine: cmd=PROGRAM, and name=, dir=, arg=, option.NAME=VALUE, restart=on, and what --each",
-    )  # fmt: skip
-    _add(
-        players, "each", metavar="KEY=VALUE", nargs="+",
-        help="for all engines: tc=MOVES/TIME+INCREMENT, such as tc=40/60+0.6 or tc=1:30+1; st=SECONDS a "
-        "move, depth=, nodes=; timemargin=MILLISECONDS; start=SECONDS to get ready, stall=SECONDS for a move "
-        "without a clock",
-    )  # fmt: skip
-    event = parser.add_argument_group("event")
-    _add(
-        event, "tournament", "format", metavar="FORMAT", dest="format",
-        help="round-robin (a match, with two engines), gauntlet of the first engine, knockout by the order "
-        "of engines, or swiss (default: round-robin)",
-    )  # fmt: skip
-    _add(
-        event,
-        "rounds",
-        type=whole_number(1),
-        metavar="N",
-        help="rounds; of a knockout encounters of a duel (default: 1)",
-    )
-    _add(
-        event, "games", type=whole_number(1, 2), metavar="N",
-        help="games of an encounter: 2, with one opening and colours reversed, or 1 (default: 2)",
-    )  # fmt: skip
-    _add(event, "seeds", type=whole_number(1), metavar="N", help="engines of a gauntlet that meet the others")
-    _add(event, "concurrency", type=whole_number(1, 512), metavar="N", help="games at once (default: 1)")
-    _add(
-        event, "affinity", metavar="LIST",
-        help="share out processors, such as 0-3,6 or all, among the games at once, before engines start",
-    )  # fmt: skip
-    _add(event, "pgnout", "pgn", metavar="FILE", dest="pgn", type=Path, help="where games go, and come from")
-    _add(event, "event", metavar="NAME", help="tag Event")
-    _add(event, "site", metavar="NAME", help="tag Site")
-    _add(
-        event, "recover", action=argparse.BooleanOptionalAction,
-        help="whether the event goes on after an engine has crashed or stalled (default: yes)",
-    )  # fmt: skip
-    event.add_argument("--log", type=Path, metavar="DIR", help="log what engines say, a file for each")
-    start = parser.add_argument_group("openings")
-    _add(
-        start, "openings", metavar="KEY=VALUE", nargs="+",
-        help="file=FILE, of FENs and EPDs or of PGN games; format=epd or pgn, order=random, plies=N of PGN, "
-        "start=N, policy=round for one opening a round",
-    )  # fmt: skip
-    _add(
-        start,
-        "variant",
-        metavar="NAME",
-        dest="variant_of_chess",
-        help="standard, chess960 or dfrc: where games without a file start",
-    )
-    _add(start, "srand", "seed", type=whole_number(0), metavar="N", dest="seed", help="seed of all lots")
-    _add(start, "repeat", action="store_true", help="as in any case: colours are reversed with --games 2")
-    stop = parser.add_argument_group("ends")
-    _add(
-        stop, "resign", metavar="KEY=VALUE", nargs="+",
-        help="movecount=N score=CENTIPAWNS: an engine resigns; twosided=true if the other must agree",
-    )  # fmt: skip
-    _add(
-        stop, "draw", metavar="KEY=VALUE", nargs="+",
-        help="movenumber=N movecount=N score=CENTIPAWNS: a game stops, worth what best play makes of it",
-    )  # fmt: skip
-    _add(
-        stop, "maxmoves", type=whole_number(1), metavar="N", help="moves of a game after which it is stopped"
-    )
-    stop.add_argument("--play-on", action="store_true", help="do not stop games because tables hold them")
-    stop.add_argument(
-        "--verify-adjudications", type=_share, metavar="SHARE",
-        help="play so many of the games that tables have stopped on with best play, from 0 to 1, and compare",
-    )  # fmt: skip
-    _add(
-        stop, "sprt", metavar="KEY=VALUE", nargs="+",
-        help="elo0=E elo1=E alpha=P beta=P model=logistic, normalised or bayesian: end a decided match",
-    )  # fmt: skip
-    told = parser.add_argument_group("output")
-    _add(
-        told, "ratinginterval", type=whole_number(1), metavar="N",
-        help="games between two standings of more than two engines (default: 10)",
-    )  # fmt: skip
-    told.add_argument(
-        "--live", nargs="?", const=LIVE, metavar="HOST:PORT",
-        help=f"show the event on a page while it is played (extra tbgen[web]; default: {LIVE}, for this "
-        "machine only)",
-    )  # fmt: skip
-    told.add_argument("--quiet", action="store_true", help="print nothing before the end")
-    add_json(parser, "what it has come to as one JSON document")
-    add_solving(parser)
-    add_game_options(parser)
-    add_directory(parser)
+def _structs(option: str, kind: type[Struct]) -> WordList:
+    """Return what reads the words of an option."""
+    return WordList(lambda given: words.struct_of(option, given, kind))
 
 
-def _add(group: Any, *names: str, **options: Any) -> None:
-    """Add an option with two minuses, and with one as Cute Chess has it."""
-    words = [word for name in reversed(names) for word in (f"--{name}", f"-{name}")]
-    group.add_argument(*words, **options)
+def _processors(text: str) -> tuple[int, ...]:
+    return words.processors_of(text, usable_processors())
+
+
+def _read_settings(ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path | None:
+    """Let a file say what options are where the command line does not."""
+    known = {
+        name.lstrip("-"): option
+        for option in ctx.command.params
+        if isinstance(option, click.Option)
+        for name in option.opts
+    }
+    defaults: dict[str, Any] = {}
+    for name, value in {} if path is None else words.settings_of_toml(path).items():
+        if name not in known:
+            raise UsageError(f"{path}: {quote(name)} means nothing here")
+        option = known[name]
+        if isinstance(value, bool) and not option.is_flag:
+            value = option.flag_value if value and isinstance(option.flag_value, str) else str(value)
+        defaults[str(option.name)] = value
+    ctx.default_map = defaults
+    return path
+
+
+def _all_engines(ctx: click.Context, param: click.Parameter, engines: Sequence[Any]) -> Sequence[Any]:
+    """Add those of the command line to those of the file."""
+    if ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE:
+        return (*(ctx.lookup_default(str(param.name)) or ()), *engines)
+    return engines
 
 
 def _share(text: str) -> float:
@@ -164,32 +89,152 @@ def _share(text: str) -> float:
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        raise argparse.ArgumentTypeError(f"{quote(text)} is no share: give one from 0 to 1")
+        raise UsageError(f"{quote(text)} is no share: give one from 0 to 1")
     return share
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Play an event."""
-    from tbgen.match.adjudication import Judge
+def _names(*names: str) -> Setting:
+    """Return the names of an option with two minuses, and with one as Cute Chess has it."""
+    return Setting(*(f"--{name}" for name in names), *(f"-{name}" for name in names))
+
+
+@dataclass(frozen=True)
+class EventOptions(OptionGroup):
+    """How an event is played; None leaves it to the settings of events.
+
+    :param engine: an engine: cmd=PROGRAM, and name=, dir=, arg=, option.NAME=VALUE, restart=on, and what
+        --each
+    :param each: for all engines: tc=MOVES/TIME+INCREMENT, such as tc=40/60+0.6 or tc=1:30+1; st=SECONDS a
+        move, depth=, nodes=; timemargin=MILLISECONDS; start=SECONDS to get ready, stall=SECONDS for a move
+        without a clock
+    :param format: round-robin (a match, with two engines), gauntlet of the first engine, knockout by the
+        order of engines, or swiss (default: round-robin)
+    :param rounds: rounds; of a knockout encounters of a duel (default: 1)
+    :param games: games of an encounter: 2, with one opening and colours reversed, or 1 (default: 2)
+    :param seeds: engines of a gauntlet that meet the others
+    :param concurrency: games at once (default: 1)
+    :param processors: share out processors, such as 0-3,6 or all, among the games at once, before engines
+        start
+    :param pgn: where games go, and come from
+    :param event: tag Event
+    :param site: tag Site
+    :param recover: whether the event goes on after an engine has crashed or stalled (default: yes)
+    :param log: log what engines say, a file for each
+    :param openings: file=FILE, of FENs and EPDs or of PGN games; format=epd or pgn, order=random, plies=N of
+        PGN, start=N, policy=round for one opening a round
+    :param start: standard, chess960 or dfrc: where games without a file start
+    :param seed: seed of all lots
+    :param repeat: as in any case: colours are reversed with --games 2
+    :param resign: movecount=N score=CENTIPAWNS: an engine resigns; twosided=true if the other must agree
+    :param draw: movenumber=N movecount=N score=CENTIPAWNS: a game stops, worth what best play makes of it
+    :param moves: moves of a game after which it is stopped
+    :param verify: play so many of the games that tables have stopped on with best play, from 0 to 1, and
+        compare
+    :param test: elo0=E elo1=E alpha=P beta=P model=logistic, normalised or bayesian: end a decided match
+    :param interval: games between two standings of more than two engines (default: 10)
+    """
+
+    engine: Annotated[
+        Sequence[list[str]], WordList(), _names("engine"), Setting(multiple=True, callback=_all_engines)
+    ]
+    each: Annotated[list[str] | None, WordList(), _names("each")]
+    format: Annotated[Format | None, _names("format", "tournament")]
+    rounds: Annotated[Count | None, _names("rounds")]
+    games: Annotated[int | None, click.IntRange(1, 2), _names("games"), Setting(metavar="N")]
+    seeds: Annotated[Count | None, _names("seeds")]
+    concurrency: Annotated[Count | None, click.IntRange(1, 512), _names("concurrency")]
+    processors: Annotated[tuple[int, ...] | None, Parsed("list", _processors), _names("affinity")]
+    pgn: Annotated[Path | None, _names("pgn", "pgnout"), Setting(metavar="FILE")]
+    event: Annotated[str | None, _names("event"), Setting(metavar="NAME")]
+    site: Annotated[str | None, _names("site"), Setting(metavar="NAME")]
+    recover: Annotated[bool | None, Setting("--recover/--no-recover", "-recover/-no-recover", default=None)]
+    log: Directory | None
+    openings: Annotated[OpeningSettings | None, _structs("openings", OpeningSettings), _names("openings")]
+    start: Annotated[ChessVariant | None, _names("variant")]
+    seed: Annotated[int | None, click.IntRange(0), _names("seed", "srand"), Setting(metavar="N")]
+    repeat: Annotated[bool, _names("repeat")]
+    resign: Annotated[ResignRule | None, _structs("resign", ResignRule), _names("resign")]
+    draw: Annotated[DrawRule | None, _structs("draw", DrawRule), _names("draw")]
+    moves: Annotated[Count | None, _names("maxmoves")]
+    verify: Annotated[float | None, Parsed("share", _share), Setting("--verify-adjudications")]
+    test: Annotated[TestSettings | None, _structs("sprt", TestSettings), _names("sprt")]
+    interval: Annotated[Count | None, _names("ratinginterval")]
+
+    @property
+    def settings(self) -> EventSettings:
+        """The settings of the event.
+
+        :raises UsageError: if one is missing that every event needs, or an engine is.
+        """
+        if self.pgn is None:
+            raise UsageError("an event is kept in a PGN file: name it with --pgn FILE")
+        made = {"engine", "each", "pgn", "start", "repeat", "resign", "draw", "moves"}
+        given = {"variant": self.start, **vars(self)}
+        return EventSettings(
+            words.engines_of(self.engine, self.each),
+            self.pgn,
+            stop=StopRules(self.resign, self.draw, self.moves),
+            **{name: value for name, value in given.items() if name not in made and value is not None},
+        )
+
+
+@command
+def run(
+    file: Annotated[
+        Path | None, Setting(required=False, is_eager=True, callback=_read_settings, metavar="[EVENT.toml]")
+    ],
+    *,
+    event: EventOptions,
+    play_on: bool,
+    live: Annotated[str | None, Setting(is_flag=False, flag_value=LIVE, metavar="[HOST:PORT]")],
+    quiet: bool,
+    json: AsJson,
+    solving: SolvingOptions,
+    referee: RefereeOptions,
+    given: TableDirectory,
+) -> None:
+    """Let UCI engines play each other by r-mobility.
+
+    An arbiter decides every end on the board; where tables hold a position the game is stopped, and its
+    result is the exact value of the position with its accrued score.
+
+    The PGN file of --pgn is all that an event keeps: games are added to it one by one. The same command goes
+    on with what is there, after Ctrl-C, a crash or more --rounds.
+
+    Options are those of cutechess-cli where it has them, with one minus or two. EVENT.toml may hold them too:
+    a key for each option, a table for one with key=value, [[engine]] for each engine.
+
+    \b
+    For example:
+      tbgen match --engine cmd=stockfish name=A --engine cmd=./other --each tc=10+0.1 --rounds 50 --pgn a.pgn
+      tbgen match --engine cmd=new --engine cmd=old --each nodes=9999 --rounds 99 --sprt elo0=0 elo1=5 --pgn t
+      tbgen match event.toml
+
+    :param file: settings; options here come on top
+    :param play_on: do not stop games because tables hold them
+    :param live: show the event on a page while it is played (extra tbgen[web]; default: 127.0.0.1:8043, for
+        this machine only)
+    :param quiet: print nothing before the end
+    :param json: print what it has come to as one JSON document
+    """
     from tbgen.match.event import run_event
     from tbgen.match.live import LiveWriter
     from tbgen.match.messages import Listener
     from tbgen.probe.tablebase import Tablebase
 
-    arguments = _with_file(arguments)
-    directory_of(arguments)
-    settings, options = _settings(arguments), _game_options(arguments)
+    settings = event.settings
+    options = referee.options(FiftyMoveRule.IMPROVING)  # new games have no tags that could say another
     watch = Watch(ProgressLine())
-    report = EventReport(quiet=arguments.quiet or arguments.json)
+    report = EventReport(quiet=quiet or json)
     listeners: list[Listener] = [report]
     with ExitStack() as stack:
-        solver = stack.enter_context(solving(arguments, watch))
-        tables = stack.enter_context(Tablebase(arguments.dir, rules=options.variant))
-        judge = Judge(tables, solver, play_on=arguments.play_on)
-        if arguments.live is not None:
+        solver = stack.enter_context(solving_with(solving, options.variant, watch))
+        tables = stack.enter_context(Tablebase(given, rules=options.variant))
+        judge = Judge(tables, solver, play_on=play_on)
+        if live is not None:
             from tbgen.web.live_server import LiveServer
 
-            server = LiveServer(arguments.live, settings.pgn, arguments.dir, report.note)
+            server = LiveServer(live, settings.pgn, given, report.note)
             listeners.append(stack.enter_context(server))
             report.note(f"the event is shown at {server.address}")
         listeners.insert(0, stack.enter_context(LiveWriter(settings.pgn, report.note)))
@@ -198,86 +243,10 @@ def run(arguments: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             say(f"tbgen: finished games are in {settings.pgn}: the same command goes on from there")
             raise
-    if arguments.json:
-        print(json.dumps(_document(summary, settings) | watch.document(), indent=2))
+    if json:
+        print_json(_document(summary, settings) | watch.document())
     else:
         _print(summary, settings)
-    return 0
-
-
-def _with_file(arguments: argparse.Namespace) -> argparse.Namespace:
-    """Return the arguments, on top of those of a file if there is one."""
-    if arguments.settings is None:
-        return arguments
-    from tbgen.cli.main import Parser
-    from tbgen.match.words import words_of_toml
-
-    parser = Parser(prog="tbgen match")
-    configure(parser)
-    known, unknown = parser.parse_known_args(words_of_toml(arguments.settings))
-    if unknown:
-        raise UsageError(f"{arguments.settings}: {quote(' '.join(unknown))} means nothing here")
-    plain = parser.parse_args([])
-    for name, value in vars(arguments).items():
-        if value != getattr(plain, name, None):
-            own = getattr(known, name, None)
-            setattr(known, name, [*own, *value] if name == "engine" and own else value)
-    return known
-
-
-def _settings(arguments: argparse.Namespace) -> "EventSettings":
-    from tbgen.games.standings.encounters import TestSettings
-    from tbgen.match import words
-    from tbgen.match.adjudication import DrawRule, ResignRule, StopRules
-    from tbgen.match.openings import ChessVariant, OpeningSettings
-    from tbgen.match.schedule import Format
-    from tbgen.match.settings import EventSettings
-
-    if arguments.pgn is None:
-        raise UsageError("an event is kept in a PGN file: name it with --pgn FILE")
-    given: dict[str, Any] = {
-        "rounds": arguments.rounds,
-        "games": arguments.games,
-        "seeds": arguments.seeds,
-        "concurrency": arguments.concurrency,
-        "seed": arguments.seed,
-        "interval": arguments.ratinginterval,
-        "event": arguments.event,
-        "site": arguments.site,
-        "log": arguments.log,
-        "recover": arguments.recover,
-        "verify": arguments.verify_adjudications,
-    }
-    if arguments.format is not None:
-        given["format"] = Format(arguments.format)
-    if arguments.variant_of_chess is not None:
-        given["variant"] = ChessVariant(arguments.variant_of_chess)
-    if arguments.affinity is not None:
-        given["processors"] = words.processors_of(arguments.affinity, usable_processors())
-    return EventSettings(
-        words.engines_of(arguments.engine or [], arguments.each),
-        arguments.pgn,
-        openings=words.struct_of("openings", arguments.openings, OpeningSettings),
-        stop=StopRules(
-            words.struct_of("resign", arguments.resign, ResignRule),
-            words.struct_of("draw", arguments.draw, DrawRule),
-            arguments.maxmoves,
-        ),
-        test=words.struct_of("sprt", arguments.sprt, TestSettings),
-        **{name: value for name, value in given.items() if value is not None},
-    )
-
-
-def _game_options(arguments: argparse.Namespace) -> "GameOptions":
-    """Return what games are refereed by: new games have no tags that could say."""
-    from dataclasses import replace
-
-    from tbgen.games.settings import FiftyMoveRule
-
-    options = game_options_of(arguments)
-    if options.fifty_move_rule is None:
-        options = replace(options, fifty_move_rule=FiftyMoveRule.IMPROVING)
-    return options
 
 
 class EventReport:
@@ -377,11 +346,10 @@ def _document(summary: "Summary", settings: "EventSettings") -> dict[str, Any]:
 
     told = None if summary.standings is None else document(summary.standings)
     return {
-        "pgn": str(settings.pgn),
+        "pgn": settings.pgn,
         "games": summary.games,
         "games_of_broken_encounters": summary.left_out,
-        "winner": summary.winner,
-        "faults": summary.faults,
+        **fields(summary, "winner", "faults"),
         "verified_adjudications": summary.verified,
         "standings": told,
     }

@@ -1,258 +1,215 @@
-"""Options that several commands share."""
+"""How commands are declared: a typed function is a command, and its parameters are the options.
+
+A parameter before the ``*`` is an argument, ``*names`` are several; those after it are options, which are
+None or False if they are not given and have no default. The type says how a text is read, and a
+:class:`Setting` in its ``Annotated`` what else there is to say. A parameter whose type is an
+:class:`OptionGroup` stands for the options that are its fields. The help about each is that of ``:param`` in
+the docstring of the function or of the group.
+"""
 
 from __future__ import annotations
 
-import argparse
+import inspect
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from types import UnionType
+from typing import Annotated, Any, Final, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+import click
+from click.core import augment_usage_errors
+from click.shell_completion import CompletionItem
 
 from tbgen.board.material import MAX_MEN, Material, all_materials
-from tbgen.board.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Scheme, Scoring
+from tbgen.board.score import GScore
+from tbgen.board.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Komi, Scheme, Scoring, parse_cutoff
 from tbgen.board.variant import Variant
-from tbgen.errors import MissingTableError, NoTablesError, TbgenError, UsageError, quote
+from tbgen.errors import MissingTableError, NamedChoice, NoTablesError, TbgenError, UsageError
 from tbgen.store.format import default_directory
-from tbgen.text import parse_size
-
-if TYPE_CHECKING:
-    from tbgen.games.settings import GameOptions
+from tbgen.text import parse_duration, parse_size
 
 MOST_JOBS: Final = 512
 """More are a mistake on any machine."""
 
-_WHOLE: Final = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+_NEGATIVE: Final = re.compile(r"-[Gg.\d]")
+"""The beginning of a word that is a value, though it looks like an option."""
+_BETWEEN: Final = "\0"
+"""Stands between the words of one value."""
+_PARAMETER_TEXT: Final = re.compile(r"^:param (\w+): (.*(?:\n +.*)*)\n?", re.MULTILINE)
 
 
-def add_directory(parser: argparse.ArgumentParser) -> None:
-    """Add ``--dir``."""
-    parser.add_argument(
-        "--dir", type=Path, metavar="DIR", help="directory of the tables (default: $TBGEN_DIR, else data)"
-    )
+class Setting:
+    """What an option is beside its type: its names, if these do not follow, and attributes for click."""
+
+    def __init__(self, *names: str, **attributes: Any) -> None:
+        self.names, self.attributes = names, attributes
 
 
-def add_directories(parser: argparse.ArgumentParser, until: str = "") -> None:
-    """Add ``--dir`` for several directories.
+class Parsed(click.ParamType[Any]):
+    """What a function of the package reads, with its sentence about bad input.
 
-    :param until: what else may choose them, to end the sentence.
+    :param name: for the help.
+    :param parse: raises a :class:`UsageError`.
+    :param names: what a shell may complete.
     """
-    parser.add_argument(
-        "--dir",
-        type=Path,
-        nargs="+",
-        default=[],
-        metavar="DIR",
-        help=f"directories of the tables, searched in this order{until} (default: $TBGEN_DIR, else data)",
-    )
 
-
-def directory_of(arguments: argparse.Namespace) -> Path:
-    """Return the directory to read tables from; it need not exist.
-
-    :raises TbgenError: if it is something else.
-    """
-    directory: Path = default_directory() if arguments.dir is None else arguments.dir
-    if directory.exists() and not directory.is_dir():
-        raise TbgenError(f"{directory} is not a directory; choose another with --dir")
-    return directory
-
-
-def as_given(error: TbgenError, given: Path | None) -> TbgenError:
-    """Return an error about missing tables with the directory as the user gave it, others as they are."""
-    match error:
-        case MissingTableError():
-            return MissingTableError(error.material, given, error.rules)
-        case NoTablesError():
-            return NoTablesError(error.directory, given, error.rules)
-    return error
-
-
-def add_sets(parser: argparse.ArgumentParser, default: str) -> None:
-    """Add the choice of tables for :func:`sets_of`; ``default`` says which they are without one."""
-    parser.add_argument(
-        "materials",
-        nargs="*",
-        default=[],
-        metavar="MATERIAL",
-        help=f"material such as KBvK, and those that it rests on (default: {default})",
-    )
-    parser.add_argument(
-        "--men", type=whole_number(2, MAX_MEN), metavar="N", help="all materials of 2 to N men"
-    )
-    parser.add_argument(
-        "--rules",
-        choices=[*(variant.value for variant in Variant), "all"],
-        default=Variant.R_MOBILITY.value,
-        help="tables for r-mobility, for whole-game mobility, or both (default: r)",
-    )
-
-
-def sets_of(arguments: argparse.Namespace) -> tuple[list[Material] | None, list[Variant]]:
-    """Return the materials that are chosen, None if none are, and the variants.
-
-    :raises UsageError: if a name means nothing.
-    """
-    variants = list(Variant) if arguments.rules == "all" else [Variant(arguments.rules)]
-    materials = [Material.parse(name) for name in arguments.materials]
-    if arguments.men is not None:
-        materials += all_materials(arguments.men)
-    return materials or None, variants
-
-
-def add_cells(parser: argparse.ArgumentParser, name: str) -> None:
-    """Add the option of that name for a directory of kept cells."""
-    parser.add_argument(
-        name,
-        type=Path,
-        metavar="DIR",
-        help="keep solved cells in a directory, made if need be, for the next position that needs them: up "
-        "to 10 GiB, those used last",
-    )
-
-
-def add_json(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add ``--json``."""
-    parser.add_argument("--json", action="store_true", help=f"print {what}")
-
-
-def add_scoring(parser: argparse.ArgumentParser) -> None:
-    """Add ``--scoring``, ``--cutoff`` and ``--komi``."""
-    names = ", ".join(scheme.value for scheme in Scheme)
-    parser.add_argument(
-        "--scoring",
-        metavar="NAME",
-        help=f"how a result becomes points: {names} (default: exponential, for games what their tag says)",
-    )
-    parser.add_argument(
-        "--cutoff",
-        metavar="G",
-        help="score from which on winner and komi give no point for it, and the 50-move rule improving sees "
-        f"no progress (default: {DEFAULT_CUTOFF}, for games what their tag says)",
-    )
-    parser.add_argument(
-        "--komi",
-        metavar="G",
-        help="score to beat with komi and full, in quarters, such as G5.75 for White or mG5.75 for Black "
-        f"(default: {DEFAULT_KOMI}; of games with a tag Komi that one counts in any case)",
-    )
-
-
-def scoring_of(arguments: argparse.Namespace) -> Scoring:
-    """Return the scoring that the arguments ask for.
-
-    :raises UsageError: if one of them means nothing.
-    """
-    scheme = Scheme.EXPONENTIAL.value if arguments.scoring is None else arguments.scoring
-    return Scoring.parse(scheme, arguments.cutoff, arguments.komi)
-
-
-def add_rules(parser: argparse.ArgumentParser) -> None:
-    """Add ``--rules``, which defaults to r-mobility; its :class:`Variant` is ``arguments.variant``."""
-    default = Variant.R_MOBILITY
-    add_variant(
-        parser,
-        default,
-        f"r-mobility, or whole-game mobility, in which no move resets the accrued score (default: {default})",
-    )
-
-
-def add_variant(parser: argparse.ArgumentParser, default: Variant | None, text: str) -> None:
-    """Add ``--rules`` with another default and help."""
-    parser.add_argument(
-        "--rules",
-        dest="variant",
-        action=_StoreVariant,
-        choices=[variant.value for variant in Variant],
-        default=default,
-        help=text,
-    )
-
-
-class _StoreVariant(argparse.Action):
-    """Stores the variant that one of the choices stands for."""
-
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: Any = None
+    def __init__(
+        self, name: str, parse: Callable[[str], Any], names: Callable[[], Iterable[str]] = tuple
     ) -> None:
-        setattr(namespace, self.dest, Variant(values))
+        self.name, self._parse, self._names = name, parse, names
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return what a text says; defaults stay as they are.
+
+        :raises UsageError: if it means nothing.
+        """
+        if not isinstance(value, str):
+            return value
+        try:
+            return self._parse(value.strip())
+        except UsageError as error:
+            if isinstance(param, click.Option):
+                raise UsageError(f"{param.opts[0]}: {error}") from None
+            raise
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the names that begin like a word."""
+        return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
 
 
-def add_game_options(parser: argparse.ArgumentParser) -> None:
-    """Add ``--rules``, ``--fifty-move-rule``, ``--bare-kings``, and the options of :func:`add_scoring`."""
-    add_rules(parser)
-    parser.add_argument(
-        "--fifty-move-rule",
-        metavar="NAME",
-        help="improving, legacy, cutermob-legacy, otb or none (default: improving for FENs and for games "
-        "that cuteRMob refereed by it, else legacy)",
-    )
-    parser.add_argument(
-        "--bare-kings",
-        action=argparse.BooleanOptionalAction,
-        help="whether bare kings with eight free moves each end a game (default: as the 50-move rule has it)",
-    )
-    add_scoring(parser)
+class WordList(click.ParamType[Any]):
+    """Several words, and what a function makes of the list of them.
 
-
-def game_options_of(arguments: argparse.Namespace) -> GameOptions:
-    """Return what the arguments say games are to be refereed and scored by.
-
-    :raises UsageError: if one of them means nothing.
+    :param takes: tells whether a further word belongs to them.
     """
-    from tbgen.games.settings import FiftyMoveRule, GameOptions
 
-    rule, scoring = arguments.fifty_move_rule, scoring_of(arguments)
-    return GameOptions(
-        arguments.variant,
-        None if rule is None else FiftyMoveRule(rule),
-        None if arguments.cutoff is None else scoring.cutoff,
-        arguments.bare_kings,
-        None if arguments.scoring is None else scoring.scheme,
-        None if arguments.komi is None else scoring.komi,
+    name = "key=value..."
+
+    def __init__(
+        self, parse: Callable[[list[str]], Any] = list, takes: Callable[[str], object] = lambda _: True
+    ) -> None:
+        self._parse, self.takes = parse, takes
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return what the words say."""
+        return self._parse(value.split(_BETWEEN) if isinstance(value, str) else list(value))
+
+
+class Command(click.Command):
+    """A command with values such as -G2.5, and options that take several words."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read a command line: values get a space before their minus, and words of one option become one."""
+        lists = [option for option in self.params if isinstance(option.type, WordList)]
+        kinds = {name: option.type for option in lists for name in option.opts}
+        words: list[str] = []
+        taking: click.ParamType[Any] | None = None
+        for word in args:
+            is_value = not word.startswith("-") or word == "-" or bool(_NEGATIVE.match(word))
+            if is_value and isinstance(taking, WordList) and taking.takes(word):
+                words[-1] += _BETWEEN + word
+            else:
+                taking = kinds.get(words[-1]) if is_value and words else None
+                words.append(f" {word}" if _NEGATIVE.match(word) else word)
+        with augment_usage_errors(ctx):
+            return super().parse_args(ctx, words)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; sentences about missing tables name the directory as the user gave it."""
+        try:
+            return super().invoke(ctx)
+        except TbgenError as error:
+            raise as_given(error, ctx.params["given"]) if "given" in ctx.params else error from None
+
+
+class OptionGroup:
+    """Base of the dataclasses whose fields are options of several commands."""
+
+
+def command(function: Callable[..., int | None]) -> Command:
+    """Make a command of a function: its module has the name, its docstring is the help."""
+    specification = inspect.getfullargspec(function)
+
+    def run(**values: Any) -> int | None:
+        made = _made(function, values)
+        more = made.pop(specification.varargs) if specification.varargs else ()
+        return function(*map(made.pop, specification.args), *more, **made)
+
+    return Command(
+        function.__module__.rpartition(".")[2],
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        callback=run,
+        params=list(_parameters(function)),
+        help=_PARAMETER_TEXT.sub("", inspect.getdoc(function) or ""),
     )
 
 
-def add_requirements(parser: argparse.ArgumentParser) -> None:
-    """Add ``--require-tables`` and ``--require-proof``."""
-    parser.add_argument(
-        "--require-tables", action="store_true", help="fail if a table is missing that could say more"
-    )
-    parser.add_argument(
-        "--require-proof",
-        action="store_true",
-        help="fail also where no table can hold the final position of a stopped game, and nothing else "
-        "proves its points",
-    )
+def _made(owner: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a function or dataclass, with groups made of the values of their options."""
+    return {
+        name: kind(**_made(kind, values)) if _is_group(kind) else values[name]
+        for name, (kind, _) in _types(owner).items()
+    }
 
 
-def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
-    """Return the ``type`` of an option that takes whole numbers in a range."""
-    expected = f"at least {least}" if most is None else f"one from {least} to {most}"
+def _parameters(owner: Callable[..., Any]) -> Iterator[click.Parameter]:
+    texts = dict(_PARAMETER_TEXT.findall(inspect.getdoc(owner) or ""))
+    types = _types(owner)
+    for name, parameter in inspect.signature(owner).parameters.items():
+        kind, told = types[name]
+        if _is_group(kind):
+            yield from _parameters(kind)
+            continue
+        names = [f"--{name.replace('_', '-')}"]
+        attributes: dict[str, Any] = {"type": _reader(kind)}
+        if name in texts:
+            attributes["help"] = " ".join(texts[name].split())
+        if parameter.default is not parameter.empty:
+            attributes["default"] = parameter.default
+        for each in told:
+            if isinstance(each, Setting):
+                names = list(each.names) or names
+                attributes |= each.attributes
+            else:
+                attributes["type"] = each
+        if parameter.kind is parameter.KEYWORD_ONLY or not inspect.isfunction(owner):
+            if kind is bool:
+                attributes["is_flag"] = True
+            yield click.Option([*names, name], **attributes)
+        else:
+            nargs = -1 if parameter.kind is parameter.VAR_POSITIONAL else 1
+            yield click.Argument([name], nargs=nargs, **attributes)
 
-    def read(text: str) -> int:
-        if not _WHOLE.fullmatch(text.strip()):
-            raise argparse.ArgumentTypeError(f"{quote(text)} is not a whole number: give {expected}")
-        number = int(text)
-        if number < least or (most is not None and number > most):
-            size = "small" if number < least else "large"
-            raise argparse.ArgumentTypeError(f"{number} is too {size}: give {expected}")
-        return number
 
-    return read
+def _reader(kind: Any) -> Any:
+    if isinstance(kind, type) and issubclass(kind, NamedChoice):
+        return Parsed("name", kind, lambda: kind)
+    return _READERS.get(kind, kind)
 
 
-def size_in_bytes(text: str) -> int:
-    """Read a size, as the ``type`` of an option."""
-    try:
-        return parse_size(text)
-    except UsageError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+def _is_group(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, OptionGroup)
 
 
-def add_jobs(parser: argparse.ArgumentParser) -> None:
-    """Add ``--jobs``."""
-    parser.add_argument("--jobs", metavar="N", help="processes to work with (default: one per processor)")
+def _types(owner: Callable[..., Any]) -> dict[str, tuple[Any, list[Any]]]:
+    """Return by parameter of a function or dataclass its type, and what is said beside it."""
+    hints = get_type_hints(owner, include_extras=True)
+    return {name: _told(hints[name]) for name in inspect.signature(owner).parameters}
+
+
+def _told(hint: Any) -> tuple[Any, list[Any]]:
+    """Return the type in an annotation, but for None, and what is said beside it, the outermost last."""
+    arguments = get_args(hint)
+    if get_origin(hint) is Annotated:
+        kind, inner = _told(arguments[0])
+        return kind, [*inner, *arguments[1:]]
+    if get_origin(hint) in (Union, UnionType) and type(None) in arguments:
+        return _told(next(each for each in arguments if each is not type(None)))
+    return hint, []
 
 
 def processors() -> int:
@@ -267,13 +224,130 @@ def usable_processors() -> list[int]:
     return list(range(os.cpu_count() or 1))
 
 
-def jobs_of(arguments: argparse.Namespace) -> int:
-    """Return how many processes to work with.
+def directory_of(given: Path | None) -> Path:
+    """Return the directory of tables: that which was given, else the default one; it need not exist.
 
-    :raises UsageError: if it is no number from 1 to 512.
+    :raises TbgenError: if it is something else.
     """
-    if arguments.jobs is None:
-        return processors()
-    if not arguments.jobs.isdecimal() or not 1 <= int(arguments.jobs) <= MOST_JOBS:
-        raise UsageError(f"--jobs {quote(arguments.jobs)}: expected a number from 1 to {MOST_JOBS}")
-    return int(arguments.jobs)
+    directory = default_directory() if given is None else given
+    if directory.exists() and not directory.is_dir():
+        raise TbgenError(f"{directory} is not a directory; choose another with --dir")
+    return directory
+
+
+def chosen(materials: Iterable[Material], men: int | None) -> list[Material] | None:
+    """Return the materials that are named, and all of up to some number of men; None if there are none."""
+    return [*materials, *(all_materials(men) if men else ())] or None
+
+
+def as_given(error: TbgenError, given: Path | None) -> TbgenError:
+    """Return an error about missing tables with the directory as the user gave it, others as they are."""
+    match error:
+        case MissingTableError():
+            return MissingTableError(error.material, given, error.rules)
+        case NoTablesError():
+            return NoTablesError(error.directory, given, error.rules)
+    return error
+
+
+def _check_directory(_ctx: click.Context, _param: click.Parameter, given: Path | None) -> Path | None:
+    directory_of(given)
+    return given
+
+
+def _variants(text: str) -> list[Variant]:
+    return list(Variant) if text == "all" else [Variant.parse(text)]
+
+
+PATH: Final = click.Path(path_type=Path)
+_READERS: Final[dict[Any, click.ParamType[Any]]] = {
+    Path: PATH,
+    Material: Parsed(
+        "material", Material.parse, lambda: (material.name for material in all_materials(MAX_MEN))
+    ),
+    Variant: Parsed("|".join(Variant), Variant.parse, lambda: Variant),
+    GScore: Parsed("g", GScore.parse),
+    Scheme: Parsed("name", Scheme.parse, lambda: (scheme.value for scheme in Scheme)),
+    Komi: Parsed("g", Komi.parse),
+}
+"""What reads the parameters of a type."""
+
+Size: TypeAlias = Annotated[int, Parsed("size", parse_size)]
+"""Bytes."""
+Time: TypeAlias = Annotated[float, Parsed("time", parse_duration)]
+"""Seconds."""
+Count: TypeAlias = Annotated[int, click.IntRange(1), Setting(metavar="N")]
+Directory: TypeAlias = Annotated[Path, Setting(metavar="DIR")]
+AsJson: TypeAlias = Annotated[bool, Setting("--json")]
+Rules: TypeAlias = Annotated[
+    Variant,
+    Setting(
+        "--rules",
+        help="r-mobility, or whole-game mobility, in which no move resets the accrued score (default: r)",
+    ),
+]
+TableDirectory: TypeAlias = Annotated[
+    Path | None,
+    Setting(
+        "--dir",
+        metavar="DIR",
+        callback=_check_directory,
+        help="directory of the tables (default: $TBGEN_DIR, else data)",
+    ),
+]
+"""The directory of tables as it was given."""
+Men: TypeAlias = Annotated[
+    int | None, click.IntRange(2, MAX_MEN), Setting(metavar="N", help="all materials of 2 to N men")
+]
+CellDirectory: TypeAlias = Annotated[
+    Path | None,
+    Setting(
+        metavar="DIR",
+        help="keep solved cells in a directory, made if need be, for the next position that needs them: up "
+        "to 10 GiB, those used last",
+    ),
+]
+Accrued: TypeAlias = Annotated[
+    GScore | None, Setting(help="accrued score, such as G3.5, -G3.5 or mG3.5 (m for minus)")
+]
+VariantList: TypeAlias = Annotated[
+    list[Variant],
+    Parsed("|".join([*Variant, "all"]), _variants, lambda: [*Variant, "all"]),
+    Setting(
+        "--rules",
+        default="r",
+        help="tables for r-mobility, for whole-game mobility, or both (default: r)",
+    ),
+]
+TableDirectories: TypeAlias = Annotated[
+    list[Path] | None,
+    WordList(lambda words: list(map(Path, words))),
+    Setting("--dir", metavar="DIR..."),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringOptions(OptionGroup):
+    """How results become points.
+
+    :param scheme: how a result becomes points: exponential, harmonic, classical, winner, komi, full, otb
+        (default: exponential, for games what their tag says)
+    :param cutoff: score from which on winner and komi give no point for it, and the 50-move rule improving
+        sees no progress (default: G6.0, for games what their tag says)
+    :param komi: score to beat with komi and full, in quarters, such as G5.75 for White or mG5.75 for Black
+        (default: G5.75; of games with a tag Komi that one counts in any case)
+    """
+
+    scheme: Annotated[Scheme | None, Setting("--scoring")]
+    cutoff: Annotated[GScore | None, Parsed("g", parse_cutoff)]
+    komi: Komi | None
+
+    @property
+    def scoring(self) -> Scoring:
+        """The scoring that the options ask for.
+
+        :raises UsageError: if they do not go together.
+        """
+        return Scoring(
+            self.scheme or Scheme.EXPONENTIAL, self.cutoff or DEFAULT_CUTOFF, self.komi or DEFAULT_KOMI
+        )

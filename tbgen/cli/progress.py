@@ -2,7 +2,7 @@
 
 import sys
 import time
-from typing import Final
+from typing import Final, Self
 
 from tbgen.board.material import Material
 from tbgen.cli.streams import discard
@@ -14,7 +14,7 @@ _ELSEWHERE: Final = 60.0
 
 
 class ProgressLine:
-    """Shows the latest text, no more often than a reader can follow.
+    """Shows the latest text, no more often than a reader can follow; a context that leaves none.
 
     A stderr that cannot be written does not stop the work.
     """
@@ -23,6 +23,12 @@ class ProgressLine:
         self._terminal = sys.stderr.isatty()
         self._shown = 0
         self._last = time.monotonic() if not self._terminal else 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.clear()
 
     def show(self, text: str) -> None:
         """Show a passing state."""

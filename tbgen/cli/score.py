@@ -1,167 +1,142 @@
 """``tbgen score``: standings of PGN files."""
 
-import argparse
-import json
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Annotated, Final
+
+import click
 
 from tbgen.board.scoring import Scheme
-from tbgen.cli.games import add_adjudicating, adjudicating, reported
-from tbgen.cli.options import jobs_of
+from tbgen.cli.games import AdjudicationOptions, reported
+from tbgen.cli.options import AsJson, Directory, Parsed, Setting, WordList, command
 from tbgen.cli.progress import ProgressLine
-from tbgen.cli.streams import say
+from tbgen.cli.streams import print_json, say
 from tbgen.errors import UsageError, quote
 from tbgen.files import write_file
 from tbgen.games.pgn.files import reading
 from tbgen.games.pgn.reader import RESULTS
-from tbgen.games.standings import EloModel, GameRecord, LeftOut, Order, Standings, sprt, standings
+from tbgen.games.standings import EloModel, GameRecord, LeftOut, Order, Standings, standings
+from tbgen.games.standings import sprt as check_test
 from tbgen.games.standings.document import document
 from tbgen.games.standings.render import comma_separated, markdown, text
 from tbgen.games.standings.table import StandingsTable
-from tbgen.games.standings.tables import KEYS, overview, tables
+from tbgen.games.standings.tables import KEYS, overview
+from tbgen.games.standings.tables import tables as all_tables
 from tbgen.games.tagging import Adjudicator, Tally, tag_games
 from tbgen.text import counted
 
-_DESCRIPTION = """\
-Print what the games of PGN files add up to by r-mobility: standings with tiebreaks, points by every scoring,
-results by colour, crosstable, Elo by games and by pairs of games, histograms of results, and what best play,
-as tables or solving prove it, has changed.
-
-Games that tbgen has tagged count as their tags say, unless an option says how to referee them or they are
-tagged as unproven; all others are adjudicated first, as tbgen tag does it, with --solve too. Games whose
-result is * are left out, as are those that cannot be read, and counted; if no other is left, the command
-fails. Players without a name are players of their own in each game.
-"""
-_EPILOG = """\
-examples:
-  tbgen score games.pgn
-  tbgen score round1.pgn round2.pgn.gz --scoring komi --format html > standings.html
-  tbgen score season.pgn --order tcec --format csv --out season
-  tbgen score match.pgn --sprt 0 5 0.05 0.05 --pairs
-  tbgen score season.pgn --solve --solve-results results.jsonl
-"""
-_FORMATS = ("text", "markdown", "csv", "json", "html")
-_WIDTH = 132
+WIDTH: Final = 132
 """Letters in a line where nobody says how wide the terminal is."""
+_NUMBER: Final = re.compile(r"\s?-?(\d+\.?\d*|\.\d+)(e-?\d+)?", re.ASCII | re.IGNORECASE)
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    parser.description, parser.epilog = _DESCRIPTION, _EPILOG
-    parser.add_argument("files", nargs="*", metavar="FILE.pgn", help="the games; - for standard input")
-    parser.add_argument(
-        "--order",
-        choices=[order.value for order in Order],
-        default=Order.PERCENT.value,
-        help="by points per game, by points, or as TCEC has it: by points in chess, then direct encounters, "
-        "then points (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--sprt",
-        nargs="+",
-        metavar="NUMBER",
-        help="ELO0 ELO1 [ALPHA BETA]: test the player that appears first against the other one "
-        "(alpha and beta default to 0.05)",
-    )
-    parser.add_argument(
-        "--sprt-model",
-        default=EloModel.LOGISTIC.value,
-        metavar="MODEL",
-        help="what ELO0 and ELO1 are: logistic, normalised, or bayesian as in Cute Chess "
-        "(default: %(default)s)",
-    )
-    parser.add_argument(
-        "--pairs", action="store_true", help="let --sprt test pairs of games: same start, colours reversed"
-    )
-    parser.add_argument(
-        "--tables",
-        metavar="NAMES",
-        help=f"which tables to print, with commas between: {', '.join(KEYS)}; or all (default: all but "
-        "meetings and games, for CSV all)",
-    )
-    parser.add_argument(
-        "--format", choices=_FORMATS, default="text", help="what to print (default: %(default)s)"
-    )
-    parser.add_argument("--json", action="store_true", help="the same as --format json")
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="DIR",
-        help="write each table to a CSV file in a directory, made if need be",
-    )
-    parser.add_argument("--title", default="Standings by r-mobility", help="title of the HTML page")
-    parser.add_argument(
-        "--judge-again", action="store_true", help="judge games that are tagged as if they were not"
-    )
-    add_adjudicating(parser)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Print the standings of some files."""
-    files, numbers = _files_and_numbers(arguments)
-    form = "json" if arguments.json else arguments.format
-    if arguments.out is not None and form != "csv":
-        raise UsageError("--out is for CSV files, one for each table: add --format csv")
-    if arguments.pairs and numbers is None:
-        raise UsageError("--pairs says what a test is made of: add --sprt ELO0 ELO1")
-    model, wanted = EloModel(arguments.sprt_model), _wanted(arguments.tables)
-    if numbers is not None:
-        sprt([], *numbers, model=model, pairs=arguments.pairs)  # refused now, and not after all games
-    with adjudicating(arguments, files, trust_tags=not arguments.judge_again) as (adjudicator, watch):
-        reader = _GameReader(adjudicator, watch.line, jobs_of(arguments), arguments.strict)
-        games = list(reader.records(files))
-    left_out = LeftOut(reader.unfinished, reader.tally.broken)
-    if not games:
-        raise UsageError(f"there are no games to score{_left_out_text(left_out, ': ')}")
-    result = standings(games, adjudicator.options.scheme or _common_scheme(games), Order(arguments.order))
-    test = None if numbers is None else result.test(*numbers, model=model, pairs=arguments.pairs)
-    result = replace(result, left_out=left_out, sprt=test)
-    _tell(result)
-    if form == "json":
-        counts = reader.tally.document()
-        told = {name: counts[name] for name in ("missing_tables", "unknown_scorings", "unsolvable")}
-        print(json.dumps(document(result) | told | watch.document(), indent=2))
-        return 0
-    keys = wanted or (set(KEYS) if form == "csv" else overview(result))
-    shown = list(tables(result, keys))
-    if arguments.out is None:
-        print(_rendered(form, result, shown, arguments.title))
-    else:
-        _write(arguments.out, shown)
-    return 0
-
-
-def _wanted(names: str | None) -> set[str] | None:
-    """Return the keys of the tables that are asked for, None if the format is to decide."""
-    if names is None or names == "all":
-        return None if names is None else set(KEYS)
+def _table_keys(names: str) -> set[str]:
+    if names == "all":
+        return set(KEYS)
     wanted = {name.strip() for name in names.split(",")}
     for name in sorted(wanted - set(KEYS)):
         raise UsageError(f"{quote(name)} is no table of standings: expected some of {', '.join(KEYS)}")
     return wanted
 
 
-def _files_and_numbers(arguments: argparse.Namespace) -> tuple[list[str], list[float] | None]:
-    """Return the files, and the numbers of the SPRT; files after the numbers look like more of them."""
-    files = list(arguments.files)
-    numbers: list[float] = []
-    for word in arguments.sprt or ():
-        try:
-            numbers.append(float(word))
-        except ValueError:
-            files.append(word)
+def _test_numbers(words: list[str]) -> list[float]:
+    if len(words) not in (2, 4) or not all(map(_NUMBER.fullmatch, words)):
+        raise UsageError(f"--sprt {quote(' '.join(words))}: expected ELO0 ELO1, or ELO0 ELO1 ALPHA BETA")
+    return list(map(float, words))
+
+
+_NUMBERS: Final = WordList(_test_numbers, _NUMBER.fullmatch)
+
+
+@command
+def run(
+    *files: Annotated[str, Setting(metavar="FILE.pgn...")],
+    order: Annotated[str, click.Choice([order.value for order in Order])] = Order.PERCENT.value,
+    sprt: Annotated[
+        list[float] | None, WordList(_test_numbers, _NUMBER.fullmatch), Setting(metavar="NUMBER...")
+    ],
+    sprt_model: EloModel = EloModel.LOGISTIC,
+    pairs: bool,
+    tables: Annotated[set[str] | None, Parsed("names", _table_keys, lambda: KEYS)],
+    form: Annotated[
+        str, click.Choice(["text", "markdown", "csv", "json", "html"]), Setting("--format")
+    ] = "text",
+    json: AsJson,
+    out: Directory | None,
+    title: Annotated[str, Setting(metavar="TITLE")] = "Standings by r-mobility",
+    judge_again: bool,
+    adjudication: AdjudicationOptions,
+) -> None:
+    """Print what the games of PGN files add up to by r-mobility.
+
+    That is: standings with tiebreaks, points by every scoring, results by colour, crosstable, Elo by games
+    and by pairs of games, histograms of results, and what best play, as tables or solving prove it, has
+    changed.
+
+    Games that tbgen has tagged count as their tags say, unless an option says how to referee them or they are
+    tagged as unproven; all others are adjudicated first, as tbgen tag does it, with --solve too. Games whose
+    result is * are left out, as are those that cannot be read, and counted; if no other is left, the command
+    fails. Players without a name are players of their own in each game.
+
+    \b
+    For example:
+      tbgen score games.pgn
+      tbgen score round1.pgn round2.pgn.gz --scoring komi --format html > standings.html
+      tbgen score season.pgn --order tcec --format csv --out season
+      tbgen score match.pgn --sprt 0 5 0.05 0.05 --pairs
+      tbgen score season.pgn --solve --solve-results results.jsonl
+
+    :param files: the games; - for standard input
+    :param order: by points per game, by points, or as TCEC has it: by points in chess, then direct
+        encounters, then points (default: percent)
+    :param sprt: ELO0 ELO1 [ALPHA BETA]: test the player that appears first against the other one (alpha and
+        beta default to 0.05)
+    :param sprt_model: what ELO0 and ELO1 are: logistic, normalised, or bayesian as in Cute Chess (default:
+        logistic)
+    :param pairs: let --sprt test pairs of games: same start, colours reversed
+    :param tables: which tables to print, with commas between: standings, scorings, ratings, colours,
+        crosstable, meetings, given, suffered, endings, left_out, changed_games, changed_players, sprt,
+        games; or all (default: all but meetings and games, for CSV all)
+    :param form: what to print (default: text)
+    :param json: the same as --format json
+    :param out: write each table to a CSV file in a directory, made if need be
+    :param title: title of the HTML page
+    :param judge_again: judge games that are tagged as if they were not
+    """
     if not files:
         raise UsageError("there is no file to score; see: tbgen score --help")
-    if arguments.sprt is None:
-        return files, None
-    if len(numbers) not in (2, 4):
-        raise UsageError(
-            f"--sprt {quote(' '.join(arguments.sprt))}: expected ELO0 ELO1, or ELO0 ELO1 ALPHA BETA"
-        )
-    return files, numbers
+    form = "json" if json else form
+    if out is not None and form != "csv":
+        raise UsageError("--out is for CSV files, one for each table: add --format csv")
+    if pairs and sprt is None:
+        raise UsageError("--pairs says what a test is made of: add --sprt ELO0 ELO1")
+    if sprt is not None:
+        check_test([], *sprt, model=sprt_model, pairs=pairs)  # refused now, and not after all games
+    with adjudication.adjudicating(files, trust_tags=not judge_again) as (adjudicator, watch):
+        reader = _GameReader(adjudicator, watch.line, adjudication)
+        games = list(reader.records(files))
+    left_out = LeftOut(reader.unfinished, reader.tally.broken)
+    if not games:
+        raise UsageError(f"there are no games to score{_left_out_text(left_out, ': ')}")
+    result = standings(games, adjudicator.options.scheme or _common_scheme(games), Order(order))
+    test = None if sprt is None else result.test(*sprt, model=sprt_model, pairs=pairs)
+    result = replace(result, left_out=left_out, sprt=test)
+    _tell(result)
+    if form == "json":
+        counts = reader.tally.document()
+        told = {name: counts[name] for name in ("missing_tables", "unknown_scorings", "unsolvable")}
+        print_json(document(result) | told | watch.document())
+        return
+    keys = tables or (set(KEYS) if form == "csv" else overview(result))
+    shown = list(all_tables(result, keys))
+    if out is None:
+        print(_rendered(form, result, shown, title))
+    else:
+        _write(out, shown)
 
 
 @dataclass(slots=True)
@@ -170,8 +145,7 @@ class _GameReader:
 
     adjudicator: Adjudicator
     line: ProgressLine
-    jobs: int
-    strict: bool
+    adjudication: AdjudicationOptions
     tally: Tally = field(default_factory=Tally)
     unfinished: int = 0
 
@@ -182,9 +156,10 @@ class _GameReader:
             name = Path(path).name
             place = f"{path}, " if len(files) > 1 else ""
             with reading(path) as source:
-                games = tag_games(source, self.adjudicator, jobs=self.jobs)
+                games = tag_games(source, self.adjudicator, jobs=self.adjudication.jobs)
+                strict = self.adjudication.strict
                 for game in reported(
-                    games, source, self.tally, "left out", line=self.line, strict=self.strict, place=place
+                    games, source, self.tally, "left out", line=self.line, strict=strict, place=place
                 ):
                     if game.outcome is None:
                         continue
@@ -230,7 +205,7 @@ def _rendered(form: str, result: Standings, shown: Sequence[StandingsTable], tit
             return "\n".join(f"{table.title}\n{comma_separated(table)}" for table in shown)
         case "markdown":
             return "\n".join(markdown(shown))
-    return "\n".join(text(shown, shutil.get_terminal_size((_WIDTH, 24)).columns)).rstrip()
+    return "\n".join(text(shown, shutil.get_terminal_size((WIDTH, 24)).columns)).rstrip()
 
 
 def _write(directory: Path, shown: Sequence[StandingsTable]) -> None:

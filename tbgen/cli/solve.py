@@ -1,10 +1,9 @@
 """``tbgen solve``: the value of a position beyond the tables, or an interval that is proved."""
 
-import argparse
-import json
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Annotated, Any
 
 import chess
 
@@ -12,18 +11,24 @@ from tbgen.board.fen import Fen, parse_fen
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scoring
 from tbgen.board.variant import Variant
-from tbgen.cli.display import diagram, line_text, mover
+from tbgen.cli.answers import diagram, line_text, mover
 from tbgen.cli.options import (
-    add_cells,
-    add_directory,
-    add_json,
-    add_rules,
-    add_scoring,
-    directory_of,
-    scoring_of,
+    Accrued,
+    AsJson,
+    CellDirectory,
+    Directory,
+    Parsed,
+    Rules,
+    ScoringOptions,
+    Setting,
+    Size,
+    TableDirectory,
+    Time,
+    command,
 )
 from tbgen.cli.probe import positions_of
 from tbgen.cli.progress import ProgressLine
+from tbgen.cli.streams import print_json
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.files import make_directory, write_file
 from tbgen.html.pictures import picture
@@ -35,135 +40,12 @@ from tbgen.solve.proof import SHARE, ForwardProof
 from tbgen.solve.solution import Solution
 from tbgen.solve.solver import Mobile, solve
 from tbgen.solve.syzygy import Syzygy
-from tbgen.text import counted, parse_duration, parse_size, plies
-
-_DESCRIPTION = """\
-Solve a position of any number of men: its value with an accrued score if that can be proved, else an interval
-that the value is proved to lie in, lower end first, seen by White.
-
-Men are mobile or stand still; all kings and pieces are mobile unless --mobile chooses them, at most four. All
-positions that differ in the squares of mobile men only are a cell, which is solved as a whole. Captures, pawn
-moves and moves of pieces that stand still lead out of it: into tables of plain form if they are there, else
-into other cells, which are solved as long as that narrows the interval and time and memory last.
-
-With --mobile, and one mobile man of each side, it is shown how one holds the other: where he stands for every
-square that the other may come to.
-
-Repetition and the 50-move rule play no part.
-"""
-_EPILOG = """\
-examples:
-  tbgen solve "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72 G4.5"
-  tbgen solve "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 0 1" --time 5m
-  tbgen solve "6k1/5pp1/7p/8/8/2b4P/5PP1/3R2K1 w - - 0 1" --mobile d1,g1,g8 --time 10s
-"""
+from tbgen.text import counted, plies
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    parser.description, parser.epilog = _DESCRIPTION, _EPILOG
-    parser.add_argument(
-        "fen",
-        nargs="+",
-        metavar="FIELD",
-        help="the fields of one FEN, maybe a seventh too, in one argument or in several",
-    )
-    parser.add_argument(
-        "--accrued", metavar="G", help="accrued score, such as G3.5, -G3.5 or mG3.5 (m for minus)"
-    )
-    parser.add_argument(
-        "--mobile",
-        metavar="SQUARES|auto",
-        help="the men that are mobile, such as e4,f6; auto tries one set after the other, small ones first "
-        "(default: all kings and pieces, auto where these are more than four)",
-    )
-    parser.add_argument("--time", default="60s", metavar="TIME", help="time to spend (default: 60s)")
-    parser.add_argument("--memory", default="8G", metavar="SIZE", help="memory to use (default: 8G)")
-    add_cells(parser, "--cells")
-    parser.add_argument(
-        "--syzygy",
-        type=Path,
-        metavar="DIR",
-        help="Syzygy files (.rtbw) to use where there are no tables: who can force mate bounds the value",
-    )
-    parser.add_argument(
-        "--verify", action="store_true", help="prove forward what is found, in time that does not count"
-    )
-    parser.add_argument("--line", action="store_true", help="add the play that shows what is proved")
-    parser.add_argument(
-        "--svg",
-        type=Path,
-        metavar="DIR",
-        help="with --mobile and one mobile man of each side: write pictures of the hold to DIR",
-    )
-    add_rules(parser)
-    add_scoring(parser)
-    add_json(parser, "one JSON document")
-    parser.add_argument(
-        "--stream",
-        action="store_true",
-        help="with --json: a line for every interval on the way, at last the document in one line",
-    )
-    add_directory(parser)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Solve a position and print what is proved about it."""
-    if arguments.variant != Variant.R_MOBILITY:
-        raise UsageError("only r-mobility is solved beyond the tables: leave --rules out")
-    if arguments.stream and not arguments.json:
-        raise UsageError("--stream is a way to print JSON: give --json too")
-    if arguments.svg is not None and arguments.mobile is None:
-        raise UsageError("--svg shows how one man holds another: choose one of each side with --mobile")
-    texts = positions_of(arguments.fen)
-    if len(texts) > 1:
-        raise UsageError("give one position at a time")
-    fen = parse_fen(texts[0])
-    accrued = fen.accrued_in(Variant.R_MOBILITY)
-    if arguments.accrued is not None:
-        accrued = GScore.parse(arguments.accrued)
-    scoring, line = scoring_of(arguments), ProgressLine()
-    directory_of(arguments)
-    with ExitStack() as opened:
-        opened.callback(line.clear)
-        syzygy = None if arguments.syzygy is None else opened.enter_context(Syzygy(arguments.syzygy))
-        solution = solve(
-            fen.board,
-            accrued,
-            tables=arguments.dir,
-            budget=Budget(parse_duration(arguments.time), parse_size(arguments.memory)),
-            mobile=_mobile(arguments.mobile),
-            kept=None if arguments.cells is None else KeptCells(arguments.cells),
-            syzygy=syzygy,
-            verify=arguments.verify,
-            line=arguments.line,
-            progress=_streamed
-            if arguments.stream
-            else lambda lower, upper, cells: line.show(
-                f"between {lower} and {upper}, {counted(cells, 'cell')} solved"
-            ),
-        )
-    if arguments.svg is not None:
-        _write_pictures(arguments.svg, fen.board, solution.holds)
-    if arguments.json:
-        document = SolutionDocument.of(" ".join(texts[0].split()), solution, scoring)
-        print(json.dumps(document.plain(), indent=None if arguments.stream else 2))
-    else:
-        print("\n".join(_text(fen, solution, scoring)))
-        if arguments.mobile is not None:
-            for hold in solution.holds:
-                print("", *_hold_text(fen.board, hold), sep="\n")
-    return 0
-
-
-def _streamed(lower: GScore, upper: GScore, cells: int) -> None:
-    """Print an interval on the way, for a program that waits for it."""
-    print(json.dumps(IntervalDocument(str(lower), str(upper), cells).plain()), flush=True)
-
-
-def _mobile(text: str | None) -> Mobile:
-    if text is None or text == "auto":
-        return text  # type: ignore[return-value]
+def _mobile(text: str) -> Mobile:
+    if text == "auto":
+        return "auto"
     squares = []
     for name in text.split(","):
         if name.strip().lower() not in chess.SQUARE_NAMES:
@@ -174,6 +56,105 @@ def _mobile(text: str | None) -> Mobile:
     return squares
 
 
+@command
+def run(
+    *words: Annotated[str, Setting(required=True, metavar="FIELD...")],
+    accrued: Accrued,
+    mobile: Annotated[Any, Parsed("squares|auto", _mobile)],
+    time: Time = 60.0,
+    memory: Size = 8 << 30,
+    cells: CellDirectory,
+    syzygy: Directory | None,
+    verify: bool,
+    line: bool,
+    svg: Directory | None,
+    variant: Rules = Variant.R_MOBILITY,
+    points: ScoringOptions,
+    json: AsJson,
+    stream: bool,
+    given: TableDirectory,
+) -> None:
+    """Solve a position of any number of men.
+
+    The result is its value with an accrued score if that can be proved, else an interval that the value is
+    proved to lie in, lower end first, seen by White.
+
+    Men are mobile or stand still; all kings and pieces are mobile unless --mobile chooses them, at most four.
+    All positions that differ in the squares of mobile men only are a cell, which is solved as a whole.
+    Captures, pawn moves and moves of pieces that stand still lead out of it: into tables of plain form if
+    they are there, else into other cells, which are solved as long as that narrows the interval and time and
+    memory last.
+
+    With --mobile, and one mobile man of each side, it is shown how one holds the other: where he stands for
+    every square that the other may come to.
+
+    Repetition and the 50-move rule play no part.
+
+    \b
+    For example:
+      tbgen solve "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72 G4.5"
+      tbgen solve "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 0 1" --time 5m
+      tbgen solve "6k1/5pp1/7p/8/8/2b4P/5PP1/3R2K1 w - - 0 1" --mobile d1,g1,g8 --time 10s
+
+    :param words: the fields of one FEN, maybe a seventh too, in one argument or in several
+    :param mobile: the men that are mobile, such as e4,f6; auto tries one set after the other, small ones
+        first (default: all kings and pieces, auto where these are more than four)
+    :param time: time to spend (default: 60s)
+    :param memory: memory to use (default: 8G)
+    :param syzygy: Syzygy files (.rtbw) to use where there are no tables: who can force mate bounds the value
+    :param verify: prove forward what is found, in time that does not count
+    :param line: add the play that shows what is proved
+    :param svg: with --mobile and one mobile man of each side: write pictures of the hold to DIR
+    :param json: print one JSON document
+    :param stream: with --json: a line for every interval on the way, at last the document in one line
+    """
+    if variant != Variant.R_MOBILITY:
+        raise UsageError("only r-mobility is solved beyond the tables: leave --rules out")
+    if stream and not json:
+        raise UsageError("--stream is a way to print JSON: give --json too")
+    if svg is not None and mobile is None:
+        raise UsageError("--svg shows how one man holds another: choose one of each side with --mobile")
+    text, *others = positions_of(words)
+    if others:
+        raise UsageError("give one position at a time")
+    fen = parse_fen(text)
+    with ProgressLine() as shown, nullcontext() if syzygy is None else Syzygy(syzygy) as files:
+        solution = solve(
+            fen.board,
+            fen.accrued_in(Variant.R_MOBILITY) if accrued is None else accrued,
+            tables=given,
+            budget=Budget(time, memory),
+            mobile=mobile,
+            kept=None if cells is None else KeptCells(cells),
+            syzygy=files,
+            verify=verify,
+            line=line,
+            progress=_streamed if stream else _shown(shown),
+        )
+    if svg is not None:
+        _write_pictures(svg, fen.board, solution.holds)
+    if json:
+        document = SolutionDocument.of(text, solution, points.scoring)
+        print_json(document.plain(), indent=None if stream else 2)
+    else:
+        print("\n".join(_text(fen, solution, points.scoring)))
+        if mobile is not None:
+            for hold in solution.holds:
+                print("", *_hold_text(fen.board, hold), sep="\n")
+
+
+def _streamed(lower: GScore, upper: GScore, cells: int) -> None:
+    """Print an interval on the way, for a program that waits for it."""
+    print_json(IntervalDocument(str(lower), str(upper), cells).plain(), indent=None)
+
+
+def _shown(line: ProgressLine) -> Callable[[GScore, GScore, int], None]:
+    """Return what shows an interval on the way to a reader."""
+    return lambda lower, upper, cells: line.show(
+        f"between {lower} and {upper}, {counted(cells, 'cell')} solved"
+    )
+
+
 def _text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[str]:
     """Yield the lines for a reader."""
     value = solution.value
@@ -182,7 +163,8 @@ def _text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[str]:
     yield f"{mover(fen.board)} to move"
     if value is None:
         yield f"value           between {solution.lower} and {solution.upper}"
-        yield f"                {_in_words(solution)}"
+        white = f"White cannot get better than {solution.upper}"
+        yield f"                Black cannot get better than {solution.lower}; {white}"
     else:
         yield f"value           {value}  ({value.holder.capitalize()} holds it)"
         yield f"depth           {'not known' if solution.depth is None else plies(solution.depth)}"
@@ -211,9 +193,8 @@ def _line_text(board: chess.Board, solution: Solution) -> Iterator[str]:
     if solution.line is not None:
         lines = [("best play", solution.lower, solution.line)]
     elif solution.lines is not None:
-        ends = ("lower", solution.lower), ("upper", solution.upper)
-        names = (f"line that shows the {name} end, {score}" for name, score in ends)
-        lines = list(zip(names, (solution.lower, solution.upper), solution.lines, strict=True))
+        ends = (("lower", solution.lower, solution.lines[0]), ("upper", solution.upper, solution.lines[1]))
+        lines = [(f"line that shows the {end} end, {score}", score, line) for end, score, line in ends]
     for name, score, line in lines:
         yield ""
         yield from line_text(board, line, name)
@@ -293,8 +274,3 @@ def _board_text(cells: Mapping[chess.Square, str]) -> Iterator[str]:
         row = (cells.get(chess.square(file, rank), ".") for file in range(8))
         yield f"{rank + 1}  {' '.join(f'{cell:5}' for cell in row)}".rstrip()
     yield f"   {' '.join(f'{file:5}' for file in chess.FILE_NAMES)}".rstrip()
-
-
-def _in_words(solution: Solution) -> str:
-    """Say what is proved of each side."""
-    return f"Black cannot get better than {solution.lower}; White cannot get better than {solution.upper}"

@@ -1,47 +1,54 @@
 """Solving the final positions of games: options, the solver that they ask for, and what is told of it."""
 
-import argparse
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.cli.options import add_cells
+from tbgen.cli.options import CellDirectory, OptionGroup, Setting, Size, Time
 from tbgen.cli.progress import ProgressLine
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError
 from tbgen.solve.budget import Budget
 from tbgen.solve.budgeted import Course, Solver, prove
 from tbgen.solve.results import open_results
-from tbgen.text import counted, duration, number, parse_duration, parse_size
-
-_DETAILS = ("solve_time", "solve_total", "solve_memory", "solve_results", "solve_cells")
+from tbgen.text import counted, duration, number
 
 
-def add_solving(parser: argparse.ArgumentParser) -> None:
-    """Add ``--solve`` and what says how."""
-    parser.add_argument(
-        "--solve",
-        action="store_true",
-        help="solve final positions of stopped games that no table holds, as tbgen solve does: one after the "
-        "other in one process, whatever --jobs says",
-    )
-    parser.add_argument("--solve-time", metavar="TIME", help="time for one position (default: 60s)")
-    parser.add_argument(
-        "--solve-total", metavar="TIME", help="time for all positions together (default: what they take)"
-    )
-    parser.add_argument("--solve-memory", metavar="SIZE", help="memory to solve with (default: 8G)")
-    parser.add_argument(
-        "--solve-results",
-        type=Path,
-        metavar="FILE",
-        help="keep what is proved in a file, made if need be, and go on with what it has: a run that was "
-        "stopped is carried on by the same command",
-    )
-    add_cells(parser, "--solve-cells")
+@dataclass(frozen=True)
+class SolvingOptions(OptionGroup):
+    """Whether and how positions are solved; None leaves it to the solver.
+
+    :param solve: solve final positions of stopped games that no table holds, as tbgen solve does: one after
+        the other in one process, whatever --jobs says
+    :param solve_time: time for one position (default: 60s)
+    :param solve_total: time for all positions together (default: what they take)
+    :param solve_memory: memory to solve with (default: 8G)
+    :param solve_results: keep what is proved in a file, made if need be, and go on with what it has: a run
+        that was stopped is carried on by the same command
+    """
+
+    solve: bool
+    solve_time: Time | None
+    solve_total: Time | None
+    solve_memory: Size | None
+    solve_results: Annotated[Path | None, Setting(metavar="FILE")]
+    solve_cells: CellDirectory
+
+    def check(self, variant: Variant) -> None:
+        """Check that the options go together, and with the rules.
+
+        :raises UsageError: if they do not.
+        """
+        if self.solve and variant is not Variant.R_MOBILITY:
+            raise UsageError("only r-mobility is solved beyond the tables: leave out --solve, or --rules")
+        for name, value in vars(self).items():
+            if value and not self.solve:
+                raise UsageError(f"--{name.replace('_', '-')} says how positions are solved: add --solve")
 
 
 class Watch:
@@ -72,33 +79,25 @@ class Watch:
 
 
 @contextmanager
-def solving(arguments: argparse.Namespace, watch: Watch) -> Iterator[Solver | None]:
-    """Give the solver that the arguments ask for, None if they do not; at the end, tell what it has done.
+def solving_with(options: SolvingOptions, variant: Variant, watch: Watch) -> Iterator[Solver | None]:
+    """Give the solver that the options ask for, None if they do not; at the end, tell what it has done.
 
-    :raises UsageError: if one of them means nothing, or they do not go together.
+    :raises UsageError: if they do not go together.
     :raises TbgenError: if the file of results cannot be read or written.
     """
-    if not arguments.solve:
-        for name in _DETAILS:
-            if getattr(arguments, name) is not None:
-                raise UsageError(f"--{name.replace('_', '-')} says how positions are solved: add --solve")
+    options.check(variant)
+    if not options.solve:
         yield None
         return
-    if arguments.variant is not Variant.R_MOBILITY:
-        raise UsageError("only r-mobility is solved beyond the tables: leave out --solve, or --rules")
-    seconds = Budget.seconds if arguments.solve_time is None else parse_duration(arguments.solve_time)
-    memory = Budget.memory if arguments.solve_memory is None else parse_size(arguments.solve_memory)
-    total = None if arguments.solve_total is None else parse_duration(arguments.solve_total)
-    kept = arguments.solve_results
+    kept = options.solve_results
     with ExitStack() as stack:
-        results = None if kept is None else stack.enter_context(open_results(kept))
         solver = Solver(
-            seconds=seconds,
-            memory=memory,
-            total=total,
-            results=results,
+            seconds=options.solve_time or Budget.seconds,
+            memory=options.solve_memory or Budget.memory,
+            total=options.solve_total,
+            results=None if kept is None else stack.enter_context(open_results(kept)),
             progress=watch,
-            prove=partial(prove, cells=arguments.solve_cells),
+            prove=partial(prove, cells=options.solve_cells),
         )
         watch.course = solver.course
         try:

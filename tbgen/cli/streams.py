@@ -1,12 +1,49 @@
-"""Standard streams that the caller has closed, as ``>&-`` does in a shell."""
+"""What connects a command with the process that runs it: standard streams, also closed ones, and signals."""
 
 import io
+import json
 import os
+import select
+import signal
 import sys
+import threading
+from codecs import getincrementaldecoder
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import NoReturn
+from itertools import islice
+from threading import Timer
+from types import FrameType
+from typing import Any, Final, NoReturn
 
 from tbgen.errors import TbgenError
+
+_READ_BYTES: Final = 1 << 16
+_AGAIN: Final = 0.05
+"""Seconds after which a signal that was lost is sent again."""
+
+
+class SigtermError(KeyboardInterrupt):
+    """The process has been asked to end by SIGTERM, as systems and schedulers of jobs do."""
+
+
+def raise_terminations() -> None:
+    """Raise :class:`SigtermError` on SIGTERM from now on, unless the caller has it ignored."""
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _raise_sigterm)
+    sys.unraisablehook = _send_again
+
+
+def _raise_sigterm(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise SigtermError
+
+
+def _send_again(lost: "sys.UnraisableHookArgs") -> None:
+    """Send a signal again that came where Python drops exceptions, as while an object is deleted."""
+    if isinstance(lost.exc_value, KeyboardInterrupt):
+        number = signal.SIGTERM if isinstance(lost.exc_value, SigtermError) else signal.SIGINT
+        Timer(_AGAIN, signal.pthread_kill, (threading.main_thread().ident, number)).start()
+    else:
+        sys.__unraisablehook__(lost)
 
 
 class ClosedOutput(io.TextIOBase):
@@ -46,6 +83,16 @@ def check_output() -> None:
         sys.stdout.write("")
 
 
+def print_json(document: Any, indent: int | None = 2) -> None:
+    """Print one document on stdout; scores, paths and materials in it become texts."""
+    print(json.dumps(document, indent=indent, default=str), flush=True)
+
+
+def fields(of: object, *names: str) -> dict[str, Any]:
+    """Return attributes of an object for a document, where they have the same names."""
+    return {name: getattr(of, name) for name in names}
+
+
 def say(sentence: str) -> None:
     """Print a sentence on stderr after all that was printed on stdout, as far as either can be written."""
     try:
@@ -62,3 +109,38 @@ def discard(descriptor: int) -> None:
     """Send what is left for a descriptor nowhere: the interpreter would complain when it flushes."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+
+
+def batches_of_lines(most: int) -> Iterator[list[str]]:
+    """Yield the lines in lists of about ``most``, or of fewer where the next line is not there yet.
+
+    Lines end with a line feed; a carriage return before it stays, and one elsewhere ends nothing.
+    Whoever writes one line and waits for the answer gets it, and whoever writes many gets them all together.
+    Bytes that are not UTF-8 become escapes; the mark that some editors put before the first line is left out.
+
+    :raises TbgenError: if standard input cannot be read.
+    """
+    if sys.stdin is None:
+        raise TbgenError("standard input is closed, so there are no positions to read: redirect it")
+    try:
+        descriptor = sys.stdin.fileno()
+    except io.UnsupportedOperation:  # an object in memory in its place
+        while lines := list(islice(sys.stdin, most)):
+            yield lines
+        return
+    try:
+        yield from _arrived(descriptor, most)
+    except OSError as error:
+        raise TbgenError(f"standard input cannot be read: {error.strerror}") from error
+
+
+def _arrived(descriptor: int, most: int) -> Iterator[list[str]]:
+    decoder = getincrementaldecoder("utf-8-sig")("backslashreplace")
+    lines, unfinished = [], ""
+    while read := os.read(descriptor, _READ_BYTES):
+        *whole, unfinished = (unfinished + decoder.decode(read)).split("\n")
+        lines += whole
+        if len(lines) >= most or not select.select([descriptor], [], [], 0)[0]:
+            yield lines
+            lines = []
+    yield lines + (unfinished + decoder.decode(b"", True)).split("\n")

@@ -1,72 +1,72 @@
 """``tbgen tag``: results and points into PGN files."""
 
-import argparse
-import json
-from typing import Final
+from typing import Annotated, Final
 
-from tbgen.cli.games import add_adjudicating, adjudicating, reported
-from tbgen.cli.options import add_json, jobs_of
-from tbgen.cli.streams import say
+from tbgen.cli.games import AdjudicationOptions, reported
+from tbgen.cli.options import AsJson, Setting, command
+from tbgen.cli.streams import print_json, say
 from tbgen.errors import UsageError
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn.files import is_stream, reading, writing
 from tbgen.games.tagging import Tally, tag_games
 from tbgen.text import counted
 
-_DESCRIPTION = """\
-Add to every game its r-mobility result as tags: RMobilityResult, Points, RMobilityCutoff, RMobilityScoring,
-Komi (if it counts), the 50-move rule it was refereed by, and the basis of the result: what ended the game, or
-tablebase for the exact value of a stopped game; or, where the accrued score has to do, played if no table can
-hold the final position, and table missing if one could. With --rules wg these tags begin with WGMobility.
-
-With --solve these positions are solved as tbgen solve does it. The basis is then solved for an exact value,
-and bounded where an interval is proved whose scores all give the same points; the result is the one of them
-that is nearest to the accrued score. The tag RMobilityBounds has such an interval, also where the points are
-not proved.
-
-Tags that were there under these names are replaced; everything else stays as it is, byte for byte, the
-classical Result too. Games that cannot be read are reported and passed through unchanged; if there are no
-others, nothing is written (but standard output, a device or a pipe gets what is beyond 16 MiB of them).
-
-IN and OUT may be - for standard input and output. Compressed input (gzip, bzip2, xz, zstd) is understood; an
-OUT that ends in .gz, .bz2, .xz or .zst is compressed. OUT appears when it is complete.
-"""
-_EPILOG = """\
-examples:
-  tbgen tag games.pgn tagged.pgn
-  tbgen tag season.pgn.zst tagged.pgn.zst --jobs 8 --scoring komi --komi G5.75
-  zcat games.pgn.gz | tbgen tag - - | less
-  tbgen tag games.pgn tagged.pgn --solve --solve-time 5m --solve-total 10h --solve-results results.jsonl
-"""
-
-
 _HELD: Final = 16 << 20
 """Bytes of broken games that wait for one that is not, where what is written cannot be taken back."""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    parser.description, parser.epilog = _DESCRIPTION, _EPILOG
-    parser.add_argument("source", metavar="IN.pgn", help="the games")
-    parser.add_argument("target", metavar="OUT.pgn", help="where they go with their tags; may be IN itself")
-    add_json(parser, "what became of the games as one JSON document, instead of a line on stderr")
-    add_adjudicating(parser)
+@command
+def run(
+    source: Annotated[str, Setting(metavar="IN.pgn")],
+    target: Annotated[str, Setting(metavar="OUT.pgn")],
+    *,
+    json: AsJson,
+    adjudication: AdjudicationOptions,
+) -> None:
+    """Add to every game its r-mobility result as tags.
 
+    They are RMobilityResult, Points, RMobilityCutoff, RMobilityScoring, Komi (if it counts), the 50-move rule
+    it was refereed by, and the basis of the result: what ended the game, or tablebase for the exact value of
+    a stopped game; or, where the accrued score has to do, played if no table can hold the final position, and
+    table missing if one could. With --rules wg these tags begin with WGMobility.
 
-def run(arguments: argparse.Namespace) -> int:
-    """Tag the games of a file."""
-    if arguments.json and arguments.target == "-":
+    With --solve these positions are solved as tbgen solve does it. The basis is then solved for an exact
+    value, and bounded where an interval is proved whose scores all give the same points; the result is the
+    one of them that is nearest to the accrued score. The tag RMobilityBounds has such an interval, also where
+    the points are not proved.
+
+    Tags that were there under these names are replaced; everything else stays as it is, byte for byte, the
+    classical Result too. Games that cannot be read are reported and passed through unchanged; if there are no
+    others, nothing is written (but standard output, a device or a pipe gets what is beyond 16 MiB of them).
+
+    IN and OUT may be - for standard input and output. Compressed input (gzip, bzip2, xz, zstd) is understood;
+    an OUT that ends in .gz, .bz2, .xz or .zst is compressed. OUT appears when it is complete.
+
+    \b
+    For example:
+      tbgen tag games.pgn tagged.pgn
+      tbgen tag season.pgn.zst tagged.pgn.zst --jobs 8 --scoring komi --komi G5.75
+      zcat games.pgn.gz | tbgen tag - - | less
+      tbgen tag games.pgn tagged.pgn --solve --solve-time 5m --solve-total 10h --solve-results results.jsonl
+
+    :param source: the games
+    :param target: where they go with their tags; may be IN itself
+    :param json: print what became of the games as one JSON document, instead of a line on stderr
+    """
+    if json and target == "-":
         raise UsageError("--json prints to standard output, where the games go too: name a file for them")
     tally = Tally()
     with (
-        adjudicating(arguments, [arguments.source]) as (adjudicator, watch),
-        reading(arguments.source) as source,
-        writing(arguments.target) as sink,
+        adjudication.adjudicating([source]) as (adjudicator, watch),
+        reading(source) as games,
+        writing(target) as sink,
     ):
-        games = tag_games(source, adjudicator, jobs=jobs_of(arguments))
+        tagged = tag_games(games, adjudicator, jobs=adjudication.jobs)
         held: list[bytes] = []
-        size, room = 0, _HELD if is_stream(arguments.target) else 0
-        for game in reported(games, source, tally, "left as it is", line=watch.line, strict=arguments.strict):
+        size, room = 0, _HELD if is_stream(target) else 0
+        for game in reported(
+            tagged, games, tally, "left as it is", line=watch.line, strict=adjudication.strict
+        ):
             held.append(game.data)
             size += len(game.data)
             if tally.games or size > room:  # else there may be nothing to write
@@ -74,14 +74,12 @@ def run(arguments: argparse.Namespace) -> int:
                 held.clear()
         if tally.broken and not tally.games:
             fate = "they went on as they are" if size > room > 0 else "so nothing is written"
-            raise UsageError(f"no game of {source.name} can be read, {fate}")
+            raise UsageError(f"no game of {games.name} can be read, {fate}")
         sink.write(b"".join(held))
-    if arguments.json:
-        files = {"source": arguments.source, "target": arguments.target}
-        print(json.dumps(files | tally.document() | watch.document(), indent=2))
+    if json:
+        print_json({"source": source, "target": target, **tally.document(), **watch.document()})
     else:
         say(f"tbgen: {_summary(tally)}")
-    return 0
 
 
 def _summary(tally: Tally) -> str:

@@ -6,31 +6,36 @@ and checked: so a transfer that broke off goes on where it was, with the next tr
 
 import errno
 import fcntl
-import hashlib
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import BufferedRandom
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from threading import Event, Thread
-from typing import BinaryIO, ClassVar, Final, Protocol
+from threading import Event
+from typing import ClassVar, Final, Protocol
 
 from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.exchange.check import check_table
-from tbgen.exchange.published import LIST_NAME, MOST_LIST_BYTES, PublishedSet, PublishedTable, size_of
-from tbgen.exchange.sources import FileSource, InterruptedTransferError, NotTakenError, tries
+from tbgen.exchange.published import (
+    LIST_NAME,
+    MOST_LIST_BYTES,
+    PublishedSet,
+    PublishedTable,
+    sha256_of,
+    size_of,
+)
+from tbgen.exchange.sources import FileSource, InterruptedTransferError, NotTakenError, persistent
 from tbgen.files import put_in_place, write_errors
 from tbgen.store.format import table_path
 from tbgen.store.stored_file import StoredFile
 from tbgen.text import size_text
 
 PARTIAL: Final = ".part"
-_HASHED_AT_ONCE: Final = 1 << 20
 _NAMED: Final = 5
 """Tables that a sentence names at the most."""
 _PATIENCE: Final = 0.5
@@ -66,19 +71,17 @@ def read_list(source: FileSource) -> PublishedSet:
 
     :raises TbgenError: if there is none, or it cannot be used.
     """
-    for last in tries():
-        try:
-            with source.open(LIST_NAME, 0) as stream:
-                text = b""
-                for data in stream.data:
-                    text += data
-                    if len(text) > MOST_LIST_BYTES:
-                        raise TbgenError(f"{source.place(LIST_NAME)} is too long to be a list of tables")
-                return PublishedSet.parse(text, source.place(LIST_NAME))
-        except InterruptedTransferError:
-            if last:
-                raise
-    raise AssertionError
+
+    def read() -> bytes:
+        text = b""
+        with source.open(LIST_NAME, 0) as stream:
+            for data in stream.data:
+                text += data
+                if len(text) > MOST_LIST_BYTES:
+                    raise TbgenError(f"{source.place(LIST_NAME)} is too long to be a list of tables")
+        return text
+
+    return PublishedSet.parse(persistent(read), source.place(LIST_NAME))
 
 
 def plan(
@@ -104,7 +107,7 @@ def plan(
     wanted, there, others = [], [], []
     for variant in variants:
         missing = []
-        all_of_set = [table.material for table in published.tables if table.variant is variant]
+        all_of_set = [table.men for table in published.tables if table.rules is variant]
         looked_at = all_of_set if named is None else named
         for number, material in enumerate(looked_at, 1):
             path = table_path(directory, material.name, variant)
@@ -147,7 +150,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def fetch(
-    tables: Iterable[PublishedTable],
+    tables: Sequence[PublishedTable],
     source: FileSource,
     directory: Path,
     *,
@@ -161,49 +164,34 @@ def fetch(
         are done stay, and what has come of others is gone on with the next time.
     """
     stop = Event()
-    tables = tuple(tables)
     with write_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
     _check_room(tables, directory)
-    waiting, ended = SimpleQueue[PublishedTable](), SimpleQueue[tuple[str, BaseException | None]]()
-    not_taken: dict[str, NotTakenError] = {}
-    for table in tables:
-        waiting.put(table)
 
-    def work() -> None:
-        with suppress(Empty):
-            while not stop.is_set():
-                table = waiting.get_nowait()
-                try:
-                    _fetch_one(table, source, directory, report, stop)
-                except BaseException as error:
-                    ended.put((table.name, error))
-                    if not isinstance(error, NotTakenError):
-                        stop.set()
-                else:
-                    ended.put((table.name, None))
+    def attempt(table: PublishedTable) -> NotTakenError | None:
+        try:
+            if not stop.is_set():
+                _fetch_one(table, source, directory, report, stop)
+        except NotTakenError as error:
+            return error
+        except BaseException:
+            stop.set()
+            raise
+        return None
 
-    # Daemons, so that an interrupted command need not wait for a server that is silent.
-    threads = [Thread(target=work, daemon=True) for _ in range(min(jobs, len(tables)))]
-    for thread in threads:
-        thread.start()
+    pool = ThreadPoolExecutor(jobs)
+    futures = {pool.submit(attempt, table): table.file for table in tables}
     try:
-        for _ in tables:
-            name, error = ended.get()
-            if isinstance(error, NotTakenError):
-                not_taken[name] = error
-            elif error is not None:
-                raise error
+        ended = {futures[future]: future.result() for future in as_completed(futures)}
     finally:
         stop.set()
-        last = time.monotonic() + _PATIENCE
-        for thread in threads:
-            thread.join(max(0.0, last - time.monotonic()))
-    if not_taken:
-        first = next(iter(not_taken.values()))
-        if len(not_taken) == 1:
+        pool.shutdown(wait=False, cancel_futures=True)
+        wait(futures, _PATIENCE)  # and no longer: a server may be silent
+    refused = {name: error for name, error in ended.items() if error is not None}
+    for first in refused.values():
+        if len(refused) == 1:
             raise first
-        raise NotTakenError(f"{_listed([*not_taken])} could not be had; the first: {first}")
+        raise NotTakenError(f"{_listed([*refused])} could not be had; the first: {first}")
 
 
 class _TooShortError(InterruptedTransferError, NotTakenError):
@@ -217,17 +205,26 @@ class _FetchStoppedError(Exception):
 def _fetch_one(
     table: PublishedTable, source: FileSource, directory: Path, report: Fetched, stop: Event
 ) -> None:
-    path = table_path(directory, table.material.name, table.variant)
+    place, path = source.place(table.file), table.path_in(directory)
     part = _partial(path)
     with write_errors(part), _locked(part) as file:
-        _complete(table, source, file, report, stop)
-        place = source.place(table.name)
+        resumed = file.seek(0, os.SEEK_END) > 0
+        persistent(lambda: _append(table, source, file, report, stop))
+        if sha256_of(file) != table.sha256 and resumed:  # its beginning may have been wrong
+            _start_over(file, report)
+            persistent(lambda: _append(table, source, file, report, stop))
+        if sha256_of(file) != table.sha256:
+            _start_over(file, report)
+            raise NotTakenError(
+                f"{place} is not the file that its set names (its SHA-256 differs): it was not taken"
+            )
+        file.flush()
         try:
-            digest = check_table(part, table.material, table.variant)
+            digest = check_table(part, table.men, table.rules)
         except DamagedTableError:
             part.unlink()
             raise NotTakenError(
-                f"{place} is no table of {table.material} for the rules {table.variant} that can be used: "
+                f"{place} is no table of {table.material} for the rules {table.rules} that can be used: "
                 "it was not taken"
             ) from None
         if digest != table.digest:
@@ -237,74 +234,39 @@ def _fetch_one(
     report.done(table)
 
 
-def _complete(
-    table: PublishedTable, source: FileSource, file: BinaryIO, report: Fetched, stop: Event
+def _append(
+    table: PublishedTable, source: FileSource, file: BufferedRandom, report: Fetched, stop: Event
 ) -> None:
-    """Fetch what is missing of a file, until its SHA-256 is right."""
-    fresh = False
-    state = _state_of(file, table.bytes)
-    for last in tries():
-        size = file.tell()
-        try:
-            if size < table.bytes:
-                with source.open(table.name, size) as stream:
-                    if stream.start < size:
-                        state = _start_over(file, report)
-                        fresh = True
-                    for data in stream.data:
-                        if stop.is_set():
-                            raise _FetchStoppedError
-                        if file.tell() + len(data) > table.bytes:
-                            _start_over(file, report)
-                            raise NotTakenError(
-                                f"{source.place(table.name)} is longer than its set says: it was not taken"
-                            )
-                        file.write(data)
-                        state.update(data)
-                        report.came(len(data))
-            fresh |= size == 0
-            if file.tell() < table.bytes:
-                raise _TooShortError(
-                    f"{source.place(table.name)} ended after {size_text(file.tell())} of "
-                    f"{size_text(table.bytes)}"
-                )
-            if state.hexdigest() == table.sha256:
-                file.flush()
-                return
-        except InterruptedTransferError:
-            if last:
-                raise
-            continue
-        state = _start_over(file, report)
-        if fresh:
-            raise NotTakenError(
-                f"{source.place(table.name)} is not the file that its set names (its SHA-256 differs): it "
-                "was not taken"
-            )
-    raise AssertionError
-
-
-def _start_over(file: BinaryIO, report: Fetched) -> "hashlib._Hash":
-    report.came(-file.tell())
-    file.seek(0)
-    file.truncate()
-    return hashlib.sha256()
-
-
-def _state_of(file: BinaryIO, most: int) -> "hashlib._Hash":
-    """Hash what there is of a file, and go to its end; what is too long is dropped."""
-    state = hashlib.sha256()
-    file.seek(0, os.SEEK_END)
-    if file.tell() > most:
+    """Append what is missing of a file; what is too long is dropped first."""
+    size, place = file.seek(0, os.SEEK_END), source.place(table.file)
+    if size > table.bytes:
         file.truncate(0)
+        size = file.seek(0)
+    if size == table.bytes:
+        return
+    with source.open(table.file, size) as stream:
+        if stream.start < size:
+            _start_over(file, report)
+        for data in stream.data:
+            if stop.is_set():
+                raise _FetchStoppedError
+            if file.tell() + len(data) > table.bytes:
+                _start_over(file, report)
+                raise NotTakenError(f"{place} is longer than its set says: it was not taken")
+            file.write(data)
+            report.came(len(data))
+    if file.tell() < table.bytes:
+        raise _TooShortError(f"{place} ended after {size_text(file.tell())} of {size_text(table.bytes)}")
+
+
+def _start_over(file: BufferedRandom, report: Fetched) -> None:
+    report.came(-file.seek(0, os.SEEK_END))
+    file.truncate(0)
     file.seek(0)
-    while data := file.read(_HASHED_AT_ONCE):
-        state.update(data)
-    return state
 
 
 @contextmanager
-def _locked(part: Path) -> Iterator[BinaryIO]:
+def _locked(part: Path) -> Iterator[BufferedRandom]:
     """Open a partial file for this process alone; one that is empty in the end is removed.
 
     :raises NotTakenError: if another one is at work on it, or if it is a link, for that leads elsewhere.
@@ -318,7 +280,7 @@ def _locked(part: Path) -> Iterator[BinaryIO]:
             raise
 
 
-def _opened(part: Path) -> BinaryIO:
+def _opened(part: Path) -> BufferedRandom:
     """Return a partial file, opened and locked."""
     while True:
         try:
@@ -352,7 +314,7 @@ def _check_room(tables: Iterable[PublishedTable], directory: Path) -> None:
 
 def bytes_left(table: PublishedTable, directory: Path) -> int:
     """Return how many bytes of a table have not come yet."""
-    there = size_of(_partial(table_path(directory, table.material.name, table.variant)))
+    there = size_of(_partial(table.path_in(directory)))
     return table.bytes - there if there <= table.bytes else table.bytes
 
 

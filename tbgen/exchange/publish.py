@@ -1,16 +1,16 @@
 """Publishing tables: a directory that any web server can hand out, with the list of what is in it."""
 
-import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, NoTablesError
 from tbgen.exchange.check import check_table
-from tbgen.exchange.published import LIST_NAME, PublishedSet, PublishedTable, size_of
+from tbgen.exchange.published import LIST_NAME, PublishedSet, PublishedTable, sha256_of, size_of
 from tbgen.files import write_errors, write_file, written_aside
 from tbgen.store.format import table_path, tables_in
 
@@ -46,7 +46,7 @@ def publish(
     ]
     if not wanted:
         raise NoTablesError(directory, directory, variants[0])
-    known = {table.name: table for table in _published(target)}
+    known = {table.file: table for table in _published(target)}
     for material, variant in reversed(wanted):  # building the largest one builds what it rests on
         path = table_path(directory, material.name, variant)
         if path.name not in known and not path.exists():
@@ -58,9 +58,8 @@ def publish(
         path = target / source.name
         before = known.get(path.name)
         if before is None or (source.exists() and not _unchanged(source, path, before, target / LIST_NAME)):
-            table = _table(source, material, variant)
+            known[path.name] = _table(source, material, variant)
             _lay_out(source, path)
-            known[table.name] = table
             _write_list(target, known.values())
         done(known[path.name], number, len(wanted))
     return PublishedSet.of(known.values())
@@ -74,7 +73,7 @@ def _published(target: Path) -> Iterable[PublishedTable]:
     except (FileNotFoundError, NotADirectoryError):
         return ()
     tables = PublishedSet.parse(text, str(path)).tables
-    return [table for table in tables if size_of(target / table.name) == table.bytes]
+    return [table for table in tables if size_of(target / table.file) == table.bytes]
 
 
 def _unchanged(source: Path, path: Path, table: PublishedTable, listed: Path) -> bool:
@@ -86,8 +85,8 @@ def _unchanged(source: Path, path: Path, table: PublishedTable, listed: Path) ->
 def _table(path: Path, material: Material, variant: Variant) -> PublishedTable:
     digest = check_table(path, material, variant)
     with path.open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        return PublishedTable(material, variant, os.fstat(file.fileno()).st_size, sha256, digest)
+        size = os.fstat(file.fileno()).st_size
+        return PublishedTable(path.name, material.name, variant, size, sha256_of(file), digest)
 
 
 def _lay_out(source: Path, path: Path) -> None:
@@ -96,21 +95,14 @@ def _lay_out(source: Path, path: Path) -> None:
         return
     with written_aside(path) as temporary, write_errors(path):
         temporary.unlink()
-        if not _linked(source, temporary):
+        with suppress(OSError):
+            os.link(source, temporary)
+        if not temporary.exists():
             shutil.copyfile(source, temporary)
-
-
-def _linked(source: Path, path: Path) -> bool:
-    """Link a file, and return whether that can be."""
-    try:
-        os.link(source, path)
-    except OSError:
-        return False
-    return True
 
 
 def _write_list(target: Path, tables: Iterable[PublishedTable]) -> None:
     published = PublishedSet.of(tables)
-    sums = "".join(f"{table.sha256}  {table.name}\n" for table in published.tables)
+    sums = "".join(f"{table.sha256}  {table.file}\n" for table in published.tables)
     write_file(target / SUMS_NAME, sums.encode())
-    write_file(target / LIST_NAME, published.text().encode())
+    write_file(target / LIST_NAME, published.text())

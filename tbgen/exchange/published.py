@@ -1,55 +1,62 @@
 """The list of a published set: what its tables are, how large, and their digests (docs/publishing.md)."""
 
-import json
-import re
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from io import BufferedRandom, BufferedReader
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Annotated, Final, Literal, Self
+
+import msgspec
+from msgspec import Meta, Struct
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.errors import TbgenError, quote
 from tbgen.store.format import table_path
+from tbgen.store.inventory import Digest
 
 LIST_NAME: Final = "tbgen-set.json"
 MOST_LIST_BYTES: Final = 4 << 20
 """A longer list is none; that of all tables of both variants takes some 100 KiB."""
 
-_FORMAT: Final = "tbgen set"
 _VERSION: Final = 1
-_MOST_TABLE_BYTES: Final = 1 << 40
-_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedTable:
-    """One table of a set."""
+class PublishedTable(Struct, frozen=True):
+    """One table of a set, as the list has it: a name in it cannot lead elsewhere.
 
-    material: Material
-    variant: Variant
-    bytes: int
-    """Size of the file."""
-    sha256: str
-    """SHA-256 of the file."""
-    digest: str
-    """Digest of the content, which the file states too (docs/format.md)."""
+    :ivar file: name of the file, which is that of the table it stands for.
+    :ivar bytes: size of the file.
+    :ivar sha256: SHA-256 of the file.
+    :ivar digest: digest of the content, which the file states too (docs/format.md).
+    """
+
+    file: str
+    material: str
+    rules: Variant
+    bytes: Annotated[int, Meta(ge=1, lt=1 << 40)]
+    sha256: Digest
+    digest: Digest
+
+    def __post_init__(self) -> None:
+        if self.path_in(Path()).name != self.file:
+            raise ValueError(f"{quote(self.file)} is not the file of {self.material}")
 
     @property
-    def name(self) -> str:
-        """Name of the file."""
-        return table_path(Path(), self.material.name, self.variant).name
+    def men(self) -> Material:
+        """The material."""
+        return Material.parse(self.material)
 
-    def document(self) -> dict[str, Any]:
-        """Return what the list says of it."""
-        return {
-            "file": self.name,
-            "material": self.material.name,
-            "rules": self.variant.value,
-            "bytes": self.bytes,
-            "sha256": self.sha256,
-            "digest": self.digest,
-        }
+    def path_in(self, directory: Path) -> Path:
+        """Return where the table lies in a directory."""
+        return table_path(directory, self.men.name, self.rules)
+
+
+class _SetList(Struct):
+    format: Literal["tbgen set"]
+    version: int
+    tables: list[PublishedTable]
 
 
 @dataclass(frozen=True)
@@ -61,67 +68,40 @@ class PublishedSet:
     @classmethod
     def of(cls, tables: Iterable[PublishedTable]) -> Self:
         """Return the set of some tables."""
-        return cls(tuple(sorted(tables, key=lambda table: (table.variant.value, table.material))))
+        return cls(tuple(sorted(tables, key=lambda table: (table.rules.value, table.men))))
 
     @classmethod
     def parse(cls, text: bytes, where: str) -> Self:
         """Read a list.
 
         :param where: what it was read from, for the sentence.
-        :raises TbgenError: if it is none, or none that this version knows. No name in it can lead elsewhere:
-            each has to be that of the table that it stands for.
+        :raises TbgenError: if it is none, or none that this version knows.
         """
         try:
-            return cls.of(_tables(text))
-        except (ValueError, KeyError, TypeError) as error:
-            raise TbgenError(f"{where} is no list of tables that can be used: {_reason(error)}") from None
+            found = msgspec.json.decode(text, type=_SetList)
+            if found.version != _VERSION:
+                raise ValueError(f"it has version {found.version}: take a newer tbgen")
+            if len({table.file for table in found.tables}) < len(found.tables):
+                raise ValueError("it has a table twice")
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise TbgenError(f"{where} is no list of tables that can be used: {error}") from None
+        return cls.of(found.tables)
 
     def find(self, material: Material, variant: Variant) -> PublishedTable | None:
-        """Return a table of the set, if it is there."""
-        for table in self.tables:
-            if (table.material, table.variant) == (material, variant):
-                return table
-        return None
+        """Return a table of the set, None if it is not there."""
+        found = (table for table in self.tables if (table.men, table.rules) == (material, variant))
+        return next(found, None)
 
-    def text(self) -> str:
+    def text(self) -> bytes:
         """Return the list."""
-        tables = [table.document() for table in self.tables]
-        return json.dumps({"format": _FORMAT, "version": _VERSION, "tables": tables}, indent=1) + "\n"
+        listed = _SetList("tbgen set", _VERSION, list(self.tables))
+        return msgspec.json.format(msgspec.json.encode(listed), indent=1) + b"\n"
 
 
-def _tables(text: bytes) -> list[PublishedTable]:
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        raise ValueError("it is no JSON document") from None
-    if document["format"] != _FORMAT:
-        raise ValueError("it does not begin as one")
-    if document["version"] != _VERSION:
-        raise ValueError(f"it has version {quote(str(document['version']))}: take a newer tbgen")
-    tables = [_table(entry) for entry in document["tables"]]
-    if len({table.name for table in tables}) < len(tables):
-        raise ValueError("it has a table twice")
-    return tables
-
-
-def _reason(error: Exception) -> str:
-    if type(error) is KeyError:
-        return f"it has no {error}"
-    return "it is not made as one" if isinstance(error, TypeError) else str(error).splitlines()[0]
-
-
-def _table(entry: Any) -> PublishedTable:
-    material, variant = Material.parse(str(entry["material"])), Variant.parse(str(entry["rules"]))
-    size, sha256, digest = entry["bytes"], entry["sha256"], entry["digest"]
-    if type(size) is not int or not 0 < size < _MOST_TABLE_BYTES:
-        raise ValueError(f"{material} cannot have {quote(str(size))} bytes")
-    for text in (sha256, digest):
-        if not isinstance(text, str) or not _SHA256.fullmatch(text):
-            raise ValueError(f"{quote(str(text))} of {material} is no SHA-256")
-    table = PublishedTable(material, variant, size, sha256, digest)
-    if entry["file"] != table.name:
-        raise UsageError(f"{quote(str(entry['file']))} is not the file of {material}")
-    return table
+def sha256_of(file: BufferedReader | BufferedRandom) -> str:
+    """Return the SHA-256 of an open file."""
+    file.seek(0)
+    return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def size_of(path: Path) -> int:

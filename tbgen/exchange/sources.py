@@ -3,14 +3,16 @@
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple, Protocol
+from typing import BinaryIO, Final, NamedTuple, Protocol, TypeVar
 
 import urllib3
 
 from tbgen.errors import TbgenError, UsageError, quote
+
+Result = TypeVar("Result")
 
 _AT_ONCE: Final = 1 << 17
 """Bytes."""
@@ -203,12 +205,17 @@ def _read_errors(path: Path) -> Iterator[None]:
         raise NotTakenError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def tries() -> Iterator[bool]:
-    """Yield before every try whether it is the last one, after a pause that grows."""
-    for number in range(_TRIES):
-        if number:
-            time.sleep(_FIRST_PAUSE * 2 ** (number - 1))
-        yield number == _TRIES - 1
+def persistent(attempt: Callable[[], Result]) -> Result:
+    """Do what a transfer may interrupt, again and again after pauses that grow, and return its result.
+
+    :raises InterruptedTransferError: of the last attempt.
+    """
+    for pause in range(_TRIES - 1):
+        try:
+            return attempt()
+        except InterruptedTransferError:
+            time.sleep(_FIRST_PAUSE * 2**pause)
+    return attempt()
 
 
 def _pool(address: str) -> urllib3.PoolManager:

@@ -163,12 +163,11 @@ def processors_of(text: str, available: Sequence[int]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def words_of_toml(path: Path) -> list[str]:
-    """Return the command line that a TOML file stands for.
+def settings_of_toml(path: Path) -> dict[str, Any]:
+    """Return by option what a TOML file says: a text, a truth value, or the words of a table.
 
-    ``rounds = 10`` is ``--rounds 10``, ``recover = false`` is ``--no-recover``, and a table ``[sprt]`` with
-    ``elo0 = 0`` is ``--sprt elo0=0``. Each ``[[engine]]`` is one ``--engine``; in it ``options`` is a table,
-    and ``arg`` may be a list.
+    ``rounds = 10`` is ``--rounds 10``, and a table ``[sprt]`` with ``elo0 = 0`` is ``--sprt elo0=0``. Of
+    ``[[engine]]`` there is a list; in each, ``options`` is a table, and ``arg`` may be a list.
 
     :raises UsageError: if it cannot be read as such.
     """
@@ -178,18 +177,17 @@ def words_of_toml(path: Path) -> list[str]:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise UsageError(f"{path} is no TOML: {error}") from None
-    words: list[str] = []
-    for name, value in document.items():
-        option = name.replace("_", "-")
-        if isinstance(value, bool):
-            words.append(f"--{option}" if value else f"--no-{option}")
-            continue
-        for each in value if isinstance(value, list) else [value]:
-            if isinstance(each, dict):
-                words += [f"--{option}", *_pairs(path, name, each)]
-            else:
-                words.append(f"--{option}={_text(path, name, value)}")
-    return words
+    return {name.replace("_", "-"): _setting(path, name, value) for name, value in document.items()}
+
+
+def _setting(path: Path, name: str, value: Any) -> bool | str | list[Any]:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, dict):
+        return list(_pairs(path, name, value))
+    if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
+        return [list(_pairs(path, name, each)) for each in value]
+    return _text(path, name, value)
 
 
 def _pairs(path: Path, name: str, table: Mapping[str, Any]) -> Iterator[str]:

@@ -7,5 +7,5 @@ import pytest
 
 @pytest.fixture
 def default_directory(reference_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables lie where those of the reference solver do."""
+    """Tables of KvK, KBvK and KNvK lie in the default directory."""
     monkeypatch.setenv("TBGEN_DIR", str(reference_dir))

@@ -251,7 +251,7 @@ def test_rules(capsys: pytest.CaptureFixture[str]) -> None:
         (["/dev/null"], "there is no game in /dev/null"),
         (["8/8/8/8/8/8/8 w - - 0 1"], "is not a FEN"),
         (["no_such_file.pgn"], "there is no file 'no_such_file.pgn': expected a PGN file"),
-        ([BISHOP, "--rules", "x"], "invalid choice"),
+        ([BISHOP, "--rules", "x"], "there are no rules 'x'"),
     ],
 )
 def test_bad_input(capsys: pytest.CaptureFixture[str], words: list[str], sentence: str) -> None:

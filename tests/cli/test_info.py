@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tbgen import __version__
 from tbgen.board.material import all_materials
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
@@ -60,9 +61,9 @@ def test_layers_beside_a_table(
     title, *lines = answer(capsys, *words).splitlines()
     size, together = size_text(kvk + knvk), size_text(kvk + knvk + (3 << 20))
     assert title == (f"{tmp_path}: 2 of 36 tables, {size}, and 2 layers of 3.00 MiB beside them: {together}")
-    assert [line.split()[0] for line in lines if line.endswith("tbgen 0.1.0, 2 layers of 3.00 MiB")] == [
-        "KNvK"
-    ]
+    assert [
+        line.split()[0] for line in lines if line.endswith(f"tbgen {__version__}, 2 layers of 3.00 MiB")
+    ] == ["KNvK"]
     assert "kept beside    2 layers of 3.00 MiB" in answer(capsys, *words, "KNvK").splitlines()
     document = json.loads(answer(capsys, *words, "--json"))
     assert (document["bytes"], document["layer_bytes"]) == (kvk + knvk, 3 << 20)

@@ -18,6 +18,7 @@ from tbgen.errors import UsageError
 from tbgen.solve.budget import Budget
 from tbgen.solve.solution import Solution
 from tests.support.commands import answer, failure
+from tests.support.exhaustive import exhaustive
 from tests.support.processes import end, started, wait_for
 from tests.support.solving import CASTLING, LOCKED, WALL
 
@@ -192,7 +193,7 @@ def test_budgets(cells: Cells, place: Path, capsys: pytest.CaptureFixture[str]) 
     assert said.endswith(": 1 worked on for ..., 2 left when the time of --solve-total was over")
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", ["2", *exhaustive(["1"])])
 def test_an_interrupted_run_is_carried_on(
     cells: Cells, place: Path, jobs: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -300,8 +301,14 @@ entry_point()
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize(
+    ("number", "jobs"),
+    [
+        *[(signal.SIGTERM, "2"), (signal.SIGKILL, "1")],
+        *exhaustive([(signal.SIGINT, "1"), (signal.SIGINT, "2")]),
+        *exhaustive([(signal.SIGTERM, "1"), (signal.SIGKILL, "2")]),
+    ],
+)
 def test_a_process_that_is_ended(place: Path, number: signal.Signals, jobs: str) -> None:
     """In the middle of a position: OUT is as it was, and what was proved before is kept."""
     source, target, kept = (place / name for name in ("in.pgn", "out.pgn", "results.jsonl"))

@@ -12,7 +12,7 @@ from tbgen.games.standings.encounters import TestSettings
 from tbgen.match.adjudication import DrawRule, ResignRule
 from tbgen.match.clock import TimeControl
 from tbgen.match.openings import OpeningOrder, OpeningPolicy, OpeningSettings
-from tbgen.match.words import engines_of, processors_of, struct_of, words_of_toml
+from tbgen.match.words import engines_of, processors_of, settings_of_toml, struct_of
 from tests.match.engines import words
 from tests.support.commands import failure
 from tests.support.matches import event, games_of
@@ -159,12 +159,15 @@ elo1 = 5.5
 def test_a_toml_file_stands_for_a_command_line(tmp_path: Path) -> None:
     file = tmp_path / "event.toml"
     file.write_text(TOML)
-    assert words_of_toml(file) == [
-        *("--rounds=2", "--no-recover", "--scoring=harmonic", "--verify-adjudications=0.5"),
-        *("--each", "nodes=5", "option.Hash=4", "option.Own Book=false"),
-        *("--engine", "cmd=a", "arg=x", "arg=y", "--engine", "cmd=b", "option.Hash=8"),
-        *("--sprt", "elo0=0", "elo1=5.5"),
-    ]
+    assert settings_of_toml(file) == {
+        "rounds": "2",
+        "recover": False,
+        "scoring": "harmonic",
+        "verify-adjudications": "0.5",
+        "each": ["nodes=5", "option.Hash=4", "option.Own Book=false"],
+        "engine": [["cmd=a", "arg=x", "arg=y"], ["cmd=b", "option.Hash=8"]],
+        "sprt": ["elo0=0", "elo1=5.5"],
+    }
 
 
 def test_an_event_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,9 +185,11 @@ def test_an_event_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert [game.tags["RMobilityScoring"] for game in games_of(pgn)] == ["Harmonic"] * 2
     capsys.readouterr()
     for more, expected in (
-        ("roundz = 5\n" + text, "'--roundz=5' means nothing here"),
+        ("roundz = 5\n" + text, "'roundz' means nothing here"),
         ("rounds = [5\n", "is no TOML"),
         ("rounds = 1979-05-27\n", "rounds is date"),
+        ("rounds = true\n", "'True' is not a valid integer"),
+        ("rounds = 1.5\n", "'1.5' is not a valid integer"),
     ):
         file.write_text(more)
         assert expected in failure(capsys, 2, "match", str(file))
@@ -194,7 +199,7 @@ def test_an_event_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
-        (["--games", "3"], "3 is too large"),
+        (["--games", "3"], "3 is not in the range 1<=x<=2"),
         (["--tournament", "ladder"], "is not a format of events"),
         (["--variant", "atomic"], "is not a variant of matches"),
         (["--tournament", "gauntlet", "--seeds", "2"], "has 1 to 1 seeds, not 2"),
