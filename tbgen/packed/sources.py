@@ -6,7 +6,7 @@ they are: the solver asks for each of them once, and mostly for one side to move
 """
 
 import logging
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -27,6 +27,7 @@ from tbgen.packed.file import PackedFile
 from tbgen.packed.tables import open_table
 from tbgen.packed.unpack import unpack, unpack_side
 from tbgen.progress import Progress, silent
+from tbgen.store.cache import Recent
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 
@@ -76,7 +77,7 @@ class Sources:
     def __init__(self, directory: Path, variant: Variant, threads: int = 2) -> None:
         self._directory, self._variant, self._threads = directory, variant, threads
         self.copies = PlainCopies(directory, variant)
-        self._kept: OrderedDict[Material, ArraySource] = OrderedDict()
+        self._kept = Recent[ArraySource](KEPT, lambda source: source.nbytes)
         self._files: dict[Material, TableFile | PackedSource] = {}
         self._lock = Lock()
         self._opening: defaultdict[Material, Lock] = defaultdict(Lock)
@@ -100,20 +101,16 @@ class Sources:
         # Opening a packed table may take long, and threads that read those that it rests on: only a thread
         # that asks for the same table waits for it.
         with opening:
-            with self._lock:
-                if material in self._kept:
-                    self._kept.move_to_end(material)
-                    return self._kept[material]
-                if material in self._files:
-                    return self._files[material]
+            known = self._kept.get(material) or self._files.get(material)
+            if known is not None:
+                return known
             file = self._open(material)
             if isinstance(file, TableFile) and fresh_bytes(file.info.size) <= SMALL:
                 with file:
                     source = ArraySource(*file.read_fresh())
-                with self._lock:
-                    return self._keep(material, source)
-            with self._lock:
-                self._files[material] = file
+                self._kept.put(material, source)
+                return source
+            self._files[material] = file
             return file
 
     def around(self, material: Material) -> dict[Material, Source]:
@@ -132,8 +129,7 @@ class Sources:
     def put(self, table: Table) -> None:
         """Keep a table that has just been built, if it is small."""
         if fresh_bytes(table.layout.size) <= SMALL:
-            with self._lock:
-                self._keep(table.material, ArraySource(table.value, table.depth))
+            self._kept.put(table.material, ArraySource(table.value, table.depth))
 
     def unpack(self, material: Material, progress: Progress = silent) -> Table:
         """Return the content of a packed table without its functions.
@@ -171,12 +167,6 @@ class Sources:
         one_at_a_time = self._unpacking if material.pawns else nullcontext()
         with one_at_a_time, _compiling():
             return unpack(table, around, functions=False, threads=self._threads, progress=progress)
-
-    def _keep(self, material: Material, source: ArraySource) -> ArraySource:
-        self._kept[material] = source
-        while sum(kept.nbytes for kept in self._kept.values()) > KEPT:
-            self._kept.popitem(last=False)  # what was not wanted for longest
-        return source
 
     def _path(self, material: Material) -> Path:
         return table_path(self._directory, material.name, self._variant)

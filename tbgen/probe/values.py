@@ -255,9 +255,7 @@ class Values:
                 questions.setdefault(layout.material, []).append((side, slot, code))
         for material, some in questions.items():
             with suppress(TbgenError):  # who asks for a single one will hear of it
-                table = self.packed(material)
-                if table is not None:
-                    table.learn(some)
+                self.table(material).learn(some)
 
     def plain_table(self, material: Material) -> TableFile:
         """Return an open table in plain form: of a packed one its plain copy, which takes time to make.

@@ -1,6 +1,7 @@
 """Reading a table file: single positions through a cache of decoded chunks, or all of it at once."""
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,9 @@ class TableFile(StoredFile):
             return self.fresh(side, slot) if value == FRESH else (value, self._run_depth.item(0, found))
         except DamagedChunkError as error:
             raise self.damaged(str(error)) from error
+
+    def learn(self, asked: Iterable[tuple[Side, Slot, int]]) -> None:
+        """Do nothing: single look-ups are fast; see :meth:`tbgen.packed.file.PackedFile.learn`."""
 
     def _first_run(self, run: int, skipped: int) -> int:
         """Return the first run of a slot, ``skipped`` slots with runs after the slot of ``run``."""
