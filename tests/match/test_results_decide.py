@@ -18,6 +18,7 @@ from tbgen.match.schedule import Fixture, Schedule
 from tbgen.match.swiss import Swiss
 from tests.match.engines import words
 from tests.match.test_schedule import plan
+from tests.support.exhaustive import sample
 from tests.support.matches import event, games_of
 
 Result = Callable[[Fixture], float]
@@ -134,7 +135,7 @@ def test_events_go_on_whatever_their_format(
     text = pgn.read_text()
     places = [at for at in range(len(text)) if text.startswith("[Event", at)]
     assert len(places) == len(whole)
-    for place in (places[1], places[-2]):
+    for place in (places[-2], places[1])[: sample(1, 2)]:
         pgn.write_text(text[:place])
         assert main(command) == 0
         assert [

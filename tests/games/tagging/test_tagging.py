@@ -296,7 +296,7 @@ def test_processes_change_nothing(reference_dir: Path) -> None:
         adjudicator = Adjudicator(rules, reference_dir)
         games = tagged(data, adjudicator)
         assert [game.raw.number for game in games] == list(range(1, 301))
-        for jobs in (2, 3):
+        for jobs in (3, 2)[: sample(1, 2)]:
             others = tagged(data, adjudicator, jobs)
             assert joined(others) == joined(games)
             assert [str(game.error) for game in others] == [str(game.error) for game in games]
@@ -355,9 +355,9 @@ def test_memory_holds_few_games() -> None:
     for jobs, most in ((1, 2), (2, 10 * 32)):
         stream = Endless()
         games = tag_games(stream, jobs=jobs)
-        for _ in range(2000):
+        for _ in range(800):
             next(games)
-        assert stream.read_games - 2000 <= most + (1 << 18) // len(SOUND)
+        assert stream.read_games - 800 <= most + (1 << 18) // len(SOUND)
         games.close()  # type: ignore[attr-defined]
 
 
