@@ -8,10 +8,10 @@ Bounds are proved from bounds that were proved before, never in a circle, and so
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import chess
 
@@ -57,14 +57,9 @@ _AT_ONCE: Final = 6
 _MUCH_SMALLER: Final = 64
 
 
-class WayOut(NamedTuple):
-    """A move out of a cell that keeps bounds apart."""
-
-    after: CellPosition
-    home: Cell
-    """The canonical cell that decides on it."""
-    symmetry: int
-    """Leads there."""
+WaysOut: TypeAlias = dict[Cell, CellPosition]
+"""Positions that moves lead to which keep the bounds of a cell apart, by the canonical cell that decides on
+them."""
 
 
 class Search:
@@ -285,7 +280,7 @@ class Search:
     def _narrow(self, position: CellPosition, accrued: Code | None, above: set[Cell]) -> bool:
         """Solve something that may narrow the bounds of a state; return whether there was anything."""
         cell, found = position.cell, self._loose(position, accrued)
-        before, solved = [self._known.worth(way.after) for way in found], self.solved
+        before, solved = list(map(self._known.worth, found.values())), self.solved
         try:
             # What is found below the cell would be lost without that.
             with self._budget.reserving(cell.size, again=True):
@@ -294,7 +289,7 @@ class Search:
             narrowed, self._refused = False, True
         if self.solved > solved:  # if only small ones, before a large one that took too long
             self._stale.add(cell)
-        same = [self._known.worth(way.after) for way in found] == before
+        same = list(map(self._known.worth, found.values())) == before
         if cell not in self._stale or (narrowed and same):
             return narrowed
         try:
@@ -305,12 +300,12 @@ class Search:
             return narrowed
         return True
 
-    def _solve_new(self, cell: Cell, found: Sequence[WayOut], above: set[Cell]) -> bool:
+    def _solve_new(self, cell: Cell, found: WaysOut, above: set[Cell]) -> bool:
         """Solve cells that have not been solved yet, several if they are small; return whether there were
         any."""
         solved = 0
-        new = (way.home for way in found if not self._is_solved(way.home))
-        for home in sorted(set(new) - self._given_up, key=lambda home: home.size):
+        new = {home for home in found if not self._is_solved(home)}
+        for home in sorted(new - self._given_up, key=lambda home: home.size):
             if solved and (solved == _AT_ONCE or home.size * _MUCH_SMALLER > cell.size):
                 break
             try:
@@ -322,17 +317,18 @@ class Search:
                 self._given_up.add(home)
         return solved > 0
 
-    def _narrow_known(self, found: Sequence[WayOut], above: set[Cell]) -> bool:
+    def _narrow_known(self, found: WaysOut, above: set[Cell]) -> bool:
         """Narrow the bounds of a way out whose cell has been solved; return whether there was a way."""
-        for way in found:
-            if way.home in above or way.home in self._given_up or not self._is_solved(way.home):
+        for home, after in found.items():
+            if home in above or home in self._given_up or not self._is_solved(home):
                 continue
+            _, symmetry = after.cell.canonical()
             try:
-                if self._narrow(way.after.seen_by(way.symmetry), None, above | {way.home}):
+                if self._narrow(after.seen_by(symmetry), None, above | {home}):
                     return True
-                self._given_up.add(way.home)
+                self._given_up.add(home)
             except OutOfBudgetError:
-                self._refuse(way.home)
+                self._refuse(home)
         return False
 
     def _refuse(self, cell: Cell | None) -> None:
@@ -346,9 +342,9 @@ class Search:
         if cell is not None:
             self._given_up.add(cell)
 
-    def _loose(self, position: CellPosition, accrued: Code | None) -> list[WayOut]:
+    def _loose(self, position: CellPosition, accrued: Code | None) -> WaysOut:
         """Find moves out of the cell that keep the bounds of a state apart, nearest ones first."""
-        found: dict[Cell, WayOut] = {}
+        found: WaysOut = {}
         score = position.own if accrued is None else accrued
         seen = {(side_of(position.board), position.slot, score)}
         queue = [(0, 0, position, score)]
@@ -371,9 +367,8 @@ class Search:
                         seen.add(key)
                         heappush(queue, (_plies_out(then, held), len(seen), step.after, held))
                 elif step.zeroing:
-                    home, symmetry = step.after.cell.canonical()
-                    found.setdefault(home, WayOut(step.after, home, symmetry))
-        return list(found.values())
+                    found.setdefault(step.after.cell.canonical()[0], step.after)
+        return found
 
 
 def _plies_out(answer: Answer, accrued: Code) -> int:

@@ -65,7 +65,7 @@ def test_lines_end_in_the_value_after_as_many_plies_as_the_depth(small: Path) ->
         board = random_board(rng, Material.parse(MATERIALS[number % len(MATERIALS)]))
         board.halfmove_clock = 9
         score = GScore(rng.randrange(2, 14), rng.random() < 0.5) if number % 2 else None
-        found = solve(board, score, tables=small, budget=budget(25), line=True)
+        found = solve(board, score, tables=small, budget=budget(sample(12, 25)), line=True)
         if found.value is not None:
             kinds["depth" if found.depth else "none"] += 1
             check_exact(board, score, found)

@@ -118,10 +118,10 @@ def test_what_a_ply_further_on_decides_is_proved(small: Path, monkeypatch: pytes
 
     right = knowledge.Known._by_ply
     board = random_board(random.Random(7), Material.parse("KPvKP"))
-    assert solve(board, tables=small, budget=budget(12), verify=True).proof is not None
+    assert solve(board, tables=small, budget=budget(6), verify=True).proof is not None
     monkeypatch.setattr(knowledge.Known, "_by_ply", by_ply)
     with pytest.raises(WrongBoundError, match="it is said to be"):
-        solve(board, tables=small, budget=budget(12), verify=True)
+        solve(board, tables=small, budget=budget(6), verify=True)
     assert wrong
 
 
