@@ -25,7 +25,6 @@ PAWN: Final = len(PIECE_ORDER)
 _LETTERS: Final = PIECE_ORDER + "P"
 _TYPES: Final = tuple(chess.PIECE_SYMBOLS.index(name.lower()) for name in _LETTERS)
 """python-chess's type of each kind of man."""
-_KIND_OF: Final = {kind: place for place, kind in enumerate(_TYPES)}
 _IMAGES: Final = (0, MIRROR_FILES, MIRROR_RANKS, MIRROR_FILES | MIRROR_RANKS)
 """Symmetries that a cell may be seen by; with ranks mirrored the colours are swapped."""
 
@@ -67,11 +66,12 @@ class Cell:
     @classmethod
     def of_men(cls, mobile: Iterable[Man], standing: Mapping[int, Man]) -> Self:
         """Return the cell of mobile men and, by square, of those that stand still, pawns included."""
-        frozen = (Frozen(square, man) for square, man in standing.items() if man.kind != PAWN)
-        pawns = [0, 0]
+        frozen, pawns = [], [0, 0]
         for square, man in standing.items():
             if man.kind == PAWN:
                 pawns[man.colour] |= 1 << square
+            else:
+                frozen.append(Frozen(square, man))
         return cls(tuple(sorted(mobile)), tuple(sorted(frozen)), *pawns)
 
     @classmethod
@@ -206,5 +206,12 @@ def piece_of(man: Man) -> chess.Piece:
     return chess.Piece(_TYPES[man.kind], man.colour == WHITE_TO_MOVE)
 
 
+_MEN: Final = {
+    colour: {kind: man_of(SIDES[not colour], number) for number, kind in enumerate(_TYPES)}
+    for colour in chess.COLORS
+}
+"""The man of each colour and type of python-chess."""
+
+
 def _man(piece: chess.Piece) -> Man:
-    return man_of(SIDES[not piece.color], _KIND_OF[piece.piece_type])
+    return _MEN[piece.color][piece.piece_type]
