@@ -6,7 +6,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple, Protocol, TypeVar
+from typing import BinaryIO, Final, NamedTuple, TypeAlias, TypeVar
 
 import urllib3
 
@@ -42,22 +42,7 @@ class Download(NamedTuple):
     data: Iterator[bytes]
 
 
-class FileSource(Protocol):
-    """Hands out files by name."""
-
-    def place(self, name: str) -> str:
-        """Return where a file lies, for a sentence."""
-
-    @contextmanager
-    def open(self, name: str, start: int) -> Iterator[Download]:
-        """Open a file from the byte ``start`` on, or from its beginning if that cannot be.
-
-        :raises InterruptedTransferError: if it breaks off, also while it is read.
-        :raises NotTakenError: if there is no such file, or it is refused.
-        """
-
-
-def source_of(text: str) -> FileSource:
+def source_of(text: str) -> "FileSource":
     """Return the source that an address or a directory stands for.
 
     :raises UsageError: if it is neither.
@@ -90,7 +75,10 @@ class DirectorySource:
 
     @contextmanager
     def open(self, name: str, start: int) -> Iterator[Download]:
-        """Open a file; see :class:`FileSource`."""
+        """Open a file from the byte ``start`` on.
+
+        :raises NotTakenError: if it cannot be read.
+        """
         path = self._directory / name
         with _read_errors(path):
             file = path.open("rb")
@@ -120,7 +108,11 @@ class WebSource:
 
     @contextmanager
     def open(self, name: str, start: int) -> Iterator[Download]:
-        """Open a file; see :class:`FileSource`."""
+        """Open a file from the byte ``start`` on, or from its beginning if that cannot be.
+
+        :raises InterruptedTransferError: if it breaks off, also while it is read.
+        :raises NotTakenError: if there is no such file, or it is refused.
+        """
         answer = self._ask(name, start)
         try:
             yield Download(self._start(name, answer, start), self._data(name, answer))
@@ -195,6 +187,10 @@ class WebSource:
             yield from answer.stream(_AT_ONCE, decode_content=False)
         except urllib3.exceptions.HTTPError as error:
             raise InterruptedTransferError(f"{self.place(name)} broke off: {_reason(error)}") from None
+
+
+FileSource: TypeAlias = DirectorySource | WebSource
+"""What hands out files by name."""
 
 
 @contextmanager
