@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import tempfile
+from collections import defaultdict
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +19,14 @@ from tbgen.store.format import table_path
 from tests.support.builds import Silent
 from tests.support.exhaustive import FEW
 from tests.support.packed_tables import PackedTables
+from tests.support.paths import ROOT
 from tests.support.shared import PLACE
+
+KEPT = ROOT / "benchmarks" / "results" / "two-cores" / "tests.txt"
+"""The tests that took longest, with their seconds; ``scripts/test --keep`` writes it."""
+KEEP = "TBGEN_TEST_KEEP"
+"""The environment variable that is set where it is to be written."""
+LONG_SECONDS = 0.5
 
 os.environ.pop(
     "COLUMNS", None
@@ -41,10 +49,36 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(partial(shutil.rmtree, os.environ[PLACE]))
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the modules that take long, so that none of them is left for the end."""
-    long = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in long)
+    """Mark long tests, and begin with the modules that take longest."""
+    seconds = kept_seconds()
+    of_module: defaultdict[str, float] = defaultdict(float)
+    for name, each in seconds.items():
+        of_module[name.partition("::")[0]] += each
+    for item in items:
+        if item.nodeid in seconds or "four_men" in getattr(item, "fixturenames", ()):
+            item.add_marker("long")
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (-of_module[item.nodeid.partition("::")[0]], item.path not in slow))
+
+
+def kept_seconds() -> dict[str, float]:
+    """The seconds of the tests that took longest, by their names."""
+    rows = KEPT.read_text().splitlines() if KEPT.exists() else []
+    return {name: float(seconds) for seconds, name in (row.split(" ", 1) for row in rows)}
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Keep the durations of the tests that took longest."""
+    if KEEP in os.environ:
+        took = [
+            (report.duration, report.nodeid)
+            for reports in terminalreporter.stats.values()
+            for report in reports
+            if getattr(report, "when", "") == "call" and report.duration >= LONG_SECONDS
+        ]
+        KEPT.write_text("".join(f"{seconds:.2f} {name}\n" for seconds, name in sorted(took, reverse=True)))
 
 
 @pytest.fixture(scope="session")
@@ -74,8 +108,14 @@ def three_men(built_dir: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def tables(built_dir: Path) -> Path:
-    """A directory with all 36 tables of up to four men.
+def tables(four_men: Path) -> Path:
+    """A directory with all 36 tables of up to four men."""
+    return four_men
+
+
+@pytest.fixture(scope="session")
+def four_men(built_dir: Path) -> Path:
+    """The same directory, under a name that no module gives to tables of its own.
 
     Building them takes a minute or two; those in the directory ``$TBGEN_TEST_TABLES`` are used if it is set.
     """

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -17,6 +18,11 @@ ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
 WORD = r"[a-z]+"
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def part_of(path: Path) -> str:
     relative = path.relative_to(PACKAGE)
     return relative.parts[0] if len(relative.parts) > 1 else relative.stem
@@ -24,7 +30,7 @@ def part_of(path: Path) -> str:
 
 def imports(path: Path) -> set[str]:
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "tbgen":
             found.add(node.module)
         elif isinstance(node, ast.Import):
@@ -95,7 +101,7 @@ MOST_PARAMETERS = 9
 def test_folders_of_kernels_hold_jitted_functions_alone(path: Path) -> None:
     """What makes arrays or orchestrates in plain Python lies beside them, so that it is clear what may not
     allocate, what numba has to compile and what an edit compiles anew."""
-    tree = ast.parse(path.read_text())
+    tree = tree_of(path)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     inside = {id(node) for outer in functions for node in ast.walk(outer) if node is not outer}
     for node in functions:
@@ -105,7 +111,7 @@ def test_folders_of_kernels_hold_jitted_functions_alone(path: Path) -> None:
 
 def test_kernels_lie_in_their_folders() -> None:
     for path in set(PACKAGE.rglob("*.py")) - {*KERNELS, PACKAGE / "compiler" / "jit.py"}:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             assert not (isinstance(node, ast.FunctionDef) and is_compiled(node)), f"{path}: {node.name}"
 
 
@@ -113,7 +119,7 @@ def test_every_class_has_a_name_of_its_own() -> None:
     """So a search for a name finds one thing, whether it begins with an underscore or not."""
     places: dict[str, list[str]] = {}
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name.lstrip("_"), []).append(str(path.relative_to(PACKAGE)))
     assert len(places) > 400
@@ -134,7 +140,7 @@ def test_a_kernel_is_compiled_anew_whatever_it_imports() -> None:
 def imported(path: Path) -> set[Path]:
     """The modules of the package that a module imports."""
     names = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ImportFrom) and node.module:
             names.update((node.module, *(f"{node.module}.{alias.name}" for alias in node.names)))
     files = {Path(PACKAGE.parent, *name.split(".")) for name in names if name.split(".")[0] == "tbgen"}

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 from starlette.testclient import TestClient
 
 from tbgen.web.app import make_app
 from tbgen.web.settings import Settings
+from tests.support.browsing import launched
 
 
 @pytest.fixture(scope="package")
@@ -15,3 +17,10 @@ def api(whole_game_tables: Path) -> Iterator[TestClient]:
     """The API over all tables of up to four men of both rules."""
     with TestClient(make_app(Settings((whole_game_tables,), limit=0))) as client:
         yield client
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A browser, whose event loop leaves no room for another one; without one the tests are skipped."""
+    with launched() as found:
+        yield found

@@ -2,24 +2,17 @@
 
 import re
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.support.browsing import Visit, launched
+from tests.support.browsing import Visit
 from tests.support.processes import end
 from tests.support.watching import awaited, lingers, shown
 
 pytestmark = pytest.mark.slow
 expect.set_options(timeout=60_000)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as found:
-        yield found
 
 
 def test_an_event_from_its_games_to_its_end(browser: Browser, tmp_path: Path, tables: Path) -> None:

@@ -12,15 +12,22 @@ from tests.match.test_live import START
 from tests.support.matches import played
 
 
-@pytest.fixture
-def pgn(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def games(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """Two games, of repetition and of mate, and the beginning of another one."""
+    folder = tmp_path_factory.mktemp("games")
     for name, moves in (("a", None), ("b", MATE)):
         players = [words(each, moves=moves) if moves else words(each) for each in "AB"]
-        played(tmp_path / f"{name}.pgn", "--games", "1", players=players)
+        played(folder / f"{name}.pgn", "--games", "1", players=players)
+    first, second = ((folder / f"{name}.pgn").read_bytes() for name in "ab")
+    return first + second.replace(b'[Round "1.1.1"]', b'[Round "2.1.1"]') + b'[Event "?"]\n[Rou'
+
+
+@pytest.fixture
+def pgn(games: bytes, tmp_path: Path) -> Path:
+    """A file with these games."""
     found = tmp_path / "games.pgn"
-    first, second = ((tmp_path / f"{name}.pgn").read_bytes() for name in "ab")
-    found.write_bytes(first + second.replace(b'[Round "1.1.1"]', b'[Round "2.1.1"]') + b'[Event "?"]\n[Rou')
+    found.write_bytes(games)
     return found
 
 

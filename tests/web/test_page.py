@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, expect
 
 from tbgen.board.score import GScore
 from tbgen.probe.tablebase import open_tablebase
-from tests.support.browsing import Visit, launched
+from tests.support.browsing import Visit
 from tests.support.paths import ROOT
 from tests.support.serving import serving
 
@@ -23,12 +23,6 @@ KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 PAWN = "8/8/5k1K/5P2/8/8/8/8 w - - 1 60"
 expect.set_options(timeout=60_000)  # a slow machine is no failure
 GAME = (ROOT / "docs" / "drawn_game.pgn").read_text()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

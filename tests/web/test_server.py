@@ -16,6 +16,7 @@ import pytest
 
 from tbgen.cli.main import main
 from tbgen.web.server import address_of, listening
+from tests.support.exhaustive import exhaustive
 from tests.support.processes import end, started
 from tests.support.serving import serving
 
@@ -36,8 +37,14 @@ def exchange(host: str, port: int, data: bytes) -> bytes:
     return received
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("workers", "number"),
+    [
+        ("1", signal.SIGINT),
+        ("2", signal.SIGTERM),
+        *exhaustive([("1", signal.SIGTERM), ("2", signal.SIGINT)]),
+    ],
+)
 def test_it_starts_and_answers_and_ends(workers: str, number: signal.Signals, three_men: Path) -> None:
     with serving(three_men, "--workers", workers) as (running, host, port):
         with urlopen(f"http://{host}:{port}/r?fen={KBK}", timeout=60) as response:
@@ -88,7 +95,9 @@ def test_attacks_and_slow_clients(three_men: Path) -> None:
         b"GET /tables HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n",
         b"POST /r/batch HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
         b"POST /r/batch HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\nConnection: close\r\n\r\n",
-        b"POST /r/batch HTTP/1.1\r\nHost: x\r\nContent-Length: " + b"9" * 30 + b"\r\n\r\n",
+        b"POST /r/batch HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: "
+        + b"9" * 30
+        + b"\r\n\r\n",
         b"POST /r/batch HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\nxyz",
         b"POST /r/batch HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
         b"POST /r/batch HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n",

@@ -181,6 +181,7 @@ def test_a_position_of_six_men(tables: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_position_with_castling_rights(tables: Path) -> None:
     """A look-up does not answer it, and solving does; it needs no budget, for the tables decide."""
     fen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1"
