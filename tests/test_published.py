@@ -24,7 +24,7 @@ from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
 from tbgen.store.writer import write_table
-from tests.support.exhaustive import sample
+from tests.support.exhaustive import exhaustive, sample
 from tests.support.script_modules import load_script
 
 NAMES = [material.name for material in all_materials(4)]
@@ -101,7 +101,7 @@ def test_three_men_agree_with_syzygy_and_gaviota(name: str, three_men: Path, pub
 @pytest.mark.slow
 def test_four_men_agree_with_syzygy(tables: Path, published_dir: Path) -> None:
     """Positions at random in either colouring, not by slots as the script takes them, through the probe."""
-    rng, most = random.Random(4), sample(40, 400)
+    rng, most = random.Random(4), sample(50, 400)
     seen: Counter[tuple[str, bool]] = Counter()
     with (
         open_tablebase(tables) as own,
@@ -206,7 +206,7 @@ def test_three_men_on_the_whole_board(name: str, strong: int, bare: int, three_m
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "strong", "bare"), LEGAL[4:])
+@pytest.mark.parametrize(("name", "strong", "bare"), [*LEGAL[-2:], *exhaustive(LEGAL[4:-2])])
 def test_four_men_on_the_whole_board(name: str, strong: int, bare: int, tables: Path) -> None:
     orders = 2 if layout_of(Material.parse(name)).like_men else 1
     found = [orders * counts(tables, name, side).total() for side in (0, 1)]

@@ -12,10 +12,15 @@ from tests.support.processes import started, wait_for
 
 @contextmanager
 def serving(
-    directory: Path, *words: str, **options: Any
+    directory: Path, *words: str, before: str = "", **options: Any
 ) -> Iterator[tuple["subprocess.Popen[str]", str, int]]:
-    """The process, host and port of a server."""
-    with started("tbgen", "serve", "--dir", str(directory), "--port", "0", *words, **options) as running:
+    """The process, host and port of a server.
+
+    :param before: what it runs before the command.
+    """
+    code = f"{before}\nfrom tbgen.cli import entry_point\nentry_point()"
+    command = ("-c", code, "serve", "--dir", str(directory), "--port", "0", *words)
+    with started(*command, **options) as running:
         said = wait_for(running, " at http://", "stderr")
         found = re.search(r"http://([\d.]+):(\d+)", said)
         assert found, said

@@ -88,23 +88,23 @@ def test_what_is_under_way_is_answered(three_men: Path) -> None:
 
 def test_attacks_and_slow_clients(three_men: Path) -> None:
     """They get errors of their own making, keep nobody waiting, and leave no line in the log."""
+    post = b"POST /r/batch HTTP/1.1\r\nHost: x\r\n"
     attacks = [
         b"GET /r?fen=" + b"8/" * 500_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET /r?fen=\xff\xfe HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
         b"GET /r/stats/../../../etc/passwd HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
         b"GET /tables HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n",
-        b"POST /r/batch HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
-        b"POST /r/batch HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\nConnection: close\r\n\r\n",
-        b"POST /r/batch HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: "
-        + b"9" * 30
-        + b"\r\n\r\n",
-        b"POST /r/batch HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\nxyz",
-        b"POST /r/batch HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
-        b"POST /r/batch HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+        post + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
+        post + b"Content-Length: -1\r\nConnection: close\r\n\r\n",
+        post + b"Connection: close\r\nContent-Length: " + b"9" * 30 + b"\r\n\r\n",
+        post + b"Connection: close\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\nxyz",
+        post + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+        post + b"Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
         b"GET /tables HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 200_000 + b"\r\n\r\n",
         b"\x16\x03\x01\x02\x00nonsense\r\n\r\n",
     ]
-    with serving(three_men) as (running, host, port):
+    hurry = "import tbgen.web.settings\ntbgen.web.settings.BODY_SECONDS = 1.0"
+    with serving(three_men, before=hurry) as (running, host, port):
         slow = [socket.create_connection((host, port), timeout=60) for _ in range(200)]
         for connection in slow:
             connection.sendall(b"GET /r?fen=")
