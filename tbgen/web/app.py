@@ -23,7 +23,7 @@ from tbgen.web.envelope import Envelope
 from tbgen.web.errors import Refusal, compiling, refusal_of
 from tbgen.web.events import EventStream
 from tbgen.web.exchange import KEPT, NOT_KEPT, Handler, answer, asked_by, body_of, refused
-from tbgen.web.limits import Bill, Limiter
+from tbgen.web.limits import Bill, Limiter, client_of
 from tbgen.web.live import LivePage
 from tbgen.web.lookups import Question, question_of
 from tbgen.web.monitor import MEDIA_TYPE, Monitor
@@ -122,7 +122,7 @@ class _Service:
         parameters = endpoint.parameters
 
         async def handler(request: Request) -> Response:
-            with self._limiter.charged(request) as bill:
+            with self._limiter.charged(client_of(request)) as bill:
                 given: dict[str, Any] = asked_by(request, parameters)
                 if endpoint.body is not None:
                     given["body"] = await body_of(request)
@@ -155,7 +155,7 @@ class _Service:
     async def _solved(
         self, solving: Solving, request: Request, asked: Question
     ) -> AsyncIterator[AsyncIterator[str]]:
-        with self._limiter.charged(request) as bill, bill.timed():
+        with self._limiter.charged(client_of(request)) as bill, bill.timed():
             async with solving.events(asked) as events:
                 yield events
 

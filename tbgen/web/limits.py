@@ -51,54 +51,49 @@ class Limiter:
         """By client what was left, and when; without the clients whose accounts are full."""
         self._under_way: Counter[str] = Counter()
 
-    def admit(self, client: str) -> None:
-        """Let a client ask; :meth:`charge` has to follow.
+    @contextmanager
+    def charged(self, client: str) -> Iterator[Bill]:
+        """Let a client ask, and charge what stands on the bill after the block.
 
-        :raises Refusal: if he has used up what he may, or asks too much at once.
+        :raises Refusal: if the client has used up what it may, or asks too much at once.
         """
+        bill = Bill()
         if not self._limit:
+            yield bill
             return
-        left = self._left(client)
-        if left <= 0:
-            seconds = max(1, ceil(-left / self._limit))
-            raise Refusal(
-                429,
-                "too_much",
-                f"your requests have taken more processor time than one client may: go on in {seconds} s",
-                {"Retry-After": str(seconds)},
-            )
-        if self._under_way[client] >= _MOST_AT_ONCE:
-            sentence = f"{_MOST_AT_ONCE} of your requests are under way: wait for their answers"
-            raise Refusal(429, "too_much", sentence, {"Retry-After": "1"})
+        self._admit(client)
         self._under_way[client] += 1
-
-    def charge(self, client: str, seconds: float) -> None:
-        """Take what a request has cost that was admitted from the client's account."""
-        if self._limit:
+        try:
+            yield bill
+        finally:
             self._under_way[client] -= 1
             if not self._under_way[client]:
                 del self._under_way[client]
-            self._accounts[client] = self._left(client) - seconds, self._clock()
+            self._accounts[client] = self._left(client) - bill.seconds, self._clock()
             self._accounts.move_to_end(client)
             while len(self._accounts) > _MOST_CLIENTS:
                 self._accounts.popitem(last=False)
 
-    @contextmanager
-    def charged(self, request: Request) -> Iterator["Bill"]:
-        """Admit the client of a request, and charge what stands on its bill after the block.
-
-        :raises Refusal: as :meth:`admit` has it.
-        """
-        client, bill = name_of_client(request.client and request.client.host), Bill()
-        self.admit(client)
-        try:
-            yield bill
-        finally:
-            self.charge(client, bill.seconds)
+    def _admit(self, client: str) -> None:
+        left = self._left(client)
+        if left <= 0:
+            seconds = max(1, ceil(-left / self._limit))
+            sentence = (
+                f"your requests have taken more processor time than one client may: go on in {seconds} s"
+            )
+            raise Refusal(429, "too_much", sentence, {"Retry-After": str(seconds)})
+        if self._under_way[client] >= _MOST_AT_ONCE:
+            sentence = f"{_MOST_AT_ONCE} of your requests are under way: wait for their answers"
+            raise Refusal(429, "too_much", sentence, {"Retry-After": "1"})
 
     def _left(self, client: str) -> float:
         left, since = self._accounts.get(client, (self._burst, self._clock()))
         return min(self._burst, left + (self._clock() - since) * self._limit)
+
+
+def client_of(request: Request) -> str:
+    """Return the account of the client that sent a request."""
+    return name_of_client(request.client and request.client.host)
 
 
 def name_of_client(host: str | None) -> str:

@@ -21,7 +21,7 @@ from tbgen.web.errors import Refusal
 from tbgen.web.events import EventStream, event
 from tbgen.web.exchange import NOT_KEPT, PGN, Endpoints, answer
 from tbgen.web.explorer_link import explorer_link
-from tbgen.web.limits import Bill, Limiter
+from tbgen.web.limits import Bill, Limiter, client_of
 from tbgen.web.live_state import EventFiles, ListedGame, LiveState, RunningStandings
 
 __all__ = ["Audience", "LivePage"]
@@ -176,7 +176,7 @@ class LivePage:
             return event("state", self._state.document())
 
     async def _answer_event(self, request: Request) -> Response:
-        with self._limiter.charged(request) as bill, bill.timed():
+        with self._limiter.charged(client_of(request)) as bill, bill.timed():
             return answer(request, self._state.document(), NOT_KEPT)
 
     async def _answer_stream(self, request: Request) -> Response:
@@ -187,7 +187,7 @@ class LivePage:
         if self.audience.spectators >= _MOST_SPECTATORS:
             sentence = f"there are {_MOST_SPECTATORS} spectators already: try again later"
             raise Refusal(503, "busy", sentence, {"Retry-After": "30"})
-        with self._limiter.charged(request) as bill:
+        with self._limiter.charged(client_of(request)) as bill:
             self.audience.spectators += 1
             try:
                 yield self.audience.events(partial(self._everything, bill))
@@ -195,7 +195,7 @@ class LivePage:
                 self.audience.spectators -= 1
 
     async def _answer_games(self, request: Request) -> Response:
-        with self._limiter.charged(request) as bill, bill.timed():
+        with self._limiter.charged(client_of(request)) as bill, bill.timed():
             text = request.query_params.get("before")
             if text is not None and not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
                 raise Refusal(400, "bad_input", "before is the number of a game, such as 51")
@@ -204,7 +204,7 @@ class LivePage:
 
     async def _answer_game(self, request: Request) -> Response:
         """Return a finished game as PGN, or lead to the explorer with it."""
-        with self._limiter.charged(request) as bill, bill.timed():
+        with self._limiter.charged(client_of(request)) as bill, bill.timed():
             name, start = request.path_params["name"], self._state.start
             place = self._state.place(name.removesuffix(_ENDING))
             text = b"" if place is None else await asyncio.to_thread(self._files.text, place)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
 
@@ -196,36 +197,38 @@ def test_a_client_that_takes_too_much(own: Path) -> None:
         assert client.get("/monitor").status_code == 200
 
 
+def ask(limiter: Limiter, client: str, seconds: float) -> None:
+    """A request that costs so much."""
+    with limiter.charged(client) as bill:
+        bill.seconds = seconds
+
+
 def test_accounts_of_clients() -> None:
     now = 0.0
     limiter = Limiter(0.5, 10, lambda: now)
-    limiter.admit("one")
-    limiter.charge("one", 12)
+    ask(limiter, "one", 12)
     with pytest.raises(Refusal, match="go on in 4 s") as refusal:
-        limiter.admit("one")
+        ask(limiter, "one", 0)
     assert refusal.value.headers == {"Retry-After": "4"}
-    limiter.admit("other")
+    ask(limiter, "other", 0)
     now = 4.1
-    limiter.admit("one")
-    limiter.charge("one", 0)
+    ask(limiter, "one", 0)
     now = 1000
-    limiter.admit("one")
-    limiter.charge("one", 9.9)  # a pause gives no more than a full account
-    limiter.admit("one")
-    limiter.charge("one", 0.2)
+    ask(limiter, "one", 9.9)  # a pause gives no more than a full account
+    ask(limiter, "one", 0.2)
     with pytest.raises(Refusal, match="go on in 1 s"):
-        limiter.admit("one")
+        ask(limiter, "one", 0)
 
 
 def test_requests_of_one_client_at_once() -> None:
     limiter = Limiter(0.5, 10, lambda: 0.0)
-    for _ in range(32):
-        limiter.admit("one")
-    with pytest.raises(Refusal, match="32 of your requests are under way"):
-        limiter.admit("one")
-    limiter.admit("other")
-    limiter.charge("one", 0)
-    limiter.admit("one")
+    with ExitStack() as under_way:
+        for _ in range(32):
+            under_way.enter_context(limiter.charged("one"))
+        with pytest.raises(Refusal, match="32 of your requests are under way"):
+            ask(limiter, "one", 0)
+        ask(limiter, "other", 0)
+    ask(limiter, "one", 0)
 
 
 def test_stepping_through_lines_meets_no_limit() -> None:
@@ -234,19 +237,17 @@ def test_stepping_through_lines_meets_no_limit() -> None:
     limiter = Limiter(Settings().limit, Settings().burst, lambda: now)
     for _ in range(36_000):
         now += 0.1
-        limiter.admit("one")
-        limiter.charge("one", 0.005)
+        ask(limiter, "one", 0.005)
 
 
 def test_many_clients_take_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tbgen.web.limits._MOST_CLIENTS", 3)
     limiter = Limiter(1, 1, lambda: 0.0)
     for client in "abcde":
-        limiter.admit(client)
-        limiter.charge(client, 5)
-    limiter.admit("a")
+        ask(limiter, client, 5)
+    ask(limiter, "a", 0)
     with pytest.raises(Refusal):
-        limiter.admit("e")
+        ask(limiter, "e", 0)
 
 
 def test_work_that_waits_is_bounded() -> None:
