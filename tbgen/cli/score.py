@@ -161,9 +161,9 @@ class _GameReader:
                 for game in reported(
                     games, source, self.tally, "left out", line=self.line, strict=strict, place=place
                 ):
-                    if game.outcome is None:
+                    record = GameRecord.of(name if names[name] == 1 else path, game)
+                    if record is None:
                         continue
-                    record = GameRecord.of(name if names[name] == 1 else path, game.raw, game.outcome)
                     if record.classical in RESULTS:
                         yield record
                     else:

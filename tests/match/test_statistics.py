@@ -15,7 +15,7 @@ from tbgen.games.settings import GameOptions
 from tbgen.games.standings import EloModel, sprt
 from tbgen.games.standings.encounters import Encounters, FinishedGame, Key, TestSettings
 from tbgen.games.standings.record import GameRecord
-from tbgen.games.tagging.tagged import Adjudicator
+from tbgen.games.tagging.tagged import Adjudicator, TaggedGame
 from tests.match.engines import MATE, words
 from tests.support.matches import event, games_of, played
 
@@ -29,7 +29,9 @@ def kept(key: str, white: str, black: str, result: str, scheme: Scheme = Scheme.
     )
     (raw,) = split_games(io.BytesIO(text.encode()))
     outcome = Adjudicator(GameOptions(Variant.R_MOBILITY, scheme=scheme), "/none").outcome(raw)
-    return FinishedGame(place, GameRecord.of("games.pgn", raw, outcome))
+    record = GameRecord.of("games.pgn", TaggedGame(raw, outcome, None))
+    assert record is not None
+    return FinishedGame(place, record)
 
 
 def course(*games: tuple[str, str], test: TestSettings | None = None, size: int = 2) -> Encounters:

@@ -22,6 +22,7 @@ from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.sprt import EloModel, Sprt, sprt
 from tbgen.games.standings.tournament import Standings, standings
 from tbgen.games.tagging.outcome_tags import outcome_of_tags
+from tbgen.games.tagging.tagged import TaggedGame
 
 
 class Key(NamedTuple):
@@ -65,10 +66,11 @@ def finished_game(raw: RawGame, file: str, options: GameOptions) -> FinishedGame
     :param file: the name of the file, for the record.
     """
     tags = raw.values
-    key, outcome = Key.parse(tags.get("Round", "")), outcome_of_tags(tags, options)
-    if key is None or outcome is None or tags.get("Result") not in RESULTS:
+    key, told = Key.parse(tags.get("Round", "")), TaggedGame(raw, outcome_of_tags(tags, options), None)
+    record = GameRecord.of(file, told)
+    if key is None or record is None or tags.get("Result") not in RESULTS:
         return None
-    return FinishedGame(key, GameRecord.of(file, raw, outcome))
+    return FinishedGame(key, record)
 
 
 class TestSettings(Struct, frozen=True):

@@ -13,7 +13,7 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme, Scoring
 from tbgen.errors import printable
 from tbgen.games.outcome import Basis, Outcome
-from tbgen.games.pgn.splitter import RawGame
+from tbgen.games.tagging.tagged import TaggedGame
 
 _UNKNOWN = ("", "?", "-")
 """What a tag says that says nothing."""
@@ -37,11 +37,14 @@ class GameRecord:
     """Board, side to move, castling rights and en passant square of the start; empty for the usual one."""
 
     @classmethod
-    def of(cls, file: str, raw: RawGame, outcome: Outcome) -> Self:
-        """Return the record of a game.
+    def of(cls, file: str, game: TaggedGame) -> Self | None:
+        """Return the record of a game, None of a broken one.
 
         :param file: what to call the file.
         """
+        raw, outcome = game.raw, game.outcome
+        if outcome is None:
+            return None
         file, tags = printable(file), raw.values
 
         def value(name: str, unknown: str) -> str:

@@ -332,7 +332,7 @@ def test_the_usual_start_is_the_same_with_a_tag_and_without() -> None:
     text = f'[White "A"]\n[Black "B"]\n[FEN "{usual}"]\n\n{mate}[White "B"]\n[Black "A"]\n\n{mate}'
     text += f'[White "B"]\n[Black "A"]\n[FEN "{other}"]\n\n{mate}'
     games = list(tag_games(io.BytesIO(text.encode())))
-    records = [GameRecord.of("x.pgn", game.raw, game.outcome) for game in games if game.outcome]
+    records = [record for game in games if (record := GameRecord.of("x.pgn", game)) is not None]
     assert [record.start for record in records] == ["", "", " ".join(other.split()[:4])]
     assert [(one.number, other.number) for one, other in paired(records)] == [(1, 2)]
 
@@ -360,7 +360,7 @@ def test_a_test_of_pairs() -> None:
 def test_players_without_a_name_are_kept_apart() -> None:
     text = '[White "?"]\n[Black "A"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n'
     games = list(tag_games(io.BytesIO((text + text + "\n1. f3 e5 2. g4 Qh4# 0-1\n").encode())))
-    records = [GameRecord.of("x.pgn", game.raw, game.outcome) for game in games if game.outcome]
+    records = [record for game in games if (record := GameRecord.of("x.pgn", game)) is not None]
     assert [record.nameless for record in records] == [1, 1, 2]
     assert [player.name for player in standings(records).players] == [
         "? (x.pgn 3, Black)",
@@ -374,8 +374,8 @@ def test_players_without_a_name_are_kept_apart() -> None:
 def test_what_a_record_takes_from_tags() -> None:
     text = '[White " A "]\n[Black "B"]\n[Round "1.2"]\n[FEN "8/8/8/2K3k1/8/8/8/8  w - - 3 60 -G5.5"]\n\n*\n'
     (found,) = tag_games(io.BytesIO(text.encode()))
-    assert found.outcome is not None
-    record = GameRecord.of("x.pgn", found.raw, found.outcome)
+    record = GameRecord.of("x.pgn", found)
+    assert record is not None
     assert (record.white, record.round, record.start) == ("A", "1.2", "8/8/8/2K3k1/8/8/8/8 w - -")
 
 
