@@ -19,10 +19,10 @@ T = TypeVar("T")
 class ReportPart(Document, rename={"variant": "rules"}):
     """Base of the parts of a report: documents in which scores and materials, also as keys, become text."""
 
-    def plain(self) -> dict[str, Any]:
-        """Return the part as dicts, lists, texts and numbers."""
-        found: dict[str, Any] = _plain(self)
-        return found
+    def plain(self, *names: str) -> dict[str, Any]:
+        """Return the part, or some fields of it, as dicts, lists, texts and numbers."""
+        fields = zip(self.__struct_encode_fields__, self.__struct_fields__, strict=True)
+        return {name: _plain(getattr(self, field)) for name, field in fields if not names or name in names}
 
     @classmethod
     def read(cls, found: Any) -> Self:
@@ -61,13 +61,12 @@ SIDES: Final = Sides.__struct_fields__
 
 
 def _plain(found: Any) -> Any:
-    if isinstance(found, ReportPart):
-        fields = zip(found.__struct_encode_fields__, found.__struct_fields__, strict=True)
-        return {name: _plain(getattr(found, field)) for name, field in fields}
-    if isinstance(found, Mapping):
+    if isinstance(found, dict):
         return {str(key): _plain(value) for key, value in found.items()}
     if isinstance(found, tuple):
         return [_plain(value) for value in found]
+    if isinstance(found, ReportPart):
+        return found.plain()
     return str(found) if isinstance(found, GScore | Material) else found
 
 

@@ -58,6 +58,9 @@ def test_the_longest_way_and_the_rarest_value(name: str, reports: dict[str, Tabl
     assert match
     value, side, count = match.groups()
     assert int(count.replace(",", "")) == board[side.lower()][value] == least
+    others = sum(count == least for counts in board.values() for count in counts.values()) - 1
+    ties = re.search(r"on the board; (\d+) other values? of a side to move (is|are) as rare\. ", text)
+    assert (int(ties[1]) if ties else 0) == others
 
 
 @pytest.mark.parametrize("name", NAMES)

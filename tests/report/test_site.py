@@ -318,10 +318,10 @@ def test_data_beside_the_pages(site: Path, reports: list[TableReport]) -> None:
     for report in reports:
         stem = f"{site}/tables/{report.material}.r"
         assert json.loads(Path(f"{stem}.json").read_text()) == json.loads(json.dumps(report.plain()))
-        for name, (head, make) in CSV.items():
+        for name, (titles, make) in CSV.items():
             with open(f"{stem}.{name}.csv", newline="") as file:
                 first, *others = csv.reader(file)
-            assert tuple(first) == ("material", "rules", *head)
+            assert tuple(first) == ("material", "rules", *titles.split())
             assert others == [
                 ["" if cell is None else str(cell) for cell in (report.material, report.variant, *row)]
                 for row in make(report)

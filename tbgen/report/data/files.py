@@ -10,7 +10,6 @@ from tbgen.board.variant import Variant
 from tbgen.report.data.rows import CSV
 from tbgen.report.facts.difference import Difference
 from tbgen.report.model import OverallRecord, TableReport
-from tbgen.report.parts import ReportPart
 from tbgen.text import csv_text
 
 Files = dict[str, str]
@@ -61,7 +60,7 @@ def overall_documents(records: Mapping[Variant, Sequence[OverallRecord]]) -> dic
     """Return the records over many tables by variant, without their lines."""
     return {
         variant.value: [
-            overall.plain() | {"holders": [_picked(held, _HOLDER) for held in overall.holders]}
+            overall.plain() | {"holders": [held.plain(*_HOLDER) for held in overall.holders]}
             for overall in found
         ]
         for variant, found in records.items()
@@ -79,23 +78,18 @@ def summary(report: TableReport) -> dict[str, Any]:
         for side, (name, typical) in enumerate(report.endgame.sides.items())
     }
     depths = {str(record.value): record.depth for record in report.records}
-    return _picked(report, _TABLE) | sides | {"longest": depths}
+    return report.plain(*_TABLE) | sides | {"longest": depths}
 
 
 def _csv(name: str, reports: Iterable[TableReport]) -> str:
     """Return the rows of some reports for one of the files of :data:`tbgen.report.data.rows.CSV`."""
-    head, rows_of = CSV[name]
+    titles, rows_of = CSV[name]
     rows = ((report.material, report.variant, *row) for report in reports for row in rows_of(report))
-    return csv_text(("material", "rules", *head), rows)
+    return csv_text(("material", "rules", *titles.split()), rows)
 
 
 def _each(reports: Iterable[TableReport], part: str) -> list[dict[str, Any]]:
-    return [_picked(report, ("material", "rules", part)) for report in reports]
-
-
-def _picked(part: ReportPart, names: Sequence[str]) -> dict[str, Any]:
-    found = part.plain()
-    return {name: found[name] for name in names}
+    return [report.plain("material", "rules", part) for report in reports]
 
 
 def _json(found: Any) -> str:

@@ -62,21 +62,15 @@ def mating_rows(report: TableReport) -> Iterator[Row]:
         yield name, truth.verdict, truth.mates, *shares, *best, divisor, right
 
 
-_ENDGAME: Final = (
-    *("to_move", "positions", "over", "captures", "quiet"),
-    *("mode", "median", "best", "worst", "mode_share"),
-)
-_MATING: Final = (
-    *("attacker", "verdict", "mates", "share_to_move", "share_waiting"),
-    *("best_to_move", "best_waiting", "divisor", "rule_agrees"),
-)
-
-CSV: Final[Mapping[str, tuple[tuple[str, ...], Callable[[TableReport], Iterator[Row]]]]] = {
-    "distribution": (("to_move", "value", "board", "canonical", "en_passant", "share"), distribution_rows),
-    "depths": (("to_move", "value", "depth", "board"), depth_rows),
-    "records": (("value", "depth", "ties", "fen", "line", "verified"), record_rows),
-    "accrued": (("to_move", "holder", *AccruedCounts.__struct_fields__), accrued_rows),
-    "endgames": (_ENDGAME, endgame_rows),
-    "mating": (_MATING, mating_rows),
+CSV: Final[Mapping[str, tuple[str, Callable[[TableReport], Iterator[Row]]]]] = {
+    "distribution": ("to_move value board canonical en_passant share", distribution_rows),
+    "depths": ("to_move value depth board", depth_rows),
+    "records": ("value depth ties fen line verified", record_rows),
+    "accrued": (" ".join(("to_move", "holder", *AccruedCounts.__struct_fields__)), accrued_rows),
+    "endgames": ("to_move positions over captures quiet mode median best worst mode_share", endgame_rows),
+    "mating": (
+        "attacker verdict mates share_to_move share_waiting best_to_move best_waiting divisor rule_agrees",
+        mating_rows,
+    ),
 }
-"""By name of a file: its head, and what gives the rows of a report; before both stand material and rules."""
+"""By name of a file: its titles after material and rules, and what gives the rest of the rows of a report."""

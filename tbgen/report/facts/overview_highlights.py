@@ -13,6 +13,7 @@ from tbgen.report.facts.endgames import UNUSUAL_SHARE
 from tbgen.report.facts.mating import mating_rule
 from tbgen.report.facts.table_highlights import (
     NOTABLE,
+    as_rare,
     drawn_sentence,
     generally_forced,
     held_behind,
@@ -50,12 +51,7 @@ def _rarest(reports: Sequence[TableReport]) -> str:
     if not rare:
         return ""
     found, material = min(rare, key=lambda pair: pair[0][:2])
-    counts = Counter(
-        count for report in reports for side in report.distribution.board for count in side.values()
-    )
-    others = counts[found[0]] - 1
-    verb = "is" if others == 1 else "are"
-    ties = f"; {counted(others, 'other value')} of a table and side to move {verb} as rare" if others else ""
+    ties = as_rare(found, reports, "a table and side to move")
     return f"Nothing is rarer than {rare_value(found)}, in {material}{ties}."
 
 

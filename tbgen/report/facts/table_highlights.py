@@ -69,13 +69,24 @@ def _longest(report: TableReport) -> str:
 
 def _rarest(report: TableReport) -> str:
     found = rarest(report)
-    return "" if found is None else f"The rarest value is {rare_value(found)}."
+    if found is None:
+        return ""
+    return f"The rarest value is {rare_value(found)}{as_rare(found, [report], 'a side to move')}."
 
 
 def rare_value(found: Rarest) -> str:
     """Return which value is rare, for whom, and in how many positions."""
     positions, side, value = found
     return f"{meaning(value)} with {NAMES[side]} to move, in {counted(positions, 'position')} on the board"
+
+
+def as_rare(found: Rarest, reports: Sequence[TableReport], owner: str) -> str:
+    """Say how many other values of some reports as few positions have; ``owner`` says what has a value."""
+    sides = [side for report in reports for side in report.distribution.board]
+    others = sum(count == found[0] for side in sides for count in side.values()) - 1
+    if not others:
+        return ""
+    return f"; {counted(others, 'other value')} of {owner} {'is' if others == 1 else 'are'} as rare"
 
 
 def held_behind(report: TableReport, *, mates: bool = True) -> list[tuple[float, int]]:

@@ -73,5 +73,5 @@ def longest(report: TableReport, rank: int | None = None) -> str:
     return number(max(depths)) if depths else "–"
 
 
-FILTERS: Final = (spelled, stem, anchor, movetext, longest)
+FILTERS: Final = (spelled, against, stem, anchor, movetext, longest)
 """What templates call by these names."""

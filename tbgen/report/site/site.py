@@ -92,7 +92,6 @@ class Site:
         :param other: the other variant of which the site has the table, if it has it.
         """
         name = f"{TABLES}/{filters.stem(report)}"
-        heading = f"{report.material}: {filters.against(report.material)}"
         for ending, plot in plots(f"{report.material} by {report.variant.label}", report):
             self._write(f"{name}.{ending}", plot)
         files = self._write_data(name, data.table_files(report))
@@ -104,8 +103,7 @@ class Site:
         self._write_page(
             name,
             "material",
-            title=f"{heading}, by {report.variant.label}",
-            heading=heading,
+            title=f"{report.material}: {filters.against(report.material)}, by {report.variant.label}",
             report=report,
             other=other,
             files=files,
