@@ -250,4 +250,6 @@ def test_workers_get_what_they_have_threads_and_memory_for() -> None:
     run.workers["last"] = small
     run._hand_out()
     assert len(paper.given) == 8
-    assert "the worker at work on KRvK died, and so did all others that tried (4 in all" in str(run.failure)
+    assert "the worker at work on KRvK died, and so did all others that tried (4 in all" in str(
+        run.course.failure
+    )
