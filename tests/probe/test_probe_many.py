@@ -318,7 +318,7 @@ def test_lines_are_answered_as_one_by_one(
         if code:
             sentence = output.err.removeprefix("tbgen: ").rstrip("\n")
             kind = {2: "bad_input", 3: "missing_table"}[code]
-            assert document == {"fen": text.strip(), "error": sentence, "code": kind}
+            assert document == {"fen": text, "error": sentence, "code": kind}
         else:
             assert document == json.loads(output.out)
             assert list(document) == list(json.loads(output.out))
