@@ -33,7 +33,7 @@ from tbgen.text import parse_duration, parse_size
 MOST_JOBS: Final = 512
 """More are a mistake on any machine."""
 
-_NEGATIVE: Final = re.compile(r"-[Gg.\d]")
+_NEGATIVE: Final = re.compile(r"-(?:[G.\d]|g[.\d])")
 """The beginning of a word that is a value, though it looks like an option."""
 _BETWEEN: Final = "\0"
 """Stands between the words of one value."""

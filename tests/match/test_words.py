@@ -200,6 +200,7 @@ def test_an_event_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ("more", "expected"),
     [
         (["--games", "3"], "3 is not in the range 1<=x<=2"),
+        (["-games", "3"], "3 is not in the range 1<=x<=2"),
         (["--tournament", "ladder"], "is not a format of events"),
         (["--variant", "atomic"], "is not a variant of matches"),
         (["--tournament", "gauntlet", "--seeds", "2"], "has 1 to 1 seeds, not 2"),
