@@ -329,10 +329,10 @@ def test_command_counts_the_runs_before_every_block(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def shifted(masks: list[np.ndarray], ranks: np.ndarray) -> list[np.ndarray]:
-        rows = starts(masks, ranks)
-        rows[3][-1] += 1
-        return rows
+    def shifted(mask: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+        found = starts(mask, ranks)
+        found[1, 1, -1] += 1
+        return found
 
     starts = dataset._starts
     monkeypatch.setattr(dataset, "_starts", shifted)
