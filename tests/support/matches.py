@@ -14,7 +14,7 @@ from tests.support.exhaustive import sample
 
 NODES = ("--each", "nodes=10", "start=60")
 
-OFTEN = int(os.environ.get("TBGEN_TEST_OFTEN", sample(5, 12)))
+OFTEN = int(os.environ.get("TBGEN_TEST_OFTEN", sample(3, 12)))
 """How often a runner is killed, and a twentieth of the games after which nothing may be left."""
 
 

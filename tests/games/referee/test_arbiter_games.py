@@ -179,7 +179,7 @@ def seen(arbiter: Arbiter) -> tuple[object, ...]:
     return arbiter.accrued, arbiter.clock, arbiter.outcome, arbiter.position_score, position
 
 
-@settings(max_examples=sample(100, 300))
+@settings(max_examples=sample(60, 300))
 @given(st.randoms(use_true_random=True))
 def test_any_game(rng: random.Random) -> None:
     """At each ply the arbiter agrees with the rules taken literally; moves taken back leave no trace."""

@@ -155,7 +155,7 @@ bounds = st.sampled_from(
 )
 
 
-@settings(max_examples=sample(25, 100))
+@settings(max_examples=sample(20, 100))
 @given(lopsided, bounds, st.sampled_from([EloModel.LOGISTIC, EloModel.NORMALISED]), st.booleans())
 def test_ratios_are_finite_and_mirrored(
     counts: list[int], numbers: tuple[float, float], model: EloModel, pairs: bool
@@ -178,7 +178,7 @@ def test_before_the_first_game() -> None:
     assert [sprt([], 0, 5, model=model).llr for model in EloModel] == [0, 0, 0]
 
 
-@settings(max_examples=sample(25, 100))
+@settings(max_examples=sample(20, 100))
 @given(st.lists(st.floats(1e-3, 1e3), min_size=3, max_size=3), st.floats(0.01, 4), st.booleans())
 def test_the_likeliest_distribution_of_three_results_by_going_through_all(
     counts: list[float], size: float, negative: bool
@@ -205,7 +205,7 @@ def test_the_likeliest_distribution_of_three_results_by_going_through_all(
     assert (found > 0).all()
 
 
-@settings(max_examples=sample(25, 100))
+@settings(max_examples=sample(20, 100))
 @given(
     st.lists(st.sampled_from([1e-3, 1, 7, 300]), min_size=6, max_size=6),
     st.sampled_from([-2.5, -0.3, -0.005, 0, 0.01, 0.4, 1.5]),
