@@ -18,24 +18,18 @@ from tbgen.board.score import MAX_CODED_RANK, NONE, Code, GScore
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import CellFrame, frame_of_cell, room_for_cell
 from tbgen.cells.routes import Route, routes_of
-from tbgen.compiler.jit import int64
 from tbgen.errors import UsageError
 from tbgen.index.layout import SIDES, Side
 from tbgen.index.zeroing import CAPTURED_PAWN
 from tbgen.retro.kernels.bits import Codes, Plies, Words
 from tbgen.retro.kernels.exits import NO_EXIT
 from tbgen.retro.kernels.frame import legal_words
-from tbgen.retro.kernels.phase import (
-    NOTHING,
-    Workspace,
-    count_moves,
-    empty_record,
-)
+from tbgen.retro.kernels.phase import NOTHING, empty_record
 from tbgen.retro.kernels.resets import side_exits
-from tbgen.retro.kernels.single_layer import solve_layer, solve_open_layer
+from tbgen.retro.kernels.single_layer import solve_layer
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import ROUTES, Pool, Routes, Targets
-from tbgen.retro.narrow import NarrowPhase
+from tbgen.retro.ranks import PhaseSolver, find_moves
 
 _Number = TypeVar("_Number", bound=np.generic)
 _Result = TypeVar("_Result")
@@ -158,7 +152,7 @@ class BoundsGame:
     ) -> None:
         self.cell_frame = frame
         self._pool = _pool_of(frame, routes, knowledge, end)
-        self._workspace: Workspace = room_for_cell(frame.frame, resets)
+        self._workspace = room_for_cell(frame.frame, resets)
         self._starts = np.array([0, frame.size], np.int64)
         self._counted = False
         """Whether moves are counted and exits found, as blocks are now."""
@@ -175,10 +169,11 @@ class BoundsGame:
         counters: list[NDArray[np.unsignedinteger]] = [workspace.phase.slices, workspace.phase.quiet]
         counted = [counter.copy() for counter in counters]  # the sweeps count down
         fresh = SweepResults(pool.value, pool.depth, self._starts)
-        records = [empty_record(NOTHING, self.cell_frame.size, np.empty(0, np.uint32), 0) for _ in SIDES]
-        rank = NarrowPhase(workspace, pool, fresh, (records[0], records[1]), NOTHING).solve_all()
-        deepest = max(attacker.scratch.deepest[0] for attacker in (workspace.white, workspace.black))
-        if rank > MAX_CODED_RANK + 1 or deepest > MAX_DEPTH:
+        none = empty_record(NOTHING, self.cell_frame.size, np.empty(0, np.uint32), 0)
+        solver = PhaseSolver(workspace, pool, fresh, (none, none), NOTHING)
+        ranks = len(list(solver.ranks()))
+        deepest = max(attacker.scratch.deepest[0] for attacker in workspace.attackers)
+        if ranks > MAX_CODED_RANK + 1 or deepest > MAX_DEPTH:
             raise NoCodeError(self.cell_frame.cell)
         for counter, before in zip(counters, counted, strict=True):
             counter[:] = before
@@ -232,20 +227,20 @@ class BoundsGame:
 
         ``NONE`` where the accrued score does not matter: the fresh value holds.
         """
-        return self._layer(solve_layer, 1 if accrued.white else 0, accrued.rank)
+        return self._layer(0 if accrued.white else 1, accrued.rank, decided=True)
 
     def open_layer(self, holder: Side, rank: int) -> tuple[Codes, Plies]:
         """Return what :meth:`layer` does for the accrued score of a rank that a side has, where fresh values
         are known (``recall``) only of positions whose own score has a smaller rank; ``NONE`` for these."""
-        return self._layer(solve_open_layer, holder, rank)
+        return self._layer(holder, rank, decided=False)
 
-    def _layer(self, solve: Callable[..., None], side: int, rank: int) -> tuple[Codes, Plies]:
+    def _layer(self, holder: int, rank: int, *, decided: bool) -> tuple[Codes, Plies]:
         self._count()
         size = self.cell_frame.size
         value, depth = np.full((2, size), NONE, np.uint8), np.zeros((2, size), np.uint16)
         fresh = SweepResults(self._pool.value, self._pool.depth, self._starts)
         self._workspace.phase.canonical[:] = ~np.uint64(0)
-        solve(self._workspace, int64(side), int64(rank), fresh, value, depth)
+        solve_layer(self._workspace, holder, int(rank), decided, fresh, value, depth)
         return self._of_cell(value), self._of_cell(depth)
 
     def _own(self) -> tuple[Codes, Plies]:
@@ -263,10 +258,8 @@ class BoundsGame:
             return
         self._counted = True
         workspace = self._workspace
-        words = workspace.frame.words
         workspace.phase.slices[:] = 0
-        legal_words(workspace.frame, workspace.phase.legal, 0, words)
-        count_moves(workspace, self._pool, False, 0, words)
+        find_moves(workspace, self._pool, False)
 
     def _of_cell(self, array: NDArray[_Number]) -> NDArray[_Number]:
         """Leave the square of a frozen bit man out of the slots."""

@@ -18,7 +18,7 @@ from tbgen.index.layout import SIDES
 from tbgen.retro.kernels.bits import ALL
 from tbgen.retro.kernels.exits import room_for_exits
 from tbgen.retro.kernels.frame import FROZEN, NO_DIGIT, Frame
-from tbgen.retro.kernels.phase import Workspace
+from tbgen.retro.kernels.layers import Workspace
 from tbgen.retro.workspace import make_attacker, make_phase
 
 _MOBILE: Final = -1
@@ -99,4 +99,4 @@ def room_for_cell(frame: Frame, resets: bool = True) -> Workspace:
     phase = make_phase(frame.words, resets)
     white, black = (make_attacker(side, frame.words, phase.quiet[1 - side], resets, 1) for side in SIDES)
     no_like_men: NDArray[np.int64] = np.zeros((0, 2), np.int64)
-    return Workspace(frame, phase, white, black, room_for_exits(2 * frame.words * 64), no_like_men)
+    return Workspace(frame, phase, (white, black), room_for_exits(2 * frame.words * 64), no_like_men)

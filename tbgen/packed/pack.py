@@ -25,7 +25,7 @@ from tbgen.packed.order import stored_side
 from tbgen.packed.rooms import THREAD
 from tbgen.retro.kernels.bits import ALL
 from tbgen.retro.kernels.canonical import expand_words
-from tbgen.retro.kernels.phase import Workspace
+from tbgen.retro.kernels.layers import Workspace
 from tbgen.retro.kernels.resets import side_exits
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.pool import Map

@@ -19,7 +19,8 @@ from tbgen.packed.kernels.one_ply import find_ranks
 from tbgen.retro.kernels.canonical import canonical_words, expand_words
 from tbgen.retro.kernels.exits import room_for_exits
 from tbgen.retro.kernels.frame import legal_words
-from tbgen.retro.kernels.phase import Workspace, count_moves
+from tbgen.retro.kernels.layers import Workspace
+from tbgen.retro.kernels.phase import count_moves
 from tbgen.retro.kernels.resets import side_exits
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import (
@@ -54,7 +55,7 @@ class Phases:
         white, black = (make_attacker(side, 0, np.zeros(0, np.uint8), False, 1) for side in SIDES)
         self._exits = python_of(room_for_exits)(2 * layout.phase_size)
         self._like = like_men(layout)
-        self._workspace = Workspace(self._frame, self._phase, white, black, self._exits, self._like)
+        self._workspace = Workspace(self._frame, self._phase, (white, black), self._exits, self._like)
         self._rank: NDArray[np.uint8] = np.zeros((2, layout.phase_size), np.uint8)
         self._known: NDArray[np.uint64] = np.zeros((2, self._frame.words), np.uint64)
         self._edges = np.linspace(0, self._frame.words, _PARTS * threads + 1).astype(int).tolist()

@@ -6,11 +6,12 @@ from typing import Final
 
 import numpy as np
 
+from tbgen.compiler.jit import python_of
 from tbgen.packed.kernels.blocks import BLOCK_ROWS, BLOCK_SLOTS, MOST_STEPS, Room, RowBlock
 from tbgen.packed.kernels.derive import Derived, Replies
 from tbgen.packed.kernels.position import MAX_MOVES
 from tbgen.packed.kernels.rows import MAX_FREE
-from tbgen.retro.kernels.moves import MAX_ORIGINS, Onward
+from tbgen.retro.kernels.moves import MOST_MOVES, room_for_moves
 
 
 def make_room() -> Room:
@@ -26,19 +27,17 @@ def make_room() -> Room:
 
 def make_derived() -> Derived:
     """Return room to derive one word after the other."""
-    words, symmetries = np.zeros((2, MAX_ORIGINS), np.int64)
-    squares, more_squares = np.zeros((2, 8), np.int64)
     (best, value), plies = np.zeros((2, 64), np.uint8), np.zeros((3, 64), np.uint16)
     values, ranks = np.zeros((2, 192), np.uint8)
     return Derived(
-        Onward(words, symmetries, np.zeros(MAX_ORIGINS, np.uint64), squares),
+        python_of(room_for_moves)(MOST_MOVES),
         best,
         plies[0],
         plies[1],
         np.zeros(1, np.uint64),
         value,
         plies[2],
-        more_squares,
+        np.zeros(8, np.int64),
         Replies(values, np.zeros(192, np.uint16), ranks),
     )
 

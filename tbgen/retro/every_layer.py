@@ -5,34 +5,25 @@ much less time as the solver does: each follows from the one before.
 """
 
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from typing import Final, Protocol, TypeAlias
+from functools import partial
+from typing import Final, TypeAlias
 
 import numpy as np
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.compiler.jit import int64
-from tbgen.index.layout import SIDES, Layout
+from tbgen.index.layout import SIDES
 from tbgen.index.source import ArrayTable, Source
 from tbgen.index.table import Table
 from tbgen.index.zeroing import phase_groups, phases_of_window, slots_of_window
 from tbgen.retro.cache_lines import zeros
-from tbgen.retro.kernels.every_layer import WindowLayer, show_layer
-from tbgen.retro.kernels.frame import legal_words
-from tbgen.retro.kernels.layers import FIRST_LAYER
-from tbgen.retro.kernels.phase import (
-    NOTHING,
-    SweepRecord,
-    Workspace,
-    count_moves,
-    empty_record,
-)
+from tbgen.retro.kernels.layers import FIRST_LAYER, Workspace
+from tbgen.retro.kernels.phase import NOTHING, empty_record
+from tbgen.retro.kernels.single_layer import WindowLayer, show_layer
 from tbgen.retro.kernels.sweep import SweepResults
-from tbgen.retro.narrow import NarrowPhase
 from tbgen.retro.pool import PoolLoader
+from tbgen.retro.ranks import MAX_PARTS, Crew, PhaseSolver, WidePhaseSolver, find_moves
 from tbgen.retro.stages import Stages
-from tbgen.retro.wide import MAX_PARTS, WidePhase, WideSweeps
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 
 Window = tuple[int, int]
@@ -56,13 +47,12 @@ class EveryLayer:
 
     def __init__(self, table: Table, sources: Mapping[Material, Source], *, threads: int = 2) -> None:
         self._layout = layout = table.layout
-        self._width = threads
         self._loader = PoolLoader(layout, sources)
         whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
         self._loader.recall_en_passant(whole, range(len(layout.placements)))
         self._most = phases_of_window(layout)
         self._groups = phase_groups(layout)
-        self._threads, self._sweeps = ThreadPoolExecutor(threads), WideSweeps(threads)
+        self._crew = Crew(threads)
         parts = min(threads, MAX_PARTS) if self._most == 1 else 1
         most = slots_of_window(layout)
         self._workspaces = [
@@ -74,8 +64,7 @@ class EveryLayer:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._threads.shutdown(cancel_futures=True)
-        self._sweeps.close(wait=True)
+        self._crew.close(wait=True)
 
     @property
     def windows(self) -> list[Window]:
@@ -95,120 +84,56 @@ class EveryLayer:
         first, last = window
         for group in self._groups:
             if group[0] == first:
-                self._loader.prepare(group, self._threads.map)
+                self._loader.prepare(group, self._crew.threads.map)
         slots = (last - first) * self._layout.phase_size
         pairs = [(_within(white, slots), _within(black, slots)) for white, black in self._room]
-        ranks, rank = self._begin(range(first, last)), 0
-        while ranks.take(rank, pairs[rank % _SHOWN]):
-            if rank >= FIRST_LAYER:
-                yield pairs[rank % _SHOWN]
+        # A phase alone has all threads.
+        crew, run = (self._crew, map) if self._most == 1 else (None, self._crew.threads.map)
+        phases = list(run(lambda phase: self._begin(phase, phase - first, crew), range(first, last)))
+        rank, left = 0, True
+        while left:
+            shown = pairs[rank % _SHOWN]
+            left = any(list(run(partial(_ShownPhase.take, rank=rank, by_holder=shown), phases)))
+            # Where nothing is left, every pair has to be told once.
+            phases = [phase for phase in phases if phase.empty < _SHOWN]
+            if left and rank >= FIRST_LAYER:
+                yield shown
             rank += 1
 
-    def _begin(self, phases: range) -> "_Ranks":
-        begun = [
-            _Begun(self._layout, self._loader, phase, number, self._workspaces[number])
-            for number, phase in enumerate(phases)
-        ]
-        if self._most == 1:
-            return _Wide(begun[0], self._threads, self._width, self._sweeps)
-        return _Narrow(begun, self._threads)
+    def _begin(self, phase: int, number: int, crew: Crew | None) -> "_ShownPhase":
+        """Set a phase up, which is one of that number in its window."""
+        layout, pool, workspace = self._layout, self._loader.pool, self._workspaces[number]
+        place_pawns(workspace.frame, layout, phase)
+        self._loader.clear(phase)
+        parts, run = (4 * crew.width, crew.threads.map) if crew else (1, map)
+        find_moves(workspace, pool, mirrors_itself(layout, phase), parts, run)
+        at = phase * layout.phase_size
+        fresh = SweepResults(pool.value, pool.depth, np.array([at, layout.size + at]))
+        none = empty_record(NOTHING, layout.phase_size, np.empty(0, np.uint32), 0)
+        given = workspace, pool, fresh, (none, none), NOTHING
+        solver = WidePhaseSolver(*given, crew, Stages()) if crew else PhaseSolver(*given)
+        return _ShownPhase(solver.ranks(), workspace, number * layout.phase_size)
 
 
-class _Ranks(Protocol):
-    """The phases of a window while they are solved rank by rank."""
+class _ShownPhase:
+    """A phase of a window.
 
-    def take(self, rank: int, by_holder: tuple[WindowLayer, WindowLayer]) -> bool:
-        """Solve a rank, from 0 on, show its layers and leave it; return whether any position was in them."""
-
-
-class _Begun:
-    """A phase whose workspace is set up.
-
-    :param number: of the phase in its window.
+    :param ranks: its ranks, while they are solved.
+    :param at: where its slots begin in the window.
     """
 
-    def __init__(
-        self, layout: Layout, loader: PoolLoader, phase: int, number: int, workspace: Workspace
-    ) -> None:
-        place_pawns(workspace.frame, layout, phase)
-        loader.clear(phase)
-        at = phase * layout.phase_size
-        self.workspace, self.pool = workspace, loader.pool
-        self.fresh = SweepResults(self.pool.value, self.pool.depth, np.array([at, layout.size + at]))
-        self.mirrored = mirrors_itself(layout, phase)
-        self.at = int64(number * layout.phase_size)
-        self.records = _nothing_kept(layout), _nothing_kept(layout)
-
-
-class _Wide:
-    """One phase, on all threads."""
-
-    def __init__(self, begun: _Begun, threads: ThreadPoolExecutor, width: int, sweeps: WideSweeps) -> None:
-        self._begun, self._threads = begun, threads
-        self._records = list(begun.records)
-        self._phase = WidePhase(
-            begun.workspace,
-            begun.pool,
-            begun.fresh,
-            mirrored=begun.mirrored,
-            threads=threads,
-            width=width,
-            sweeps=sweeps,
-            stages=Stages(),
-        )
-
-    def take(self, rank: int, by_holder: tuple[WindowLayer, WindowLayer]) -> bool:
-        left = self._phase.decide(rank)
-        if left and rank >= FIRST_LAYER:
-            self._phase.solve(rank, self._records, NOTHING)
-            workspace, at = self._begun.workspace, self._begun.at
-            jobs = [
-                self._threads.submit(show_layer, workspace, int64(1 - holder), int64(rank), at, shown)
-                for holder, shown in zip(SIDES, by_holder, strict=True)
-            ]
-            for job in jobs:
-                job.result()
-        if left:
-            self._phase.leave(rank)
-        return left
-
-
-class _Narrow:
-    """Several phases, each on one thread."""
-
-    def __init__(self, phases: list[_Begun], threads: ThreadPoolExecutor) -> None:
-        self._threads = threads
-        self._phases = list(threads.map(_OneNarrow, phases))
-
-    def take(self, rank: int, by_holder: tuple[WindowLayer, WindowLayer]) -> bool:
-        # Where nothing is left, every pair has to be told once.
-        self._phases = [phase for phase in self._phases if phase.empty < _SHOWN]
-        return any(list(self._threads.map(lambda phase: phase.take(rank, by_holder), self._phases)))
-
-
-class _OneNarrow:
-    """One of these phases."""
-
-    def __init__(self, begun: _Begun) -> None:
-        self._begun = begun
+    def __init__(self, ranks: Iterator[int], workspace: Workspace, at: int) -> None:
+        self._ranks, self._workspace, self._at = ranks, workspace, at
         self.empty = 0
         """How many pairs of layers have been shown without any position."""
-        workspace = begun.workspace
-        words = workspace.frame.words
-        legal_words(workspace.frame, workspace.phase.legal, 0, words)
-        count_moves(workspace, begun.pool, begun.mirrored, 0, words)
-        self._phase = NarrowPhase(workspace, begun.pool, begun.fresh, begun.records, NOTHING)
 
     def take(self, rank: int, by_holder: tuple[WindowLayer, WindowLayer]) -> bool:
-        """Do for this phase what the window's ``take`` does."""
-        workspace, at = self._begun.workspace, self._begun.at
-        left = not self.empty and self._phase.solve()
+        """Solve a rank, from 0 on, and show its layers; return whether any position is in them."""
+        left = next(self._ranks, None) is not None
         if rank >= FIRST_LAYER:
             for holder, shown in zip(SIDES, by_holder, strict=True):
-                show_layer(workspace, int64(1 - holder), int64(rank), at, shown)
-        if left:
-            self._phase.leave()
-        self.empty += not left and rank >= FIRST_LAYER
+                show_layer(self._workspace, 1 - holder, rank, self._at, shown)
+            self.empty += not left
         return left
 
 
@@ -226,7 +151,3 @@ def _within(room: WindowLayer, slots: int) -> WindowLayer:
         room.depth[: 2 * slots].reshape(2, -1),
         room.there[: slots // 32].reshape(2, -1),
     )
-
-
-def _nothing_kept(layout: Layout) -> SweepRecord:
-    return empty_record(NOTHING, layout.phase_size, np.empty(0, np.uint32), 0)

@@ -1,91 +1,64 @@
-"""Board geometry as constant arrays for the kernels. Squares a1 = 0 ... h8 = 63; kinds as in
-``PIECE_ORDER``."""
+"""Board geometry as constant arrays for the kernels. Squares a1 = 0 ... h8 = 63; kinds are numbers in
+``tbgen.board.kinds.KINDS``, from which all moves of pieces and kings come."""
 
-from collections.abc import Sequence
 from typing import Final
 
+import chess
 import numpy as np
 
+from tbgen.board.kinds import KINDS, KING, reach, ways
 from tbgen.index.symmetry import IMAGE, INTO_TRIANGLE, INVERSE, TRIANGLE, TRIANGLE_COORD
 
-KING, QUEEN, ROOK, BISHOP, KNIGHT = range(5)
-
-_DIRECTIONS = ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, -1), (1, -1), (-1, 1))
-"""(file, rank) steps; the first four are a rook's, the last four a bishop's."""
-_KNIGHT_STEPS = ((1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2))
-
-FIRST_RAY: Final = np.array([0, 0, 0, 4, 0])
-"""First ray of each kind (sliders only)."""
-LAST_RAY: Final = np.array([0, 8, 4, 8, 0])
-"""One past the last ray of each kind; leapers have none."""
-
-
-def _on_board(file: int, rank: int) -> bool:
-    return 0 <= file < 8 and 0 <= rank < 8
-
-
-def _rays() -> np.ndarray:
-    rays = np.zeros((64, 8, 8), np.int64)
-    for square in range(64):
-        for number, (df, dr) in enumerate(_DIRECTIONS):
-            file, rank, length = square % 8 + df, square // 8 + dr, 0
-            while _on_board(file, rank):
-                length += 1
-                rays[square, number, length] = rank * 8 + file
-                file, rank = file + df, rank + dr
-            rays[square, number, 0] = length
-    return rays
-
-
-def _leaps(steps: Sequence[tuple[int, int]]) -> np.ndarray:
-    leaps = np.zeros((64, 9), np.int64)
-    for square in range(64):
-        targets = [
-            (square // 8 + dr) * 8 + square % 8 + df
-            for df, dr in steps
-            if _on_board(square % 8 + df, square // 8 + dr)
-        ]
-        leaps[square, 0] = len(targets)
-        leaps[square, 1 : len(targets) + 1] = targets
-    return leaps
-
-
-def _masks(leaps: np.ndarray) -> np.ndarray:
-    return np.array([sum(1 << int(t) for t in row[1 : row[0] + 1]) for row in leaps], np.uint64)
-
-
-RAY: Final = _rays()
-"""int64 (64, 8, 8): ``RAY[s, d, 0]`` squares lie on ray ``d`` of ``s``; they follow, nearest first."""
-KING_LEAP: Final = _leaps(_DIRECTIONS)
-"""int64 (64, 9): number of a king's targets, then the targets."""
-KNIGHT_LEAP: Final = _leaps(_KNIGHT_STEPS)
-"""int64 (64, 9): number of a knight's targets, then the targets."""
 BIT: Final = np.array([1 << square for square in range(64)], np.uint64)
-KING_ATTACKS: Final = _masks(KING_LEAP)
-KNIGHT_ATTACKS: Final = _masks(KNIGHT_LEAP)
-PAWN_LEAP: Final = np.array([_leaps([(-1, 1), (1, 1)]), _leaps([(-1, -1), (1, -1)])])
-"""int64 (2, 64, 9): number of squares a pawn of each colour attacks, then the squares."""
-PAWN_ATTACKS: Final = np.array([_masks(PAWN_LEAP[0]), _masks(PAWN_LEAP[1])])
+
+WAYS: Final = np.array([len(kind.steps) for kind in KINDS])
+"""int64 (kinds,): number of steps that a man of the kind can take, each of which begins a *way*."""
+LEAPS: Final = np.array([len(kind.leaps) for kind in KINDS])
+"""int64 (kinds,): number of ways of one step, which come first."""
+
+
+def _by_way() -> tuple[np.ndarray, ...]:
+    shape = len(KINDS), max(WAYS)
+    squares, lengths = np.zeros((len(KINDS), 64, max(WAYS), 8), np.int8), np.zeros(shape, np.int64)
+    distances, landings = np.zeros(shape, np.uint64), np.zeros(shape, np.uint64)
+    for number, kind in enumerate(KINDS):
+        for way, (files, ranks) in enumerate(kind.steps):
+            lengths[number, way] = kind.lengths[way]
+            distances[number, way] = (8 * ranks + files) % 64
+            for square in range(64):
+                passed = ways(number, square)[way]
+                squares[number, square, way, : len(passed) + 1] = len(passed), *passed
+                landings[number, way] |= BIT[passed[0]] if passed else np.uint64(0)
+    return squares, lengths, distances, landings
+
+
+WAY, LENGTH, DISTANCE, LANDING = _by_way()
+"""``WAY[k, s, w, 0]``, int8, squares lie on way ``w`` of a man of kind ``k`` on ``s``; they follow, nearest
+first. By kind and way ``LENGTH``, int64, is the greatest number of steps, ``DISTANCE``, uint64, the squares
+by which a step rotates a word, and ``LANDING``, uint64, the squares on which a step can end."""
+
+ATTACKS: Final = np.array([reach(kind) for kind in range(len(KINDS))], np.uint64)
+"""uint64 (kinds, 64): squares that a man attacks on an empty board."""
+
+
+PAWN_ATTACKS: Final = np.array([chess.BB_PAWN_ATTACKS[colour] for colour in chess.COLORS], np.uint64)
 """uint64 (2, 64): squares that a pawn of each colour attacks."""
 
 
-def _between() -> tuple[np.ndarray, np.ndarray]:
+def _between() -> np.ndarray:
     between = np.zeros((64, 64), np.uint64)
-    ray_number = np.full((64, 64), -1, np.int64)
-    for square in range(64):
-        for number in range(8):
-            mask = 0
-            for step in range(1, RAY[square, number, 0] + 1):
-                target = int(RAY[square, number, step])
-                between[square, target] = mask
-                ray_number[square, target] = number
-                mask |= 1 << target
-    return between, ray_number
+    for kind in range(len(KINDS)):
+        for square in range(64):
+            for way in ways(kind, square):
+                passed = np.uint64(0)
+                for target in way:
+                    between[square, target] |= passed
+                    passed |= BIT[target]
+    return between
 
 
-BETWEEN, RAY_NUMBER = _between()
-"""uint64 (64, 64) squares strictly between two squares of a line; int64 (64, 64) the ray of the first square
-on which the second lies, -1 if none."""
+BETWEEN: Final = _between()
+"""uint64 (64, 64): squares that a man passes on its way from one square to another."""
 
 IMAGES: Final = np.array(IMAGE, np.int64)
 INVERSES: Final = np.array(INVERSE, np.int64)
@@ -97,21 +70,18 @@ TRIANGLE_OF: Final = np.array([TRIANGLE_COORD[IMAGE[INTO_TRIANGLE[q][0]][q]] for
 
 
 def _king_tables() -> tuple[np.ndarray, np.ndarray]:
-    forward = np.zeros((10, 9, 2), np.int64)
-    backward: list[list[tuple[int, int]]] = [[] for _ in range(10)]
+    rows: list[list[tuple[int, int, int]]] = [[], []]
     for coord, square in enumerate(TRIANGLE):
-        forward[coord, 0, 0] = KING_LEAP[square, 0]
-        for number in range(1, KING_LEAP[square, 0] + 1):
-            target = int(KING_LEAP[square, number])
-            symmetry = int(SYMMETRY_OF[target])
-            forward[coord, number] = TRIANGLE_OF[target], symmetry
-            backward[TRIANGLE_OF[target]].append((coord, INVERSE[symmetry]))
-    width = max(map(len, backward)) + 1
-    back = np.zeros((10, width, 2), np.int64)
-    for coord, sources in enumerate(backward):
-        back[coord, 0, 0] = len(sources)
-        back[coord, 1 : len(sources) + 1] = sources
-    return forward, back
+        for (target,) in filter(None, ways(KING, square)):
+            symmetry, other = int(SYMMETRY_OF[target]), int(TRIANGLE_OF[target])
+            rows[0].append((coord, other, symmetry))
+            rows[1].append((other, coord, INVERSE[symmetry]))
+    tables = np.zeros((2, 10, 16, 2), np.int64)
+    for table, found in zip(tables, rows, strict=True):
+        for coord, *move in found:
+            table[coord, 0, 0] += 1
+            table[coord, table[coord, 0, 0]] = move
+    return tables[0], tables[1]
 
 
 KING_FORWARD, KING_BACKWARD = _king_tables()
@@ -119,14 +89,3 @@ KING_FORWARD, KING_BACKWARD = _king_tables()
 (other coordinate, symmetry that carries the remaining men along). Backward rows list, for a king that
 *arrived* at ``coord``, every triangle square it may have come from, so both slots of a position with both
 kings on the long diagonal are reached."""
-
-
-def _shifts(steps: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-    amounts = np.array([8 * dr + df for df, dr in steps], np.int64)
-    landings = [sum(1 << q for q in range(64) if _on_board(q % 8 - df, q // 8 - dr)) for df, dr in steps]
-    return amounts, np.array(landings, np.uint64)
-
-
-RAY_SHIFT, RAY_LANDING = _shifts(_DIRECTIONS)
-KNIGHT_SHIFT, KNIGHT_LANDING = _shifts(_KNIGHT_STEPS)
-"""int64 (8,) and uint64 (8,): distance of a step in squares, and the squares it can end on."""

@@ -9,7 +9,6 @@ rest.
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +16,14 @@ from numpy.typing import NDArray
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
-from tbgen.compiler.jit import int64
+from tbgen.compiler.jit import python_of
 from tbgen.index.layout import Layout
 from tbgen.index.source import Source, StoredTable
 from tbgen.retro.kernels.exits import room_for_exits
-from tbgen.retro.kernels.frame import legal_words
-from tbgen.retro.kernels.phase import count_moves
 from tbgen.retro.kernels.single_layer import solve_layer
 from tbgen.retro.kernels.sweep import SweepResults
 from tbgen.retro.pool import PoolLoader
+from tbgen.retro.ranks import find_moves
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 
 
@@ -53,14 +51,12 @@ class LayerSolver:
         pool = loader.pool
         self._fresh = SweepResults(pool.value, pool.depth, pool.targets.begin[phase].copy())
         # Layers are solved one after the other, so the exits need room of their own.
-        exits = room_for_exits(2 * layout.phase_size)
-        self._workspace = workspace = replace(make_workspace(layout, Variant.R_MOBILITY), exits=exits)
-        place_pawns(workspace.frame, layout, phase)
-        mirrored = mirrors_itself(layout, phase)
-        parts = list(pairwise(np.linspace(0, workspace.frame.words, 4 * threads + 1).astype(int).tolist()))
+        exits = python_of(room_for_exits)(2 * layout.phase_size)
+        self._workspace = replace(make_workspace(layout, Variant.R_MOBILITY), exits=exits)
+        place_pawns(self._workspace.frame, layout, phase)
         with ThreadPoolExecutor(threads) as executor:
-            list(executor.map(lambda part: legal_words(workspace.frame, workspace.phase.legal, *part), parts))
-            list(executor.map(lambda part: count_moves(workspace, pool, mirrored, *part), parts))
+            mirrored = mirrors_itself(layout, phase)
+            find_moves(self._workspace, pool, mirrored, 4 * threads, executor.map)
 
     def solve(self, accrued: GScore) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         """Return codes of V(P, A) and depths D(P, A), shape (2, phase size) each.
@@ -70,6 +66,6 @@ class LayerSolver:
         """
         value = np.full((2, self._phase_size), NONE, np.uint8)
         depth = np.zeros((2, self._phase_size), np.uint16)
-        attacking = 1 if accrued.white else 0
-        solve_layer(self._workspace, int64(attacking), int64(accrued.rank), self._fresh, value, depth)
+        holder = 0 if accrued.white else 1
+        solve_layer(self._workspace, holder, int(accrued.rank), True, self._fresh, value, depth)
         return value, depth

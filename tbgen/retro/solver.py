@@ -2,8 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import pairwise, product
 from queue import SimpleQueue
 
@@ -20,27 +20,16 @@ from tbgen.index.zeroing import en_passant_configs, is_wide, phase_groups
 from tbgen.progress import Progress, silent
 from tbgen.retro.cache_lines import zeros
 from tbgen.retro.functions import FunctionBook
-from tbgen.retro.kernels.frame import legal_words
-from tbgen.retro.kernels.layers import FIRST_LAYER
-from tbgen.retro.kernels.phase import (
-    FUNCTIONS,
-    NOTHING,
-    RUNS,
-    SweepRecord,
-    Workspace,
-    count_moves,
-    empty_record,
-)
+from tbgen.retro.kernels.layers import FIRST_LAYER, Workspace
+from tbgen.retro.kernels.phase import FUNCTIONS, NOTHING, RUNS, SweepRecord, empty_record
 from tbgen.retro.kernels.runs import Runs, weave
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import Pool
-from tbgen.retro.narrow import EnPassant, NarrowPhase
 from tbgen.retro.pool import Map, PoolLoader
+from tbgen.retro.ranks import MAX_PARTS, Crew, EnPassant, PhaseSolver, WidePhaseSolver, find_moves
 from tbgen.retro.stages import Stages
-from tbgen.retro.wide import MAX_PARTS, WidePhase, WideSweeps
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 
-"""Called with a stage, how much of it is done and how much there is."""
 AfterPhase = Callable[[int, Workspace, Pool, int, Map], None]
 """Called with each phase that is solved, while its moves are still there: its number, its
 workspace, the pool with the values, into how many parts work on it is best cut, and a ``map`` for them."""
@@ -81,11 +70,11 @@ def solve(
     clock = time.perf_counter()
     loader = PoolLoader(layout, sources)
     stages.add("sub-tables", clock)
-    solver = _TableSolver(layout, loader, variant, threads, progress, stages)
+    solver = _TableSolver(layout, loader, variant, threads, wide, progress, stages)
     if variant.resets and max_runs != 0:
         solver.keep_accrued(accrued, max_runs, side)
     solver.after_phase = after_phase
-    solver.run(wide)
+    solver.run()
     clock = time.perf_counter()
     table = solver.table()
     stages.add("assemble", clock)
@@ -101,10 +90,11 @@ class _TableSolver:
         loader: PoolLoader,
         variant: Variant,
         threads: int,
+        wide: bool,
         progress: Progress,
         stages: Stages,
     ) -> None:
-        self.variant = variant
+        self.variant, self.wide = variant, wide
         self.after_phase: AfterPhase | None = None
         self.keep = NOTHING
         self.max_runs: int | None = None
@@ -115,10 +105,11 @@ class _TableSolver:
         self.configs = en_passant_configs(layout)
         self.runs_of: dict[int, list[Runs]] = {}
         self.canonical = np.empty((len(layout.placements), layout.phase_size // 64), np.uint64)
-        self.threads = ThreadPoolExecutor(threads)
-        self.sweeps = WideSweeps(threads)
+        self.crew = Crew(threads)
+        # What all threads do together of one phase, and in how many parts.
+        self.together: Map = self.crew.threads.map if wide else map
+        self.parts = 4 * threads if wide else 1
         self._lock = threading.Lock()
-        self.width = threads
 
     def keep_accrued(self, form: AccruedForm, max_runs: int | None, side: Side) -> None:
         """Say what to keep of accrued scores."""
@@ -129,33 +120,28 @@ class _TableSolver:
             self.keep = FUNCTIONS
             self.functions = FunctionBook(self.layout, side)
 
-    def run(self, wide: bool) -> None:
+    def run(self) -> None:
         """Solve all phases; those with equally many pawn steps left are independent of each other."""
         idle: SimpleQueue[Workspace] = SimpleQueue()
-        for _ in range(1 if wide else min(self.width, len(self.layout.placements))):
-            idle.put(make_workspace(self.layout, self.variant, min(self.width, MAX_PARTS) if wide else 1))
-        phases, done = len(self.layout.placements), 0
+        phases, done, width = len(self.layout.placements), 0, self.crew.width
+        for _ in range(1 if self.wide else min(width, phases)):
+            idle.put(make_workspace(self.layout, self.variant, min(width, MAX_PARTS) if self.wide else 1))
+        each: Map = map if self.wide else self.crew.threads.map
         try:
             for group in phase_groups(self.layout):
                 clock = time.perf_counter()
-                self.loader.prepare(group, self.threads.map)
+                self.loader.prepare(group, self.crew.threads.map)
                 self.stages.add("sub-tables", clock)
-                jobs = [] if wide else [self.threads.submit(self._solve, phase, idle) for phase in group]
-                for number, phase in enumerate(group):
-                    if wide:
-                        self._solve_wide(phase, idle)
-                    else:
-                        jobs[number].result()
+                for _ in each(partial(self.solve_phase, idle), group):
                     done += 1
                     self.progress("phases", done, phases)
         finally:
             # After an interruption nobody wants to wait for the kernels that are still at work.
-            self.threads.shutdown(wait=done == phases, cancel_futures=True)
-            self.sweeps.close(wait=done == phases)
+            self.crew.close(wait=done == phases)
 
     def _check(self, workspace: Workspace, rank: int) -> None:
         """Count the layers of a phase whose first rank without a layer is ``rank``; check that all fits."""
-        if max(attacker.scratch.deepest[0] for attacker in (workspace.white, workspace.black)) > MAX_DEPTH:
+        if max(attacker.scratch.deepest[0] for attacker in workspace.attackers) > MAX_DEPTH:
             raise OverflowError(f"{self.layout.material}: depths beyond {MAX_DEPTH} plies have no room")
         if rank > MAX_CODED_RANK + 1:
             raise OverflowError(f"{self.layout.material}: scores of rank {rank - 1} have no code in a table")
@@ -163,67 +149,46 @@ class _TableSolver:
             with self._lock:
                 self.stages.layers = max(self.stages.layers, 2 * (rank - FIRST_LAYER))
 
-    def _begin(self, phase: int, workspace: Workspace, run: Map = map) -> tuple[NDArray[np.int64], bool]:
-        place_pawns(workspace.frame, self.layout, phase)
-        self.loader.clear(phase, run)
-        at = phase * self.layout.phase_size
-        return np.array([at, self.layout.size + at]), mirrors_itself(self.layout, phase)
-
-    def _solve(self, phase: int, idle: "SimpleQueue[Workspace]") -> None:
-        """Solve one phase on one thread."""
+    def solve_phase(self, idle: "SimpleQueue[Workspace]", phase: int) -> None:
+        """Solve one phase in a workspace that is idle: on one thread, or on all of them."""
         workspace = idle.get()
         try:
-            starts, mirrored = self._begin(phase, workspace)
-            clock = time.perf_counter()
-            legal_words(workspace.frame, workspace.phase.legal, 0, workspace.frame.words)
-            count_moves(workspace, self.pool, mirrored, 0, workspace.frame.words)
+            place_pawns(workspace.frame, self.layout, phase)
+            self.loader.clear(phase, self.together)
+            clock, mirrored = time.perf_counter(), mirrors_itself(self.layout, phase)
+            find_moves(workspace, self.pool, mirrored, self.parts, self.together)
             self.canonical[phase] = workspace.phase.canonical
-            clock = self.stages.add("moves", clock)
-            rows = np.flatnonzero(self.configs[:, 0] == phase).tolist()
-            fresh = SweepResults(self.pool.value, self.pool.depth, starts)
-            ranks = NarrowPhase(workspace, self.pool, fresh, self._records(phase), self.keep)
-            rank = ranks.solve_all([EnPassant(row, int(self.configs[row, 1])) for row in rows])
-            self.stages.add("layers", clock)
-            self._check(workspace, rank)
-            self._keep(phase, workspace, ranks.records, wide=False)
-            del ranks  # others need the room of its events
-            self._look(phase, workspace, 1, map)
+            self.stages.add("moves", clock)
+            records = self._solve_ranks(phase, workspace)
+            self._keep(phase, workspace, records)
+            del records
+            if self.after_phase is not None:
+                clock = time.perf_counter()
+                self.after_phase(phase, workspace, self.pool, self.parts, self.together)
+                self.stages.add("one ply", clock)
         finally:
             idle.put(workspace)
 
-    def _solve_wide(self, phase: int, idle: "SimpleQueue[Workspace]") -> None:
-        """Solve one phase on all threads."""
-        workspace = idle.get()
-        starts, mirrored = self._begin(phase, workspace, self.threads.map)
-        ranks = WidePhase(
-            workspace,
-            self.pool,
-            SweepResults(self.pool.value, self.pool.depth, starts),
-            mirrored=mirrored,
-            threads=self.threads,
-            width=self.width,
-            sweeps=self.sweeps,
-            stages=self.stages,
-        )
-        self.canonical[phase] = workspace.phase.canonical
-        records = list(self._records(phase))
-        rank = 0
-        while ranks.decide(rank):
-            if rank >= FIRST_LAYER and self.variant.resets:
-                records = ranks.solve(rank, records, self.keep)
-                if not self._room_for(sum(int(record.log.length[0]) for record in records)):
-                    records = list(self._records(phase))
-            ranks.leave(rank)
-            self.progress("layer" if self.variant.resets else "rank", rank, 0)
-            rank += 1
-        del ranks  # others need the room of its events
-        self._check(workspace, rank)
-        clock = time.perf_counter()
-        self._keep(phase, workspace, records, wide=True)
-        del records
-        self.stages.add("accrued scores", clock)
-        self._look(phase, workspace, 4 * self.width, self.threads.map)
-        idle.put(workspace)
+    def _solve_ranks(self, phase: int, workspace: Workspace) -> tuple[SweepRecord, SweepRecord]:
+        """Solve all ranks of a phase; return what the inner sweeps of White and of Black have changed."""
+        clock, fresh = time.perf_counter(), self._fresh(phase)
+        given = workspace, self.pool, fresh, self._records(phase), self.keep
+        solver = WidePhaseSolver(*given, self.crew, self.stages) if self.wide else PhaseSolver(*given)
+        rows = np.flatnonzero(self.configs[:, 0] == phase).tolist()
+        for rank in solver.ranks([EnPassant(row, int(self.configs[row, 1])) for row in rows]):
+            if self.wide:
+                self.progress("layer" if self.variant.resets else "rank", rank, 0)
+                if not self._room_for(sum(int(record.log.length[0]) for record in solver.records)):
+                    solver.keep, solver.records = self.keep, self._records(phase)
+        self._check(workspace, solver.rank)
+        if not self.wide:
+            self.stages.add("layers", clock)
+        return solver.records
+
+    def _fresh(self, phase: int) -> SweepResults:
+        """Where the fresh values of a phase go."""
+        at = phase * self.layout.phase_size
+        return SweepResults(self.pool.value, self.pool.depth, np.array([at, self.layout.size + at]))
 
     def _records(self, phase: int) -> tuple[SweepRecord, SweepRecord]:
         """Empty records of the inner sweeps of both attackers, White's first: of Black's and of White's A."""
@@ -235,13 +200,6 @@ class _TableSolver:
             by_black, by_white = zeros(size, np.uint32), self.functions.of_phase(phase)
         return empty_record(self.keep, size, by_black, side), empty_record(self.keep, size, by_white, side)
 
-    def _look(self, phase: int, workspace: Workspace, parts: int, run: Map) -> None:
-        """Show a solved phase to who wants to see it."""
-        if self.after_phase is not None:
-            clock = time.perf_counter()
-            self.after_phase(phase, workspace, self.pool, parts, run)
-            self.stages.add("one ply", clock)
-
     def _room_for(self, more: int) -> bool:
         """Whether so many runs more may be kept; if not, all are given up."""
         if self.keep == RUNS and self.max_runs is not None and self.kept + more > self.max_runs:
@@ -249,26 +207,25 @@ class _TableSolver:
             self.runs_of.clear()
         return self.keep != NOTHING
 
-    def _keep(self, phase: int, workspace: Workspace, records: Sequence[SweepRecord], wide: bool) -> None:
+    def _keep(self, phase: int, workspace: Workspace, records: tuple[SweepRecord, SweepRecord]) -> None:
         """Keep the runs or functions of a solved phase."""
-        of_black, of_white = records
-        size, words = self.layout.phase_size, workspace.frame.words
-        run: Map = self.threads.map if wide else map
+        clock, (of_black, of_white), words = time.perf_counter(), records, workspace.frame.words
         if self.functions is not None:
-            first = self.functions.side * self.layout.size + phase * size
-            fresh = self.pool.value[first : first + size]
-            edges = np.linspace(0, words, (self.width if wide else 1) + 1).astype(int).tolist()
+            at = self.functions.side * self.layout.size + phase * self.layout.phase_size
+            fresh = self.pool.value[at : at + self.layout.phase_size]
+            edges = np.linspace(0, words, (self.crew.width if self.wide else 1) + 1).astype(int).tolist()
             both = of_white.paths, of_black.paths
-            self.functions.add(workspace.phase, both, fresh, pairwise(edges), run)
+            self.functions.add(workspace.phase, both, fresh, pairwise(edges), self.together)
         elif self.keep == RUNS:
-            starts = np.array([phase * size, self.layout.size + phase * size])
-            solved = SweepResults(self.pool.value, self.pool.depth, starts)
-            runs = list(run(lambda record: weave(record.log, words, solved), (of_white, of_black)))
+            solved = self._fresh(phase)
+            runs = list(self.together(lambda record: weave(record.log, words, solved), (of_white, of_black)))
             with self._lock:
                 more = sum(len(each.rank) for each in runs)
                 if self._room_for(more):
                     self.kept += more
                     self.runs_of[phase] = runs
+        if self.wide:
+            self.stages.add("accrued scores", clock)
 
     def table(self) -> Table:
         """Put the results together; canonical slots only."""
@@ -287,14 +244,14 @@ class _TableSolver:
         for row, (phase, _) in enumerate(self.configs):
             _blank(ep_value[row], ep_depth[row], others[phase])
         mask = np.zeros((2, 2, phases, layout.phase_size // 64 if self.keep == RUNS else 0), np.uint64)
-        parts: list[tuple[Runs, slice]] = []
+        runs: list[tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint16]]] = []
         for holder, side, phase in product((0, 1), (0, 1), sorted(self.runs_of)):
-            runs = self.runs_of[phase][holder]
-            mask[holder, side, phase] = runs.mask[side]
-            parts.append((runs, slice(runs.white) if side == 0 else slice(runs.white, None)))
-        rank = np.concatenate([np.empty(0, np.uint8), *(runs.rank[part] for runs, part in parts)])
-        run_value = np.concatenate([np.empty(0, np.uint8), *(runs.value[part] for runs, part in parts)])
-        run_depth = np.concatenate([np.empty(0, np.uint16), *(runs.depth[part] for runs, part in parts)])
+            found = self.runs_of[phase][holder]
+            mask[holder, side, phase] = found.mask[side]
+            part = slice(found.white, None) if side else slice(found.white)
+            runs.append((found.rank[part], found.value[part], found.depth[part]))
+        none = np.empty(0, np.uint8), np.empty(0, np.uint8), np.empty(0, np.uint16)
+        rank, run_value, run_depth = map(np.concatenate, zip(none, *runs, strict=True))
         return Table(
             layout.material, self.variant, value, depth, mask.reshape(2, 2, -1), rank, run_value, run_depth,
             self.configs, ep_value, ep_depth, self.functions.finish() if self.functions else None,

@@ -8,7 +8,7 @@ import numpy as np
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.compiler.cache import compiling, mark_compiled
-from tbgen.compiler.jit import compile_for, int64, python_of
+from tbgen.compiler.jit import compile_for, python_of
 from tbgen.compiler.side_by_side import compile_side_by_side
 from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm
@@ -50,25 +50,24 @@ def compile_kernels() -> None:
 def compile_narrow() -> None:
     """Compile the kernels that narrow phases are solved by, as far as they are not in the cache."""
     examples = _Examples()
-    workspace, fresh, rank = examples.workspace, examples.fresh, int64(0)
+    workspace, fresh = examples.workspace, examples.fresh
     agendas, records = (examples.agenda, examples.agenda), (examples.record, examples.record)
-    compile_for(solve_rank, workspace, examples.pool, fresh, rank, agendas, records, rank)
-    compile_for(leave_rank, workspace, fresh, rank, agendas)
+    compile_for(solve_rank, workspace, examples.pool, fresh, 0, agendas, records, 0)
+    compile_for(leave_rank, workspace, fresh, 0, agendas)
 
 
 def _compile_others() -> None:
     """Compile all other kernels: some for their arguments, the rest by solving the smallest table wide."""
     examples = _Examples()
-    workspace, rank = examples.workspace, int64(0)
-    sweep = python_of(inner_sweep)(workspace.frame, workspace.white, 2, workspace.phase, examples.agenda)
-    compile_for(find_part, sweep, rank)
-    stand = Stand(rank, rank, rank, rank)
-    compile_for(take_part, sweep, stand, rank)
+    workspace, fresh = examples.workspace, examples.fresh
+    sweep = python_of(inner_sweep)(workspace, 0, 2, examples.agenda)
+    compile_for(find_part, sweep, 0)
+    stand = Stand(0, 0, 0, 0)
+    compile_for(take_part, sweep, stand, 0)
     compile_for(next_level, sweep, stand)
     right = room_for_right(64)
-    compile_for(prepare, workspace.frame, examples.pool, workspace.exits, workspace.phase, rank, right)
-    given = workspace.frame, workspace.phase, workspace.white, examples.fresh
-    compile_for(resolve, *given, right, (rank, rank), rank)
+    compile_for(prepare, workspace.frame, examples.pool, workspace.exits, workspace.phase, 0, right)
+    compile_for(resolve, workspace.frame, workspace.phase, workspace.attackers[0], fresh, right, (0, 0), 0)
     table = solve(_SMALLEST, {}, Variant.R_MOBILITY, wide=True)
     expand(table.layout, 0, table.value[0], table.depth[0])
 

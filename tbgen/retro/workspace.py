@@ -3,21 +3,20 @@
 import numpy as np
 
 from tbgen.board.variant import Variant
+from tbgen.compiler.jit import python_of
 from tbgen.index.layout import Layout
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
-from tbgen.index.zeroing import PROMOTED
 from tbgen.retro.cache_lines import zeros
 from tbgen.retro.kernels.bits import ALL, Codes, Ints, Words
 from tbgen.retro.kernels.exits import Exits, room_for_exits
 from tbgen.retro.kernels.frame import Frame, Phase
 from tbgen.retro.kernels.front import Scratch
-from tbgen.retro.kernels.layers import Attacker
+from tbgen.retro.kernels.layers import Attacker, Workspace
 from tbgen.retro.kernels.mobility import SLICES
-from tbgen.retro.kernels.moves import MAX_ORIGINS, Origins
-from tbgen.retro.kernels.phase import Workspace
+from tbgen.retro.kernels.moves import MOST_MOVES, MovesFound
 from tbgen.retro.kernels.resets import OneExit
 from tbgen.retro.kernels.sweep import BATCH, Sets, SweepResults
-from tbgen.retro.kernels.targets import Men
+from tbgen.retro.kernels.targets import room_for_men
 
 
 def frame_of(layout: Layout) -> Frame:
@@ -84,17 +83,13 @@ def make_scratch(words: int, parts: int) -> Scratch:
         part_of,
         np.zeros(parts, np.int64),
         np.zeros((parts, 2, marks), np.uint64),
-        Origins(
-            np.empty((parts, BATCH + MAX_ORIGINS), np.int64),
-            np.empty((parts, BATCH + MAX_ORIGINS), np.uint64),
+        MovesFound(
+            np.empty((parts, BATCH + MOST_MOVES), np.int64),
+            np.empty((parts, BATCH + MOST_MOVES), np.uint64),
+            np.empty((parts, BATCH + MOST_MOVES), np.int64),
             np.empty((parts, 8), np.int64),
         ),
-        OneExit(
-            room_for_exits(1),
-            np.empty(5, np.int64),
-            Men(np.zeros(PROMOTED + 1, np.int64), np.zeros(2, np.uint64), np.empty(6, np.int64)),
-            np.empty(SLICES, np.uint64),
-        ),
+        OneExit(python_of(room_for_exits)(1), python_of(room_for_men)(), np.empty(SLICES, np.uint64)),
         np.zeros(1, np.int64),
     )
 
@@ -147,5 +142,5 @@ def make_workspace(layout: Layout, variant: Variant, parts: int = 1) -> Workspac
     if variant.resets:
         exits = Exits(white.results.value, white.results.depth, black.results.depth)
     else:
-        exits = room_for_exits(2 * layout.phase_size)
-    return Workspace(frame, phase, white, black, exits, like_men(layout))
+        exits = python_of(room_for_exits)(2 * layout.phase_size)
+    return Workspace(frame, phase, (white, black), exits, like_men(layout))

@@ -19,15 +19,23 @@ from tbgen.index.symmetry import IMAGE
 from tbgen.index.table import FRESH, LAST_RUN, Table
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.retro.expansion import expand
-from tbgen.retro.geometry import BISHOP, BIT, KING, KNIGHT, QUEEN, ROOK
+from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, Ints, Word, Words, image, lowest, reach
 from tbgen.retro.kernels.canonical import canonical_words
 from tbgen.retro.kernels.events import Agenda, Events, Goals, events_of, merged, next_agenda, no_events
 from tbgen.retro.kernels.exits import NO_EXIT
 from tbgen.retro.kernels.frame import Frame, is_image, legal_words
+from tbgen.retro.kernels.layers import Workspace
 from tbgen.retro.kernels.mobility import of_rank_at_least, rank_at
-from tbgen.retro.kernels.moves import ALL_MOVES, MAX_ORIGINS, Origins, all_origins, origins, solved_slot
-from tbgen.retro.kernels.phase import Workspace, count_moves
+from tbgen.retro.kernels.moves import (
+    ALL_MOVES,
+    MOST_MOVES,
+    all_origins,
+    origins,
+    room_for_moves,
+    solved_slot,
+)
+from tbgen.retro.kernels.phase import count_moves
 from tbgen.retro.kernels.runs import Log, weave
 from tbgen.retro.kernels.sweep import SweepResults
 from tbgen.retro.pool import PoolLoader
@@ -38,7 +46,8 @@ from tests.support.one_ply import by_probing
 from tests.support.slots import board_at
 from tests.support.table_states import canonical_slots, squares_of
 
-TYPES = {KING: chess.KING, QUEEN: chess.QUEEN, ROOK: chess.ROOK, BISHOP: chess.BISHOP, KNIGHT: chess.KNIGHT}
+TYPES = [chess.KING, chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT]
+"""By number of the kind."""
 MATERIALS = ["KvK", "KNvK", "KQvKR", "KNNvK", "KBvKB", "KBPvK", "KPvKP", "KPPvK", "KNvKP", "KQvKP"]
 
 
@@ -87,7 +96,7 @@ def count_origins(
     frame: Frame, target: Words, mover: int, each_move: bool, allowed: Words, images: bool
 ) -> Ints:
     """How often each slot is listed as an origin of the set, or of the set and its images."""
-    out = Origins(np.empty(MAX_ORIGINS, np.int64), np.empty(MAX_ORIGINS, np.uint64), np.empty(8, np.int64))
+    out = room_for_moves(MOST_MOVES)
     live = np.zeros(frame.words // 64 + 1, np.uint64)  # words with an allowed position
     for word in range(frame.words):
         if allowed[word]:
@@ -139,7 +148,7 @@ def test_image(symmetry: int) -> None:
     assert images(np.array(chosen, np.uint64), symmetry).tolist() == expected
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", range(len(TYPES)))
 def test_reach(kind: int) -> None:
     chosen, empty = words(60, kind), words(60, 9)[::-1]
     expected = []
@@ -411,17 +420,16 @@ def test_weave(length: int) -> None:
     changes = sorted(
         {(int(rank), int(node)) for rank, node in rng.integers([2, 0], [30, 2 * size], (length, 2))}
     )
-    log = Log(
-        np.array([node for _, node in changes] + [0] * 9, np.int32),
-        np.array([rank for rank, _ in changes] + [0] * 9, np.uint8),
-        rng.integers(0, 120, len(changes) + 9).astype(np.uint8),
-        rng.integers(0, 3, len(changes) + 9).astype(np.uint16),
-        np.array([len(changes)]),
-    )
+    values, depths = rng.integers(0, 120, len(changes)), rng.integers(0, 3, len(changes))
+    entries = [
+        node << 32 | rank << 24 | int(code) << 16 | int(plies)
+        for (rank, node), code, plies in zip(changes, values, depths, strict=True)
+    ]
+    log = Log(np.array(entries + [0] * 9, np.uint64), np.array([len(changes)]))
     mask, rank, run_value, run_depth, in_white = weave(log, size // 64, SweepResults(value, depth, starts))
     expected = []
     for number, (first, node) in enumerate(changes):
-        found = int(log.value[number]), int(log.depth[number])
+        found = int(values[number]), int(depths[number])
         fresh = int(value[starts[0] + node]), int(depth[starts[0] + node])
         expected.append((node, first, *((FRESH, 0) if found == fresh else found)))
     expected.sort()

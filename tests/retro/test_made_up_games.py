@@ -24,11 +24,10 @@ from tbgen.index.source import ArraySource
 from tbgen.index.symmetry import IMAGE, MIRROR_FILES
 from tbgen.index.table import Table
 from tbgen.retro import pool as pools
-from tbgen.retro.kernels.frame import legal_words
-from tbgen.retro.kernels.phase import RUNS, count_moves, empty_record
+from tbgen.retro.kernels.phase import RUNS, empty_record
 from tbgen.retro.kernels.runs import weave
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
-from tbgen.retro.narrow import EnPassant, NarrowPhase
+from tbgen.retro.ranks import EnPassant, PhaseSolver, find_moves
 from tbgen.retro.solver import solve
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 from tests.support.exhaustive import exhaustive
@@ -210,8 +209,7 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     ((phase, square),) = configs.tolist()
     workspace = make_workspace(layout, Variant.R_MOBILITY)
     place_pawns(workspace.frame, layout, phase)
-    legal_words(workspace.frame, workspace.phase.legal, 0, workspace.frame.words)
-    count_moves(workspace, pool, mirrors_itself(layout, phase), 0, workspace.frame.words)
+    find_moves(workspace, pool, mirrors_itself(layout, phase))
     size = layout.phase_size
     starts = np.array([phase * size, layout.size + phase * size])
     for start in starts:
@@ -219,9 +217,10 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     none = np.empty(0, np.uint32)
     empty = empty_record(RUNS, size, none, 0), empty_record(RUNS, size, none, 0)
     solved = SweepResults(pool.value, pool.depth, starts)
-    ranks = NarrowPhase(workspace, pool, solved, empty, RUNS)
-    ranks.solve_all([EnPassant(0, square)])
-    by_black, by_white = ranks.records
+    solver = PhaseSolver(workspace, pool, solved, empty, RUNS)
+    for _ in solver.ranks([EnPassant(0, square)]):
+        pass
+    by_black, by_white = solver.records
     both = [weave(record.log, workspace.frame.words, solved) for record in (by_white, by_black)]
 
     def fresh(array: np.ndarray) -> np.ndarray:

@@ -12,21 +12,21 @@ from tbgen.index.layout import Layout, layout_of
 from tbgen.index.zeroing import reached_by_pawn_steps
 from tbgen.retro.kernels import layers
 from tbgen.retro.kernels.events import Agenda
-from tbgen.retro.kernels.frame import legal_words
-from tbgen.retro.kernels.layers import FIRST_LAYER, Attacker, next_events
-from tbgen.retro.kernels.phase import (
+from tbgen.retro.kernels.layers import (
+    FIRST_LAYER,
+    Attacker,
     Workspace,
-    count_moves,
-    first_events,
-    run_outer,
-    settle_rank,
-    take_out_decided,
+    next_events,
+    retire,
+    settle,
 )
+from tbgen.retro.kernels.phase import first_events
 from tbgen.retro.kernels.runs import Log, empty_log, log_changes
 from tbgen.retro.kernels.sweep import SweepResults, run_sweep
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.update import Layer, limits, update
 from tbgen.retro.pool import PoolLoader
+from tbgen.retro.ranks import find_moves
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
 from tests.support.exhaustive import exhaustive
 from tests.support.made_up_tables import as_sources, made_up
@@ -35,10 +35,17 @@ from tests.support.made_up_tables import as_sources, made_up
 @jit
 def sweep_anew(workspace: Workspace, attacking: int, rank: int, agenda: Agenda) -> None:
     """The inner sweep; a function of its own because only compiled code may call kernels."""
-    attacker = workspace.white if attacking == 0 else workspace.black
+    attacker = workspace.attackers[attacking]
     layers.begin_inner(attacker, workspace.phase)
-    sweep = layers.inner_sweep(workspace.frame, attacker, rank, workspace.phase, agenda)
-    attacker.last_key[0] = run_sweep(sweep, rank)
+    attacker.last_key[0] = run_sweep(layers.inner_sweep(workspace, attacking, 255 - rank, agenda), rank)
+
+
+@jit
+def sweep_outside(
+    workspace: Workspace, fresh: SweepResults, attacking: int, rank: int, agenda: Agenda
+) -> None:
+    """The outer sweep."""
+    run_sweep(layers.outer_sweep(workspace, attacking, rank, agenda, fresh), rank - 1)
 
 
 @jit
@@ -46,8 +53,7 @@ def carry_on(
     workspace: Workspace, pool: Pool, fresh: SweepResults, attacking: int, rank: int, limit: tuple[int, int]
 ) -> int:
     """The update, with limits of our own."""
-    attacker = workspace.white if attacking == 0 else workspace.black
-    layer = Layer(workspace.frame, attacker, workspace.phase, pool, fresh, 255 - rank)
+    layer = Layer(workspace.frame, workspace.attackers[attacking], workspace.phase, pool, fresh, 255 - rank)
     return update(layer, rank, limit[0], limit[1])
 
 
@@ -67,20 +73,19 @@ class Solver:
         self.fresh = SweepResults(self.pool.value, self.pool.depth, np.array([at, self.layout.size + at]))
         self.workspace = workspace = make_workspace(self.layout, Variant.R_MOBILITY)
         place_pawns(workspace.frame, self.layout, self.phase)
-        legal_words(workspace.frame, workspace.phase.legal, 0, workspace.frame.words)
-        count_moves(workspace, self.pool, mirrors_itself(self.layout, self.phase), 0, workspace.frame.words)
-        self.events = [first_events(workspace, attacker) for attacker in (0, 1)]
+        find_moves(workspace, self.pool, mirrors_itself(self.layout, self.phase))
+        self.events = [first_events(workspace, attacker, 255) for attacker in (0, 1)]
         self.logs: list[Log] = [empty_log(1 << 12) for _ in (0, 1)]
 
     def enter(self) -> bool:
         """Sweep from outside into the next layer; returns whether there is one."""
         for attacker in (0, 1):
-            run_outer(self.workspace, self.fresh, attacker, self.rank, self.events[attacker])
-        return bool(take_out_decided(self.workspace, 0, self.workspace.frame.words))
+            sweep_outside(self.workspace, self.fresh, attacker, self.rank, self.events[attacker])
+        return bool(retire(self.workspace, 0, self.workspace.frame.words))
 
     def leave(self) -> None:
         """Settle the rank of the layer."""
-        settle_rank(self.workspace, self.fresh, self.rank, 0, self.workspace.frame.words)
+        settle(self.workspace, self.fresh, self.rank, 0, self.workspace.frame.words)
         for attacker in (0, 1):
             self.events[attacker] = next_events(
                 attacker, self.rank, self.workspace.phase, self.events[attacker], self.fresh
@@ -88,7 +93,7 @@ class Solver:
         self.rank += 1
 
     def attacker(self, number: int) -> Attacker:
-        return (self.workspace.white, self.workspace.black)[number]
+        return self.workspace.attackers[number]
 
     def update(self, attacker: int, room: int, steps: int) -> int:
         return int(carry_on(self.workspace, self.pool, self.fresh, attacker, self.rank, (room, steps)))
@@ -101,9 +106,9 @@ class Solver:
             self.attacker(attacker), self.rank, self.workspace.phase, carried, self.logs[attacker]
         )
 
-    def logged(self, attacker: int) -> list[list[int]]:
+    def logged(self, attacker: int) -> list[int]:
         log = self.logs[attacker]
-        return [array[: log.length[0]].tolist() for array in log[:4]]
+        return log.entry[: log.length[0]].tolist()  # type: ignore[no-any-return]
 
     def layer(self, number: int) -> np.ndarray:
         """Values and depths of the positions that are alive and assigned; elsewhere -1."""

@@ -16,12 +16,12 @@ from tbgen.index.layout import BLACK_TO_MOVE, SIDES, layout_of
 from tbgen.index.table import AccruedForm, Table
 from tbgen.index.zeroing import reached_by_pawn_steps
 from tbgen.packed.sources import Sources
-from tbgen.retro import solver, wide
+from tbgen.retro import ranks, solver
 from tbgen.retro.kernels import sweep as sweep_kernels
 from tbgen.retro.kernels.bits import ALL, ZERO, Ints, Words
 from tbgen.retro.kernels.frame import Frame, legal_words
-from tbgen.retro.kernels.moves import ALL_MOVES, CROSSING, MAX_ORIGINS, Origins, origins
-from tbgen.retro.kernels.phase import Workspace
+from tbgen.retro.kernels.layers import Workspace
+from tbgen.retro.kernels.moves import ALL_MOVES, CROSSING, MOST_MOVES, origins, room_for_moves
 from tbgen.retro.kernels.runs import Runs
 from tbgen.retro.kernels.sweep import Sweep
 from tbgen.retro.pool import PoolLoader
@@ -34,7 +34,7 @@ from tests.support.made_up_tables import Fresh, as_sources, made_up
 @jit
 def count_origins(frame: Frame, word: int, mover: int, which: int) -> Ints:
     """How often each word is listed as an origin of a word."""
-    room = Origins(np.empty(MAX_ORIGINS, np.int64), np.empty(MAX_ORIGINS, np.uint64), np.empty(8, np.int64))
+    room = room_for_moves(MOST_MOVES)
     live = np.full(frame.words // 64 + 1, ALL)
     found = np.zeros(frame.words, np.int64)
     for number in range(origins(frame, word, ALL, mover, True, which, live, room, int64(0))):
@@ -66,7 +66,7 @@ def test_moves_between_parts_are_the_crossing_ones(name: str) -> None:
 @pytest.mark.parametrize(("name", "parts"), [("KRBvK", 3), ("KBvKN", 64), ("KQBvKP", 2), ("KRvKR", 1)])
 def test_parts_share_everything_out(name: str, parts: int) -> None:
     workspace = make_workspace(layout_of(Material.parse(name)), Variant.R_MOBILITY, parts)
-    scratch, words = workspace.white.scratch, workspace.frame.words
+    scratch, words = workspace.attackers[0].scratch, workspace.frame.words
     assert len(scratch.front) == len(scratch.news) == len(scratch.live) == len(scratch.begin) - 1 == parts
     assert scratch.begin[0] == 0
     assert scratch.begin[-1] == 2 * words == scratch.front_word.shape[1]
@@ -77,7 +77,7 @@ def test_parts_share_everything_out(name: str, parts: int) -> None:
 @pytest.mark.parametrize("name", ["KPvK", "KQvKP", "KRvK"])
 def test_small_phases_have_one_part(name: str) -> None:
     workspace = make_workspace(layout_of(Material.parse(name)), Variant.R_MOBILITY, 4)
-    assert len(workspace.black.scratch.front) == 1
+    assert len(workspace.attackers[1].scratch.front) == 1
 
 
 def check_same(found: Table, expected: Table) -> None:
@@ -118,14 +118,14 @@ def test_any_number_of_threads_gives_the_same_table(
         expected = solve(1, False)
         check_same(solve(1, True), expected)
         # Nearly every level is shared out, so that parts meet at each of them.
-        monkeypatch.setattr(wide, "_WORTH_SHARING", int64(2))
+        monkeypatch.setattr(ranks, "_WORTH_SHARING", int64(2))
         at_work: set[tuple[str, int]] = set()
 
         def find_part(sweep: Sweep, part: int) -> None:
             at_work.add((threading.current_thread().name.split("_")[0], part))
             sweep_kernels.find_part(sweep, part)
 
-        monkeypatch.setattr(wide, "find_part", find_part)
+        monkeypatch.setattr(ranks, "find_part", find_part)
         for threads in (2, 3, 7):
             at_work.clear()
             check_same(solve(threads, True), expected)
@@ -144,13 +144,12 @@ def solve_phase(
         part = slice(side * layout.size + reached * layout.phase_size, None)
         loader.pool.value[part][: layout.phase_size] = rng.integers(0, 10, layout.phase_size)
         loader.pool.depth[part][: layout.phase_size] = rng.integers(0, 30, layout.phase_size)
-    found = solver._TableSolver(layout, loader, Variant.R_MOBILITY, threads, lambda *_: None, Stages())
+    found = solver._TableSolver(layout, loader, Variant.R_MOBILITY, threads, True, lambda *_: None, Stages())
     found.keep_accrued(AccruedForm.RUNS, None, BLACK_TO_MOVE)
     idle: SimpleQueue[Workspace] = SimpleQueue()
     idle.put(make_workspace(layout, Variant.R_MOBILITY, threads))
-    found._solve_wide(phase, idle)
-    found.threads.shutdown()
-    found.sweeps.close(wait=True)
+    found.solve_phase(idle, phase)
+    found.crew.close(wait=True)
     slots = np.add.outer(np.array(SIDES) * layout.size + phase * layout.phase_size, np.arange(1 << 20))
     return loader.pool.value[slots], loader.pool.depth[slots], found.runs_of[phase]
 
@@ -163,8 +162,8 @@ def test_shared_sweeps_with_a_pawn(monkeypatch: pytest.MonkeyPatch) -> None:
         legal_words(frame, legal, start, stop)
         legal[:, max(start, 1 << 12) : stop] = ZERO  # White's king does not leave a1
 
-    monkeypatch.setattr(wide, "legal_words", few_words)
-    monkeypatch.setattr(wide, "_WORTH_SHARING", int64(8))
+    monkeypatch.setattr(ranks, "legal_words", few_words)
+    monkeypatch.setattr(ranks, "_WORTH_SHARING", int64(8))
     material = Material.parse("KQBvKP")
     smaller = sorted(sub for sub in material.successors() if sub.men < material.men)
     around = {sub: made_up(layout_of(sub), number, 30, 10) for number, sub in enumerate(smaller)}

@@ -12,19 +12,7 @@ from numpy.typing import NDArray
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.packed.kernels.rule import merit
-from tbgen.retro.geometry import (
-    BIT,
-    FIRST_RAY,
-    IMAGES,
-    INVERSES,
-    KING,
-    KNIGHT,
-    KNIGHT_LANDING,
-    KNIGHT_SHIFT,
-    LAST_RAY,
-    RAY_LANDING,
-    RAY_SHIFT,
-)
+from tbgen.retro.geometry import BIT, DISTANCE, IMAGES, INVERSES, LANDING, LENGTH, WAYS
 from tbgen.retro.kernels.bits import (
     ALL,
     ONE,
@@ -36,12 +24,12 @@ from tbgen.retro.kernels.bits import (
     Words,
     image,
     lowest,
-    shifted,
+    rotated,
 )
 from tbgen.retro.kernels.exits import NO_EXIT, Exits
 from tbgen.retro.kernels.frame import Frame, Phase, decode
 from tbgen.retro.kernels.lanes import add, equal, flip, less, move, put, weigh_all
-from tbgen.retro.kernels.moves import Onward, onward
+from tbgen.retro.kernels.moves import MovesFound, onward
 
 TURNED = np.array([255, 0], np.uint8)
 """What turns the codes of values into merits for the mover, White or Black, bit by bit."""
@@ -81,7 +69,7 @@ class Replies(NamedTuple):
 class Derived(Struct):
     """Room for one word whose positions are derived."""
 
-    onward: Onward
+    onward: MovesFound
     best: Codes
     """uint8 (64,): the best merit of the moves so far, 0 without any."""
     nearest: Plies
@@ -153,9 +141,9 @@ def _weigh_scalars(ply: PhasePlies, side: int, word: int, bits: Word, room: Deri
     """Weigh the quiet moves of the mover's scalars from the positions ``bits``."""
     other, own, start = 1 - side, ply.rank[side], ply.start[1 - side]
     known = Replies(ply.value, ply.depth, ply.rank[other])
-    for number in range(onward(ply.frame, word, side, room.onward)):
+    for number in range(onward(ply.frame, word, bits, side, room.onward)):
         target, symmetry = room.onward.word[number], room.onward.symmetry[number]
-        left = bits & room.onward.free[number] & image(ply.known[target], INVERSES[symmetry])
+        left = room.onward.bits[number] & image(ply.known[target], INVERSES[symmetry])
         if symmetry == 0:
             child = target << 6
             _weigh_lanes(own, word, left, known, child, start + child, TURNED[side], room)
@@ -181,20 +169,14 @@ def _weigh_bit_man(ply: PhasePlies, side: int, word: int, bits: Word, room: Deri
     move(around.value, 64, ply.value, ply.start[1 - side] + first, ALL)
     move(around.depth, 64, ply.depth, ply.start[1 - side] + first, ALL)
     move(around.rank, 64, ply.rank[1 - side], first, ALL)
-    if kind == KNIGHT:
-        for number in range(8):
-            origins = shifted(known, KNIGHT_SHIFT[number]) & KNIGHT_LANDING[number] & bits
-            if origins:
-                _weigh_step(ply, side, word, origins, -KNIGHT_SHIFT[number], room)
-        return
     empty = ~decode(frame, word, room.onward.squares)
-    for ray in range(FIRST_RAY[kind], LAST_RAY[kind] if kind != KING else 8):
+    for way in range(WAYS[kind]):
         origins, distance = known, int64(0)
-        for _ in range(7 if kind != KING else 1):
-            origins = shifted(origins, RAY_SHIFT[ray]) & RAY_LANDING[ray] & empty
+        for _ in range(LENGTH[kind, way]):
+            origins = rotated(origins, DISTANCE[kind, way]) & LANDING[kind, way] & empty
             if origins == ZERO:
                 break
-            distance -= RAY_SHIFT[ray]
+            distance -= int64(DISTANCE[kind, way])
             if origins & bits:
                 _weigh_step(ply, side, word, origins & bits, distance, room)
 

@@ -12,7 +12,7 @@ from tbgen.retro.kernels.exits import NO_EXIT
 from tbgen.retro.kernels.frame import Phase, decode
 from tbgen.retro.kernels.lanes import add, move, put, same
 from tbgen.retro.kernels.mobility import SLICES
-from tbgen.retro.kernels.moves import Onward, onward
+from tbgen.retro.kernels.moves import MovesFound, onward
 
 
 @kernel
@@ -111,10 +111,10 @@ def find_needed(
         wrong = exceptions[word]
         if wrong == ZERO:
             continue
-        for number in range(onward(frame, word, side, found)):
+        for number in range(onward(frame, word, wrong, side, found)):
             target, symmetry = found.word[number], found.symmetry[number]
             left = image(legal[1 - side, target] & ~ply.known[target], INVERSES[symmetry])
-            left &= wrong & found.free[number]
+            left &= found.bits[number]
             while left:
                 bit = lowest(left)
                 left &= left - ONE
@@ -145,14 +145,14 @@ def clear_flags(ply: PhasePlies, side: int, needed: Codes, start: int, stop: int
 
 
 @inlined
-def _before_news(ply: PhasePlies, side: int, word: int, found: Onward) -> Word:
+def _before_news(ply: PhasePlies, side: int, word: int, found: MovesFound) -> Word:
     """The positions of a word from which ``side`` can move to one that has become known last."""
     frame, news = ply.frame, ply.news
     before = ZERO
-    for number in range(onward(frame, word, side, found)):
+    for number in range(onward(frame, word, ALL, side, found)):
         target, symmetry = found.word[number], found.symmetry[number]
         if news[target]:
-            before |= found.free[number] & image(news[target], INVERSES[symmetry])
+            before |= found.bits[number] & image(news[target], INVERSES[symmetry])
     if frame.colours[frame.scalars] == side and news[word]:
         before |= reach(frame.kinds[frame.scalars], news[word], ~decode(frame, word, found.squares))
     return before

@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.packed.kernels.rows import Rows, has_smaller_image, symmetry_of
-from tbgen.packed.ways import MOST_WAYS, WAY
-from tbgen.retro.geometry import BETWEEN, BIT, IMAGES, PAWN_ATTACKS, PAWN_LEAP, SYMMETRY_OF, TRIANGLE_SQUARE
+from tbgen.retro.geometry import BETWEEN, BIT, IMAGES, PAWN_ATTACKS, SYMMETRY_OF, TRIANGLE_SQUARE, WAY, WAYS
 from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, lowest
 from tbgen.retro.kernels.canonical import sort_like
 from tbgen.retro.kernels.frame import attacks_along
@@ -86,10 +85,11 @@ def _pawn_moves(rows: Rows, men: Placed, side: int, pawn: int, occupied: Word, e
             and is_legal(rows, men, side, pawn, stop + forward, occupied)
         ):
             count += 1
-    for number in range(1, PAWN_LEAP[side, pawn, 0] + 1):
-        target = PAWN_LEAP[side, pawn, number]
-        if enemies & BIT[target] and is_legal(rows, men, side, pawn, target, occupied):
+    targets = PAWN_ATTACKS[side, pawn] & enemies
+    while targets:
+        if is_legal(rows, men, side, pawn, lowest(targets), occupied):
             count += 1
+        targets &= targets - ONE
     return 4 * count if pawn >> 3 == (6 if side == 0 else 1) else count
 
 
@@ -100,7 +100,7 @@ def _list_moves(rows: Rows, men: Placed, side: int, own: Word, occupied: Word, m
         if rows.colours[man] != side:
             continue
         square, kind = men.squares[man], rows.kinds[man]
-        for way in range(MOST_WAYS):
+        for way in range(WAYS[kind]):
             for step in range(1, int64(WAY[kind, square, way, 0]) + 1):
                 target = int64(WAY[kind, square, way, step])
                 if own & BIT[target]:

@@ -9,7 +9,7 @@ from numba.core import cgutils
 from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, intrinsic
-from tbgen.retro.geometry import BISHOP, KING, KNIGHT, ROOK
+from tbgen.retro.geometry import DISTANCE, LANDING, LEAPS, WAYS
 
 Word: TypeAlias = np.uint64
 """A machine word: a set of squares of the bit man."""
@@ -23,12 +23,8 @@ Plies: TypeAlias = NDArray[np.uint16]
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-_NOT_A = np.uint64(0xFEFEFEFEFEFEFEFE)
-_NOT_H = np.uint64(0x7F7F7F7F7F7F7F7F)
-_NOT_AB = np.uint64(0xFCFCFCFCFCFCFCFC)
-_NOT_GH = np.uint64(0x3F3F3F3F3F3F3F3F)
-_S1, _S2, _S4, _S6, _S7, _S8, _S9, _S10 = (np.uint64(n) for n in (1, 2, 4, 6, 7, 8, 9, 10))
-_S14, _S15, _S16, _S17, _S18, _S28, _S32, _S36 = (np.uint64(n) for n in (14, 15, 16, 17, 18, 28, 32, 36))
+_S1, _S2, _S4, _S7, _S8, _S14, _S16, _S28, _S32 = (np.uint64(n) for n in (1, 2, 4, 7, 8, 14, 16, 28, 32))
+_PLACES = np.uint64(63)
 _REV1, _REV2, _REV4 = (np.uint64(n) for n in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F))
 _SWAP8, _SWAP16 = np.uint64(0x00FF00FF00FF00FF), np.uint64(0x0000FFFF0000FFFF)
 _T1, _T2, _T4 = (np.uint64(n) for n in (0x5500550055005500, 0x3333000033330000, 0x0F0F0F0F00000000))
@@ -93,90 +89,30 @@ def image(word: Word, symmetry: int) -> Word:
 
 
 @inlined
-def shifted(word: Word, amount: int) -> Word:
-    """The word shifted ``amount`` (-63..63) squares upwards."""
-    return word << np.uint64(amount) if amount >= 0 else word >> np.uint64(-amount)
+def rotated(word: Word, amount: Word) -> Word:
+    """The word with every bit moved so many places upwards, beyond the top from the bottom again."""
+    return word << (amount & _PLACES) | word >> (-amount & _PLACES)
 
 
 @inlined
-def _fill_up(word: Word, through: Word, step: Word, step2: Word, step4: Word) -> Word:
-    """Squares one or more steps of ``step`` bits upwards from the set bits, all squares on the way (and the
-    target) in ``through``."""
-    fill = word
-    fill |= through & (fill << step)
-    p = through & (through << step)
-    fill |= p & (fill << step2)
-    p &= p << step2
-    fill |= p & (fill << step4)
-    return through & (fill << step)
-
-
-@inlined
-def _fill_down(word: Word, through: Word, step: Word, step2: Word, step4: Word) -> Word:
-    """As ``_fill_up``, towards lower squares."""
-    fill = word
-    fill |= through & (fill >> step)
-    p = through & (through >> step)
-    fill |= p & (fill >> step2)
-    p &= p >> step2
-    fill |= p & (fill >> step4)
-    return through & (fill >> step)
-
-
-@inlined
-def _rook_set(word: Word, empty: Word) -> Word:
-    east, west = empty & _NOT_A, empty & _NOT_H
-    return (
-        _fill_up(word, empty, _S8, _S16, _S32)
-        | _fill_down(word, empty, _S8, _S16, _S32)
-        | _fill_up(word, east, _S1, _S2, _S4)
-        | _fill_down(word, west, _S1, _S2, _S4)
-    )
-
-
-@inlined
-def _bishop_set(word: Word, empty: Word) -> Word:
-    east, west = empty & _NOT_A, empty & _NOT_H
-    return (
-        _fill_up(word, east, _S9, _S18, _S36)
-        | _fill_up(word, west, _S7, _S14, _S28)
-        | _fill_down(word, east, _S7, _S14, _S28)
-        | _fill_down(word, west, _S9, _S18, _S36)
-    )
-
-
-@inlined
-def _king_set(word: Word) -> Word:
-    sides = ((word << _S1) & _NOT_A) | ((word >> _S1) & _NOT_H)
-    row = word | sides
-    return (row << _S8) | (row >> _S8) | sides
-
-
-@inlined
-def _knight_set(word: Word) -> Word:
-    return (
-        ((word << _S17) & _NOT_A)
-        | ((word << _S10) & _NOT_AB)
-        | ((word >> _S6) & _NOT_AB)
-        | ((word >> _S15) & _NOT_A)
-        | ((word << _S15) & _NOT_H)
-        | ((word << _S6) & _NOT_GH)
-        | ((word >> _S10) & _NOT_GH)
-        | ((word >> _S17) & _NOT_H)
-    )
+def _ride(word: Word, through: Word, step: Word) -> Word:
+    """Squares one or more steps (a rotation) from the set bits, all squares on the way (and the target) in
+    ``through``, to which a step leads from inside the board only."""
+    fill = word | through & rotated(word, step)
+    pairs = through & rotated(through, step)
+    fill |= pairs & rotated(fill, step << _S1)
+    fill |= pairs & rotated(pairs, step << _S1) & rotated(fill, step << _S2)
+    return through & rotated(fill, step)
 
 
 @inlined
 def reach(kind: int, word: Word, empty: Word) -> Word:
     """Squares that a man of ``kind`` reaches in one quiet move from any of the set bits, ``empty`` being the
     squares that no other man occupies. Read backwards: the squares it may have come from."""
-    if kind == KING:
-        return _king_set(word) & empty
-    if kind == KNIGHT:
-        return _knight_set(word) & empty
     result = ZERO
-    if kind != BISHOP:
-        result = _rook_set(word, empty)
-    if kind != ROOK:
-        result |= _bishop_set(word, empty)
+    for way in range(LEAPS[kind]):
+        result |= LANDING[kind, way] & rotated(word, DISTANCE[kind, way])
+    result &= empty
+    for way in range(LEAPS[kind], WAYS[kind]):
+        result |= _ride(word, LANDING[kind, way] & empty, DISTANCE[kind, way])
     return result

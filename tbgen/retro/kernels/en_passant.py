@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
-from tbgen.index.zeroing import PROMOTED
 from tbgen.retro.geometry import BIT, PAWN_ATTACKS
-from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Word, lowest
+from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Word, lowest
 from tbgen.retro.kernels.exits import (
     NO_EXIT,
     NOTHING,
@@ -20,16 +19,18 @@ from tbgen.retro.kernels.exits import (
     PAWN,
     Exits,
     Turn,
+    enter_word,
     keep_best_exit,
     room_for_exits,
     settle_moves,
 )
-from tbgen.retro.kernels.frame import Frame, Phase, decode, king_safe
+from tbgen.retro.kernels.frame import Frame, Phase, king_safe
+from tbgen.retro.kernels.lanes import move
 from tbgen.retro.kernels.layers import Attacker
 from tbgen.retro.kernels.mobility import SLICES, rank_at
-from tbgen.retro.kernels.moves import MAX_ORIGINS, quiet_targets
+from tbgen.retro.kernels.moves import MOST_MOVES, quiet_targets, room_for_moves
 from tbgen.retro.kernels.sweep import SweepResults
-from tbgen.retro.kernels.targets import CAPTURED_PAWN, VARIABLE, Men, Pool
+from tbgen.retro.kernels.targets import CAPTURED_PAWN, Pool, room_for_men
 
 
 class Right(NamedTuple):
@@ -62,7 +63,7 @@ def _capture(frame: Frame, pool: Pool, exits: Exits, turn: Turn, square: int, ca
     left = (turn.occupied & ~BIT[capturer] & ~victim) | BIT[square]
     pawns[enemy] = frame.pawns[enemy] & ~victim
     pawns[side] = (frame.pawns[side] & ~BIT[capturer]) | BIT[square]
-    mask = turn.legal & king_safe(frame, turn.squares, side, left, pawns[enemy], NOWHERE, True)
+    mask = turn.legal & king_safe(frame, turn.men.squares, side, left, pawns[enemy], NOWHERE, True)
     if mask:
         settle_moves(pool, exits, turn, mask, PAWN, CAPTURED_PAWN, NOTHING, NOWHERE)
     pawns[0], pawns[1] = frame.pawns[0], frame.pawns[1]
@@ -78,26 +79,22 @@ def prepare(frame: Frame, pool: Pool, exits: Exits, phase: Phase, square: int, r
     side = side_with_right(square)
     step = -8 if side == 0 else 8
     vacant = BIT[square] | BIT[square - step]
-    squares = np.empty(frame.scalars, np.int64)
-    men = Men(np.zeros(PROMOTED + 1, np.int64), frame.pawns.copy(), np.empty(6, np.int64))
-    uncounted = np.empty(SLICES, np.uint64)
+    men, uncounted = room_for_men(), np.empty(SLICES, np.uint64)
     rank, best = right.rank, right.exits
     rank[:] = 0
     for word in range(frame.words):
         legal = phase.legal[side, word] & ~vacant
         if legal == ZERO:
             continue
-        occupied = decode(frame, word, squares)
+        occupied = enter_word(frame, word, men)
         if occupied & vacant:
             continue
-        men.squares[: frame.scalars] = squares
-        men.squares[frame.scalars] = VARIABLE
         first = word * 64
         at = side * frame.words * 64 + first
-        best.value[first : first + 64] = exits.value[at : at + 64]
-        best.nearest[first : first + 64] = exits.nearest[at : at + 64]
-        best.farthest[first : first + 64] = exits.farthest[at : at + 64]
-        turn = Turn(side, first, legal, occupied, squares, men, uncounted, False)
+        move(best.value, first, exits.value, at, ALL)
+        move(best.nearest, first, exits.nearest, at, ALL)
+        move(best.farthest, first, exits.farthest, at, ALL)
+        turn = Turn(side, first, legal, occupied, men, uncounted, False)
         capturers = PAWN_ATTACKS[1 - side, square] & frame.pawns[side]
         while capturers:
             mask = _capture(frame, pool, best, turn, square, lowest(capturers))
@@ -161,7 +158,7 @@ def resolve(
     alive). Values and depths go to ``fresh`` at ``start`` + slot.
     """
     side, exits = attacker.side, right.exits
-    squares, targets = np.empty(frame.scalars, np.int64), np.empty(MAX_ORIGINS, np.int64)
+    found = room_for_moves(MOST_MOVES)
     for word in range(frame.words):
         first = word * 64
         for bit in range(64):
@@ -172,8 +169,8 @@ def resolve(
             own = int64(255 - rank if side == 0 else rank)
             if not phase.score_resets:
                 _keep_own(exits, at, own, rank)
-            for number in range(quiet_targets(frame, word, bit, side, targets, squares)):
-                _follow(frame, phase, attacker, fresh, own, targets[number], exits, at)
+            for number in range(quiet_targets(frame, word, bit, side, found)):
+                _follow(frame, phase, attacker, fresh, own, found.word[number], exits, at)
             value = exits.value[at]
             fresh.value[start + at] = value
             if value == own:

@@ -12,7 +12,8 @@ from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index.zeroing import PROMOTED
 from tbgen.retro.geometry import IMAGES
-from tbgen.retro.kernels.bits import ONE, Codes, Ints, Plies, Word, Words, lowest
+from tbgen.retro.kernels.bits import ONE, Codes, Plies, Word, Words, lowest
+from tbgen.retro.kernels.frame import Frame, decode
 from tbgen.retro.kernels.targets import (
     NO_SQUARE,
     ROUTE_VICTIMS,
@@ -56,14 +57,20 @@ class Turn(NamedTuple):
     """Its legal positions."""
     occupied: Word
     """Squares of scalars and pawns."""
-    squares: Ints
-    """int64 (scalars,): squares of the scalars."""
     men: Men
     """The position after the move in hand; between moves, that of the word."""
     slices: Words
     """uint64 (SLICES,): the counter of the word's moves."""
     captures_only: bool
     """Whether pawn moves other than captures are left out."""
+
+
+@inlined
+def enter_word(frame: Frame, word: int, men: Men) -> Word:
+    """Set the men to those of a word; return the squares of scalars and pawns as ``decode`` does."""
+    men.squares[frame.scalars] = VARIABLE
+    men.pawns[0], men.pawns[1] = frame.pawns[0], frame.pawns[1]
+    return decode(frame, word, men.squares)
 
 
 @jit
@@ -89,27 +96,14 @@ def keep_best_exit(exits: Exits, node: int, side: int, value: int, depth: int) -
 
 
 @inlined
-def _settle_bit(
-    pool: Pool, exits: Exits, node: int, side: int, swapped: int, slot: int, ep_slot: int
-) -> None:
-    if ep_slot >= 0 and pool.value[ep_slot] != NONE:
-        slot = ep_slot
-    value = pool.value[slot]
-    if swapped:
-        value = np.uint8(255) - value
-    keep_best_exit(exits, node, side, value, pool.depth[slot])
-
-
-@inlined
 def _settle_in_tables(
     pool: Pool, exits: Exits, turn: Turn, mask: Word, captured: int, promotion: int, ep_file: int
 ) -> None:
     """``settle_moves`` for the phases of tables."""
     targets, men, side = pool.targets, turn.men, turn.side
     target = targets.number[side, captured, promotion]
-    swapped = targets.swapped[target]
-    base, step, symmetry, lead = slots_after(targets, target, side, men)
-    ep_shift = -1
+    base, step, symmetry, variable = slots_after(targets, target, side, men)
+    ep_shift = int64(0)
     if ep_file >= 0:
         phase = pawn_row(targets, target, men.pawns) >> 1
         row = targets.ep_row[phase, (ep_file ^ 7 if symmetry & 1 else ep_file) + 8 * side]
@@ -119,17 +113,18 @@ def _settle_in_tables(
         bit = lowest(mask)
         mask &= mask - ONE
         slot = base
-        if lead:
-            for man in range(targets.free[target]):
-                if men.squares[targets.source[target, man]] == VARIABLE:
-                    variable = targets.source[target, man]
+        if variable >= 0:
             men.squares[variable] = bit
             slot = slots_after(targets, target, side, men)[0]
             men.squares[variable] = VARIABLE
         elif step >= 0:
             slot += IMAGES[symmetry, bit] << step
-        ep_slot = slot + ep_shift if ep_shift >= 0 else -1
-        _settle_bit(pool, exits, turn.first + bit, side, swapped, slot, ep_slot)
+        if ep_shift and pool.value[slot + ep_shift] != NONE:
+            slot += ep_shift
+        value = pool.value[slot]
+        if targets.swapped[target]:
+            value = np.uint8(255) - value
+        keep_best_exit(exits, turn.first + bit, side, value, pool.depth[slot])
 
 
 @inlined

@@ -11,23 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tbgen.board.kinds import KING
 from tbgen.compiler.jit import inlined, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.symmetry import TRANSPOSE
-from tbgen.retro.geometry import (
-    BETWEEN,
-    BIT,
-    FIRST_RAY,
-    IMAGES,
-    KING,
-    KING_ATTACKS,
-    KNIGHT,
-    KNIGHT_ATTACKS,
-    LAST_RAY,
-    PAWN_ATTACKS,
-    RAY_NUMBER,
-    TRIANGLE_SQUARE,
-)
+from tbgen.retro.geometry import ATTACKS, BETWEEN, BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_SQUARE
 from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Word, Words, lowest, reach
 
 FROZEN = 2
@@ -85,6 +73,13 @@ class Phase(Struct):
 
 
 @inlined
+def place_of(frame: Frame, node: int) -> tuple[int, int, int]:
+    """Side to move, word and bit of a node: a slot, plus the number of slots if Black is to move."""
+    side = 0 if node < frame.words * 64 else 1
+    return side, (node >> 6) - side * frame.words, node & 63
+
+
+@inlined
 def decode(frame: Frame, word: int, squares: Ints) -> Word:
     """Write the scalars' squares to ``squares`` and return the squares that scalars and pawns occupy, or 0 if
     two of them stand on one square."""
@@ -129,12 +124,7 @@ def has_image(frame: Frame, word: int) -> bool:
 @inlined
 def attacks_along(kind: int, square: int, target: int) -> bool:
     """Whether a man of ``kind`` on ``square`` attacks ``target`` on an empty board."""
-    if kind == KING:
-        return KING_ATTACKS[square] & BIT[target] != ZERO
-    if kind == KNIGHT:
-        return KNIGHT_ATTACKS[square] & BIT[target] != ZERO
-    ray = RAY_NUMBER[square, target]
-    return FIRST_RAY[kind] <= ray < LAST_RAY[kind]
+    return ATTACKS[kind, square] & BIT[target] != ZERO
 
 
 @inlined
@@ -201,7 +191,7 @@ def king_safe(
     Where Black's king is the bit man itself, White has only its king and pawns to attack with.
     """
     if frame.scalars == 1 and colour == 1:
-        return ~(KING_ATTACKS[squares[0]] | pawn_attacks(0, enemy_pawns))
+        return ~(ATTACKS[KING, squares[0]] | pawn_attacks(0, enemy_pawns))
     return safe(frame, squares, squares[colour], 1 - colour, occupied, enemy_pawns, captured, bit_there)
 
 

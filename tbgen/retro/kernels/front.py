@@ -16,7 +16,7 @@ from tbgen.compiler.structs import Struct
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, Words, lowest
 from tbgen.retro.kernels.frame import Frame
-from tbgen.retro.kernels.moves import Origins
+from tbgen.retro.kernels.moves import MovesFound
 from tbgen.retro.kernels.resets import OneExit
 
 ATTACKERS, DEFENDERS = range(2)
@@ -49,7 +49,7 @@ class Scratch(Struct):
     live: Words
     """uint64 (parts, 2, words // 64 + 1): the part's words with a position that is still wanted (row 0) or
     waiting (row 1) when the sweep begins."""
-    origins: Origins
+    moves: MovesFound
     """Room for a batch of words, by part: its arrays have one axis more."""
     exit: OneExit
     """Room for the exit of one position, which updates look for."""
@@ -58,10 +58,10 @@ class Scratch(Struct):
 
 
 @inlined
-def origins_of(scratch: Scratch, part: int) -> Origins:
-    """The room of one part."""
-    room = scratch.origins
-    return Origins(room.word[part], room.bits[part], room.squares[part])
+def room_of(scratch: Scratch, part: int) -> MovesFound:
+    """The room of one part for moves."""
+    room = scratch.moves
+    return MovesFound(room.word[part], room.bits[part], room.symmetry[part], room.squares[part])
 
 
 @inlined

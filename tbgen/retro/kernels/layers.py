@@ -21,6 +21,7 @@ from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.retro.kernels.bits import ALL, ZERO, Ints, Word, Words
 from tbgen.retro.kernels.events import Agenda, Events, Goals, events_of, next_agenda
+from tbgen.retro.kernels.exits import Exits
 from tbgen.retro.kernels.frame import Frame, Phase
 from tbgen.retro.kernels.front import Scratch
 from tbgen.retro.kernels.lanes import move, put
@@ -53,11 +54,18 @@ class Attacker(Struct):
     """int64 (1,): last key that the last inner sweep has assigned."""
 
 
-@inlined
-def _copy(target: Words, source: Words, start: int, stop: int) -> None:
-    """Copy one array to another (an assignment of slices would allocate)."""
-    for at in range(start, stop):
-        target[at] = source[at]
+@dataclass(frozen=True, eq=False)
+class Workspace(Struct):
+    """Everything one thread needs to solve phases of one table, one after the other."""
+
+    frame: Frame
+    phase: Phase
+    attackers: tuple[Attacker, Attacker]
+    """White and Black."""
+    exits: Exits
+    """Needed until the events are made; then results take the room (unless the game has no layers)."""
+    like: Ints
+    """int64 (n, 2): ranges of like men."""
 
 
 @kernel
@@ -72,41 +80,37 @@ def begin(attacker: Attacker, phase: Phase, leaving: Words) -> None:
 
 
 @jit
-def begin_outer(attacker: Attacker) -> None:
-    """Make an attacker's sets ready for an outer sweep."""
-    attacker.outer_sets.caught[:] = ZERO
-
-
-@jit
 def outer_sweep(
-    frame: Frame, attacker: Attacker, rank: int, phase: Phase, agenda: Agenda, fresh: SweepResults
+    workspace: Workspace, attacking: int, rank: int, agenda: Agenda, fresh: SweepResults
 ) -> Sweep:
     """The sweep that assigns what the attacker can force to its own scores of rank - 1, from that key on; see
     the module's head. Values and depths go to ``fresh``."""
-    sets, alive = attacker.outer_sets, phase.alive[1 - attacker.side]
-    return Sweep(frame, attacker.side, agenda, rank, sets, alive, attacker.scratch, fresh, True)
+    attacker, alive = workspace.attackers[attacking], workspace.phase.alive[1 - attacking]
+    sets, scratch = attacker.outer_sets, attacker.scratch
+    return Sweep(workspace.frame, attacking, agenda, rank, sets, alive, scratch, fresh, True)
 
 
 @kernel
-def retire(phase: Phase, white: Attacker, black: Attacker, start: int, stop: int) -> bool:
+def retire(workspace: Workspace, start: int, stop: int) -> bool:
     """Take the positions of the words ``start`` to ``stop`` - 1 that the outer sweeps have decided out of the
     layers; return whether any is left."""
-    by_white, by_black = white.outer_sets, black.outer_sets
-    left = ZERO
+    phase, left = workspace.phase, ZERO
     for word in range(start, stop):
         for side in range(2):
-            mover, other = (by_white, by_black) if side == 0 else (by_black, by_white)
-            alive = phase.alive[side, word] & mover.wanted[word] & ~other.caught[word]
-            _keep(phase, mover, other, side, word, alive)
-            left |= alive
+            mover, other = workspace.attackers[side].outer_sets, workspace.attackers[1 - side].outer_sets
+            phase.alive[side, word] &= mover.wanted[word] & ~other.caught[word]
+            left |= phase.alive[side, word]
+        _trim(workspace, word)
     return bool(left != ZERO)
 
 
 @inlined
-def _keep(phase: Phase, mover: Sets, other: Sets, side: int, word: int, alive: Word) -> None:
-    phase.alive[side, word] = alive
-    mover.wanted[word] &= alive
-    other.ready[word] &= alive
+def _trim(workspace: Workspace, word: int) -> None:
+    """Take the positions of a word that have left the layers out of the attackers' sets."""
+    for side in range(2):
+        alive = workspace.phase.alive[side, word]
+        workspace.attackers[side].outer_sets.wanted[word] &= alive
+        workspace.attackers[1 - side].outer_sets.ready[word] &= alive
 
 
 @inlined
@@ -122,64 +126,58 @@ def assigned(attacker: Attacker, phase: Phase, side: int, word: int) -> Word:
 def begin_inner(attacker: Attacker, phase: Phase) -> None:
     """Set the inner sweep's sets up: nothing assigned but what the outer sweeps have."""
     sets, before = attacker.inner_sets, attacker.outer_sets
-    alive, words = phase.alive[1 - attacker.side], len(phase.canonical)
-    _copy(sets.wanted, before.wanted, 0, words)
-    for word in range(words):
+    alive = phase.alive[1 - attacker.side]
+    for word in range(len(phase.canonical)):
+        sets.wanted[word] = before.wanted[word]
         sets.ready[word] = ZERO
         if alive[word]:
             sets.ready[word] = before.ready[word]
             move(sets.left, word * 64, before.left, word * 64, ALL)
-    sets.caught[:] = ZERO
     sets.changed[:] = ZERO
 
 
 @jit
-def inner_sweep(frame: Frame, attacker: Attacker, rank: int, phase: Phase, agenda: Agenda) -> Sweep:
-    """The sweep that solves the layer of the opponent's accrued score of this rank, from that key on; see the
-    module's head."""
-    sets, alive = attacker.inner_sets, phase.alive[1 - attacker.side]
-    results = attacker.results
-    return Sweep(frame, attacker.side, agenda, 255 - rank, sets, alive, attacker.scratch, results, False)
+def inner_sweep(workspace: Workspace, attacking: int, high: int, agenda: Agenda) -> Sweep:
+    """The sweep that solves the layer of the accrued score with the key ``high``; see the module's head."""
+    attacker, alive = workspace.attackers[attacking], workspace.phase.alive[1 - attacking]
+    sets, scratch, results = attacker.inner_sets, attacker.scratch, attacker.results
+    return Sweep(workspace.frame, attacking, agenda, high, sets, alive, scratch, results, False)
 
 
 @kernel
-def settle(attacker: Attacker, rank: int, phase: Phase, fresh: SweepResults, start: int, stop: int) -> None:
-    """Give the positions of this rank with the attacker to move their fresh value and depth, in ``fresh``,
-    and take them out of the layers; ``phase.settled`` remembers them. Words ``start`` to ``stop`` - 1.
-
-    In whole-game mobility that is their own score: nothing of smaller rank can be forced, and nothing else
-    can take its place.
-    """
-    words, side, results = len(phase.canonical), attacker.side, attacker.results
-    value, depth, first = fresh.value, fresh.depth, fresh.starts[side]
-    own = 255 - rank if side == 0 else rank
-    layered = rank >= FIRST_LAYER and phase.score_resets
-    for word in range(start, stop):
-        bits = phase.alive[side, word]
-        if bits:
-            bits &= of_rank(phase.slices[side, word], rank)
-        phase.settled[side, word] = bits
-        if bits == ZERO:
-            continue
-        phase.alive[side, word] &= ~bits
-        stays = bits & attacker.inner_sets.wanted[word] if layered else bits
-        slot = first + word * 64
-        put(value, slot, stays, own)
-        put(depth, slot, stays, 0)
-        if bits != stays:
-            node = (side * words + word) * 64
-            move(value, slot, results.value, node, bits & ~stays)
-            move(depth, slot, results.depth, node, bits & ~stays)
-
-
-@kernel
-def trim(phase: Phase, white: Attacker, black: Attacker, start: int, stop: int) -> None:
-    """Take the settled positions of the words ``start`` to ``stop`` - 1 out of the attackers' sets too."""
-    by_white, by_black = white.outer_sets, black.outer_sets
+def settle(workspace: Workspace, fresh: SweepResults, rank: int, start: int, stop: int) -> None:
+    """Give the positions of this rank their fresh value and depth, in ``fresh``, and take them out of the
+    layers; ``phase.settled`` remembers them. Words ``start`` to ``stop`` - 1."""
     for word in range(start, stop):
         for side in range(2):
-            mover, other = (by_white, by_black) if side == 0 else (by_black, by_white)
-            _keep(phase, mover, other, side, word, phase.alive[side, word])
+            _settle_word(workspace, fresh, rank, side, word)
+        _trim(workspace, word)
+
+
+@inlined
+def _settle_word(workspace: Workspace, fresh: SweepResults, rank: int, side: int, word: int) -> None:
+    """``settle`` for one side to move.
+
+    In whole-game mobility the fresh value is their own score: nothing of smaller rank can be forced, and
+    nothing else can take its place.
+    """
+    phase, attacker = workspace.phase, workspace.attackers[side]
+    bits = phase.alive[side, word]
+    if bits:
+        bits &= of_rank(phase.slices[side, word], rank)
+    phase.settled[side, word] = bits
+    if bits == ZERO:
+        return
+    phase.alive[side, word] &= ~bits
+    layered = rank >= FIRST_LAYER and phase.score_resets
+    stays = bits & attacker.inner_sets.wanted[word] if layered else bits
+    slot = fresh.starts[side] + word * 64
+    put(fresh.value, slot, stays, 255 - rank if side == 0 else rank)
+    put(fresh.depth, slot, stays, 0)
+    if bits != stays:
+        node = (side * workspace.frame.words + word) * 64
+        move(fresh.value, slot, attacker.results.value, node, bits & ~stays)
+        move(fresh.depth, slot, attacker.results.depth, node, bits & ~stays)
 
 
 @jit

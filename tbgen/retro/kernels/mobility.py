@@ -6,32 +6,14 @@ check" and a move is added from slice 1 upwards.
 """
 
 from tbgen.compiler.jit import inlined, kernel
-from tbgen.retro.geometry import (
-    BIT,
-    FIRST_RAY,
-    INVERSES,
-    KING,
-    KING_FORWARD,
-    KING_LEAP,
-    KNIGHT,
-    KNIGHT_LANDING,
-    KNIGHT_LEAP,
-    KNIGHT_SHIFT,
-    LAST_RAY,
-    RAY,
-    RAY_LANDING,
-    RAY_SHIFT,
-    TRIANGLE_OF,
-)
-from tbgen.retro.kernels.bits import ZERO, Ints, Word, Words, image, shifted
+from tbgen.retro.geometry import BIT, DISTANCE, INVERSES, LANDING, LENGTH, WAYS
+from tbgen.retro.kernels.bits import ZERO, Word, Words, image, rotated
 from tbgen.retro.kernels.frame import Frame
-from tbgen.retro.kernels.moves import king_word
+from tbgen.retro.kernels.moves import MovesFound, onward
 
 SLICES = 8
 ONE_MOVE = 1
 """Slice at which one move is added."""
-FOUR_MOVES = 3
-"""Slice at which four moves, the promotions of one pawn, are added."""
 
 
 @inlined
@@ -79,18 +61,10 @@ def of_rank_at_least(slices: Words, rank: int) -> Word:
 @inlined
 def _count_bit_man(kind: int, legal: Word, targets: Word, empty: Word, slices: Words) -> None:
     """Moves of the bit man from the squares in ``legal`` to those in ``targets``: both are stepped apart."""
-    if kind == KNIGHT:
-        for number in range(8):
-            origins = shifted(targets, KNIGHT_SHIFT[number]) & KNIGHT_LANDING[number]
-            add_moves(slices, ONE_MOVE, origins & legal)
-        return
-    first, last, steps = FIRST_RAY[kind], LAST_RAY[kind], 7
-    if kind == KING:
-        last, steps = 8, 1
-    for ray in range(first, last):
+    for way in range(WAYS[kind]):
         origins = targets
-        for _ in range(steps):
-            origins = shifted(origins, RAY_SHIFT[ray]) & RAY_LANDING[ray] & empty
+        for _ in range(LENGTH[kind, way]):
+            origins = rotated(origins, DISTANCE[kind, way]) & LANDING[kind, way] & empty
             if origins == ZERO:
                 break
             add_moves(slices, ONE_MOVE, origins & legal)
@@ -104,41 +78,17 @@ def count_quiet(
     legal: Word,
     reached: Words,
     occupied: Word,
-    squares: Ints,
+    found: MovesFound,
     slices: Words,
 ) -> None:
     """Add ``mover``'s quiet moves from the positions ``legal`` of ``word`` (its own legal set) to ``slices``.
 
     ``reached`` is the whole legal set of the other side to move: a quiet move is legal if it leads there.
-    ``occupied`` and ``squares`` are those of ``decode``.
+    ``occupied`` are the squares of scalars and pawns, ``found`` is room.
     """
     bit_man = frame.scalars
     if frame.movers[bit_man] == mover:
         _count_bit_man(frame.kinds[bit_man], legal, reached[word], ~occupied, slices)
-    for man in range(frame.scalars):
-        if frame.movers[man] != mover:
-            continue
-        square, kind, shift = squares[man], frame.kinds[man], frame.shifts[man]
-        if man == 0 and frame.pawnless:
-            coord = TRIANGLE_OF[square]
-            for number in range(1, KING_FORWARD[coord, 0, 0] + 1):
-                symmetry = KING_FORWARD[coord, number, 1]
-                target = king_word(frame, word, squares, KING_FORWARD[coord, number, 0], symmetry)
-                add_moves(slices, ONE_MOVE, legal & image(reached[target], INVERSES[symmetry]))
-        elif kind == KING:
-            for number in range(1, KING_LEAP[square, 0] + 1):
-                target = word + ((KING_LEAP[square, number] - square) << shift)
-                add_moves(slices, ONE_MOVE, legal & reached[target])
-        elif kind == KNIGHT:
-            for number in range(1, KNIGHT_LEAP[square, 0] + 1):
-                target = word + ((KNIGHT_LEAP[square, number] - square) << shift)
-                add_moves(slices, ONE_MOVE, legal & reached[target])
-        else:
-            for ray in range(FIRST_RAY[kind], LAST_RAY[kind]):
-                free = legal
-                for step in range(1, RAY[square, ray, 0] + 1):
-                    origin = RAY[square, ray, step]
-                    free &= ~BIT[origin]
-                    if occupied & BIT[origin] or free == ZERO:
-                        break
-                    add_moves(slices, ONE_MOVE, free & reached[word + ((origin - square) << shift)])
+    for number in range(onward(frame, word, legal, mover, found)):
+        there = image(reached[found.word[number]], INVERSES[found.symmetry[number]])
+        add_moves(slices, ONE_MOVE, found.bits[number] & there)

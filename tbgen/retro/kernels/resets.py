@@ -8,22 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tbgen.compiler.jit import jit, kernel
+from tbgen.board.kinds import KINDS
+from tbgen.compiler.jit import inlined, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.zeroing import PROMOTED
-from tbgen.retro.geometry import (
-    BETWEEN,
-    BIT,
-    FIRST_RAY,
-    KING,
-    KING_LEAP,
-    KNIGHT,
-    KNIGHT_LEAP,
-    LAST_RAY,
-    PAWN_LEAP,
-    RAY,
-)
-from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Ints, Word, Words, lowest, reach
+from tbgen.retro.geometry import BETWEEN, BIT, PAWN_ATTACKS
+from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Word, Words, lowest, reach
 from tbgen.retro.kernels.exits import (
     NO_EXIT,
     NOTHING,
@@ -31,54 +21,91 @@ from tbgen.retro.kernels.exits import (
     PAWN,
     Exits,
     Turn,
+    enter_word,
     settle_moves,
 )
-from tbgen.retro.kernels.frame import FROZEN, Frame, Phase, decode, king_safe, safe
+from tbgen.retro.kernels.frame import FROZEN, Frame, Phase, attacks_along, king_safe, safe
 from tbgen.retro.kernels.lanes import add, put
-from tbgen.retro.kernels.mobility import FOUR_MOVES, ONE_MOVE, SLICES, add_moves, count_quiet
-from tbgen.retro.kernels.targets import CAPTURED_PAWN, VARIABLE, Men, Pool
+from tbgen.retro.kernels.mobility import ONE_MOVE, SLICES, add_moves, count_quiet
+from tbgen.retro.kernels.moves import MOST_MOVES, MovesFound, room_for_moves
+from tbgen.retro.kernels.targets import CAPTURED_PAWN, VARIABLE, Men, Pool, room_for_men
+
+_KINDS = len(KINDS)
 
 
 @kernel
-def _captures_on(
-    frame: Frame, pool: Pool, exits: Exits, turn: Turn, square: int, man: int, free: Word
-) -> None:
-    """Capture by scalar ``man`` of whatever scalar or pawn stands on the occupied ``square``.
-
-    ``free`` are the places of the bit man that leave the way open.
-    """
-    side, squares, men = turn.side, turn.squares, turn.men
-    enemy = 1 - side
-    captured, scalar = NOTHING, NOWHERE
-    if men.pawns[enemy] & BIT[square]:
-        captured = CAPTURED_PAWN
-    for other in range(2, frame.scalars):
-        if squares[other] == square and frame.colours[other] == enemy and other != man:
-            captured, scalar = other + 1, other
-    if captured == 0:
+def _arrive(pool: Pool, exits: Exits, turn: Turn, mask: Word, man: int, square: int, captured: int) -> None:
+    """Take the move of a free man to a square, or to that of the bit man, from the positions ``mask``."""
+    if mask == ZERO:
         return
+    squares = turn.men.squares
     origin = squares[man]
+    add_moves(turn.slices, ONE_MOVE, mask)
     squares[man] = square
-    left = turn.occupied & ~BIT[origin]
-    enemy_pawns = men.pawns[enemy] & ~BIT[square]
-    mask = turn.legal & free & king_safe(frame, squares, side, left, enemy_pawns, scalar, True)
+    settle_moves(pool, exits, turn, mask, man, captured, NOTHING, NOWHERE)
     squares[man] = origin
-    if mask:
-        add_moves(turn.slices, ONE_MOVE, mask)
-        men.squares[man] = square
-        men.pawns[enemy] = enemy_pawns
-        settle_moves(pool, exits, turn, mask, man, captured, NOTHING, NOWHERE)
-        men.pawns[enemy] = frame.pawns[enemy]
-        men.squares[man] = origin
+
+
+@inlined
+def _victim_on(frame: Frame, turn: Turn, square: int) -> tuple[int, int]:
+    """What may be captured on a square in all positions: its number in ``Targets.number``, and which scalar
+    it is."""
+    enemy = 1 - turn.side
+    captured, scalar = NOTHING, NOWHERE
+    if turn.men.pawns[enemy] & BIT[square]:
+        captured = CAPTURED_PAWN
+    for man in range(2, frame.scalars):
+        if turn.men.squares[man] == square and frame.colours[man] == enemy:
+            captured, scalar = man + 1, man
+    return captured, scalar
+
+
+@kernel
+def _from_where(frame: Frame, turn: Turn, man: int, square: int, captured: int) -> Word:
+    """Positions in which a man can go to a square, where the scalar ``captured`` is taken, if any."""
+    side, squares, kind, occupied = turn.side, turn.men.squares, frame.kinds[man], turn.occupied
+    enemy_pawns = turn.men.pawns[1 - side]
+    if man == frame.scalars:
+        mask = turn.legal & reach(kind, BIT[square], ~occupied)
+        if mask and king_safe(frame, squares, side, occupied, enemy_pawns, captured, True) & BIT[square]:
+            return mask
+        return ZERO
+    origin = squares[man]
+    passed = BETWEEN[origin, square]
+    if passed & occupied or not attacks_along(kind, origin, square):
+        return ZERO
+    squares[man] = square
+    left = (occupied & ~BIT[origin]) | BIT[square]
+    mask = king_safe(frame, squares, side, left, enemy_pawns, captured, True)
+    squares[man] = origin
+    return mask & turn.legal & ~passed & ~BIT[square]
+
+
+@kernel
+def _captures(frame: Frame, pool: Pool, exits: Exits, turn: Turn) -> None:
+    """Captures of scalars and pawns by free men."""
+    enemy, pawns = 1 - turn.side, turn.men.pawns
+    victims = pawns[enemy]
+    for man in range(2, frame.scalars):
+        if frame.colours[man] == enemy:
+            victims |= BIT[turn.men.squares[man]]
+    while victims:
+        square = lowest(victims)
+        victims &= victims - ONE
+        captured, scalar = _victim_on(frame, turn, square)
+        pawns[enemy] &= ~BIT[square]
+        for man in range(frame.scalars + 1):
+            if frame.colours[man] == turn.side:
+                mask = _from_where(frame, turn, man, square, scalar)
+                _arrive(pool, exits, turn, mask, man, square, captured)
+        pawns[enemy] = frame.pawns[enemy]
 
 
 @kernel
 def _captures_of_bit_man(frame: Frame, pool: Pool, exits: Exits, turn: Turn, man: int) -> None:
     """Capture by scalar ``man`` of the bit man, wherever it stands."""
-    side, squares, men, bit_man = turn.side, turn.squares, turn.men, frame.scalars
-    if frame.colours[bit_man] == side or bit_man < 2:
-        return
-    origin, enemy_pawns = squares[man], men.pawns[1 - side]
+    side, squares, bit_man = turn.side, turn.men.squares, frame.scalars
+    origin, enemy_pawns, captured = squares[man], turn.men.pawns[1 - side], frame.scalars + 1
     mask = turn.legal & reach(frame.kinds[man], BIT[origin], ~turn.occupied)
     left = turn.occupied & ~BIT[origin]
     if man == side:
@@ -91,68 +118,12 @@ def _captures_of_bit_man(frame: Frame, pool: Pool, exits: Exits, turn: Turn, man
         squares[man] = origin
     elif mask:
         mask &= king_safe(frame, squares, side, left, enemy_pawns, bit_man, True)
-    if mask == ZERO:
+    if frame.movers[man] != FROZEN:
+        _arrive(pool, exits, turn, mask, man, VARIABLE, captured)
         return
-    add_moves(turn.slices, ONE_MOVE, mask)
-    if frame.movers[man] == FROZEN:  # each square is a way out of its own
-        while mask:
-            men.squares[man] = lowest(mask)
-            settle_moves(pool, exits, turn, BIT[lowest(mask)], man, bit_man + 1, NOTHING, NOWHERE)
-            mask &= mask - ONE
-    else:
-        men.squares[man] = VARIABLE
-        settle_moves(pool, exits, turn, mask, man, bit_man + 1, NOTHING, NOWHERE)
-    men.squares[man] = origin
-
-
-@kernel
-def _captures_by_scalar(frame: Frame, pool: Pool, exits: Exits, turn: Turn, man: int) -> None:
-    """Capture by scalar ``man`` of other scalars and pawns."""
-    square, kind = turn.squares[man], frame.kinds[man]
-    if kind in (KING, KNIGHT):
-        leaps = KING_LEAP if kind == KING else KNIGHT_LEAP
-        for number in range(1, leaps[square, 0] + 1):
-            target = leaps[square, number]
-            if turn.occupied & BIT[target]:
-                _captures_on(frame, pool, exits, turn, target, man, turn.legal)
-        return
-    for ray in range(FIRST_RAY[kind], LAST_RAY[kind]):
-        free = turn.legal
-        for step in range(1, RAY[square, ray, 0] + 1):
-            target = RAY[square, ray, step]
-            if turn.occupied & BIT[target]:
-                _captures_on(frame, pool, exits, turn, target, man, free)
-                break
-            free &= ~BIT[target]
-
-
-@kernel
-def _captures_by_bit_man(frame: Frame, pool: Pool, exits: Exits, turn: Turn) -> None:
-    """The bit man captures a scalar or a pawn: all its origins lead to the same position."""
-    side, squares, men = turn.side, turn.squares, turn.men
-    bit_man, enemy = frame.scalars, 1 - side
-    victims = men.pawns[enemy]
-    for man in range(2, frame.scalars):
-        if frame.colours[man] == enemy:
-            victims |= BIT[squares[man]]
-    while victims:
-        square = lowest(victims)
-        victims &= victims - ONE
-        mask = turn.legal & reach(frame.kinds[bit_man], BIT[square], ~turn.occupied)
-        if mask == ZERO:
-            continue
-        captured, scalar = CAPTURED_PAWN, NOWHERE
-        for man in range(2, frame.scalars):
-            if squares[man] == square:
-                captured, scalar = man + 1, man
-        enemy_pawns = men.pawns[enemy] & ~BIT[square]
-        if king_safe(frame, squares, side, turn.occupied, enemy_pawns, scalar, True) & BIT[square]:
-            add_moves(turn.slices, ONE_MOVE, mask)
-            men.squares[bit_man] = square
-            men.pawns[enemy] = enemy_pawns
-            settle_moves(pool, exits, turn, mask, bit_man, captured, NOTHING, NOWHERE)
-            men.pawns[enemy] = frame.pawns[enemy]
-            men.squares[bit_man] = VARIABLE
+    while mask:  # each square is a way out of its own
+        _arrive(pool, exits, turn, BIT[lowest(mask)], man, lowest(mask), captured)
+        mask &= mask - ONE
 
 
 @kernel
@@ -169,88 +140,69 @@ def _pawn_arrives(
         settle_moves(pool, exits, turn, mask, PAWN, captured, NOTHING, ep_file)
         pawns[turn.side] &= ~BIT[square]
         return
-    add_moves(turn.slices, FOUR_MOVES, mask)
     turn.men.squares[PROMOTED] = square
-    for kind in range(1, 5):
+    for kind in range(1, _KINDS):
+        add_moves(turn.slices, ONE_MOVE, mask)
         settle_moves(pool, exits, turn, mask, PAWN, captured, kind, NOWHERE)
 
 
 @kernel
-def _pawn_moves(frame: Frame, pool: Pool, exits: Exits, turn: Turn, pawn: int) -> None:
-    """Steps, captures and promotions of one pawn (en passant captures belong to positions with the right)."""
-    side, squares, men, legal, occupied = turn.side, turn.squares, turn.men, turn.legal, turn.occupied
-    pawns, enemy, bit_man = men.pawns, 1 - side, frame.scalars
-    forward = 8 if side == 0 else -8
-    left = occupied & ~BIT[pawn]
-    pawns[side] &= ~BIT[pawn]
-    square = pawn + forward
-    if occupied & BIT[square] == ZERO and not turn.captures_only:
-        open_way = legal & ~BIT[square]
-        mask = open_way & king_safe(frame, squares, side, left | BIT[square], pawns[enemy], NOWHERE, True)
-        _pawn_arrives(pool, exits, turn, mask, square, NOTHING, NOWHERE)
+def _pawn_steps(frame: Frame, pool: Pool, exits: Exits, turn: Turn, pawn: int) -> None:
+    """Steps of one pawn that has left ``turn.men.pawns``."""
+    side, occupied, enemy_pawns = turn.side, turn.occupied, turn.men.pawns[1 - turn.side]
+    square, forward, ep_file, open_way = pawn, 8 if side == 0 else -8, NOWHERE, turn.legal
+    for _ in range(2 if pawn >> 3 == (1 if side == 0 else 6) else 1):
         square += forward
-        if pawn >> 3 == (1 if side == 0 else 6) and occupied & BIT[square] == ZERO:
-            open_way &= ~BIT[square]
-            mask = open_way & king_safe(frame, squares, side, left | BIT[square], pawns[enemy], NOWHERE, True)
-            _pawn_arrives(pool, exits, turn, mask, square, NOTHING, pawn & 7)
-    for number in range(1, PAWN_LEAP[side, pawn, 0] + 1):
-        square = PAWN_LEAP[side, pawn, number]
+        if occupied & BIT[square]:
+            return
+        open_way &= ~BIT[square]
+        left = (occupied & ~BIT[pawn]) | BIT[square]
+        mask = open_way & king_safe(frame, turn.men.squares, side, left, enemy_pawns, NOWHERE, True)
+        _pawn_arrives(pool, exits, turn, mask, square, NOTHING, ep_file)
+        ep_file = pawn & 7
+
+
+@kernel
+def _pawn_captures(frame: Frame, pool: Pool, exits: Exits, turn: Turn, pawn: int) -> None:
+    """Captures by one pawn that has left ``turn.men.pawns`` (those en passant belong to positions with the
+    right)."""
+    side, squares, pawns, bit_man = turn.side, turn.men.squares, turn.men.pawns, frame.scalars
+    enemy, left, targets = 1 - side, turn.occupied & ~BIT[pawn], PAWN_ATTACKS[side, pawn]
+    while targets:
+        square = lowest(targets)
         bit = BIT[square]
-        if pawns[enemy] & bit:
+        targets &= targets - ONE
+        captured, scalar = _victim_on(frame, turn, square)
+        if captured:
             pawns[enemy] &= ~bit
-            mask = legal & king_safe(frame, squares, side, left, pawns[enemy], NOWHERE, True)
-            _pawn_arrives(pool, exits, turn, mask, square, CAPTURED_PAWN, NOWHERE)
-            pawns[enemy] |= bit
-        elif occupied & bit:
-            for man in range(2, frame.scalars):
-                if squares[man] == square and frame.colours[man] == enemy:
-                    mask = legal & king_safe(frame, squares, side, left, pawns[enemy], man, True)
-                    _pawn_arrives(pool, exits, turn, mask, square, man + 1, NOWHERE)
-        elif bit_man >= 2 and frame.colours[bit_man] == enemy and legal & bit:
+            mask = turn.legal & king_safe(frame, squares, side, left, pawns[enemy], scalar, True)
+            _pawn_arrives(pool, exits, turn, mask, square, captured, NOWHERE)
+            pawns[enemy] = frame.pawns[enemy]
+        elif bit_man >= 2 and frame.colours[bit_man] == enemy and turn.legal & bit:
             mask = bit & king_safe(frame, squares, side, left | bit, pawns[enemy], NOWHERE, False)
-            men.squares[bit_man] = square
+            squares[bit_man] = square
             _pawn_arrives(pool, exits, turn, mask, square, bit_man + 1, NOWHERE)
-            men.squares[bit_man] = VARIABLE
-    pawns[side] |= BIT[pawn]
+            squares[bit_man] = VARIABLE
 
 
 @kernel
 def _moves_of_frozen(frame: Frame, pool: Pool, exits: Exits, turn: Turn, man: int) -> None:
     """Quiet moves of one frozen man."""
-    side, squares, men, bit_man = turn.side, turn.squares, turn.men, frame.scalars
-    origin = lowest(frame.places) if man == bit_man else squares[man]
+    origin = lowest(frame.places) if man == frame.scalars else turn.men.squares[man]
     targets = reach(frame.kinds[man], BIT[origin], ~turn.occupied)
     while targets:
         square = lowest(targets)
         targets &= targets - ONE
-        left = (turn.occupied & ~BIT[origin]) | BIT[square]
-        mask = turn.legal
-        if man == bit_man:
-            if (
-                king_safe(frame, squares, side, turn.occupied, men.pawns[1 - side], NOWHERE, True)
-                & BIT[square]
-                == ZERO
-            ):
-                continue
-        else:
-            squares[man] = square
-            mask &= ~BIT[square] & ~BETWEEN[origin, square]
-            mask &= king_safe(frame, squares, side, left, men.pawns[1 - side], NOWHERE, True)
-            squares[man] = origin
-        if mask:
-            add_moves(turn.slices, ONE_MOVE, mask)
-            before = men.squares[man]
-            men.squares[man] = square
-            settle_moves(pool, exits, turn, mask, man, NOTHING, NOTHING, NOWHERE)
-            men.squares[man] = before
+        mask = _from_where(frame, turn, man, square, NOWHERE)
+        _arrive(pool, exits, turn, mask, man, square, NOTHING)
 
 
 @kernel
 def _castlings(frame: Frame, pool: Pool, exits: Exits, turn: Turn) -> None:
     """Castling, which counts as a capture of the rook by its own king; what is in the way is as in
     Chess960 (FIDE Laws of Chess, guideline II)."""
-    side, squares, men, bit_man = turn.side, turn.squares, turn.men, frame.scalars
-    enemy = 1 - side
+    side, men, bit_man = turn.side, turn.men, frame.scalars
+    enemy, squares = 1 - side, men.squares
     for number in range(len(frame.castlings)):
         king, rook = frame.castlings[number, 0], frame.castlings[number, 1]
         if frame.colours[king] != side:
@@ -282,57 +234,56 @@ def _castlings(frame: Frame, pool: Pool, exits: Exits, turn: Turn) -> None:
 @kernel
 def _leaving_moves(frame: Frame, pool: Pool, exits: Exits, turn: Turn) -> None:
     """Count all moves of the word that leave the phase and keep the best as exits."""
-    for man in range(frame.scalars):
-        if frame.colours[man] == turn.side:
-            _captures_by_scalar(frame, pool, exits, turn, man)
+    side, pawns, bit_man = turn.side, turn.men.pawns, frame.scalars
+    _captures(frame, pool, exits, turn)
+    for man in range(bit_man + 1):
+        if frame.colours[man] != side:
+            continue
+        if bit_man >= 2 and frame.colours[bit_man] != side:
             _captures_of_bit_man(frame, pool, exits, turn, man)
-    if frame.colours[frame.scalars] == turn.side:
-        _captures_by_bit_man(frame, pool, exits, turn)
-    own_pawns = frame.pawns[turn.side]
-    while own_pawns:
-        _pawn_moves(frame, pool, exits, turn, lowest(own_pawns))
-        own_pawns &= own_pawns - ONE
-    for man in range(frame.scalars + 1):
-        if frame.movers[man] == FROZEN and frame.colours[man] == turn.side:
+        if frame.movers[man] == FROZEN:
             _moves_of_frozen(frame, pool, exits, turn, man)
+    own_pawns = frame.pawns[side]
+    while own_pawns:
+        pawn = lowest(own_pawns)
+        own_pawns &= own_pawns - ONE
+        pawns[side] &= ~BIT[pawn]
+        if not turn.captures_only:
+            _pawn_steps(frame, pool, exits, turn, pawn)
+        _pawn_captures(frame, pool, exits, turn, pawn)
+        pawns[side] |= BIT[pawn]
     _castlings(frame, pool, exits, turn)
 
 
 @kernel
 def _rank_words(
-    frame: Frame, pool: Pool, exits: Exits, phase: Phase, squares: Ints, men: Men, start: int, stop: int
+    frame: Frame, pool: Pool, exits: Exits, phase: Phase, found: MovesFound, men: Men, start: int, stop: int
 ) -> None:
-    """``rank_and_exits``, with room for the squares of scalars and men."""
-    legal, slices = phase.legal, phase.slices
+    """``rank_and_exits``, with room for moves and men."""
     for word in range(start, stop):
-        nowhere = legal[0, word] | legal[1, word] == ZERO
-        occupied = ZERO if nowhere else decode(frame, word, squares)
+        occupied = enter_word(frame, word, men)
         for man in range(frame.scalars):
-            men.squares[man] = squares[man]
-        men.squares[frame.scalars] = VARIABLE
+            found.squares[man] = men.squares[man]
         for side in range(2):
-            own = legal[side, word]
-            first = (side * frame.words + word) * 64
-            counter = slices[side, word]
+            own, other = phase.legal[side, word], phase.legal[1 - side]
+            first, counter = (side * frame.words + word) * 64, phase.slices[side, word]
             counter[:] = ZERO
-            exits.nearest[first : first + 64] = NO_EXIT
+            put(exits.nearest, first, ALL, NO_EXIT)
             if own == ZERO:
                 continue
-            counter[0] = own & legal[1 - side, word]
-            count_quiet(frame, word, side, own, legal[1 - side], occupied, squares, counter)
+            counter[0] = own & other[word]
+            count_quiet(frame, word, side, own, other, occupied, found, counter)
             put(phase.quiet[side], word * 64, ALL, 0)
             for number in range(ONE_MOVE, SLICES):
                 add(phase.quiet[side], word * 64, counter[number], 1 << (number - ONE_MOVE))
-            _leaving_moves(frame, pool, exits, Turn(side, first, own, occupied, squares, men, counter, False))
+            _leaving_moves(frame, pool, exits, Turn(side, first, own, occupied, men, counter, False))
 
 
 @jit
 def rank_and_exits(frame: Frame, pool: Pool, exits: Exits, phase: Phase, start: int, stop: int) -> None:
     """Count the legal moves of every position of the words ``start`` to ``stop`` - 1, quiet ones apart too,
     and keep the best zeroing ones in ``exits``."""
-    squares = np.empty(frame.scalars, np.int64)
-    men = Men(np.zeros(PROMOTED + 1, np.int64), frame.pawns.copy(), np.empty(6, np.int64))
-    _rank_words(frame, pool, exits, phase, squares, men, start, stop)
+    _rank_words(frame, pool, exits, phase, room_for_moves(MOST_MOVES), room_for_men(), start, stop)
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,8 +292,6 @@ class OneExit(Struct):
 
     exits: Exits
     """The exit, in the only entry."""
-    squares: Ints
-    """int64 (scalars,)."""
     men: Men
     slices: Words
     """uint64 (SLICES,)."""
@@ -353,15 +302,10 @@ def find_exit(frame: Frame, pool: Pool, node: int, one: OneExit) -> None:
     """Find the best exit of one legal position, as ``rank_and_exits`` does for all of them."""
     side = 0 if node < frame.words * 64 else 1
     bit = node & 63
-    occupied = decode(frame, (node >> 6) - side * frame.words, one.squares)
-    for man in range(frame.scalars):
-        one.men.squares[man] = one.squares[man]
-    one.men.squares[frame.scalars] = VARIABLE
-    one.men.pawns[0], one.men.pawns[1] = frame.pawns[0], frame.pawns[1]
+    occupied = enter_word(frame, (node >> 6) - side * frame.words, one.men)
     one.slices[:] = ZERO
     one.exits.nearest[0] = NO_EXIT
-    turn = Turn(side, -bit, BIT[bit], occupied, one.squares, one.men, one.slices, False)
-    _leaving_moves(frame, pool, one.exits, turn)
+    _leaving_moves(frame, pool, one.exits, Turn(side, -bit, BIT[bit], occupied, one.men, one.slices, False))
 
 
 @jit
@@ -378,17 +322,12 @@ def side_exits(
 ) -> None:
     """Keep the best zeroing moves, or the best captures, of the positions of ``among`` uint64 (words,) with
     ``side`` to move in ``exits``, whatever was there; words ``start`` to ``stop`` - 1."""
-    squares, counter = np.empty(frame.scalars, np.int64), np.empty(SLICES, np.uint64)
-    men = Men(np.zeros(PROMOTED + 1, np.int64), frame.pawns.copy(), np.empty(6, np.int64))
+    counter, men = np.empty(SLICES, np.uint64), room_for_men()
     for word in range(start, stop):
         own, first = phase.legal[side, word] & among[word], (side * frame.words + word) * 64
-        exits.nearest[first : first + 64] = NO_EXIT
-        if own == ZERO:
-            continue
-        occupied = decode(frame, word, squares)
-        for man in range(frame.scalars):
-            men.squares[man] = squares[man]
-        men.squares[frame.scalars] = VARIABLE
-        counter[:] = ZERO
-        turn = Turn(side, first, own, occupied, squares, men, counter, captures_only)
-        _leaving_moves(frame, pool, exits, turn)
+        put(exits.nearest, first, ALL, NO_EXIT)
+        if own:
+            counter[:] = ZERO
+            occupied = enter_word(frame, word, men)
+            turn = Turn(side, first, own, occupied, men, counter, captures_only)
+            _leaving_moves(frame, pool, exits, turn)

@@ -6,30 +6,28 @@ From one layer to the next of the same holder few states change, so only the cha
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index.table import FRESH, LAST_RUN
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Word, Words, lowest
+from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Plies, Word, Words, lowest
 from tbgen.retro.kernels.frame import Phase
 from tbgen.retro.kernels.layers import Attacker, assigned
 from tbgen.retro.kernels.mobility import of_rank
 from tbgen.retro.kernels.sweep import SweepResults
 
+_NODE, _WORD, _RANK, _VALUE = (np.uint64(bits) for bits in (32, 6, 24, 16))
+_SQUARE = np.uint64(63)
+_BYTE, _PLIES = np.uint64(0xFF), np.uint64(0xFFFF)
+
 
 class Log(NamedTuple):
     """Changes of V(P, A) from one layer to the next of the same holder of A, in the order of the layers."""
 
-    node: NDArray[np.int32]
-    """int32: slot, plus the phase size if Black is to move."""
-    rank: Codes
-    """uint8: rank of A."""
-    value: Codes
-    """uint8: code of V(P, A), or NONE for A itself."""
-    depth: Plies
-    """uint16: D(P, A)."""
+    entry: Words
+    """uint64: node (slot, plus the phase size if Black is to move) << 32, rank of A << 24, code of V(P, A)
+    (NONE for A itself) << 16, and D(P, A)."""
     length: Ints
     """int64 (1,): entries in use."""
 
@@ -52,13 +50,7 @@ class Runs(NamedTuple):
 @jit
 def empty_log(room: int) -> Log:
     """Return a log without entries."""
-    return Log(
-        np.empty(room, np.int32),
-        np.empty(room, np.uint8),
-        np.empty(room, np.uint8),
-        np.empty(room, np.uint16),
-        np.zeros(1, np.int64),
-    )
+    return Log(np.empty(room, np.uint64), np.zeros(1, np.int64))
 
 
 @inlined
@@ -100,8 +92,10 @@ def log_changes(attacker: Attacker, rank: int, phase: Phase, carried: bool, log:
     for side in range(2):
         word = int64(0)
         while word < words:
-            if log.length[0] + 64 > len(log.node):
-                log = _longer(log)
+            if log.length[0] + 64 > len(log.entry):
+                longer = Log(np.empty(2 * len(log.entry), np.uint64), log.length)
+                longer.entry[: log.length[0]] = log.entry[: log.length[0]]
+                log = longer
             word = _log_words(attacker, rank, phase, carried, log, side, word)
     return log
 
@@ -112,63 +106,38 @@ def _log_words(
 ) -> int:
     """Log the changes of one side to move from word ``start`` on; return the word that there may be no room
     for, or the number of words."""
-    words = len(phase.canonical)
+    words, results = len(phase.canonical), attacker.results
     for word in range(start, words):
         length = log.length[0]
-        if length + 64 > len(log.node):
+        if length + 64 > len(log.entry):
             return word
         now, bits = changed_states(attacker, phase, side, word, rank, carried)
         first = (side * words + word) * 64
         while bits:
             bit = lowest(bits)
             bits &= bits - ONE
-            log.node[length] = first + bit
-            log.rank[length] = rank
+            state, at = np.uint64(NONE << 16), first + bit
             if now & BIT[bit]:
-                log.value[length] = attacker.results.value[first + bit]
-                log.depth[length] = attacker.results.depth[first + bit]
-            else:
-                log.value[length] = NONE
-                log.depth[length] = 0
+                state = np.uint64(results.value[at]) << _VALUE | np.uint64(results.depth[at])
+            log.entry[length] = np.uint64(at) << _NODE | np.uint64(rank) << _RANK | state
             length += 1
         log.length[0] = length
     return words
 
 
 @jit
-def _longer(log: Log) -> Log:
-    """The log with twice the room."""
-    size, length = len(log.node), log.length[0]
-    longer = Log(
-        np.empty(2 * size, np.int32),
-        np.empty(2 * size, np.uint8),
-        np.empty(2 * size, np.uint8),
-        np.empty(2 * size, np.uint16),
-        log.length,
-    )
-    longer.node[:length] = log.node[:length]
-    longer.rank[:length] = log.rank[:length]
-    longer.value[:length] = log.value[:length]
-    longer.depth[:length] = log.depth[:length]
-    return longer
-
-
-@jit
-def _by_word(log: Log, words: int) -> tuple[Ints, NDArray[np.int32]]:
-    """Return where each word's entries begin, int64 (2 * words + 1,), and the entries' numbers in the order
-    of words, layers and bits (int32)."""
-    length = log.length[0]
-    begin = np.zeros(2 * words + 1, np.int64)
-    for number in range(length):
-        begin[(log.node[number] >> 6) + 1] += 1
-    for word in range(2 * words):
-        begin[word + 1] += begin[word]
-    order, place = np.empty(length, np.int32), begin[:-1].copy()
-    for number in range(length):
-        word = log.node[number] >> 6
-        order[place[word]] = number
-        place[word] += 1
-    return begin, order
+def _sort(source: Words, target: Words, shift: Word, mask: Word, keys: int) -> None:
+    """Copy entries to ``target`` in the order of their keys, the bits of ``mask`` from ``shift`` on, all less
+    than ``keys``; those alike stay in their order."""
+    place = np.zeros(keys + 1, np.int64)
+    for number in range(len(source)):
+        place[int64(source[number] >> shift & mask) + 1] += 1
+    for key in range(keys):
+        place[key + 1] += place[key]
+    for number in range(len(source)):
+        key = int64(source[number] >> shift & mask)
+        target[place[key]] = source[number]
+        place[key] += 1
 
 
 @jit
@@ -177,40 +146,25 @@ def weave(log: Log, words: int, fresh: SweepResults) -> Runs:
 
     ``words`` is the number of words of one side to move, ``fresh`` holds the fresh values and depths.
     """
-    length = log.length[0]
-    begin, order = _by_word(log, words)
+    count = log.length[0]
+    entries, by_bit = log.entry[:count], np.empty(count, np.uint64)
+    _sort(entries, by_bit, _NODE, _SQUARE, int64(64))
+    _sort(by_bit, entries, _NODE + _WORD, ALL, 2 * words)
     mask = np.zeros((2, words), np.uint64)
-    run_rank = np.empty(length, np.uint8)
-    run_value = np.empty(length, np.uint8)
-    run_depth = np.empty(length, np.uint16)
-    place = np.empty(65, np.int64)
-    for word in range(2 * words):
-        entries = order[begin[word] : begin[word + 1]]
-        if len(entries) == 0:
-            continue
-        side = 0 if word < words else 1
-        first = fresh.starts[side] + (word - side * words) * 64
-        place[:] = 0
-        bits = ZERO
-        for number in entries:
-            bit = log.node[number] & 63
-            place[bit + 1] += 1
-            bits |= BIT[bit]
-        mask[side, word - side * words] = bits
-        place[0] = begin[word]
-        for bit in range(64):
-            place[bit + 1] += place[bit]
-        for number in entries:
-            bit = log.node[number] & 63
-            at = place[bit]
-            place[bit] += 1
-            run_rank[at] = log.rank[number]
-            run_value[at] = log.value[number]
-            run_depth[at] = log.depth[number]
-            if run_value[at] == fresh.value[first + bit] and run_depth[at] == fresh.depth[first + bit]:
-                run_value[at] = FRESH
-                run_depth[at] = 0
-        while bits:
-            run_rank[place[lowest(bits)] - 1] += LAST_RUN
-            bits &= bits - ONE
-    return Runs(mask, run_rank, run_value, run_depth, begin[words])
+    rank, value, depth = np.empty(count, np.uint8), np.empty(count, np.uint8), np.empty(count, np.uint16)
+    white = int64(0)
+    for number in range(count):
+        entry = entries[number]
+        node = int64(entry >> _NODE)
+        side = 0 if node < words * 64 else 1
+        slot = node - side * words * 64
+        mask[side, slot >> 6] |= BIT[slot & 63]
+        white += 1 - side
+        rank[number] = entry >> _RANK & _BYTE
+        if number + 1 == count or int64(entries[number + 1] >> _NODE) != node:
+            rank[number] += LAST_RUN
+        value[number], depth[number] = entry >> _VALUE & _BYTE, entry & _PLIES
+        at = fresh.starts[side] + slot
+        if value[number] == fresh.value[at] and depth[number] == fresh.depth[at]:
+            value[number], depth[number] = FRESH, 0
+    return Runs(mask, rank, value, depth, white)

@@ -1,18 +1,19 @@
-"""One layer alone: sweeps with the events that belong to the layer."""
+"""Layers for whoever wants to see them: one that is solved alone, by sweeps with the events that belong to
+it, and those of a phase as the solver goes through them."""
 
-import numpy as np
+from typing import NamedTuple
 
 from tbgen.compiler.jit import int64, jit, kernel
 from tbgen.index.symmetry import TRANSPOSE
-from tbgen.retro.kernels.bits import ALL, ZERO, Codes, Plies, Words, image, reach
-from tbgen.retro.kernels.events import Agenda, exit_events, with_exit
+from tbgen.retro.kernels.bits import ZERO, Codes, Plies, Words, image, reach
+from tbgen.retro.kernels.events import Agenda
 from tbgen.retro.kernels.frame import decode, is_image
 from tbgen.retro.kernels.lanes import move, put, within
-from tbgen.retro.kernels.layers import Attacker, begin, settled_events
+from tbgen.retro.kernels.layers import Workspace, assigned, begin_inner, inner_sweep, settled_events
 from tbgen.retro.kernels.mobility import of_rank_at_least
-from tbgen.retro.kernels.moves import MAX_ORIGINS, Onward, image_word, onward
-from tbgen.retro.kernels.phase import Workspace
-from tbgen.retro.kernels.sweep import Sweep, SweepResults, run_sweep
+from tbgen.retro.kernels.moves import MOST_MOVES, MovesFound, image_word, onward, room_for_moves
+from tbgen.retro.kernels.phase import first_events
+from tbgen.retro.kernels.sweep import SweepResults, run_sweep
 
 
 @kernel
@@ -31,7 +32,7 @@ def _revive(workspace: Workspace, rank: int, fresh: SweepResults, decided: bool)
 
 
 @kernel
-def _find_settled(workspace: Workspace, room: Onward) -> None:
+def _find_settled(workspace: Workspace, room: MovesFound) -> None:
     """Set which positions are settled: those that are not alive and that positions alive can move to; no
     others matter in the layer."""
     frame, phase = workspace.frame, workspace.phase
@@ -42,8 +43,8 @@ def _find_settled(workspace: Workspace, room: Onward) -> None:
             alive = phase.alive[side, word]
             if alive == ZERO:
                 continue
-            for number in range(onward(frame, word, side, room)):
-                target, bits = room.word[number], image(alive & room.free[number], room.symmetry[number])
+            for number in range(onward(frame, word, alive, side, room)):
+                target, bits = room.word[number], image(room.bits[number], room.symmetry[number])
                 if is_image(frame, target):
                     decode(frame, target, room.squares)
                     target, bits = image_word(frame, target, room.squares), image(bits, TRANSPOSE)
@@ -59,82 +60,36 @@ def _find_settled(workspace: Workspace, room: Onward) -> None:
 @jit
 def _enter(workspace: Workspace, rank: int, fresh: SweepResults, decided: bool) -> None:
     """Set which positions are alive in the layers of a rank, and which are settled."""
-    room = Onward(
-        np.empty(MAX_ORIGINS, np.int64),
-        np.empty(MAX_ORIGINS, np.int64),
-        np.empty(MAX_ORIGINS, np.uint64),
-        np.empty(8, np.int64),
-    )
     _revive(workspace, rank, fresh, decided)
-    _find_settled(workspace, room)
-
-
-@jit
-def _layer_events(
-    workspace: Workspace, attacking: int, leaving: Words, high: int, fresh: SweepResults
-) -> Agenda:
-    """The events of the layer: exits of positions alive, fresh values of those settled, keys below
-    ``high``."""
-    phase = workspace.phase
-    exits = exit_events(attacking, leaving, workspace.exits, high)
-    return Agenda(exits, settled_events(attacking, phase.settled, fresh, high), int64(0))
-
-
-@kernel
-def _begin(workspace: Workspace, attacker: Attacker, leaving: Words) -> None:
-    """Set up the attacker's inner sets: nothing assigned, only positions alive in the layer."""
-    phase, sets, outer_sets = workspace.phase, attacker.inner_sets, attacker.outer_sets
-    begin(attacker, phase, leaving)
-    sets.caught[:] = ZERO
-    for word in range(workspace.frame.words):
-        sets.wanted[word] = outer_sets.wanted[word] & phase.alive[attacker.side, word]
-        sets.ready[word] = outer_sets.ready[word] & phase.alive[1 - attacker.side, word]
-        move(sets.left, word * 64, outer_sets.left, word * 64, ALL)
+    _find_settled(workspace, room_for_moves(MOST_MOVES))
 
 
 @jit
 def _sweep(workspace: Workspace, attacking: int, high: int, fresh: SweepResults) -> None:
-    """Assign what an attacker can force among the positions alive, keys below ``high``."""
-    attacker = workspace.white if attacking == 0 else workspace.black
-    leaving = with_exit(workspace.exits, workspace.phase.alive)
-    _begin(workspace, attacker, leaving)
-    agenda = _layer_events(workspace, attacking, leaving, high, fresh)
-    alive = workspace.phase.alive[1 - attacking]
-    run_sweep(
-        Sweep(
-            workspace.frame,
-            attacking,
-            agenda,
-            high,
-            attacker.inner_sets,
-            alive,
-            attacker.scratch,
-            attacker.results,
-            False,
-        ),
-        int64(0),
-    )
+    """Assign what an attacker can force among the positions alive, keys below ``high``: from their exits, and
+    the fresh values of those settled."""
+    exits = first_events(workspace, attacking, high).exits
+    begin_inner(workspace.attackers[attacking], workspace.phase)
+    settled = settled_events(attacking, workspace.phase.settled, fresh, high)
+    run_sweep(inner_sweep(workspace, attacking, high, Agenda(exits, settled, int64(0))), int64(0))
 
 
 @kernel
-def take(workspace: Workspace, attacking: int, at: int, value: Codes, depth: Plies) -> None:
+def _take(workspace: Workspace, attacking: int, at: int, value: Codes, depth: Plies) -> None:
     """Copy what the attacker's inner sweep has assigned to ``value`` and ``depth`` (2, slots), in which the
     phase begins at ``at``; canonical slots only."""
-    attacker = workspace.white if attacking == 0 else workspace.black
-    phase, sets, results = workspace.phase, attacker.inner_sets, attacker.results
-    words = workspace.frame.words
+    attacker, phase, words = workspace.attackers[attacking], workspace.phase, workspace.frame.words
     for side in range(2):
         for word in range(words):
-            bits = phase.alive[side, word] & phase.canonical[word]
-            bits &= ~sets.wanted[word] if side == attacking else sets.caught[word]
+            bits = phase.alive[side, word] & phase.canonical[word] & assigned(attacker, phase, side, word)
             node = (side * words + word) * 64
-            move(value[side], at + word * 64, results.value, node, bits)
-            move(depth[side], at + word * 64, results.depth, node, bits)
+            move(value[side], at + word * 64, attacker.results.value, node, bits)
+            move(depth[side], at + word * 64, attacker.results.depth, node, bits)
 
 
 @kernel
-def fill(workspace: Workspace, code: int, at: int, value: Codes, depth: Plies) -> None:
-    """Give the positions alive the accrued score for their value; for the arguments see ``take``."""
+def _fill(workspace: Workspace, code: int, at: int, value: Codes, depth: Plies) -> None:
+    """Give the positions alive the accrued score for their value; for the arguments see ``_take``."""
     phase = workspace.phase
     for side in range(2):
         for word in range(workspace.frame.words):
@@ -145,33 +100,47 @@ def fill(workspace: Workspace, code: int, at: int, value: Codes, depth: Plies) -
 
 @jit
 def solve_layer(
-    workspace: Workspace, attacking: int, rank: int, fresh: SweepResults, value: Codes, depth: Plies
+    workspace: Workspace,
+    holder: int,
+    rank: int,
+    decided: bool,
+    fresh: SweepResults,
+    value: Codes,
+    depth: Plies,
 ) -> None:
-    """Solve the layer of the accrued score of this rank that the opponent of the attacker ``attacking`` (0
-    White, 1 Black) holds.
+    """Solve the layer of the accrued score of this rank that ``holder`` (0 White, 1 Black) has.
 
-    ``fresh`` holds the fresh values; ``value`` and ``depth`` (2, phase size) receive codes and plies at the
-    canonical slots of the positions alive in the layer.
+    ``fresh`` holds the fresh values, all of them if ``decided``, else only those of positions whose own score
+    has a smaller rank; ``value`` and ``depth`` (2, phase size) receive codes and plies at the canonical slots
+    of the positions alive in the layer.
     """
-    _enter(workspace, rank, fresh, True)
-    high = 255 - rank
-    _sweep(workspace, attacking, high, fresh)
-    fill(workspace, high if attacking == 0 else 255 - high, int64(0), value, depth)
-    take(workspace, attacking, int64(0), value, depth)
-
-
-@jit
-def solve_open_layer(
-    workspace: Workspace, holder: int, rank: int, fresh: SweepResults, value: Codes, depth: Plies
-) -> None:
-    """Solve the layer of the accrued score of this rank that ``holder`` (0 White, 1 Black) has, where fresh
-    values are known only of positions whose own score has a smaller rank.
-
-    As ``solve_layer``; but what the holder can better is not known beforehand, so it takes a sweep too.
-    """
-    _enter(workspace, rank, fresh, False)
-    fill(workspace, rank if holder == 0 else 255 - rank, int64(0), value, depth)
+    _enter(workspace, rank, fresh, decided)
+    _fill(workspace, rank if holder == 0 else 255 - rank, int64(0), value, depth)
     _sweep(workspace, 1 - holder, 255 - rank, fresh)
-    take(workspace, 1 - holder, int64(0), value, depth)
-    _sweep(workspace, int64(holder), int64(rank), fresh)
-    take(workspace, int64(holder), int64(0), value, depth)
+    _take(workspace, 1 - holder, int64(0), value, depth)
+    if not decided:  # what the holder can better is not known beforehand
+        _sweep(workspace, int64(holder), int64(rank), fresh)
+        _take(workspace, int64(holder), int64(0), value, depth)
+
+
+class WindowLayer(NamedTuple):
+    """A layer of a window of phases; see ``tbgen.retro.every_layer.Layer``."""
+
+    value: Codes
+    """uint8 (2, slots)."""
+    depth: Plies
+    """uint16 (2, slots)."""
+    there: Words
+    """uint64 (2, slots / 64)."""
+
+
+@kernel
+def show_layer(workspace: Workspace, attacking: int, rank: int, at: int, shown: WindowLayer) -> None:
+    """Copy the layer that the inner sweep of an attacker (0 White, 1 Black) has solved: that of the
+    opponent's accrued score of this rank. The phase begins at slot ``at`` of the window."""
+    phase, first = workspace.phase, at >> 6
+    for side in range(2):
+        for word in range(workspace.frame.words):
+            shown.there[side, first + word] = phase.alive[side, word] & phase.canonical[word]
+    _fill(workspace, 255 - rank if attacking == 0 else rank, at, shown.value, shown.depth)
+    _take(workspace, attacking, at, shown.value, shown.depth)

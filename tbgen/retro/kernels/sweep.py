@@ -14,7 +14,7 @@ Exits, and positions whose fresh value was settled in earlier layers, enter as *
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,8 +22,8 @@ from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, ZERO, Codes, Ints, Plies, Word, Words, lowest, prefetch
-from tbgen.retro.kernels.events import NEVER, TIME_BITS, TIME_MASK, Agenda, Events, level_at
-from tbgen.retro.kernels.frame import Frame
+from tbgen.retro.kernels.events import NEVER, TIME_BITS, TIME_MASK, Agenda, level_at
+from tbgen.retro.kernels.frame import Frame, place_of
 from tbgen.retro.kernels.front import (
     ATTACKERS,
     DEFENDERS,
@@ -32,8 +32,8 @@ from tbgen.retro.kernels.front import (
     front_size,
     gather,
     mark_live,
-    origins_of,
     part_of,
+    room_of,
     share_out,
 )
 from tbgen.retro.kernels.lanes import count_down, put
@@ -47,6 +47,8 @@ BATCH = 384
 
 
 NO_LIMIT = int64(1 << 62)
+
+Array: TypeAlias = Words | Codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,14 +111,6 @@ class Stand(NamedTuple):
 
 
 @inlined
-def _place_of(events: Events, number: int, words: int) -> tuple[int, int, Word]:
-    """Side to move, word and bit of an event."""
-    node = int64(events.node[number])
-    side = 0 if node < words * 64 else 1
-    return side, (node >> 6) - side * words, BIT[node & 63]
-
-
-@inlined
 def _prefetch_record(results: SweepResults, side: int, word: int) -> None:
     first = results.starts[side] + int64(word) * 64
     prefetch(results.value, first)
@@ -124,25 +118,39 @@ def _prefetch_record(results: SweepResults, side: int, word: int) -> None:
     prefetch(results.depth, first + 32)
 
 
+@inlined
+def _collect(
+    sweep: Sweep, part: int, other: int, row: int, number: int, stop: int, ahead: Array, stride: int
+) -> tuple[int, int]:
+    """Collect the part's moves to the words of a front, the other part's, from ``number`` on, until the batch
+    is full or ``stop`` is reached; return how many moves there are, and the next number.
+
+    ``row`` says whose front it is. What each move needs of ``ahead``, ``stride`` elements a word, is on its
+    way then.
+    """
+    scratch, found = sweep.scratch, room_of(sweep.scratch, part)
+    mover = sweep.attacking if row == DEFENDERS else 1 - sweep.attacking
+    live, which = scratch.live[part, 1 - row], ALL_MOVES if other == part else CROSSING
+    entries = int64(0)
+    while number < stop and entries < BATCH:
+        before = entries
+        word, bits = int64(scratch.front_word[row, number]), scratch.front_bits[row, number]
+        entries = all_origins(sweep.frame, word, bits, mover, row == ATTACKERS, which, live, found, entries)
+        for entry in range(before, entries):
+            prefetch(ahead, found.word[entry] * stride)
+        number += 1
+    return entries, number
+
+
 @kernel
 def _reach_back(sweep: Sweep, part: int, other: int) -> None:
     """Find the part's wanted positions with a move to what another part, or itself, has caught last."""
-    scratch, found = sweep.scratch, origins_of(sweep.scratch, part)
-    wanted, live, words, masks = sweep.sets.wanted, scratch.live[part, ATTACKERS], found.word, found.bits
-    which = ALL_MOVES if other == part else CROSSING
+    scratch, found, wanted = sweep.scratch, room_of(sweep.scratch, part), sweep.sets.wanted
+    words, masks = found.word, found.bits
     number = scratch.begin[other]
     stop = number + scratch.front[other, DEFENDERS]
     while number < stop:
-        entries = int64(0)
-        while number < stop and entries < BATCH:
-            before = entries
-            word, bits = int64(scratch.front_word[DEFENDERS, number]), scratch.front_bits[DEFENDERS, number]
-            entries = all_origins(
-                sweep.frame, word, bits, sweep.attacking, False, which, live, found, entries
-            )
-            for entry in range(before, entries):
-                prefetch(wanted, words[entry])
-            number += 1
+        entries, number = _collect(sweep, part, other, DEFENDERS, number, stop, wanted, 1)
         count = int64(0)
         for entry in range(entries):
             word = words[entry]
@@ -158,25 +166,14 @@ def _reach_back(sweep: Sweep, part: int, other: int) -> None:
 def _take_moves(sweep: Sweep, part: int, other: int) -> None:
     """Count down the part's moves to what another part, or itself, has assigned last; find the ready
     positions without a move left."""
-    scratch, found, sets = sweep.scratch, origins_of(sweep.scratch, part), sweep.sets
-    live, words, masks = scratch.live[part, DEFENDERS], found.word, found.bits
-    which = ALL_MOVES if other == part else CROSSING
+    scratch, found, sets = sweep.scratch, room_of(sweep.scratch, part), sweep.sets
     number = scratch.begin[other]
     stop = number + scratch.front[other, ATTACKERS]
     while number < stop:
-        entries = int64(0)
-        while number < stop and entries < BATCH:
-            before = entries
-            word, bits = int64(scratch.front_word[ATTACKERS, number]), scratch.front_bits[ATTACKERS, number]
-            entries = all_origins(
-                sweep.frame, word, bits, 1 - sweep.attacking, True, which, live, found, entries
-            )
-            for entry in range(before, entries):
-                prefetch(sets.left, words[entry] * 64)
-            number += 1
+        entries, number = _collect(sweep, part, other, ATTACKERS, number, stop, sets.left, 64)
         for entry in range(entries):
-            word = words[entry]
-            lost = count_down(sets.left, word * 64, masks[entry])
+            word = found.word[entry]
+            lost = count_down(sets.left, word * 64, found.bits[entry])
             if lost:
                 lost &= sets.ready[word]
                 if lost:
@@ -188,23 +185,23 @@ def _take_exits(sweep: Sweep, part: int, number: int) -> None:
     """Find the part's attacking positions with an exit of a level, and its defending ones without move left
     that have waited for it."""
     exits, sets, alive = sweep.agenda.exits, sweep.sets, sweep.alive
-    words, stop = len(alive), exits.start[number + 1]
+    stop = exits.start[number + 1]
     for event in range(exits.start[number], stop):
-        side, word, _ = _place_of(exits, min(event + 12, stop - 1), words)
+        side, word, _ = place_of(sweep.frame, int64(exits.node[min(event + 12, stop - 1)]))
         if side == sweep.attacking:
             prefetch(sets.wanted, word)
         else:
             prefetch(sets.left, word * 64)
-        side, word, bit = _place_of(exits, event, words)
+        side, word, bit = place_of(sweep.frame, int64(exits.node[event]))
         if part_of(sweep.frame, sweep.scratch, word) != part:
             continue
         if side == sweep.attacking:
-            if sets.wanted[word] & bit:
-                find_candidates(sweep.scratch, part, ATTACKERS, word, bit)
-        elif alive[word] & bit:
-            sets.ready[word] |= bit
-            if sets.left[word * 64 + lowest(bit)] == 0:
-                find_candidates(sweep.scratch, part, DEFENDERS, word, bit)
+            if sets.wanted[word] & BIT[bit]:
+                find_candidates(sweep.scratch, part, ATTACKERS, word, BIT[bit])
+        elif alive[word] & BIT[bit]:
+            sets.ready[word] |= BIT[bit]
+            if sets.left[word * 64 + bit] == 0:
+                find_candidates(sweep.scratch, part, DEFENDERS, word, BIT[bit])
 
 
 @kernel
@@ -215,16 +212,16 @@ def _take_settled(sweep: Sweep, part: int, number: int) -> int:
     front_word, front_bits = scratch.front_word[DEFENDERS], scratch.front_bits[DEFENDERS]
     first = front = scratch.begin[part]
     for event in range(settled.start[number], settled.start[number + 1]):
-        side, word, bit = _place_of(settled, event, len(sweep.alive))
+        side, word, bit = place_of(sweep.frame, int64(settled.node[event]))
         if part_of(sweep.frame, scratch, word) != part:
             continue
         if side == sweep.attacking:
-            find_candidates(scratch, part, ATTACKERS, word, bit)
+            find_candidates(scratch, part, ATTACKERS, word, BIT[bit])
         elif front > first and front_word[front - 1] == word:
-            front_bits[front - 1] |= bit
+            front_bits[front - 1] |= BIT[bit]
         else:
             front_word[front] = word
-            front_bits[front] = bit
+            front_bits[front] = BIT[bit]
             front += 1
     return front - first
 
@@ -308,6 +305,7 @@ def _with_level(sweep: Sweep, exits: int, settled: int, level: int, last: int) -
 @jit
 def begin_sweep(sweep: Sweep, low: int) -> Stand:
     """Begin to assign all positions that the attacker can force to values with keys from ``low`` on."""
+    sweep.sets.caught[:] = ZERO
     mark_live(sweep.sets.wanted, sweep.alive, sweep.scratch.live[0])
     share_out(sweep.frame, sweep.scratch)
     sweep.scratch.front[:] = 0

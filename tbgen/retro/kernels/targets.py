@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.compiler.jit import inlined, int64, kernel
+from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index import zeroing
 from tbgen.retro.geometry import IMAGES, SYMMETRY_OF, TRIANGLE_OF
@@ -19,7 +19,7 @@ from tbgen.retro.kernels.bits import ONE, Codes, Ints, Plies, Words, image, lowe
 
 CAPTURED_PAWN = int64(zeroing.CAPTURED_PAWN)
 """As numpy's type, since numba compiles a kernel anew for every plain constant."""
-VARIABLE = -1
+VARIABLE = int64(-1)
 """Square of the one man after a move whose square is the bit of the word."""
 
 
@@ -110,6 +110,12 @@ class Men(NamedTuple):
     """int64 (6,)."""
 
 
+@jit
+def room_for_men() -> Men:
+    """Return room for the men of a position."""
+    return Men(np.zeros(zeroing.PROMOTED + 1, np.int64), np.zeros(2, np.uint64), np.empty(6, np.int64))
+
+
 @inlined
 def pawn_row(targets: Targets, target: int, pawns: Words) -> int:
     """Twice the phase, plus one if mirrored, of the pawns ``pawns`` (uint64 (2,)) in a target with pawns."""
@@ -139,13 +145,13 @@ def _slot(squares: Ints, free: int, symmetry: int, pawnless: bool) -> int:
 
 
 @kernel
-def slots_after(targets: Targets, target: int, side: int, men: Men) -> tuple[int, int, int, bool]:
-    """Return (base, step, symmetry, lead) for the slots in the pool of the positions after a move of
+def slots_after(targets: Targets, target: int, side: int, men: Men) -> tuple[int, int, int, int]:
+    """Return (base, step, symmetry, king) for the slots in the pool of the positions after a move of
     ``side``.
 
     The position with the man that is ``VARIABLE`` on ``b`` has slot ``base + (IMAGES[symmetry, b] << step)``;
-    step is -1 if no man is variable. ``lead`` is set if the variable man is the king that fixes the symmetry:
-    then the slot must be asked for each of its squares in turn.
+    step is -1 if no man is variable. ``king`` is the number of the variable man if it is the king that fixes
+    the symmetry, else -1: then the slot must be asked for each of its squares in turn.
     """
     scratch = men.scratch
     pawnless = targets.pawns[target] == 0
@@ -168,8 +174,8 @@ def slots_after(targets: Targets, target: int, side: int, men: Men) -> tuple[int
         symmetry = row & 1
     base = targets.begin[block, (1 - side) ^ targets.swapped[target]]
     if pawnless and scratch[0] == VARIABLE:
-        return base, step, 0, True
+        return base, step, 0, targets.source[target, 0]
     base += _slot(scratch, free, symmetry, pawnless)
     if flip:
         symmetry ^= 2
-    return base, step, symmetry, False
+    return base, step, symmetry, -1

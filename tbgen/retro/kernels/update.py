@@ -14,11 +14,11 @@ import numpy as np
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.bits import ONE, ZERO, Ints, lowest, popcount
+from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, lowest, popcount
 from tbgen.retro.kernels.events import NEVER, TIME_BITS, TIME_MASK, level_of
 from tbgen.retro.kernels.exits import NO_EXIT
-from tbgen.retro.kernels.frame import Frame, Phase
-from tbgen.retro.kernels.front import ATTACKERS, DEFENDERS, mark_live, origins_of
+from tbgen.retro.kernels.frame import Frame, Phase, place_of
+from tbgen.retro.kernels.front import ATTACKERS, DEFENDERS, mark_live, room_of
 from tbgen.retro.kernels.lanes import equal
 from tbgen.retro.kernels.layers import FIRST_LAYER, Attacker, assigned
 from tbgen.retro.kernels.moves import ALL_MOVES, all_origins, quiet_targets, solved_slot
@@ -101,19 +101,14 @@ def _fresh_level(layer: Layer, side: int, word: int, bit: int) -> int:
 def _by_moves(layer: Layer, node: int) -> int:
     """The level that a position's moves give it."""
     frame, scratch = layer.frame, layer.attacker.scratch
-    attacking, room = layer.attacker.side, origins_of(scratch, int64(0))
-    targets = room.word
-    side = 0 if node < frame.words * 64 else 1
-    other = 1 - side
-    slot = node - side * frame.words * 64
+    attacking, room = layer.attacker.side, room_of(scratch, int64(0))
+    side, word, bit = place_of(frame, node)
     best = NEVER if side == attacking else int64(-1)
-    count = quiet_targets(frame, slot >> 6, slot & 63, side, targets, room.squares)
-    for number in range(count):
-        target = solved_slot(frame, targets[number], room.squares)
-        word, bit = target >> 6, target & 63
-        if layer.phase.legal[other, word] & BIT[bit] == ZERO:
+    for number in range(quiet_targets(frame, word, bit, side, room)):
+        target = solved_slot(frame, room.word[number], room.squares)
+        if layer.phase.legal[1 - side, target >> 6] & BIT[target & 63] == ZERO:
             continue
-        level = _plus_one(_level_now(layer, other, word, bit))
+        level = _plus_one(_level_now(layer, 1 - side, target >> 6, target & 63))
         if side == attacking:
             best = min(best, level)
         else:
@@ -167,12 +162,11 @@ def _tell(layer: Layer, node: int, old: int, new: int, heap: Ints, count: int) -
     """Put on the heap whatever may change since a position's level went from ``old`` to ``new``; return the
     heap's new count."""
     frame, scratch, attacking = layer.frame, layer.attacker.scratch, layer.attacker.side
-    words, found = frame.words, origins_of(scratch, int64(0))
-    side = 0 if node < words * 64 else 1
+    found = room_of(scratch, int64(0))
+    side, target, at = place_of(frame, node)
     mover = 1 - side
-    slot = node - side * words * 64
     live = scratch.live[0, ATTACKERS if mover == attacking else DEFENDERS]
-    entries = all_origins(frame, slot >> 6, BIT[slot & 63], mover, False, ALL_MOVES, live, found, int64(0))
+    entries = all_origins(frame, target, BIT[at], mover, False, ALL_MOVES, live, found, int64(0))
     for entry in range(entries):
         word = found.word[entry]
         bits = found.bits[entry] & layer.phase.alive[mover, word]
@@ -193,51 +187,51 @@ def _tell(layer: Layer, node: int, old: int, new: int, heap: Ints, count: int) -
             else:
                 affected = _plus_one(new) > level
             if affected:
-                count = _push(heap, count, least, (mover * words + word) * 64 + bit)
+                count = _push(heap, count, least, (mover * frame.words + word) * 64 + bit)
     return count
 
 
 @inlined
-def _set_level(attacker: Attacker, words: int, node: int, level: int) -> None:
-    """Set the level of a position of the phase, which has ``words`` words of one side to move."""
-    sets, results, side = attacker.inner_sets, attacker.results, 0 if node < words * 64 else 1
-    word = (node >> 6) - side * words
-    bit = BIT[node & 63]
+def _assign(attacker: Attacker, side: int, word: int, bits: Word, whether: bool) -> None:
+    """Have positions assigned or not."""
+    sets = attacker.inner_sets
+    if side == attacker.side:
+        sets.wanted[word] = sets.wanted[word] & ~bits if whether else sets.wanted[word] | bits
+    else:
+        sets.caught[word] = sets.caught[word] | bits if whether else sets.caught[word] & ~bits
+
+
+@inlined
+def _set_level(layer: Layer, node: int, level: int) -> None:
+    """Set the level of a position."""
+    attacker = layer.attacker
+    side, word, bit = place_of(layer.frame, node)
     if level < NEVER:
         key = level >> TIME_BITS
-        results.value[node] = key if attacker.side == 0 else 255 - key
-        results.depth[node] = level & TIME_MASK
+        attacker.results.value[node] = key if attacker.side == 0 else 255 - key
+        attacker.results.depth[node] = level & TIME_MASK
         attacker.scratch.deepest[0] = max(attacker.scratch.deepest[0], level & TIME_MASK)
         attacker.last_key[0] = max(attacker.last_key[0], key)
-        if side == attacker.side:
-            sets.wanted[word] &= ~bit
-        else:
-            sets.caught[word] |= bit
-    elif side == attacker.side:
-        sets.wanted[word] |= bit
-    else:
-        sets.caught[word] &= ~bit
+    _assign(attacker, side, word, BIT[bit], level < NEVER)
 
 
 @kernel
 def _departed(layer: Layer, gone: Changes) -> int:
-    """List the positions that have left the layers since the last one with another level than they had there.
-    Returns their number, more than there is room for if there are too many."""
-    attacker, phase = layer.attacker, layer.phase
-    words = layer.frame.words
-    count = 0
+    """List the positions that have left the layers since the last one with another level than they had there,
+    and remember which are alive. Returns their number, more than there is room for if there are too many."""
+    words, seen, alive, count = layer.frame.words, layer.attacker.seen, layer.phase.alive, int64(0)
     for side in range(2):
         for word in range(words):
-            bits = attacker.seen[side, word] & ~phase.alive[side, word]
-            while bits:
+            bits = seen[side, word] & ~alive[side, word]
+            seen[side, word] = alive[side, word]
+            while bits and count <= len(gone.node):
                 bit = lowest(bits)
                 bits &= bits - ONE
                 old = _own_level(layer, layer.high, side, word, bit)
                 if old != _fresh_level(layer, side, word, bit):
-                    if count == len(gone.node):
-                        return count + 1
-                    gone.node[count] = (side * words + word) * 64 + bit
-                    gone.level[count] = old
+                    if count < len(gone.node):
+                        gone.node[count] = (side * words + word) * 64 + bit
+                        gone.level[count] = old
                     count += 1
     return count
 
@@ -246,12 +240,11 @@ def _departed(layer: Layer, gone: Changes) -> int:
 def _tell_of(layer: Layer, gone: Changes, found: int, heap: Ints) -> int:
     """Put on the empty heap whatever may change since ``found`` positions have left; return its count, more
     than it has room for if it is full."""
-    words, count = layer.frame.words, int64(0)
+    count = int64(0)
     for number in range(found):
-        node = gone.node[number]
-        side = 0 if node < words * 64 else 1
-        new = _fresh_level(layer, side, (node >> 6) - side * words, node & 63)
-        count = _tell(layer, node, gone.level[number], new, heap, count)
+        side, word, bit = place_of(layer.frame, gone.node[number])
+        new = _fresh_level(layer, side, word, bit)
+        count = _tell(layer, gone.node[number], gone.level[number], new, heap, count)
         if count > len(heap):
             break
     return count
@@ -261,7 +254,6 @@ def _tell_of(layer: Layer, gone: Changes, found: int, heap: Ints) -> int:
 def _settle_down(layer: Layer, heap: Ints, count: int, before: Changes, steps: int) -> int:
     """Work the heap off; returns how many changes were noted in ``before`` (levels whatever their key), or
     -1 - that number if there was not enough room or more than ``steps`` steps were needed."""
-    words = layer.frame.words
     changes = 0
     while count > 0:
         steps -= 1
@@ -270,23 +262,21 @@ def _settle_down(layer: Layer, heap: Ints, count: int, before: Changes, steps: i
         level, node = heap[0] >> _NODE_BITS, heap[0] & _NODES
         _sink(heap, count)
         count -= 1
-        side = 0 if node < words * 64 else 1
-        word = (node >> 6) - side * words
-        old = _own_level(layer, layer.high, side, word, node & 63)
-        new = _by_moves(layer, node)
+        side, word, bit = place_of(layer.frame, node)
+        old, new = _own_level(layer, layer.high, side, word, bit), _by_moves(layer, node)
         if new == old:
             continue
         if min(new, old) > level:
             count = _push(heap, count, min(new, old), node)
             continue
         before.node[changes] = node
-        before.level[changes] = _own_level(layer, int64(256), side, word, node & 63)
+        before.level[changes] = _own_level(layer, int64(256), side, word, bit)
         changes += 1
         if new > old:
             if new < NEVER:
                 count = _push(heap, count, new, node)
             new = NEVER
-        _set_level(layer.attacker, words, node, new)
+        _set_level(layer, node, new)
         count = _tell(layer, node, old, new, heap, count)
     return changes
 
@@ -299,30 +289,22 @@ def _drop_accrued(layer: Layer) -> None:
     for side in range(2):
         for word in range(words):
             bits = assigned(attacker, phase, side, word)
-            if bits == ZERO or phase.alive[side, word] == ZERO:
-                continue
-            first = (side * words + word) * 64
-            now = equal(attacker.results.value, first, code)
-            attacker.inner_sets.changed[side, word] |= now & bits
-            if side == attacker.side:
-                attacker.inner_sets.wanted[word] |= now & bits
-            else:
-                attacker.inner_sets.caught[word] &= ~now
+            if bits and phase.alive[side, word]:
+                bits &= equal(attacker.results.value, (side * words + word) * 64, code)
+                attacker.inner_sets.changed[side, word] |= bits
+                _assign(attacker, side, word, bits, False)
 
 
 @kernel
 def _note_changes(layer: Layer, before: Changes, changes: int) -> None:
     """Set ``changed`` where the level is another one than before."""
-    words, changed = layer.frame.words, layer.attacker.inner_sets.changed
+    changed = layer.attacker.inner_sets.changed
     for number in range(changes - 1, -1, -1):
-        node = before.node[number]
-        side = 0 if node < words * 64 else 1
-        word = (node >> 6) - side * words
+        side, word, bit = place_of(layer.frame, before.node[number])
         # Backwards: what a position's first entry says counts.
-        if _own_level(layer, layer.high, side, word, node & 63) != before.level[number]:
-            changed[side, word] |= BIT[node & 63]
-        else:
-            changed[side, word] &= ~BIT[node & 63]
+        changed[side, word] &= ~BIT[bit]
+        if _own_level(layer, layer.high, side, word, bit) != before.level[number]:
+            changed[side, word] |= BIT[bit]
 
 
 @kernel
@@ -343,40 +325,34 @@ def update(layer: Layer, rank: int, room: int, steps: int) -> int:
     Returns -1 less the number of changes made and taken back if not (everything is as before then), 0 if
     nothing has changed, else 1: values, depths, ``changed`` and the sets are those of an inner sweep.
     """
-    attacker, phase, words = layer.attacker, layer.phase, layer.frame.words
-    gone = Changes(np.empty(room, np.int64), np.empty(room, np.int64))
-    found = room + 1 if rank == FIRST_LAYER else _departed(layer, gone)
-    dropped = attacker.last_key[0] >= layer.high
-    if found > room:
-        _see(phase, attacker)
-        return -1
-    if found == 0 and not dropped:
-        _see(phase, attacker)
-        return 0
-    mark_live(attacker.outer_sets.wanted, phase.alive[1 - attacker.side], attacker.scratch.live[0])
-    heap = np.empty(room, np.int64)
-    count = _tell_of(layer, gone, found, heap)
-    if count > room:
-        _see(phase, attacker)
-        return -1
     before = Changes(np.empty(room, np.int64), np.empty(room, np.int64))
+    result = _follow(layer, rank, before, np.empty(room, np.int64), steps)
+    for number in range(-2 - result, -1, -1):
+        _set_level(layer, before.node[number], before.level[number])
+    return result
+
+
+@kernel
+def _follow(layer: Layer, rank: int, before: Changes, heap: Ints, steps: int) -> int:
+    """``update``, in which ``before`` and ``heap`` are room; if it fails, changes that it has made are still
+    to be taken back."""
+    attacker, room = layer.attacker, len(heap)
+    found = _departed(layer, before)
+    dropped = attacker.last_key[0] >= layer.high
+    if rank == FIRST_LAYER or found > room:
+        return int64(-1)
+    if found == 0 and not dropped:
+        return int64(0)
+    mark_live(attacker.outer_sets.wanted, layer.phase.alive[1 - attacker.side], attacker.scratch.live[0])
+    count = _tell_of(layer, before, found, heap)
+    if count > room:
+        return int64(-1)
     changes = _settle_down(layer, heap, count, before, steps)
-    _see(phase, attacker)
     if changes < 0:
-        for number in range(-2 - changes, -1, -1):
-            _set_level(attacker, words, before.node[number], before.level[number])
-        return changes
+        return int64(changes)
     attacker.inner_sets.changed[:] = ZERO
     _note_changes(layer, before, changes)
     if dropped:
         _drop_accrued(layer)
         attacker.last_key[0] = layer.high - 1
-    return 1
-
-
-@inlined
-def _see(phase: Phase, attacker: Attacker) -> None:
-    """Remember which positions are alive."""
-    for side in range(2):
-        for word in range(len(phase.canonical)):
-            attacker.seen[side, word] = phase.alive[side, word]
+    return int64(1)

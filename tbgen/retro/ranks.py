@@ -1,0 +1,249 @@
+"""Phases rank by rank: narrow ones on one thread, and wide ones on several, whose levels with much to do are
+shared out among them."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from tbgen.compiler.jit import int64, python_of
+from tbgen.index.layout import SIDES, Side
+from tbgen.retro.kernels.en_passant import prepare, resolve, room_for_right, side_with_right
+from tbgen.retro.kernels.events import NEVER, Agenda
+from tbgen.retro.kernels.frame import legal_words
+from tbgen.retro.kernels.layers import (
+    FIRST_LAYER,
+    Workspace,
+    inner_sweep,
+    next_events,
+    outer_sweep,
+    retire,
+    settle,
+)
+from tbgen.retro.kernels.phase import (
+    SweepRecord,
+    count_moves,
+    first_events,
+    leave_rank,
+    record_inner,
+    solve_rank,
+    update_inner,
+)
+from tbgen.retro.kernels.sweep import (
+    Sweep,
+    SweepResults,
+    begin_sweep,
+    find_part,
+    next_level,
+    take_levels,
+    take_part,
+)
+from tbgen.retro.kernels.targets import Pool
+from tbgen.retro.pool import Map
+from tbgen.retro.stages import Stages
+
+_WORTH_SHARING: Final = int64(1 << 12)
+"""Words that lead to a level from which on it is shared out: a millisecond or two of work."""
+
+MAX_PARTS: Final = 16
+"""Parts of a sweep at most: every part looks through the crossing moves of all others."""
+
+
+def find_moves(workspace: Workspace, pool: Pool, mirrored: bool, parts: int = 1, run: Map = map) -> None:
+    """Find the legal positions of a phase, count their moves and find their exits.
+
+    :param mirrored: whether the phase's pawns are their own mirror image.
+    :param parts: into how many the work is cut.
+    :param run: called like ``map``; may spread it over threads.
+    """
+    ranges = _ranges(workspace, parts)
+    for _ in run(lambda part: legal_words(workspace.frame, workspace.phase.legal, *part), ranges):
+        pass
+    for _ in run(lambda part: count_moves(workspace, pool, mirrored, *part), ranges):
+        pass
+
+
+def _ranges(workspace: Workspace, parts: int) -> list[tuple[int, int]]:
+    """Ranges of words of about the same size."""
+    return list(pairwise(workspace.frame.words * part // parts for part in range(parts + 1)))
+
+
+class EnPassant(NamedTuple):
+    """An en passant configuration of a phase."""
+
+    row: int
+    """Its row among all of the table."""
+    square: int
+    """The en passant square."""
+
+
+class Crew:
+    """Threads that solve phases, and as many others that take parts of their levels (for those that wait for
+    all parts of a level must not keep one from its thread).
+
+    :param width: as many phases, sweeps or parts are at work at once.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.threads = ThreadPoolExecutor(width)
+        self.helpers = ThreadPoolExecutor(width, "part")
+
+    def close(self, *, wait: bool) -> None:
+        """End the threads, without waiting for those at work if not ``wait``."""
+        for executor in (self.threads, self.helpers):
+            executor.shutdown(wait=wait, cancel_futures=True)
+
+
+class PhaseSolver:
+    """Solves one phase rank by rank, after ``find_moves``, on one thread: by two calls of kernels for every
+    rank.
+
+    :param fresh: where the fresh values and depths go.
+    :param records: empty ones of the inner sweeps of White and of Black.
+    :param keep: what to keep of accrued scores.
+    :param run: called like ``map``; may spread work over threads.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        pool: Pool,
+        fresh: SweepResults,
+        records: tuple[SweepRecord, SweepRecord],
+        keep: int,
+        run: Map = map,
+    ) -> None:
+        self._workspace, self._pool, self._fresh = workspace, pool, fresh
+        self._white, self._black = run(lambda side: first_events(workspace, side, 255), SIDES)
+        self.keep = keep
+        """What to keep of accrued scores from now on."""
+        self.records = records
+        """What the sweeps have changed so far."""
+        self.rank = 0
+        """The rank that is to be solved, or that has been; in the end the first without a layer."""
+
+    def ranks(self, en_passant: Sequence[EnPassant] = ()) -> Iterator[int]:
+        """Solve rank after rank, and the positions with a right of en passant; yield each rank with positions
+        in its layers, which are as its sweeps have left them until the next one is asked for."""
+        rights = [self._right(config) for config in en_passant]
+        left = True
+        while left:
+            left = self._sweep()
+            ranks = int64(max(self.rank, 1)), int64(self.rank + 1 if left else 256)
+            for resolve_ranks in rights:
+                resolve_ranks(ranks)
+            if left:
+                yield self.rank
+                self._leave()
+                self.rank += 1
+
+    def _sweep(self) -> bool:
+        """Take the sweeps of the rank; return whether any position is in its layers."""
+        events = self._white, self._black
+        left, self.records = solve_rank(
+            self._workspace, self._pool, self._fresh, self.rank, events, self.records, self.keep
+        )
+        return bool(left)
+
+    def _leave(self) -> None:
+        """Settle the positions of the rank, and find the events of the next one."""
+        events = self._white, self._black
+        self._white, self._black = leave_rank(self._workspace, self._fresh, self.rank, events)
+
+    def _right(self, config: EnPassant) -> Callable[[tuple[int, int]], None]:
+        """Return what solves the positions of the phase with a right, given a range of ranks."""
+        workspace, nodes = self._workspace, self._workspace.frame.words * 64
+        right, at = room_for_right(nodes), self._pool.targets.ep_offset + config.row * nodes
+        prepare(workspace.frame, self._pool, workspace.exits, workspace.phase, config.square, right)
+        attacker = workspace.attackers[python_of(side_with_right)(config.square)]
+        given = workspace.frame, workspace.phase, attacker, self._fresh, right
+        return lambda ranks: resolve(*given, ranks, at)
+
+
+class WidePhaseSolver(PhaseSolver):
+    """Solves one phase on all threads of a crew, the sweeps of both attackers at once: one that goes on alone
+    has all helpers.
+
+    Where a sweep is cut into parts changes nothing about its results (``tbgen.retro.kernels.front``).
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        pool: Pool,
+        fresh: SweepResults,
+        records: tuple[SweepRecord, SweepRecord],
+        keep: int,
+        crew: Crew,
+        stages: Stages,
+    ) -> None:
+        self._crew, self._stages = crew, stages
+        self._ranges = _ranges(workspace, 4 * crew.width)
+        self._lock, self._running = threading.Lock(), 0
+        clock = time.perf_counter()
+        super().__init__(workspace, pool, fresh, records, keep, crew.threads.map)
+        stages.add("events", clock)
+
+    def _sweep(self) -> bool:
+        clock, run = time.perf_counter(), self._crew.threads.map
+        list(run(self._outer, SIDES))
+        left = any(list(run(lambda part: retire(self._workspace, *part), self._ranges)))
+        clock = self._stages.add("outer sweeps", clock)
+        if left and self.rank >= FIRST_LAYER and self._workspace.phase.score_resets:
+            white, black = run(self._inner, SIDES)
+            self.records = white, black
+            self._stages.add("inner sweeps", clock)
+        return left
+
+    def _leave(self) -> None:
+        clock, run = time.perf_counter(), self._crew.threads.map
+        list(run(lambda part: settle(self._workspace, self._fresh, self.rank, *part), self._ranges))
+        self._white, self._black = run(self._next_events, SIDES)
+        self._stages.add("settling", clock)
+
+    def _events(self, side: Side) -> Agenda:
+        return self._black if side else self._white
+
+    def _next_events(self, side: Side) -> Agenda:
+        return next_events(side, self.rank, self._workspace.phase, self._events(side), self._fresh)
+
+    def _outer(self, side: Side) -> None:
+        """Take the outer sweep of an attacker."""
+        sweep = python_of(outer_sweep)(self._workspace, side, self.rank, self._events(side), self._fresh)
+        self._take(sweep, self.rank - 1)
+
+    def _inner(self, side: Side) -> SweepRecord:
+        """Take the inner sweep of an attacker, if it can bring anything new; return the record of it."""
+        workspace, rank = self._workspace, self.rank
+        updated = update_inner(workspace, self._pool, self._fresh, side, rank)
+        if updated < 0:
+            sweep = python_of(inner_sweep)(workspace, side, 255 - rank, self._events(side))
+            workspace.attackers[side].last_key[0] = self._take(sweep, rank)
+        return record_inner(workspace, side, rank, updated, self.records[side], self.keep)
+
+    def _take(self, sweep: Sweep, low: int) -> int:
+        """Take all levels of a sweep; return the last key that was assigned to a position, 0 if none."""
+        parts = range(len(sweep.scratch.front))
+        with self._lock:
+            self._running += 1
+        try:
+            stand = begin_sweep(sweep, low)
+            while True:
+                stand = take_levels(sweep, stand, _WORTH_SHARING)
+                if stand.level >= NEVER:
+                    return stand.last
+                self._share(partial(find_part, sweep), parts)
+                self._share(partial(take_part, sweep, stand), parts)
+                stand = next_level(sweep, stand)
+        finally:
+            with self._lock:
+                self._running -= 1
+
+    def _share(self, work: Callable[[int], None], parts: range) -> None:
+        """Work on all parts, at once where a thread is idle."""
+        idle = self._running < self._crew.width
+        list(self._crew.helpers.map(work, parts) if idle else map(work, parts))
