@@ -95,15 +95,17 @@ class Layout:
             return Slot(min(self._slot_of_image(IMAGE[s], free) for s in INTO_TRIANGLE[king]))
         best = -1
         for symmetry in (0, MIRROR_FILES):
-            image = IMAGE[symmetry]
-            moved = [image[square] for square in pawns]
-            placement = (*sorted(moved[: self.white_pawns]), *sorted(moved[self.white_pawns :]))
-            row = self.rows.get(placement)
+            row = self.rows.get(self.placement_of(pawns, symmetry))
             if row is not None:
-                slot = row * self.phase_size + self._slot_of_image(image, free)
+                slot = row * self.phase_size + self._slot_of_image(IMAGE[symmetry], free)
                 if best < 0 or slot < best:
                     best = slot
         return Slot(best)
+
+    def placement_of(self, pawns: Sequence[int], symmetry: int = 0) -> Placement:
+        """Return the placement, canonical or not, of the images of pawns: White's, then Black's, each in any
+        order."""
+        return _placement([IMAGE[symmetry][square] for square in pawns], self.white_pawns)
 
     def _slot_of_image(self, image: tuple[int, ...], free: Sequence[int]) -> int:
         squares = [image[square] for square in free]
@@ -126,18 +128,24 @@ class Layout:
 
     def steps_left(self, placement: Placement) -> int:
         """Return the number of single pawn steps until every pawn of the placement has promoted."""
-        white = sum(7 - (square >> 3) for square in placement[: self.white_pawns])
-        return white + sum(square >> 3 for square in placement[self.white_pawns :])
+        return _steps_left(placement, self.white_pawns)
+
+
+def _placement(pawns: Sequence[int], white: int) -> Placement:
+    """The placement of pawns, of which so many are White's."""
+    return (*sorted(pawns[:white]), *sorted(pawns[white:]))
+
+
+def _steps_left(placement: Placement, white: int) -> int:
+    return sum(7 - (square >> 3) for square in placement[:white]) + sum(q >> 3 for q in placement[white:])
 
 
 def _placements(white: int, black: int) -> Iterator[Placement]:
     """Yield one placement of every mirror pair: the lexicographically smaller."""
     mirror = IMAGE[MIRROR_FILES]
     for w, b in product(combinations(_PAWN_SQUARES, white), combinations(_PAWN_SQUARES, black)):
-        if set(w).isdisjoint(b):
-            mirrored = (*sorted(mirror[q] for q in w), *sorted(mirror[q] for q in b))
-            if (*w, *b) <= mirrored:
-                yield (*w, *b)
+        if set(w).isdisjoint(b) and (*w, *b) <= _placement([mirror[q] for q in (*w, *b)], white):
+            yield (*w, *b)
 
 
 @functools.cache
@@ -153,11 +161,8 @@ def layout_of(material: Material) -> Layout:
                 like.append((start, stop))
             start = stop
     white_pawns, black_pawns = material.white.count("P"), material.black.count("P")
-    layout = Layout(material, kinds, colours, white_pawns, black_pawns, ((),), {(): 0}, tuple(like))
-    if layout.pawns:
-        placements = sorted(_placements(white_pawns, black_pawns), key=lambda p: (layout.steps_left(p), p))
-        rows = {placement: row for row, placement in enumerate(placements)}
-        layout = Layout(
-            material, kinds, colours, white_pawns, black_pawns, tuple(placements), rows, tuple(like)
-        )
-    return layout
+    placements = tuple(
+        sorted(_placements(white_pawns, black_pawns), key=lambda p: (_steps_left(p, white_pawns), p))
+    )
+    rows = {placement: row for row, placement in enumerate(placements)}
+    return Layout(material, kinds, colours, white_pawns, black_pawns, placements, rows, tuple(like))

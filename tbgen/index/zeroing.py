@@ -12,10 +12,10 @@ from typing import Final
 
 import numpy as np
 
-from tbgen.board.kinds import PIECE_ORDER, PROMOTIONS
+from tbgen.board.kinds import KING, PIECE_ORDER, PROMOTIONS
 from tbgen.board.material import Material
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
-from tbgen.index.symmetry import IMAGE, MIRROR_FILES, swap_colours
+from tbgen.index.symmetry import MIRROR_FILES, swap_colours
 
 CAPTURED_PAWN: Final = 6
 """Number of the capture of a pawn; 0 is no capture, 1 + man that of a free man."""
@@ -57,18 +57,10 @@ class Target:
 def targets_of(layout: Layout) -> dict[tuple[int, int, int], Target]:
     """Return the target of every (side, captured man, promotion) of a table, in the order of their
     numbers."""
-    found = {}
-    for side, captured, promotion in _moves(layout):
-        white, black, men = _men_after(layout, captured, promotion, side)
-        material, swapped = Material.of_sides(white, black)
-        if swapped:
-            men = [men[1], men[0], *_swap_pieces(men[2:], layout, side)]
-        found[side, captured, promotion] = Target(material, swapped, tuple(men))
-    return found
+    return {move: _target(layout, *move) for move in _moves(layout)}
 
 
-def _men_after(layout: Layout, captured: int, promotion: int, side: int) -> tuple[str, str, list[int]]:
-    """Men of each colour after a move, and where each free man (by colour and kind) is found."""
+def _target(layout: Layout, side: int, captured: int, promotion: int) -> Target:
     men = [(layout.colours[man], layout.kinds[man], man) for man in range(layout.free) if man + 1 != captured]
     pawns = [layout.white_pawns, layout.black_pawns]
     if captured == CAPTURED_PAWN:
@@ -76,38 +68,29 @@ def _men_after(layout: Layout, captured: int, promotion: int, side: int) -> tupl
     if promotion:
         pawns[side] -= 1
         men.append((side, promotion, PROMOTED))
-    men.sort(key=lambda man: (man[1] != 0, man[0], man[1]))
-    names = tuple(
-        "".join(PIECE_ORDER[kind] for _, kind, _ in sorted(m for m in men if m[0] == colour))
+    white, black = (
+        "".join(PIECE_ORDER[kind] for kind in sorted(kind for owner, kind, _ in men if owner == colour))
         + "P" * pawns[colour]
-        for colour in (0, 1)
+        for colour in SIDES
     )
-    return names[0], names[1], [man for _, _, man in men]
+    material, swapped = Material.of_sides(white, black)
+    men.sort(key=lambda man: (man[1] != KING, man[0] ^ swapped, man[1]))
+    return Target(material, swapped, tuple(man for *_, man in men))
 
 
 def _moves(layout: Layout) -> list[tuple[int, int, int]]:
     """Every (side, captured, promotion) that changes the material or moves a pawn."""
-    moves = []
-    for side in (0, 1):
-        own_pawns = (layout.white_pawns, layout.black_pawns)[side]
+    moves, both = [], (layout.white_pawns, layout.black_pawns)
+    for side, own_pawns, pawns in ((0, *both), (1, *both[::-1])):
         pieces = [man + 1 for man in range(2, layout.free) if layout.colours[man] != side]
         moves += [(side, man, 0) for man in pieces]
-        if (layout.white_pawns, layout.black_pawns)[1 - side]:
+        if pawns:
             moves.append((side, CAPTURED_PAWN, 0))
         if own_pawns:
             moves.append((side, 0, 0))
             # No pawn stands on a last rank to be captured there.
             moves += [(side, man, kind) for man in [0, *pieces] for kind in PROMOTIONS]
     return moves
-
-
-def _swap_pieces(men: list[int], layout: Layout, side: int) -> list[int]:
-    """Reorder the pieces (kings apart) of a swapped target: Black's come first."""
-
-    def is_black(man: int) -> bool:
-        return (side if man == PROMOTED else layout.colours[man]) == 1
-
-    return [man for man in men if is_black(man)] + [man for man in men if not is_black(man)]
 
 
 _WIDE_PHASE: Final = 1 << 19
@@ -141,29 +124,22 @@ def slots_of_window(layout: Layout) -> int:
     return layout.phase_size * min(phases_of_window(layout), max(map(len, phase_groups(layout))))
 
 
-def phase_of(layout: Layout, white: Sequence[int], black: Sequence[int]) -> int | None:
+def phase_of(layout: Layout, pawns: Sequence[int]) -> int | None:
     """Return the phase of some pawns, be it by their mirror image; None if they cannot stand so."""
-    for symmetry in (0, MIRROR_FILES):
-        image = IMAGE[symmetry]
-        placement = (*sorted(image[q] for q in white), *sorted(image[q] for q in black))
-        if placement in layout.rows:
-            return layout.rows[placement]
-    return None
+    row = layout.rows.get(layout.placement_of(pawns))
+    return layout.rows.get(layout.placement_of(pawns, MIRROR_FILES)) if row is None else row
 
 
 def reached_by_pawn_steps(layout: Layout, phase: int) -> set[int]:
     """Return the phases that pawn moves lead to from a phase, men of the material kept."""
-    found = set()
+    found: set[int | None] = set()
     placement = layout.placements[phase]
     for number, square in enumerate(placement):
         step = 8 if number < layout.white_pawns else -8
         for target in (square + step, square + 2 * step):
             if 0 <= target < 64:
-                moved = [*placement[:number], target, *placement[number + 1 :]]
-                row = phase_of(layout, moved[: layout.white_pawns], moved[layout.white_pawns :])
-                if row is not None:
-                    found.add(row)
-    return found
+                found.add(phase_of(layout, [*placement[:number], target, *placement[number + 1 :]]))
+    return {phase for phase in found if phase is not None}
 
 
 def reached_by_promotion(layout: Layout, phases: Iterable[int]) -> list[Block]:
@@ -242,6 +218,6 @@ def _block(target: Target, white: list[int], black: list[int]) -> Block:
     """The block of a target with these pawns left."""
     if target.swapped:
         white, black = ([swap_colours(square) for square in squares] for squares in (black, white))
-    phase = phase_of(layout_of(target.material), white, black)
+    phase = phase_of(layout_of(target.material), [*white, *black])
     assert phase is not None
     return target.material, phase

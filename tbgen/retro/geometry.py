@@ -9,6 +9,8 @@ import numpy as np
 from tbgen.board.kinds import KINDS, KING, reach, ways
 from tbgen.index.symmetry import IMAGE, INTO_TRIANGLE, INVERSE, TRIANGLE, TRIANGLE_COORD
 
+KIND_COUNT: Final = len(KINDS)
+
 BIT: Final = np.array([1 << square for square in range(64)], np.uint64)
 
 WAYS: Final = np.array([len(kind.steps) for kind in KINDS])

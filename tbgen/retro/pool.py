@@ -8,12 +8,14 @@ from typing import Final, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.material import Material
+from tbgen.board.kinds import KINDS
+from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.score import NONE
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.source import Source, StoredTable
-from tbgen.index.symmetry import IMAGE, MIRROR_FILES
+from tbgen.index.symmetry import MIRROR_FILES
 from tbgen.index.zeroing import (
+    CAPTURED_PAWN,
     Block,
     block_slots,
     en_passant_configs,
@@ -44,9 +46,8 @@ def _placement_rows(layout: Layout) -> NDArray[np.int32]:
     rows = np.full(64**layout.pawns, -1, np.int32)
     for symmetry in (MIRROR_FILES, 0):
         for placement, row in layout.rows.items():
-            moved = [IMAGE[symmetry][square] for square in placement]
             key = 0
-            for square in sorted(moved[: layout.white_pawns]) + sorted(moved[layout.white_pawns :]):
+            for square in layout.placement_of(placement, symmetry):
                 key = key * 64 + square
             rows[key] = 2 * row + symmetry
     return rows
@@ -57,43 +58,41 @@ def make_directory(layout: Layout, block_at: Mapping[Material, int], blocks: int
 
     ``block_at`` says where the blocks of every material begin among all ``blocks``.
     """
-    configs = en_passant_configs(layout)
-    number = np.full((2, 7, 5), -1, np.int64)
     found = targets_of(layout)
+    number = np.full((2, CAPTURED_PAWN + 1, len(KINDS)), -1, np.int64)
     for place, move in enumerate(found):
         number[move] = place
-    source = [[*target.source, *(0 for _ in range(5 - len(target.source)))] for target in found.values()]
+    source = np.zeros((len(found), MAX_MEN), np.int64)
+    for row, target in zip(source, found.values(), strict=True):
+        row[: len(target.source)] = target.source
     layouts = [layout_of(target.material) for target in found.values()]
-    rows_of: dict[tuple[int, int], int] = {}
-    rows: list[NDArray[np.int32]] = [np.zeros(1, np.int32)]
-    rows_at, end = [], 1
-    for target_layout in layouts:
-        key = (target_layout.white_pawns, target_layout.black_pawns)
-        if target_layout.pawns and key not in rows_of:
-            rows_of[key] = end
-            rows.append(_placement_rows(target_layout))
-            end += len(rows[-1])
-        rows_at.append(rows_of.get(key, 0))
+    pawns = [(each.white_pawns, each.black_pawns) for each in layouts]
+    rows = {key: _placement_rows(each) for key, each in zip(pawns, layouts, strict=True) if each.pawns}
+    rows_at = dict(zip(rows, np.cumsum([1, *map(len, rows.values())]).tolist(), strict=False))
     begin = np.full((blocks, 2), -1, np.int64)
     own = np.arange(len(layout.placements)) * layout.phase_size
     begin[: len(own)] = np.column_stack([own, layout.size + own])
     ep_row = np.full((len(layout.placements), 16), -1, np.int32)
-    for row, (phase, square) in enumerate(configs):
-        ep_row[phase, square % 8 + (8 if square > 31 else 0)] = row
+    for config, (phase, square) in enumerate(en_passant_configs(layout)):
+        ep_row[phase, square % 8 + (8 if square > 31 else 0)] = config
     return Targets(
         number,
-        np.array([target.swapped for target in found.values()], np.int64),
-        np.array([len(target.source) for target in found.values()], np.int64),
-        np.array(source, np.int64).reshape(-1, 5),
-        np.array([target_layout.pawns for target_layout in layouts], np.int64),
-        np.array([target_layout.phase_size for target_layout in layouts], np.int64),
-        np.array([block_at[target.material] for target in found.values()], np.int64),
+        _ints(target.swapped for target in found.values()),
+        _ints(len(target.source) for target in found.values()),
+        source,
+        _ints(each.pawns for each in layouts),
+        _ints(each.phase_size for each in layouts),
+        _ints(block_at[target.material] for target in found.values()),
         begin,
-        np.array(rows_at, np.int64),
-        np.concatenate(rows),
+        _ints(rows_at.get(key, 0) for key in pawns),
+        np.concatenate([np.zeros(1, np.int32), *rows.values()]),
         ep_row,
         2 * layout.size,
     )
+
+
+def _ints(values: Iterable[int]) -> NDArray[np.int64]:
+    return np.array(list(values), np.int64)
 
 
 def no_routes() -> Routes:

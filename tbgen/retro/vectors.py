@@ -18,45 +18,67 @@ def plain(kind: Any) -> Any:
     return cast(Any, types).unliteral(kind)
 
 
-def repeated(builder: Any, value: Any) -> Any:
-    """A vector of the same value in all lanes."""
-    one = ir.Constant(ir.VectorType(value.type, 1), ir.Undefined)
-    first = builder.insert_element(one, value, _PLACE(0))
-    return builder.shuffle_vector(first, one, ir.Constant(ir.VectorType(_PLACE, LANES), [0] * LANES))
+class LaneCall:
+    """A call of an intrinsic whose code is being written; its arguments are known by their numbers."""
+
+    def __init__(self, context: Any, builder: Any, signature: Any, args: Any) -> None:
+        self._context, self.builder, self._kinds, self.args = context, builder, signature.args, args
+
+    def place(self, array: int, first: Any) -> Any:
+        """Pointer to the 64 elements of a contiguous array from ``first`` on, as one vector."""
+        data = self._context.make_array(self._kinds[array])(
+            self._context, self.builder, self.args[array]
+        ).data
+        pointer = self.builder.gep(data, [first])
+        return self.builder.bitcast(pointer, ir.VectorType(pointer.type.pointee, LANES).as_pointer())
+
+    def load(self, array: int, first: int | None = None) -> Any:
+        """The 64 elements of an array, from the argument ``first`` on or the one that follows the array."""
+        return self._load(self.place(array, self.args[array + 1 if first is None else first]))
+
+    def _load(self, pointer: Any) -> Any:
+        return self.builder.load(pointer, align=1)
+
+    def update(self, array: int, first: Any, change: Callable[[Any], Any]) -> None:
+        """Replace the 64 elements of an array from ``first`` on by what comes of them."""
+        pointer = self.place(array, first)
+        self.builder.store(change(self._load(pointer)), pointer, align=1)
+
+    def repeated(self, value: int, array: int) -> Any:
+        """A number as an element of an array, in all lanes."""
+        dtype = self._kinds[array].dtype
+        element = self._context.cast(self.builder, self.args[value], plain(self._kinds[value]), dtype)
+        one = ir.Constant(ir.VectorType(element.type, 1), ir.Undefined)
+        first = self.builder.insert_element(one, element, _PLACE(0))
+        return self.builder.shuffle_vector(first, one, ir.Constant(ir.VectorType(_PLACE, LANES), [0] * LANES))
+
+    def chosen(self, word: int) -> Any:
+        """A vector of truth values from the bits of a word (its bytes repeated and tested: not every machine
+        has registers for such vectors)."""
+        builder = self.builder
+        of_bytes = builder.bitcast(self.args[word], ir.VectorType(_BYTE, 8))
+        places = ir.Constant(ir.VectorType(_PLACE, LANES), [lane // 8 for lane in range(LANES)])
+        lanes = ir.VectorType(_BYTE, LANES)
+        each = builder.shuffle_vector(of_bytes, of_bytes, places)
+        tested = builder.and_(each, ir.Constant(lanes, [1 << lane % 8 for lane in range(LANES)]))
+        return builder.icmp_unsigned("!=", tested, ir.Constant(lanes, [0] * LANES))
+
+    def where(self, sign: str, one: Any, other: Any) -> Any:
+        """The word of the lanes in which two vectors without signs compare so."""
+        return self.builder.bitcast(self.builder.icmp_unsigned(sign, one, other), WORD)
 
 
-def chosen(builder: Any, word: Any) -> Any:
-    """A vector of truth values from the bits of a word (its bytes repeated and tested: not every machine has
-    registers for such vectors)."""
-    of_bytes = builder.bitcast(word, ir.VectorType(_BYTE, 8))
-    places = ir.Constant(ir.VectorType(_PLACE, LANES), [lane // 8 for lane in range(LANES)])
-    lanes = ir.VectorType(_BYTE, LANES)
-    each = builder.shuffle_vector(of_bytes, of_bytes, places)
-    tested = builder.and_(each, ir.Constant(lanes, [1 << lane % 8 for lane in range(LANES)]))
-    return builder.icmp_unsigned("!=", tested, ir.Constant(lanes, [0] * LANES))
+def coded(write: Callable[[LaneCall], Any]) -> Callable[..., Any]:
+    """Return numba's generator of the code that a function writes, whose value is that of the call."""
 
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        value = write(LaneCall(context, builder, signature, args))
+        return context.get_dummy_value() if value is None else value
 
-def place(context: Any, builder: Any, array_type: Any, array: Any, first: Any) -> Any:
-    """Pointer to the 64 elements of a contiguous array from ``first`` on, as one vector."""
-    data = context.make_array(array_type)(context, builder, array).data
-    pointer = builder.gep(data, [first])
-    return builder.bitcast(pointer, ir.VectorType(pointer.type.pointee, LANES).as_pointer())
-
-
-def element(context: Any, builder: Any, array_type: Any, value: Any, value_type: Any) -> Any:
-    """A number as an element of an array."""
-    return context.cast(builder, value, plain(value_type), array_type.dtype)
+    return codegen
 
 
 def comparison(sign: str) -> Callable[..., Any]:
-    """What writes the code that compares the elements of two arrays, neither of which has signs."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        one, i, other, j = args
-        here, there = (
-            builder.load(place(context, builder, kind, array, first), align=1)
-            for kind, array, first in ((signature.args[0], one, i), (signature.args[2], other, j))
-        )
-        return builder.bitcast(builder.icmp_unsigned(sign, here, there), WORD)
-
-    return codegen
+    """Return numba's generator of the code that compares the elements of two arrays, neither of which has
+    signs: arguments 0 and 2."""
+    return coded(lambda call: call.where(sign, call.load(0), call.load(2)))

@@ -5,7 +5,7 @@ import numpy as np
 from tbgen.board.variant import Variant
 from tbgen.compiler.jit import python_of
 from tbgen.index.layout import Layout
-from tbgen.index.symmetry import IMAGE, MIRROR_FILES
+from tbgen.index.symmetry import MIRROR_FILES
 from tbgen.retro.cache_lines import zeros
 from tbgen.retro.kernels.bits import ALL, Codes, Ints, Words
 from tbgen.retro.kernels.exits import Exits, room_for_exits
@@ -53,11 +53,7 @@ def like_men(layout: Layout) -> Ints:
 def mirrors_itself(layout: Layout, phase: int) -> bool:
     """Whether a pawn placement is its own mirror image."""
     placement = layout.placements[phase]
-    mirrored = [IMAGE[MIRROR_FILES][square] for square in placement]
-    return bool(placement) and all(
-        sorted(mirrored[part]) == list(placement[part])
-        for part in (slice(layout.white_pawns), slice(layout.white_pawns, None))
-    )
+    return bool(placement) and layout.placement_of(placement, MIRROR_FILES) == placement
 
 
 def make_sets(words: int, left: Codes, changed: Words) -> Sets:

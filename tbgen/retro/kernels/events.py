@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ONE, Codes, Ints, Plies, Words, lowest, popcount
-from tbgen.retro.kernels.exits import NO_EXIT, NOWHERE, Exits
+from tbgen.retro.kernels.exits import NO_EXIT, Exits
 from tbgen.retro.kernels.lanes import equal
 from tbgen.retro.kernels.numbering import Numbering, number_of, numbering, with_room
 
@@ -76,11 +76,20 @@ def no_events() -> Events:
 
 
 @kernel
-def _count(
-    attacking: int, mask: Words, start: int, goals: Goals, high: int, levels: Numbering, count: Ints
+def _go_through(
+    attacking: int,
+    mask: Words,
+    first: int,
+    start: int,
+    goals: Goals,
+    high: int,
+    levels: Numbering,
+    place: Ints,
+    node: NDArray[np.uint32],
 ) -> int:
-    """Count the positions of ``mask`` uint64 (words,) by level, from word ``start`` on and below the level
-    ``high``; return the word that there may be no room for, or the number of words."""
+    """Count the positions of ``mask`` uint64 (words,) in ``place`` by level, from word ``start`` on and below
+    the level ``high``, and put each, the first slot being node ``first``, where ``place`` says if there is
+    ``node``; return the word that there may be no room for, or the number of words."""
     for word in range(start, len(mask)):
         bits = mask[word]
         if bits and levels.length[0] + 64 > len(levels.key):
@@ -90,33 +99,11 @@ def _count(
             bits &= bits - ONE
             level = level_of(attacking, goals.value[slot], goals.depth[slot]) + goals.more
             if level < high:
-                count[number_of(levels, np.uint64(level))] += 1
-    return len(mask)
-
-
-@kernel
-def _place(
-    attacking: int,
-    mask: Words,
-    first: int,
-    goals: Goals,
-    high: int,
-    levels: Numbering,
-    place: Ints,
-    node: Words,
-) -> None:
-    """Put the nodes of the positions of ``mask``, the first slot being node ``first``, where their levels
-    are."""
-    for word in range(len(mask)):
-        bits = mask[word]
-        while bits:
-            slot = word * 64 + lowest(bits)
-            bits &= bits - ONE
-            level = level_of(attacking, goals.value[slot], goals.depth[slot]) + goals.more
-            if level < high:
                 number = number_of(levels, np.uint64(level))
-                node[place[number]] = first + slot
+                if len(node):
+                    node[place[number]] = first + slot
                 place[number] += 1
+    return len(mask)
 
 
 @jit
@@ -128,7 +115,7 @@ def events_of(attacking: int, mask: Words, goals: tuple[Goals, Goals], high: int
     """
     # No event is at this level, which only takes the number 0.
     levels, count = numbering(_FEW, np.uint64(NEVER)), np.zeros(_FEW, np.int64)
-    words = mask.shape[1]
+    words, top, nothing = mask.shape[1], high << TIME_BITS, np.empty(0, np.uint32)
     for side in range(2):
         word = int64(0)
         while word < words:
@@ -136,20 +123,20 @@ def events_of(attacking: int, mask: Words, goals: tuple[Goals, Goals], high: int
             longer = np.zeros(len(levels.key), np.int64)
             longer[: len(count)] = count
             count = longer
-            word = _count(attacking, mask[side], word, goals[side], high << TIME_BITS, levels, count)
+            word = _go_through(attacking, mask[side], 0, word, goals[side], top, levels, count, nothing)
     known = levels.length[0]
     order = np.argsort(levels.key[1:known]) + 1
-    start = np.zeros(known, np.int64)
-    place = np.empty(known, np.int64)
     level = np.empty(known - 1, np.int64)
+    start, place = np.zeros(known, np.int64), np.empty(known, np.int64)
     for at in range(known - 1):
         number = order[at]
         level[at] = levels.key[number]
         place[number] = start[at]
         start[at + 1] = start[at] + count[number]
-    node = np.empty(start[known - 1], np.uint32)
+    levels, node = with_room(levels, 64), np.empty(start[known - 1], np.uint32)
     for side in range(2):
-        _place(attacking, mask[side], side * words * 64, goals[side], high << TIME_BITS, levels, place, node)
+        first = side * words * 64
+        _go_through(attacking, mask[side], first, int64(0), goals[side], top, levels, place, node)
     return Events(level, start, node)
 
 
@@ -182,25 +169,6 @@ def exit_events(attacking: int, mask: Words, exits: Exits, high: int) -> Events:
     return events_of(attacking, mask, goals, high)
 
 
-@kernel
-def _copy(target: Events, at: int, one: Events, mine: int, other: Events, theirs: int) -> int:
-    """Append the nodes of one level of both to the nodes of ``target``, ``at`` of which there are, in rising
-    order (-1: no such level); return their new number."""
-    here = one.start[mine] if mine >= 0 else int64(0)
-    end = one.start[mine + 1] if mine >= 0 else int64(0)
-    there = other.start[theirs] if theirs >= 0 else int64(0)
-    their_end = other.start[theirs + 1] if theirs >= 0 else int64(0)
-    while here < end or there < their_end:
-        if there == their_end or (here < end and one.node[here] < other.node[there]):
-            target.node[at] = one.node[here]
-            here += 1
-        else:
-            target.node[at] = other.node[there]
-            there += 1
-        at += 1
-    return at
-
-
 @inlined
 def _range(events: Events, first: int, last: int) -> tuple[int, int]:
     """The first of the levels with keys in ``first <= key < last``, and one past the last."""
@@ -216,19 +184,30 @@ def merged(one: Events, other: Events, first: int, last: int) -> Events:
     room = end - mine + their_end - theirs
     total = one.start[end] - one.start[mine] + other.start[their_end] - other.start[theirs]
     both = Events(np.empty(room, np.int64), np.zeros(room + 1, np.int64), np.empty(total, np.uint32))
-    count, at = 0, 0
+    count, here, there = 0, one.start[mine], other.start[theirs]
     while mine < end or theirs < their_end:
-        level = min(
-            one.level[mine] if mine < end else NEVER, other.level[theirs] if theirs < their_end else NEVER
-        )
-        my_turn = mine < end and one.level[mine] == level
-        their_turn = theirs < their_end and other.level[theirs] == level
-        at = _copy(both, at, one, mine if my_turn else NOWHERE, other, theirs if their_turn else NOWHERE)
-        mine += my_turn
-        theirs += their_turn
+        level = NEVER
+        if mine < end:
+            level = one.level[mine]
+        if theirs < their_end:
+            level = min(level, other.level[theirs])
+        mine += mine < end and one.level[mine] == level
+        theirs += theirs < their_end and other.level[theirs] == level
+        at = both.start[count]
+        # The nodes of a level rise.
+        while here < one.start[mine] or there < other.start[theirs]:
+            if there == other.start[theirs] or (
+                here < one.start[mine] and one.node[here] < other.node[there]
+            ):
+                both.node[at] = one.node[here]
+                here += 1
+            else:
+                both.node[at] = other.node[there]
+                there += 1
+            at += 1
         both.level[count] = level
-        both.start[count + 1] = at
         count += 1
+        both.start[count] = at
     return Events(both.level[:count], both.start[: count + 1], both.node)
 
 

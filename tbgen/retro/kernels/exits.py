@@ -11,7 +11,7 @@ import numpy as np
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index.zeroing import PROMOTED
-from tbgen.retro.geometry import IMAGES
+from tbgen.retro.geometry import IMAGES, KIND_COUNT
 from tbgen.retro.kernels.bits import ONE, Codes, Plies, Word, Words, lowest
 from tbgen.retro.kernels.frame import Frame, decode
 from tbgen.retro.kernels.targets import (
@@ -149,7 +149,7 @@ def _route(pool: Pool, turn: Turn, mover: int, captured: int, promotion: int) ->
         if routes.frozen[victim] >= 0:
             target, victim = routes.frozen[victim], NOWHERE
     way = (origin * (NO_SQUARE + 1) + target) * ROUTE_VICTIMS + victim + 1
-    return way * 5 + promotion, victim
+    return way * KIND_COUNT + promotion, victim
 
 
 @inlined

@@ -11,54 +11,45 @@ from llvmlite import ir
 from numba import types
 
 from tbgen.compiler.jit import intrinsic
-from tbgen.retro import vectors
+from tbgen.retro.vectors import LaneCall, coded, comparison, plain
 
 
 @intrinsic
 def count_down(typing_context: Any, counts: Any, first: Any, bits: Any) -> Any:
     """Take one from each of the counts that ``bits`` choose; return which of them are zero now."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = vectors.place(context, builder, counts, args[0], args[1])
-        lanes = pointer.type.pointee
+    def write(call: LaneCall) -> Any:
         # A truth value that is widened with its sign is -1.
-        taken = builder.sext(vectors.chosen(builder, args[2]), lanes)
-        now = builder.add(builder.load(pointer, align=1), taken)
-        builder.store(now, pointer, align=1)
-        out = builder.icmp_unsigned("==", now, ir.Constant(lanes, [0] * vectors.LANES))
-        return builder.and_(builder.bitcast(out, vectors.WORD), args[2])
+        before = call.load(0)
+        now = call.builder.add(before, call.builder.sext(call.chosen(2), before.type))
+        call.update(0, call.args[1], lambda _: now)
+        return call.builder.and_(call.where("==", now, ir.Constant(now.type, None)), call.args[2])
 
-    return types.uint64(counts, types.int64, types.uint64), codegen
+    return types.uint64(counts, types.int64, types.uint64), coded(write)
 
 
 @intrinsic
 def add(typing_context: Any, array: Any, first: Any, bits: Any, amount: Any) -> Any:
     """Add an amount to the elements that ``bits`` choose."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = vectors.place(context, builder, array, args[0], args[1])
-        amounts = vectors.repeated(builder, vectors.element(context, builder, array, args[3], amount))
-        nothing = ir.Constant(pointer.type.pointee, [0] * vectors.LANES)
-        more = builder.select(vectors.chosen(builder, args[2]), amounts, nothing)
-        builder.store(builder.add(builder.load(pointer, align=1), more), pointer, align=1)
-        return context.get_dummy_value()
+    def write(call: LaneCall) -> None:
+        amounts = call.repeated(3, 0)
+        more = call.builder.select(call.chosen(2), amounts, ir.Constant(amounts.type, None))
+        call.update(0, call.args[1], lambda before: call.builder.add(before, more))
 
-    return types.void(array, types.int64, types.uint64, vectors.plain(amount)), codegen
+    return types.void(array, types.int64, types.uint64, plain(amount)), coded(write)
 
 
 @intrinsic
 def put(typing_context: Any, array: Any, first: Any, bits: Any, value: Any) -> Any:
     """Set the elements that ``bits`` choose to a value; return which of them were another one."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = vectors.place(context, builder, array, args[0], args[1])
-        values = vectors.repeated(builder, vectors.element(context, builder, array, args[3], value))
-        before = builder.load(pointer, align=1)
-        builder.store(builder.select(vectors.chosen(builder, args[2]), values, before), pointer, align=1)
-        changed = builder.icmp_unsigned("!=", before, values)
-        return builder.and_(builder.bitcast(changed, vectors.WORD), args[2])
+    def write(call: LaneCall) -> Any:
+        before, values = call.load(0), call.repeated(3, 0)
+        call.update(0, call.args[1], lambda _: call.builder.select(call.chosen(2), values, before))
+        return call.builder.and_(call.where("!=", before, values), call.args[2])
 
-    return types.uint64(array, types.int64, types.uint64, vectors.plain(value)), codegen
+    return types.uint64(array, types.int64, types.uint64, plain(value)), coded(write)
 
 
 @intrinsic
@@ -66,72 +57,61 @@ def move(typing_context: Any, target: Any, to: Any, source: Any, first: Any, bit
     """Copy the elements that ``bits`` choose from ``source``, from ``first`` on, to ``target``, from ``to``
     on."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        there = vectors.place(context, builder, target, args[0], args[1])
-        here = vectors.place(context, builder, source, args[2], args[3])
-        before, after = builder.load(there, align=1), builder.load(here, align=1)
-        builder.store(builder.select(vectors.chosen(builder, args[4]), after, before), there, align=1)
-        return context.get_dummy_value()
+    def write(call: LaneCall) -> None:
+        after = call.load(2)
+        call.update(0, call.args[1], lambda before: call.builder.select(call.chosen(4), after, before))
 
-    return types.void(target, types.int64, source, types.int64, types.uint64), codegen
+    return types.void(target, types.int64, source, types.int64, types.uint64), coded(write)
 
 
 @intrinsic
 def equal(typing_context: Any, array: Any, first: Any, value: Any) -> Any:
     """Return where the elements are a value."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = vectors.place(context, builder, array, args[0], args[1])
-        values = vectors.repeated(builder, vectors.element(context, builder, array, args[2], value))
-        same = builder.icmp_unsigned("==", builder.load(pointer, align=1), values)
-        return builder.bitcast(same, vectors.WORD)
+    def write(call: LaneCall) -> Any:
+        return call.where("==", call.load(0), call.repeated(2, 0))
 
-    return types.uint64(array, types.int64, vectors.plain(value)), codegen
+    return types.uint64(array, types.int64, plain(value)), coded(write)
 
 
 @intrinsic
 def within(typing_context: Any, array: Any, first: Any, least: Any, most: Any) -> Any:
     """Return where the elements, which have no signs, are at least one value and at most another."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        elements = builder.load(vectors.place(context, builder, array, args[0], args[1]), align=1)
-        ends = (
-            vectors.repeated(builder, vectors.element(context, builder, array, value, kind))
-            for value, kind in ((args[2], least), (args[3], most))
-        )
+    def write(call: LaneCall) -> Any:
+        elements = call.load(0)
         above, below = (
-            builder.icmp_unsigned(sign, elements, end) for sign, end in zip((">=", "<="), ends, strict=True)
+            call.where(">=", elements, call.repeated(2, 0)),
+            call.where("<=", elements, call.repeated(3, 0)),
         )
-        return builder.bitcast(builder.and_(above, below), vectors.WORD)
+        return call.builder.and_(above, below)
 
-    return types.uint64(array, types.int64, vectors.plain(least), vectors.plain(most)), codegen
+    return types.uint64(array, types.int64, plain(least), plain(most)), coded(write)
 
 
 @intrinsic
 def less(typing_context: Any, array: Any, first: Any, other: Any, begin: Any) -> Any:
     """Return where the elements of ``array``, from ``first`` on, are less than those of ``other``, from
     ``begin`` on."""
-    return types.uint64(array, types.int64, other, types.int64), vectors.comparison("<")
+    return types.uint64(array, types.int64, other, types.int64), comparison("<")
 
 
 @intrinsic
 def same(typing_context: Any, array: Any, first: Any, other: Any, begin: Any) -> Any:
     """Return where the elements of ``array``, from ``first`` on, are those of ``other``, from ``begin``
     on."""
-    return types.uint64(array, types.int64, other, types.int64), vectors.comparison("==")
+    return types.uint64(array, types.int64, other, types.int64), comparison("==")
 
 
 @intrinsic
 def flip(typing_context: Any, array: Any, first: Any, bits: Any) -> Any:
     """Turn all bits of the elements that ``bits`` choose around."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = vectors.place(context, builder, array, args[0], args[1])
-        turned = builder.sext(vectors.chosen(builder, args[2]), pointer.type.pointee)
-        builder.store(builder.xor(builder.load(pointer, align=1), turned), pointer, align=1)
-        return context.get_dummy_value()
+    def write(call: LaneCall) -> None:
+        builder = call.builder
+        call.update(0, call.args[1], lambda old: builder.xor(old, builder.sext(call.chosen(2), old.type)))
 
-    return types.void(array, types.int64, types.uint64), codegen
+    return types.void(array, types.int64, types.uint64), coded(write)
 
 
 @intrinsic
@@ -153,23 +133,20 @@ def weigh_all(
     from ``first`` on, are those of the move.
     """
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        zero = ir.Constant(vectors.WORD, 0)
-        places = [vectors.place(context, builder, signature.args[n], args[n], zero) for n in range(3)]
-        known, least, most = (builder.load(place, align=1) for place in places)
-        values = builder.load(vectors.place(context, builder, value, args[4], args[6]), align=1)
-        values = builder.xor(
-            values, vectors.repeated(builder, vectors.element(context, builder, value, args[7], turned))
-        )
-        depths = builder.load(vectors.place(context, builder, depth, args[5], args[6]), align=1)
-        chosen = vectors.chosen(builder, args[3])
+    def write(call: LaneCall) -> None:
+        builder, begin, chosen = call.builder, ir.Constant(ir.IntType(64), 0), call.chosen(3)
+        values = builder.xor(call.load(4, 6), call.repeated(7, 4))
+        depths, known = call.load(5, 6), builder.load(call.place(0, begin), align=1)
         better = builder.and_(chosen, builder.icmp_unsigned(">", values, known))
         as_good = builder.and_(chosen, builder.icmp_unsigned("==", values, known))
-        builder.store(builder.select(better, values, known), places[0], align=1)
-        for sign, before, place in (("<", least, places[1]), (">", most, places[2])):
-            beyond = builder.and_(as_good, builder.icmp_unsigned(sign, depths, before))
-            builder.store(builder.select(builder.or_(better, beyond), depths, before), place, align=1)
-        return context.get_dummy_value()
 
-    given = best, nearest, farthest, types.uint64, value, depth, types.int64, vectors.plain(turned)
-    return types.void(*given), codegen
+        def nearer(sign: str, before: Any) -> Any:
+            beyond = builder.and_(as_good, builder.icmp_unsigned(sign, depths, before))
+            return builder.select(builder.or_(better, beyond), depths, before)
+
+        call.update(0, begin, lambda before: builder.select(better, values, before))
+        call.update(1, begin, lambda before: nearer("<", before))
+        call.update(2, begin, lambda before: nearer(">", before))
+
+    given = best, nearest, farthest, types.uint64, value, depth, types.int64, plain(turned)
+    return types.void(*given), coded(write)

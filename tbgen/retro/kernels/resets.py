@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tbgen.board.kinds import KINDS
 from tbgen.compiler.jit import inlined, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.zeroing import PROMOTED
-from tbgen.retro.geometry import BETWEEN, BIT, PAWN_ATTACKS
+from tbgen.retro.geometry import BETWEEN, BIT, KIND_COUNT, PAWN_ATTACKS
 from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Word, Words, lowest, reach
 from tbgen.retro.kernels.exits import (
     NO_EXIT,
@@ -29,8 +28,6 @@ from tbgen.retro.kernels.lanes import add, put
 from tbgen.retro.kernels.mobility import ONE_MOVE, SLICES, add_moves, count_quiet
 from tbgen.retro.kernels.moves import MOST_MOVES, MovesFound, room_for_moves
 from tbgen.retro.kernels.targets import CAPTURED_PAWN, VARIABLE, Men, Pool, room_for_men
-
-_KINDS = len(KINDS)
 
 
 @kernel
@@ -141,7 +138,7 @@ def _pawn_arrives(
         pawns[turn.side] &= ~BIT[square]
         return
     turn.men.squares[PROMOTED] = square
-    for kind in range(1, _KINDS):
+    for kind in range(1, KIND_COUNT):
         add_moves(turn.slices, ONE_MOVE, mask)
         settle_moves(pool, exits, turn, mask, PAWN, captured, kind, NOWHERE)
 

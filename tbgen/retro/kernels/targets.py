@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index import zeroing
-from tbgen.retro.geometry import IMAGES, SYMMETRY_OF, TRIANGLE_OF
+from tbgen.retro.geometry import IMAGES, KIND_COUNT, SYMMETRY_OF, TRIANGLE_OF
 from tbgen.retro.kernels.bits import ONE, Codes, Ints, Plies, Words, image, lowest
 
 CAPTURED_PAWN = int64(zeroing.CAPTURED_PAWN)
@@ -59,7 +59,7 @@ NO_SQUARE = int64(64)
 """In routes: no frozen man and no pawn has moved, or none is captured."""
 ROUTE_VICTIMS = 32
 """Mobile men that a route may capture, and 0 for none."""
-ROUTES = 65 * 65 * ROUTE_VICTIMS * 5
+ROUTES = 65 * 65 * ROUTE_VICTIMS * KIND_COUNT
 """Number of routes that can be told apart."""
 
 
@@ -68,10 +68,11 @@ class Routes(Struct):
     """Where moves that leave a cell lead: in place of the directory.
 
     A move's *route* is what it does to pawns, frozen men and the set of mobile men: ``((origin * 65 +
-    target) * ROUTE_VICTIMS + victim) * 5 + promotion``. ``origin`` is where the pawn or frozen man came from
-    that moves; ``target`` where it goes or, if a mobile man moves, where the pawn or frozen man stood that
-    he captures (``NO_SQUARE``: nothing of the kind); ``victim`` is 1 + the number of the mobile man
-    captured. Its block holds the positions reached, by the squares of the mobile men left, in their order.
+    target) * ROUTE_VICTIMS + victim) * KIND_COUNT + promotion``. ``origin`` is where the pawn or frozen man
+    that moves came from; ``target`` is where it goes or, if a mobile man moves, where the pawn or frozen man
+    that it captures stood (``NO_SQUARE``: nothing of the kind); ``victim`` is 1 + the number of the mobile
+    man captured. Its block holds the positions reached, by the squares of the mobile men left, in their
+    order.
     """
 
     block: NDArray[np.int16]
