@@ -42,6 +42,7 @@ from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import frame_of, like_men, make_workspace, mirrors_itself, place_pawns
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
+from tests.support.exhaustive import exhaustive
 from tests.support.one_ply import by_probing
 from tests.support.slots import board_at
 from tests.support.table_states import canonical_slots, squares_of
@@ -293,9 +294,15 @@ def check_exit(
     assert found == (value.code, min(depths), max(depths)), board.fen()
 
 
-@pytest.mark.parametrize("images", [False, True])
 @pytest.mark.parametrize("mover", [0, 1])
-@pytest.mark.parametrize("name", ["KvK", "KNvK", "KQvKR", "KNNvK", "KRPvK", "KNvKP", "KPvKP"])
+@pytest.mark.parametrize(
+    ("name", "images"),
+    [
+        *((name, True) for name in ("KvK", "KNvK", "KQvKR", "KNNvK", "KRPvK", "KNvKP", "KPvKP")),
+        *((name, False) for name in ("KNvK", "KQvKR")),
+        *exhaustive((name, False) for name in ("KvK", "KNNvK", "KRPvK", "KNvKP", "KPvKP")),
+    ],
+)
 def test_origins(name: str, mover: int, images: bool) -> None:
     """A position has as many entries as it has quiet moves into the set, if each move is asked for; with
     ``images``, the set and the positions are without what is not solved."""

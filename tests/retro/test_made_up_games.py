@@ -5,7 +5,6 @@ from the moves of python-chess: these conditions have one solution only. A pawn 
 that en passant positions with pieces on the board are right, pins and all, long before there are such tables.
 """
 
-import itertools
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -120,8 +119,8 @@ def some_boards(game: Game, number: int, rng: random.Random) -> list[chess.Board
 @pytest.mark.parametrize(
     ("name", "wide"),
     [
-        *itertools.product(["KNvK", "KQvK", "KPvK"], [True, False]),
-        *exhaustive([("KBvKN", True), *MORE]),
+        *[("KNvK", True), ("KQvK", False), ("KPvK", True), ("KPvK", False)],
+        *exhaustive([("KNvK", False), ("KQvK", True), ("KBvKN", True), *MORE]),
     ],
 )
 def test_a_table_with_made_up_sub_tables(name: str, wide: bool) -> None:
@@ -182,7 +181,7 @@ def near(white: str, black: str) -> Callable[[Material], Layout]:
     return small
 
 
-@pytest.fixture(params=["KPvKP", "KRPvKP", "KNPvKP", *exhaustive(["KBPvKP"])])
+@pytest.fixture(params=["KPvKP", "KRPvKP", *exhaustive(["KNPvKP", "KBPvKP"])])
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -222,9 +222,8 @@ def test_kpvk_distribution_black_to_move() -> None:
 @pytest.mark.parametrize(
     ("name", "states"),
     [
-        ("KNvK", 14_136_832),
         ("KPvK", 8_985_944),
-        *exhaustive([("KBvK", 15_815_352), ("KRvK", 17_779_712), ("KQvK", 19_408_544)]),
+        *exhaustive([("KNvK", 14_136_832), ("KBvK", 15_815_352), ("KRvK", 17_779_712), ("KQvK", 19_408_544)]),
     ],
 )
 def test_three_men_states_are_proved(name: str, states: int) -> None:

@@ -23,6 +23,8 @@ from tests.support.reference_game import Game, king_placements, solve_game
 from tests.support.solved_tables import solved, source_of
 from tests.support.table_states import canonical_slots, layers_of, ranks_of, runs_of
 
+MORE = [("KBvK", 15_815_352), ("KRvK", 17_779_712), ("KQvK", 19_408_544)]
+
 
 def places(solution: ReferenceTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Number in the reference, side to move and canonical slot of every legal position."""
@@ -87,13 +89,18 @@ def test_every_state_of_kvk(wide: bool) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("wide", [True, False])
 @pytest.mark.parametrize(
-    ("name", "states"),
+    ("name", "states", "wide"),
     [
-        ("KNvK", 14_136_832),
-        ("KPvK", 8_985_944),
-        *exhaustive([("KBvK", 15_815_352), ("KRvK", 17_779_712), ("KQvK", 19_408_544)]),
+        ("KNvK", 14_136_832, True),
+        ("KPvK", 8_985_944, False),
+        *exhaustive(
+            [
+                ("KNvK", 14_136_832, False),
+                ("KPvK", 8_985_944, True),
+                *((name, states, wide) for name, states in MORE for wide in (True, False)),
+            ]
+        ),
     ],
 )
 def test_every_state_of_three_men(name: str, states: int, wide: bool) -> None:
@@ -111,7 +118,9 @@ def test_threads_change_nothing(name: str, wide: bool) -> None:
         assert np.array_equal(getattr(one, array), getattr(other, array)), array
 
 
-@pytest.mark.parametrize(("name", "wide"), [("KNvK", True), ("KNvK", False), ("KPvK", True), ("KPvK", False)])
+@pytest.mark.parametrize(
+    ("name", "wide"), [("KNvK", True), ("KPvK", False), *exhaustive([("KNvK", False), ("KPvK", True)])]
+)
 def test_tables_with_too_many_runs_have_none(name: str, wide: bool) -> None:
     """All else is as in a table that has them, wherever on the way the runs are given up."""
     material = Material.parse(name)

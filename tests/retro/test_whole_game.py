@@ -74,7 +74,7 @@ def test_every_value_is_that_of_the_reference(name: str, whole_game_tables: Path
     assert (table.variant, table.stores_accrued, table.run_rank.size) == (Variant.WHOLE_GAME, False, 0)
 
 
-@pytest.mark.parametrize("name", ["KvK", "KBvK", "KNvK", "KPvK"])
+@pytest.mark.parametrize("name", ["KvK", "KNvK", *exhaustive(["KBvK", "KPvK"])])
 def test_one_value_serves_every_accrued_score(name: str) -> None:
     """The reference solves each accrued score on its own: W counts if its rank is smaller than that of A."""
     solution, states = solve_whole_game(name), 0
@@ -293,7 +293,7 @@ def test_every_wrong_entry_is_found_and_named(whole_game_tables: Path) -> None:
     assert proof_of(table, whole_game_tables).ok
 
 
-@pytest.mark.parametrize("name", ["value", "depth", "ep_value", "ep_depth"])
+@pytest.mark.parametrize("name", ["value", "ep_depth", *exhaustive(["depth", "ep_value"])])
 def test_wrong_entries_with_pawns(name: str, whole_game_tables: Path) -> None:
     table, rng = read(whole_game_tables, "KPvKP"), np.random.default_rng(5)
     array = getattr(table, name)

@@ -154,7 +154,7 @@ def solve_phase(
     return loader.pool.value[slots], loader.pool.depth[slots], found.runs_of[phase]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_shared_sweeps_with_a_pawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same on one thread and on three, which meet at nearly every level."""
 
