@@ -146,5 +146,8 @@ def _empty(slots: int) -> WindowLayer:
 
 def _within(room: WindowLayer, slots: int) -> WindowLayer:
     """Return room for a layer of so many slots, which is part of a larger one."""
-    most = len(room.value) // 2
-    return WindowLayer(*(array[: len(array) * slots // most].reshape(2, -1) for array in room))
+    return WindowLayer(
+        room.value[: 2 * slots].reshape(2, -1),
+        room.depth[: 2 * slots].reshape(2, -1),
+        room.there[: slots // 32].reshape(2, -1),
+    )

@@ -81,8 +81,8 @@ class EnPassant(NamedTuple):
 
 
 class Crew:
-    """Threads that solve phases, and as many others that take parts of their levels (for those that wait for
-    all parts of a level must not keep one from its thread).
+    """Threads that solve phases, and as many helpers that take parts of their levels: a thread that waits for
+    all parts of a level must not occupy one that they need.
 
     :param width: as many phases, sweeps or parts are at work at once.
     """
