@@ -230,8 +230,9 @@ def test_disk_is_checked_for_all_at_work(empty: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("moment", "number"),
     [
-        *[("value", signal.SIGINT), ("value", signal.SIGTERM), ("replace", signal.SIGKILL)],
-        *exhaustive([("replace", signal.SIGINT), ("replace", signal.SIGTERM), ("value", signal.SIGKILL)]),
+        *[("value", signal.SIGTERM), ("replace", signal.SIGKILL)],
+        *exhaustive([("value", signal.SIGINT), ("replace", signal.SIGINT), ("replace", signal.SIGTERM)]),
+        *exhaustive([("value", signal.SIGKILL)]),
     ],
 )
 def test_an_interruption(moment: str, number: signal.Signals, empty: Path) -> None:

@@ -28,6 +28,7 @@ from tbgen.store.format import table_path, tables_in
 from tests.support.builds import Diary, digest, logged
 from tests.support.cluster import KBVK, KBVKN, SUBS, copy_subs
 from tests.support.disks import small_disk
+from tests.support.exhaustive import exhaustive
 
 if TYPE_CHECKING:
     from distributed import LocalCluster
@@ -113,7 +114,7 @@ def test_the_rules_travel_with_the_tasks(cluster: "LocalCluster", tmp_path: Path
     ]
 
 
-@pytest.mark.parametrize("moment", ["solving", "writing"])
+@pytest.mark.parametrize("moment", ["writing", *exhaustive(["solving"])])
 def test_a_killed_worker(moment: str, cluster: "LocalCluster", own: Path, local: Path) -> None:
     """Its table is done again, and nothing is left of the first try."""
     killer = Killer(cluster, own, moment)
