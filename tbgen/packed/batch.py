@@ -168,7 +168,9 @@ class BatchDecoder:
         if not len(places):
             return {}
         exits = self._exits(self._derived, batch.slot[places].tolist())
-        return _enter(exits, places.tolist(), batch.exits)
+        batch.exits[places] = _rows(exits)
+        pairs = zip(places.tolist(), exits, strict=True)
+        return {place: best for place, best in pairs if isinstance(best, TbgenError)}
 
     def _find_captures(self, batch: Batch, failed: dict[int, TbgenError]) -> None:
         """Enter the best captures of positions of the stored side that are wanted, and conclude what rests on
@@ -176,13 +178,15 @@ class BatchDecoder:
         places = np.flatnonzero(batch.target >= 0)
         if not len(places):
             return
-        slots, which = np.unique(batch.target[places], return_inverse=True)
-        exits = self._exits(self._stored, slots.tolist(), captures_only=True)
-        found = [exits[number] or self._damaged() for number in which.tolist()]
-        wrong = _enter(found, places.tolist(), batch.capture)
-        numbers = np.searchsorted(batch.begin, list(wrong), "right") - 1
-        for number, error in zip(numbers.tolist(), wrong.values(), strict=True):
-            failed.setdefault(number, error)
+        targets = batch.target[places].tolist()
+        slots = sorted({*targets})
+        exits = [best or self._damaged() for best in self._exits(self._stored, slots, captures_only=True)]
+        number = {slot: at for at, slot in enumerate(slots)}
+        batch.capture[places] = _rows(exits)[[number[slot] for slot in targets]]
+        for place in places[batch.capture[places, 0] == DAMAGED].tolist():
+            error = exits[number[int(batch.target[place])]]
+            assert isinstance(error, TbgenError)
+            failed.setdefault(int(np.searchsorted(batch.begin, place, "right")) - 1, error)
         follow(self._coding, batch, True, THREAD.room)
 
     def _answers(
@@ -209,18 +213,10 @@ def decides(entry: Entry, code: int) -> bool:
     return code == NO_SCORE or min(code, 255 - code) > min(entry[0], 255 - entry[0])
 
 
-def _enter(
-    exits: Sequence[BestExit | TbgenError | None], places: Sequence[int], array: NDArray[np.int64]
-) -> dict[int, TbgenError]:
-    """Write exits to places of an array; return those that are not to be had, by place."""
-    failed: dict[int, TbgenError] = {}
-    for place, best in zip(places, exits, strict=True):
-        if isinstance(best, TbgenError):
-            failed[place] = best
-            array[place, 0] = DAMAGED
-        elif best is not None:
-            array[place] = best
-    return failed
+def _rows(exits: Sequence[BestExit | TbgenError | None]) -> NDArray[np.int64]:
+    """Return exits as :attr:`Batch.exits` has them."""
+    rows = [(DAMAGED, 0, 0) if isinstance(best, TbgenError) else best or (NONE, 0, 0) for best in exits]
+    return np.array(rows, np.int64)
 
 
 def _order(batch: Batch) -> NDArray[np.int64]:

@@ -98,6 +98,8 @@ def follow(coding: Coding, batch: Batch, filled: bool, room: Room) -> None:
     """Find what follows for a batch from the answers to its questions, and from ``capture`` if that is
     ``filled``; else set the ``target`` of those whose best capture it takes."""
     for number in range(len(batch.slot)):
+        if filled and batch.value[number] != UNSTORED and batch.inherited[number] != UNSTORED:
+            continue
         accrued, derived = batch.accrued[number], batch.derived[number]
         value, depth = batch.value[number], batch.depth[number]
         if not batch.known[number]:
