@@ -62,13 +62,18 @@ def zeroing(board: chess.Board, captures_only: bool) -> Iterator[chess.Board]:
 
 @pytest.mark.parametrize("name", [*FOUR_MEN, *FIVE_MEN])
 def test_where_zeroing_moves_lead(name: str) -> None:
-    """All of them, and none besides: captures of pinned men, promotions, rights to capture en passant."""
+    """All of them, and none besides: captures of pinned men, promotions, rights to capture en passant.
+
+    Packed tables ask about positions without such a right.
+    """
     layout = layout_of(Material.parse(name))
     moves, seen = zeroing_moves_of(layout), Counter[str]()
     for board, side, slot, ep_square in positions(layout, name, 800):
+        if ep_square >= 0:
+            continue
         for captures_only in (False, True):
             found, expected = Counter[object](), Counter[object]()
-            for place, swapped in moves.reached(side, slot, ep_square, captures_only=captures_only):
+            for place, swapped in moves.reached(side, slot, captures_only=captures_only):
                 found[*place, swapped] += 1
             for after in zeroing(board, captures_only):
                 to = locate(after)
@@ -79,12 +84,11 @@ def test_where_zeroing_moves_lead(name: str) -> None:
                 seen["rights"] += to.ep_square >= 0
             assert found == expected, (board.fen(), captures_only)
             seen["none"] += not found
-        seen["en passant"] += ep_square >= 0
     assert seen["none"]
     assert bool(seen["captures"]) == (name != "KvK")
     assert seen["swapped"] or name not in SWAPPING
     assert bool(seen["promotions"]) == bool(layout.pawns)
-    assert bool(seen["rights"]) == bool(seen["en passant"]) == bool(layout.white_pawns and layout.black_pawns)
+    assert bool(seen["rights"]) == bool(layout.white_pawns and layout.black_pawns)
 
 
 @pytest.mark.parametrize("name", FOUR_MEN)
