@@ -7,6 +7,7 @@ from tbgen.board.score import Code
 from tbgen.errors import TbgenError
 from tbgen.index.exits import BestExit
 from tbgen.index.layout import Layout, Side, Slot
+from tbgen.index.table import NO_SCORE
 from tbgen.probe.zeroing import Place, ReachedPlace, zeroing_moves_of
 from tbgen.store.stored_file import Entry
 
@@ -16,14 +17,14 @@ class TableExits:
 
     :param fresh: looks up code of W and D of a position, with the colours of its table.
     :param learn: has positions looked up together that ``fresh`` is going to be asked for, where that is of
-        use.
+        use; each comes with ``NO_SCORE``.
     """
 
     def __init__(
         self,
         layout: Layout,
         fresh: Callable[[Place], Entry],
-        learn: Callable[[Iterable[Place]], None] = lambda places: None,
+        learn: Callable[[Iterable[tuple[Place, int]]], None] = lambda asked: None,
     ) -> None:
         self._moves: Final = zeroing_moves_of(layout)
         self._fresh, self._learn = fresh, learn
@@ -33,7 +34,7 @@ class TableExits:
     ) -> list[BestExit | TbgenError | None]:
         """Return the exits of positions, as :class:`tbgen.index.exits.ExitsOfMany` says."""
         reached = [self._moves.reached(side, slot, captures_only=captures_only) for slot in slots]
-        self._learn(place for each in reached for place, _ in each)
+        self._learn((place, NO_SCORE) for each in reached for place, _ in each)
         found: list[BestExit | TbgenError | None] = []
         for each in reached:
             try:

@@ -1,6 +1,6 @@
 """Values of states from the tables of some directories."""
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from os import PathLike
@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Final
 import chess
 
 from tbgen.board.material import Material
-from tbgen.board.score import NONE, Code
+from tbgen.board.score import NONE
 from tbgen.board.signed import Signed, code_of, of_code, rank_of
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError
-from tbgen.index.layout import Side, Slot, layout_of
-from tbgen.index.position import locate
-from tbgen.index.table import NO_SCORE, Table
+from tbgen.index.layout import layout_of
+from tbgen.index.table import NO_SCORE
 from tbgen.packed.copies import passing_copies
 from tbgen.packed.tables import AnyTable, open_plain, open_table
 from tbgen.probe.exits import TableExits
@@ -29,18 +28,14 @@ from tbgen.store.reader import TableFile
 from tbgen.store.stored_file import Entry
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from tbgen.packed.batch import Question
     from tbgen.packed.file import PackedFile
     from tbgen.probe.castling.solver import CastlingSolver
-    from tbgen.probe.castling.without_rights import Inherited
 
+MAX_OPEN_FILES: Final = 64
+CACHE_BYTES: Final = 64 << 20
+"""Decoded chunks that are kept."""
 _SLOT_BITS: Final = 48
-_MOST_OPEN: Final = 64
-_CACHE_BYTES: Final = 64 << 20
-"""Of chunks, where tables are read as a whole."""
 _UNKNOWN: Final = Goal(Signed(0), 0)
 """Stands where nothing has been looked up yet."""
 
@@ -58,8 +53,8 @@ class Values:
         given: Sequence[str | PathLike[str]],
         *,
         variant: Variant,
-        max_open: int,
-        cache_bytes: int,
+        max_open: int = MAX_OPEN_FILES,
+        cache_bytes: int = CACHE_BYTES,
     ) -> None:
         self.directories: Final = tuple(map(Path, given)) or (default_directory(),)
         self.variant: Final = variant
@@ -93,8 +88,8 @@ class Values:
         return self.stored(state)
 
     def of_many(self, states: Sequence[State | TbgenError]) -> Iterator[Goal | TbgenError]:
-        """Yield what :meth:`of` returns for each state, or else the error; errors among the states stay."""
-        yield from self.stored_of_many(states)
+        """Return what :meth:`of` does for each state, or else the error; errors among the states stay."""
+        return iter(self.stored_of_many(states))
 
     def stored(self, state: State) -> Goal:
         """Return what tables store of a state of a valid position (facts F1 and F4; in whole-game mobility,
@@ -109,15 +104,21 @@ class Values:
             return Goal(position.score, 0)
         if position.castling is not None:
             return self._with_rights(position.castling, accrued)
-        goal = self._by_fresh(state)
-        if goal is not None:
-            return goal
-        shape, side, slot = position[:3]
+        shape, side, slot, ep_square = position[:4]
+        code, depth = self.fresh(Place(shape.layout, side, slot, ep_square))
+        if rank_of(accrued) > rank_of(of_code(code)) or (self._resets and accrued == position.score):
+            return Goal(of_code(code, shape.swapped), depth)
+        if not self._resets:
+            return Goal(accrued, 0)
         table = self.table(shape.material)
-        if table.info.stores_accrued:
-            value, plies = table.accrued(side, slot, code_of(accrued, shape.swapped))
-            return Goal(of_code(value, shape.swapped), plies)
-        raise _without_accrued(shape.material)
+        if not table.info.stores_accrued:
+            raise MissingLayerError(
+                f"{shape.material} was built without accrued scores: build it again (tbgen build --force), "
+                "or ask with --depths (in Python, open_tablebase(..., depths=True)), which makes what one score "
+                "needs after the other"
+            )
+        value, plies = table.accrued(side, slot, code_of(accrued, shape.swapped))
+        return Goal(of_code(value, shape.swapped), plies)
 
     def _with_rights(self, board: chess.Board, accrued: Signed) -> Goal:
         """Return what :meth:`stored` does for a position with castling rights."""
@@ -125,65 +126,14 @@ class Values:
 
         with self._castling_lock:
             if self._castling is None:
-                self._castling = CastlingSolver(self, self.variant)
+                self._castling = CastlingSolver(self)
             code, depth = self._castling.goal(board, code_of(accrued))
         return Goal(of_code(code), depth)
-
-    def in_memory(self, material: Material, *, accrued: bool) -> Table:
-        """Return a table, with its accrued scores if they are asked for: of a packed one the plain copy.
-
-        :raises MissingLayerError: if it has none.
-
-        Raises as :meth:`table` does.
-        """
-        if accrued and not self.table(material).info.stores_accrued:
-            raise MissingLayerError(
-                f"{material} was built without accrued scores, and what castling rights are worth depends on "
-                "them: build it again (tbgen build --force)"
-            )
-        return self.plain_table(material).read()
 
     def packed(self, material: Material) -> "PackedFile | None":
         """Return an open table if it is packed, else None; raises as :meth:`table` does."""
         table = self.table(material)
         return None if isinstance(table, TableFile) else table
-
-    def fresh_of(self, material: Material, side: Side, slots: "NDArray[np.int64]") -> list[Code]:
-        """Return the codes of W of legal positions at their canonical slots, with the colours of the table.
-
-        Raises as :meth:`stored` does.
-        """
-        places = [Place(layout_of(material), side, Slot(slot), -1) for slot in slots.tolist()]
-        self._learn_fresh(places)
-        return [self.fresh(place)[0] for place in places]
-
-    def values_of(self, asked: "Sequence[Inherited]") -> list[Code]:
-        """Return the code of V(P, A) for boards with the code of a folded accrued score, None for their own.
-
-        Raises as :meth:`stored` does.
-        """
-        places = [(locate(board), accrued) for board, accrued in asked]
-        states = [
-            State(position, position.score if accrued is None else of_code(accrued))
-            for position, accrued in places
-        ]
-        found = []
-        for goal in self.stored_of_many(states):
-            if isinstance(goal, TbgenError):
-                raise goal
-            found.append(code_of(goal.value))
-        return found
-
-    def _by_fresh(self, state: State) -> Goal | None:
-        """Return what :meth:`stored` does as far as the fresh value decides, else None."""
-        position, accrued = state
-        shape, side, slot, ep_square = position[:4]
-        code, depth = self.fresh(Place(shape.layout, side, slot, ep_square))
-        if rank_of(accrued) > rank_of(of_code(code)):
-            return Goal(of_code(code, shape.swapped), depth)
-        if not self._resets:
-            return Goal(accrued, 0)
-        return Goal(of_code(code, shape.swapped), depth) if accrued == position.score else None
 
     def fresh(self, place: Place) -> Entry:
         """Return code of W and D in plies of a legal position, with the colours of its table.
@@ -203,7 +153,7 @@ class Values:
 
     def exits(self, material: Material) -> TableExits:
         """Return what finds the exits of the positions of a table, whether it is there or not."""
-        return TableExits(layout_of(material), self.fresh, self._learn_fresh)
+        return TableExits(layout_of(material), self.fresh, self.learn)
 
     def stored_of_many(self, states: Sequence[State | TbgenError]) -> list[Goal | TbgenError]:
         """Return what :meth:`stored` does for each state, or else the error; errors among the states stay.
@@ -211,48 +161,37 @@ class Values:
         Tables are asked one after the other, so that one with much to remember is not closed for others in
         between, and states in the order in which they are stored, so that chunks are decoded once.
         """
-        found: list[Goal | TbgenError] = [_UNKNOWN] * len(states)
-        asked: dict[Material, list[tuple[int, int]]] = {}
+        found = [state if isinstance(state, TbgenError) else _UNKNOWN for state in states]
+        asked = defaultdict[Material, list[tuple[int, int, State]]](list)
         for place, state in enumerate(states):
-            if isinstance(state, TbgenError):
-                found[place] = state
-                continue
-            shape, side, slot, ep_square = state.position[:4]
-            part = (ep_square >= 0) << 1 | side
-            asked.setdefault(shape.layout.material, []).append((part << _SLOT_BITS | slot, place))
+            if not isinstance(state, TbgenError):
+                shape, side, slot, ep_square = state.position[:4]
+                part = (ep_square >= 0) << 1 | side
+                asked[shape.layout.material].append((part << _SLOT_BITS | slot, place, state))
         for keys in asked.values():
-            self._learn(self._questions_of(states[place] for _, place in keys))
-            for _, place in sorted(keys):
-                state = states[place]
-                if not isinstance(state, TbgenError):
-                    try:
-                        found[place] = self.stored(state)
-                    except TbgenError as error:
-                        found[place] = error.with_traceback(None)
+            self.learn(self._questions_of(state for _, _, state in keys))
+            for _, place, state in sorted(keys):
+                try:
+                    found[place] = self.stored(state)
+                except TbgenError as error:
+                    found[place] = error.with_traceback(None)
         return found
 
-    def _questions_of(self, states: Iterable[State | TbgenError]) -> Iterator[tuple[Place, int]]:
+    def _questions_of(self, states: Iterable[State]) -> Iterator[tuple[Place, int]]:
         """Yield what :meth:`stored` is going to ask about states: places and codes of accrued scores."""
-        for state in states:
-            if isinstance(state, TbgenError) or state.position.terminal:
-                continue
-            shape, side, slot, ep_square, score, _, castling = state.position
-            if castling is not None:
-                continue
-            inherits = self._resets and state.accrued != score
-            code = code_of(state.accrued, shape.swapped) if inherits else NO_SCORE
-            yield Place(shape.layout, side, slot, ep_square), code
+        for (shape, side, slot, ep_square, score, terminal, castling), accrued in states:
+            if not terminal and castling is None:
+                inherits = self._resets and accrued != score
+                code = code_of(accrued, shape.swapped) if inherits else NO_SCORE
+                yield Place(shape.layout, side, slot, ep_square), code
 
-    def _learn_fresh(self, places: Iterable[Place]) -> None:
-        """Have packed tables look up together what :meth:`fresh` is going to be asked for."""
-        self._learn((place, NO_SCORE) for place in places)
-
-    def _learn(self, asked: Iterable[tuple[Place, int]]) -> None:
-        """Have packed tables look up together places and codes of accrued scores, or without such."""
-        questions: dict[Material, list[Question]] = {}
+    def learn(self, asked: Iterable[tuple[Place, int]]) -> None:
+        """Have packed tables look up together places and codes of accrued scores, or ``NO_SCORE``, that
+        :meth:`stored` or :meth:`fresh` is going to be asked for."""
+        questions = defaultdict[Material, list["Question"]](list)
         for (layout, side, slot, ep_square), code in asked:
             if ep_square < 0:
-                questions.setdefault(layout.material, []).append((side, slot, code))
+                questions[layout.material].append((side, slot, code))
         for material, some in questions.items():
             with suppress(TbgenError):  # who asks for a single one will hear of it
                 self.table(material).learn(some)
@@ -303,12 +242,4 @@ class Values:
 
 def tables_of(directory: Path, variant: Variant) -> closing[Values]:
     """Return a context with the tables of one directory, for a proof, which reads them as a whole."""
-    return closing(Values([directory], variant=variant, max_open=_MOST_OPEN, cache_bytes=_CACHE_BYTES))
-
-
-def _without_accrued(material: Material) -> MissingLayerError:
-    return MissingLayerError(
-        f"{material} was built without accrued scores: build it again (tbgen build --force), or ask with "
-        "--depths (in Python, open_tablebase(..., depths=True)), which makes what one score needs after the "
-        "other"
-    )
+    return closing(Values([directory], variant=variant))

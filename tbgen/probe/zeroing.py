@@ -17,7 +17,7 @@ _NOTHING: Final = 0
 """Captured, as :func:`tbgen.index.zeroing.targets_of` numbers it."""
 
 
-_Change: TypeAlias = tuple[int, int, int]
+_Change: TypeAlias = tuple[Side, int, int]
 """What a move does to the men: who moves, the number of the man that is captured, and what a pawn promotes
 to."""
 
@@ -57,8 +57,8 @@ class ZeroingMoves:
             tuple(man for man, colour in enumerate(layout.colours) if colour == side) for side in SIDES
         )
         self._targets = {
-            key: (layout_of(target.material), target.swapped, target.source)
-            for key, target in targets_of(layout).items()
+            (SIDES[side], *men): (layout_of(target.material), target.swapped, target.source)
+            for (side, *men), target in targets_of(layout).items()
         }
 
     def reached(self, side: Side, slot: Slot, *, captures_only: bool = False) -> list[ReachedPlace]:

@@ -4,14 +4,14 @@ The table stores one side to move. What the other side has follows by a ply: its
 positions of a cell in which all its men are mobile, and of its zeroing moves the best one counts.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE, Code
-from tbgen.cells.bounds import LOWER, NO_RANK, WORST, Block, BoundsGame
+from tbgen.cells.bounds import LOWER, NO_RANK, WORST, Block, BoundsGame, SomeKnowledge
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.quiet import QuietMoves
@@ -22,20 +22,6 @@ from tbgen.packed.file import PackedFile
 from tbgen.retro.kernels.layers import FIRST_LAYER
 
 _Codes = NDArray[np.uint8]
-
-
-class _ZeroingExits:
-    """What zeroing moves reach: see :class:`tbgen.cells.bounds.Knowledge`. What else leaves the cell is not
-    asked for, and counts as little as it can."""
-
-    def __init__(self, blocks: Mapping[Route, Block]) -> None:
-        self._blocks = blocks
-
-    def block(self, route: Route, end: int) -> Block | None:
-        return self._blocks.get(route)
-
-    def bound(self, route: Route, end: int) -> Code:
-        return WORST[route.side]
 
 
 class PackedStates:
@@ -64,8 +50,10 @@ class PackedStates:
         self._stored = SIDES[file.side ^ swapped]
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
-        wanted = [route for route in routes if self._counts(cell, route)]
-        game = BoundsGame(frame, routes, _ZeroingExits({route: fresh(route) for route in wanted}), LOWER)
+        blocks = {route: fresh(route) for route in routes if self._counts(cell, route)}
+        # What else leaves the cell is not asked for, and counts as little as it can for who moves.
+        exits = SomeKnowledge(lambda route, _: blocks.get(route), lambda route, _: WORST[route.side])
+        game = BoundsGame(frame, routes, exits, LOWER)
         self._ranks = game.ranks()
         self._fresh = [values_of_ended(side, self._ranks[side]) for side in SIDES]
         of_stored = self._ranks[self._stored]

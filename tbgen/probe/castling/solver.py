@@ -10,17 +10,16 @@ import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
-from typing import Final
+from operator import methodcaller
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import chess
 import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE, Code
-from tbgen.board.variant import Variant
 from tbgen.cells.blocks import gathered
-from tbgen.cells.bounds import LOWER, NO_RANK, Block, BoundsGame, side_after
+from tbgen.cells.bounds import LOWER, NO_RANK, Block, BoundsGame, SomeKnowledge, side_after
 from tbgen.cells.cell import Cell, mobile_squares, side_of
 from tbgen.cells.frames import Castling, frame_of_cell
 from tbgen.cells.position import CellPosition
@@ -30,9 +29,12 @@ from tbgen.index.layout import SIDES, Side
 from tbgen.probe.castling.homes import Home, cells_before, effort, home_after, home_of, rights_left
 from tbgen.probe.castling.packed_states import PackedStates, values_of_ended
 from tbgen.probe.castling.table_states import TableStates
-from tbgen.probe.castling.without_rights import FreshStates, Lookups, WithoutRights, board_after
+from tbgen.probe.castling.without_rights import WithoutRights, board_after
 from tbgen.retro.kernels.layers import FIRST_LAYER
 from tbgen.text import counted, duration
+
+if TYPE_CHECKING:
+    from tbgen.probe.values import Values
 
 _KEPT: Final = 1 << 30
 """Bytes of solved cells above which they are forgotten before others are solved."""
@@ -113,42 +115,35 @@ class CellStates:
         return gathered(self._destination.apart_from(self._layers.home.cell), men, 0, stored)
 
 
+_Inheriting: TypeAlias = PackedStates | TableStates | CellStates
+
+
 class _HomeExits:
-    """What is known of the exits of a cell: see :class:`tbgen.cells.bounds.Knowledge`.
+    """What is known of the exits of a cell, which is all."""
 
-    :param inheriting: by quiet route what it leads to with any accrued score.
-    :param fresh: by other routes what they lead to.
-    """
+    def __init__(self) -> None:
+        self.inheriting: dict[Route, _Inheriting] = {}
+        """By quiet route what it leads to with any accrued score."""
+        self.fresh: dict[Route, Block] = {}
+        """By other routes what they lead to."""
+        self.timed = True
+        """Whether all depths are known."""
 
-    def __init__(
-        self,
-        inheriting: dict[Route, PackedStates | TableStates | CellStates],
-        fresh: dict[Route, FreshStates | TableStates | CellStates],
-    ) -> None:
-        self.inheriting, self.fresh = inheriting, fresh
-        self.timed = all(states.timed for states in (*inheriting.values(), *fresh.values()))
-
-    def block(self, route: Route, end: int) -> Block:
-        inheriting = self.inheriting.get(route)
-        return (
-            self.fresh[route].fresh()
-            if inheriting is None
-            else inheriting.with_accrued(SIDES[0], FIRST_LAYER)
-        )
-
-    def bound(self, route: Route, end: int) -> Code:
-        raise AssertionError("every exit of a cell with castling rights is known")
+    def block(self, route: Route, _end: int) -> Block:
+        """Return what is known of a route, as :class:`tbgen.cells.bounds.Knowledge` says."""
+        fresh = self.fresh.get(route)
+        return self.inheriting[route].with_accrued(SIDES[0], FIRST_LAYER) if fresh is None else fresh
 
 
 class CastlingSolver:
     """Solves cells with castling rights, and keeps what it has solved.
 
-    :param lookups: looks up what tables say.
+    :param values: looks up what tables say.
     """
 
-    def __init__(self, lookups: Lookups, variant: Variant) -> None:
-        self._lookups, self._resets = lookups, variant.resets
-        self._without = WithoutRights(lookups, variant.resets)
+    def __init__(self, values: "Values") -> None:
+        self._values, self._resets = values, values.variant.resets
+        self._without = WithoutRights(values)
         self._layers: dict[Home, HomeLayers] = {}
         self._course = _HomeProgress(set())
         self._threads = ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_THREADS))
@@ -160,7 +155,7 @@ class CastlingSolver:
         Raises as the look-ups do.
         """
         home = home_of(board)
-        self._lookups.packed(home.cell.material()[0])  # the one to build if it is missing, others or not
+        self._values.table(home.cell.material()[0])  # the one to build if it is missing, others or not
         compile_kernels()
         if home not in self._layers and sum(layers.nbytes for layers in self._layers.values()) > _KEPT:
             self._layers.clear()
@@ -200,7 +195,7 @@ class CastlingSolver:
                 found.append(self._goal(after, held)[0])
             else:
                 asked.append((after, held))
-        found += self._lookups.values_of(asked)
+        found += self._without.values_of(asked)
         return min(found) if board.turn else max(found)  # the smaller a code, the better for White
 
     def _solved(self, home: Home) -> HomeLayers:
@@ -212,7 +207,8 @@ class CastlingSolver:
     def _solve(self, home: Home) -> HomeLayers:
         frame = frame_of_cell(home.cell, home.castlings)
         exits = self._exits(home, list(routes_of(frame)))
-        game = BoundsGame(frame, [*exits.inheriting, *exits.fresh], exits, LOWER, resets=self._resets)
+        routes = [*exits.inheriting, *exits.fresh]
+        game = BoundsGame(frame, routes, SomeKnowledge(exits.block), LOWER, resets=self._resets)
         if not self._resets:
             return HomeLayers(home, *game.solve(), exits.timed, {})
         ranks = game.ranks()
@@ -222,7 +218,7 @@ class CastlingSolver:
         for rank in range(FIRST_LAYER, 1 + int(ranks.max(initial=0, where=ranks != NO_RANK))):
             game.recall(value, depth)
             for holder in SIDES:
-                with_accrued = partial(_with_accrued, holder=holder, rank=rank)
+                with_accrued = methodcaller("with_accrued", holder, rank)
                 blocks = self._threads.map(with_accrued, exits.inheriting.values())
                 for route, block in zip(exits.inheriting, blocks, strict=True):
                     game.set_block(route, block)
@@ -237,17 +233,19 @@ class CastlingSolver:
 
     def _exits(self, home: Home, routes: list[Route]) -> _HomeExits:
         """Return what is known of the positions that routes lead to."""
-        inheriting: dict[Route, PackedStates | TableStates | CellStates] = {}
-        fresh: dict[Route, FreshStates | TableStates | CellStates] = {}
+        exits = _HomeExits()
         for route in routes:
             castlings = rights_left(home, route)
+            in_cell = self._in_cell(route, castlings) if castlings else None
             if route.quiet and self._resets:
-                inheriting[route] = (
-                    self._in_cell(route, castlings) if castlings else self._without.inheriting(route)
-                )
+                states = exits.inheriting[route] = in_cell or self._without.inheriting(route)
+                timed = states.timed
+            elif in_cell:
+                exits.fresh[route], timed = in_cell.fresh(), in_cell.timed
             else:
-                fresh[route] = self._in_cell(route, castlings) if castlings else self._without.fresh(route)
-        return _HomeExits(inheriting, fresh)
+                exits.fresh[route], timed = self._without.fresh(route)
+            exits.timed &= timed
+        return exits
 
     def _in_cell(self, route: Route, castlings: tuple[Castling, ...]) -> CellStates:
         """Return what is known of positions in which there are rights left."""
@@ -265,10 +263,6 @@ class CastlingSolver:
                 if board.has_legal_en_passant():
                     found[slot] = self._by_a_ply(board, CellPosition(board, chess.BB_EMPTY).own)
         return found
-
-
-def _with_accrued(states: PackedStates | TableStates | CellStates, holder: Side, rank: int) -> Block:
-    return states.with_accrued(holder, rank)
 
 
 class _HomeProgress:

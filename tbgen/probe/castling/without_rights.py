@@ -1,7 +1,7 @@
 """What tables say of the positions without castling rights that routes lead to."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import chess
 import numpy as np
@@ -9,17 +9,24 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
+from tbgen.board.signed import code_of, of_code
 from tbgen.cells.bounds import LOWER, NO_RANK, Block, BoundsGame, SomeKnowledge, side_after
 from tbgen.cells.cell import Cell, man_of
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import Route
+from tbgen.errors import MissingLayerError, TbgenError
 from tbgen.index.arrays import slots_of
-from tbgen.index.layout import SIDES, Side, layout_of
+from tbgen.index.layout import SIDES, Slot, layout_of
+from tbgen.index.position import locate
 from tbgen.index.symmetry import swap_colours
-from tbgen.index.table import Table
-from tbgen.packed.file import PackedFile
+from tbgen.index.table import NO_SCORE
 from tbgen.probe.castling.packed_states import PackedStates
 from tbgen.probe.castling.table_states import IndexedTable, TableStates
+from tbgen.probe.states import Goal, State
+from tbgen.probe.zeroing import Place
+
+if TYPE_CHECKING:
+    from tbgen.probe.values import Values
 
 _SWAP: Final = np.array([swap_colours(square) for square in range(64)], np.uint8)
 _READ_MEN: Final = 4
@@ -32,86 +39,52 @@ Inherited: TypeAlias = tuple[chess.Board, Code | None]
 own."""
 
 
-class Lookups(Protocol):
-    """Looks tables up."""
-
-    def packed(self, material: Material) -> PackedFile | None:
-        """Return an open table if it is packed, else None.
-
-        :raises MissingTableError: if it has not been built.
-        :raises DamagedTableError: if its file cannot be used.
-        """
-
-    def in_memory(self, material: Material, *, accrued: bool) -> Table:
-        """Return a table, with its accrued scores if they are asked for.
-
-        :raises MissingLayerError: if it has none.
-
-        Raises as :meth:`packed` does.
-        """
-
-    def fresh_of(self, material: Material, side: Side, slots: NDArray[np.int64]) -> list[Code]:
-        """Return the codes of W of legal positions at their canonical slots, with the colours of the table.
-
-        Raises as :meth:`packed` does.
-        """
-
-    def values_of(self, asked: Sequence[Inherited]) -> list[Code]:
-        """Return the code of V(P, A) of each state.
-
-        Raises as :meth:`in_memory` does.
-        """
-
-
-class FreshStates:
-    """Fresh values of the positions of a cell with one side to move; depths are not known."""
-
-    timed: Final = False
-
-    def __init__(self, value: NDArray[np.uint8]) -> None:
-        self._value = value
-
-    def fresh(self) -> Block:
-        """Return fresh values."""
-        return Block(self._value, np.zeros(len(self._value), np.uint16))
-
-
 class WithoutRights:
-    """Finds states of positions without castling rights.
+    """Finds states of positions without castling rights; its methods raise as :meth:`Values.stored` does."""
 
-    :param resets: whether captures and pawn moves reset the accrued score, as in r-mobility.
-    """
-
-    def __init__(self, lookups: Lookups, resets: bool) -> None:
-        self._lookups, self._resets = lookups, resets
+    def __init__(self, values: "Values") -> None:
+        self._values, self._resets = values, values.variant.resets
         self._kept: dict[Material, IndexedTable] = {}
 
-    def inheriting(self, route: Route) -> PackedStates | TableStates:
-        """Return the states that a quiet route leads to, for every accrued score.
+    def values_of(self, asked: Sequence[Inherited]) -> list[Code]:
+        """Return the code of V(P, A) of each state."""
+        positions = [(locate(board), accrued) for board, accrued in asked]
+        goals = self._values.stored_of_many(
+            [
+                State(position, position.score if accrued is None else of_code(accrued))
+                for position, accrued in positions
+            ]
+        )
+        for goal in goals:
+            if isinstance(goal, TbgenError):
+                raise goal
+        return [code_of(goal.value) for goal in goals if isinstance(goal, Goal)]
 
-        Raises as :class:`Lookups` does.
-        """
+    def inheriting(self, route: Route) -> PackedStates | TableStates:
+        """Return the states that a quiet route leads to, for every accrued score."""
         cell = route.destination
         material, swapped = cell.material()
-        file = self._lookups.packed(material) if self._resets else None
+        file = self._values.packed(material) if self._resets else None
         if file is None or not file.info.stores_accrued:
             return self._in_memory(route, accrued=self._resets)
         return PackedStates(
-            file, cell, side_after(route), _slots(cell), swapped, lambda out: self.fresh(out).fresh()
+            file, cell, side_after(route), _slots(cell), swapped, lambda out: self.fresh(out)[0]
         )
 
-    def fresh(self, route: Route) -> FreshStates | TableStates:
-        """Return the states that a zeroing route leads to, whose accrued scores are their own.
-
-        Raises as :class:`Lookups` does.
-        """
+    def fresh(self, route: Route) -> tuple[Block, bool]:
+        """Return the states that a zeroing route leads to, whose accrued scores are their own, and whether
+        their depths are known."""
         cell = route.destination
-        large = cell.men > _READ_MEN or self._lookups.packed(cell.material()[0]) is not None
+        large = cell.men > _READ_MEN or self._values.packed(cell.material()[0]) is not None
         if large and cell.size <= _ASKED:
-            return FreshStates(self._asked(route))
-        return self._in_memory(route, accrued=False)
+            return Block(self._asked(route), np.zeros(cell.size, np.uint16)), False
+        return self._in_memory(route, accrued=False).fresh(), True
 
     def _in_memory(self, route: Route, *, accrued: bool) -> TableStates:
+        """Return the states that a route leads to, from the whole table, of a packed one from its plain copy.
+
+        :raises MissingLayerError: if accrued scores are asked for, and it has none.
+        """
         assert route.passed is None, "tables in memory have no en passant positions"
         cell, side = route.destination, side_after(route)
         material, swapped = cell.material()
@@ -119,7 +92,12 @@ class WithoutRights:
         if stored is None or (accrued and not stored.table.stores_accrued):
             for other in [other for other in self._kept if other.men > _READ_MEN]:
                 del self._kept[other]  # one of them at a time: they are large
-            stored = self._kept[material] = IndexedTable(self._lookups.in_memory(material, accrued=accrued))
+            if accrued and not self._values.table(material).info.stores_accrued:
+                raise MissingLayerError(
+                    f"{material} was built without accrued scores, and what castling rights are worth "
+                    "depends on them: build it again (tbgen build --force)"
+                )
+            stored = self._kept[material] = IndexedTable(self._values.plain_table(material).read())
         return TableStates(stored, SIDES[side ^ swapped], _slots(cell), swapped, ranks_of(cell)[side])
 
     def _asked(self, route: Route) -> NDArray[np.uint8]:
@@ -129,11 +107,14 @@ class WithoutRights:
         value = np.full(cell.size, NONE, np.uint8)
         if route.passed is None:
             material, swapped = cell.material()
-            found = self._lookups.fresh_of(material, SIDES[side ^ swapped], _slots(cell)[there])
+            layout, mover = layout_of(material), SIDES[side ^ swapped]
+            places = [Place(layout, mover, Slot(slot), -1) for slot in _slots(cell)[there].tolist()]
+            self._values.learn((place, NO_SCORE) for place in places)
+            found = [self._values.fresh(place)[0] for place in places]
             value[there] = [255 - code for code in found] if swapped else found
         else:
             boards = [board_after(route, slot) for slot in there.tolist()]
-            value[there] = self._lookups.values_of([(board, None) for board in boards if board is not None])
+            value[there] = self.values_of([(board, None) for board in boards if board is not None])
         return value
 
 
