@@ -50,14 +50,11 @@ def _paired(positions: Iterable[AnyPosition], accrued: Iterable[AnyScore]) -> It
     """
     ended: Any = object()
     for number, (position, score) in enumerate(zip_longest(positions, accrued, fillvalue=ended)):
-        if score is ended:
-            raise UsageError(
-                f"there are more positions than accrued scores, which are {number}: give as many"
-            )
-        if position is ended:
-            raise UsageError(
-                f"there are more accrued scores than positions, which are {number}: give as many"
-            )
+        if position is ended or score is ended:
+            few, many = "accrued scores", "positions"
+            if position is ended:
+                few, many = many, few
+            raise UsageError(f"there are more {many} than {few}, which are {number}: give as many")
         yield position, score
 
 

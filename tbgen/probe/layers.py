@@ -4,16 +4,14 @@ import logging
 import os
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock
-from typing import Final, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Final
 
 from tbgen.board.material import Material
-from tbgen.board.score import Code, GScore
+from tbgen.board.score import GScore
 from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.index.layout import Layout, Side, Slot, layout_of
 from tbgen.machine import free_memory
@@ -35,45 +33,32 @@ _Key = tuple[Path, str]
 """Where a layer is kept, and the digest of its table."""
 
 
-class _LayerReader(Protocol):
-    def get(self, side: Side, within: int) -> Entry:
-        """Return code of V(P, A) and D(P, A) of a slot within the phase."""
-
-
-class _LayerInMemory:
-    """A layer that could not be kept on disk."""
-
-    def __init__(self, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        self._value, self._depth = value, depth
-
-    def get(self, side: Side, within: int) -> Entry:
-        return Code(int(self._value[side, within])), int(self._depth[side, within])
-
-
 class Layers:
     """The layers of tables: those kept beside the tables, others made and kept there, which takes minutes
-    and much memory.
+    and much memory. Where that cannot be written, a temporary directory keeps them.
 
     :param path_of: where the table of a material lies.
     """
 
     def __init__(self, path_of: Callable[[Material], Path], cache: ChunkCache) -> None:
         self._path_of, self._cache = path_of, cache
-        self._open: OrderedDict[_Key, _LayerReader] = OrderedDict()
+        self._open: OrderedDict[_Key, LayerFile] = OrderedDict()
+        self._elsewhere: dict[_Key, Path] = {}
+        """Where layers lie that could not be kept beside their tables."""
         self._lock = Lock()
-        self._copies = ExitStack()
+        self._passing = ExitStack()
         self._making: defaultdict[_Key, Lock] = defaultdict(Lock)
 
     def close(self) -> None:
-        """Close all layers, and remove copies of packed tables that were made for them."""
+        """Close all layers, and remove what was made for them and is not kept."""
         with self._lock:
             self._open.clear()
-        self._copies.close()
+        self._passing.close()
 
     def has(self, table: StoredFile, slot: Slot, accrued: GScore) -> bool:
         """Return whether the layer of a slot is there; if it is not damaged, none has to be made."""
-        path = layer_path(table, accrued, slot // table.info.phase_size)
-        return (path, table.info.digest) in self._open or path.exists()
+        key = layer_path(table, accrued, slot // table.info.phase_size), table.info.digest
+        return key in self._open or self._elsewhere.get(key, key[0]).exists()
 
     def get(self, table: StoredFile, side: Side, slot: Slot, accrued: GScore) -> Entry:
         """Return code of V(P, A) and D(P, A), as a table file's ``accrued`` does, for a table without them.
@@ -90,7 +75,7 @@ class Layers:
             key[0].unlink(missing_ok=True)
         return self._layer(key, table, accrued, phase).get(side, within)
 
-    def _layer(self, key: _Key, table: StoredFile, accrued: GScore, phase: int) -> _LayerReader:
+    def _layer(self, key: _Key, table: StoredFile, accrued: GScore, phase: int) -> LayerFile:
         with self._lock:
             making = self._making[key]
         with making:  # only who wants the same layer waits while it is made
@@ -98,32 +83,27 @@ class Layers:
                 if key in self._open:
                     self._open.move_to_end(key)
                     return self._open[key]
-            layer = self._kept(key[0], table, accrued, phase) or self._make(key[0], table, accrued, phase)
+            try:
+                layer = LayerFile(self._elsewhere.get(key, key[0]), table, accrued, phase, self._cache)
+            except (FileNotFoundError, DamagedTableError):  # or of a table that has been built anew since
+                layer = self._make(key, table, accrued, phase)
             with self._lock:
-                if isinstance(layer, _LayerInMemory):  # one of them at a time: they are large
-                    for other in [k for k, found in self._open.items() if isinstance(found, _LayerInMemory)]:
-                        del self._open[other]
                 self._open[key] = layer
                 if len(self._open) > _OPEN:
                     self._open.popitem(last=False)
         return layer
 
-    def _kept(self, path: Path, table: StoredFile, accrued: GScore, phase: int) -> _LayerReader | None:
-        # A layer of a table built anew since then, or a damaged one, is as good as none.
-        with suppress(FileNotFoundError, DamagedTableError):
-            return LayerFile(path, table, accrued, phase, self._cache)
-        return None
-
-    def _make(self, path: Path, table: StoredFile, accrued: GScore, phase: int) -> _LayerReader:
+    def _make(self, key: _Key, table: StoredFile, accrued: GScore, phase: int) -> LayerFile:
         from tbgen.compiler.cache import compiling
         from tbgen.packed.sources import Sources
         from tbgen.retro.layer import LayerSolver
 
         material = Material.parse(table.info.material)
         layout = layout_of(material)
+        path = key[0]
         self._announce(path, table, accrued, layout, phase)
         threads = os.cpu_count() or 1
-        self._copies.enter_context(passing_copies(table.path.parent))
+        self._passing.enter_context(passing_copies(table.path.parent))
         with ExitStack() as stack:
             around = {}
             for successor in material.successors():
@@ -134,11 +114,13 @@ class Layers:
             with compiling(_FAMILY, "that make layers", "about half a minute", _logger.warning):
                 value, depth = LayerSolver(fresh, layout, phase, around, threads=threads).solve(accrued)
         try:
-            write_layer(table, accrued, phase, value, depth, threads)
-            return LayerFile(path, table, accrued, phase, self._cache)
+            write_layer(path, table, accrued, phase, value, depth, threads)
         except TbgenError as error:
             _logger.warning("the layer is not kept: %s", error)
-            return _LayerInMemory(value, depth)
+            path = Path(self._passing.enter_context(TemporaryDirectory()), path.name)
+            self._elsewhere[key] = path
+            write_layer(path, table, accrued, phase, value, depth, threads)
+        return LayerFile(path, table, accrued, phase, self._cache)
 
     def _announce(self, path: Path, table: StoredFile, accrued: GScore, layout: Layout, phase: int) -> None:
         """Say what making a layer takes, before it begins.

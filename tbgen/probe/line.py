@@ -9,7 +9,7 @@ import chess
 from tbgen.board.score import GScore
 from tbgen.board.signed import to_gscore
 from tbgen.errors import DamagedTableError, MissingLayerError
-from tbgen.probe.moves import RankedMove, Reached, Successor, ranked_moves, successors
+from tbgen.probe.moves import RankedMove, Successor, ranked_moves, successors
 from tbgen.probe.search import DepthSearch
 from tbgen.probe.states import Goal, State
 from tbgen.probe.values import Values
@@ -47,37 +47,44 @@ def best_line(values: Values, board: chess.Board, state: State) -> list[LinePly]
     :raises MissingLayerError: if it needs depths that the tables do not store, and none are to be made.
     :raises DamagedTableError: if the tables contradict each other on the way.
     """
-    accrued, goal = state.accrued, values.of(state)
     search = DepthSearch(values.of)
-    value, depth = goal.value, _depth(search, state, goal)
+
+    def depth_of(state: State, goal: Goal) -> int:
+        return _depth(search, state, goal)
+
+    accrued, goal = state.accrued, values.of(state)
+    depth = depth_of(state, goal)
     board = board.copy(stack=False)
     line = []
     while depth:
-        best = _best(search, successors(values, board, accrued), Goal(value, depth - 1))
+        after = successors(values, board, accrued)
+        best = _leading_to(Goal(goal.value, depth - 1), after, depth_of)
         if best is None:
             places = " and ".join(map(str, values.directories))
             raise DamagedTableError(
                 f"the tables in {places} contradict each other; find which with: tbgen verify"
             )
-        san = board.san_and_push(best.move)
-        accrued, depth = best.state.accrued, depth - 1
-        line.append(LinePly(best.move, san, to_gscore(accrued), depth))
+        move, _, reached = best.reached
+        accrued, depth = reached.accrued, depth - 1
+        line.append(LinePly(move, board.san_and_push(move), to_gscore(accrued), depth))
     return line
 
 
-def _best(search: DepthSearch, after: Sequence[Successor], wanted: Goal) -> Reached | None:
-    """Return the best move if it leads to a goal, else None; moves of which the table stores the depth come
-    first.
+def _leading_to(
+    wanted: Goal, after: Sequence[Successor], depth_of: Callable[[State, Goal], int | None]
+) -> Successor | None:
+    """Return the best of the moves that lead to a goal, those first of which tables store the depth; None if
+    none does.
 
     :param after: what the moves lead to, the best for the mover first.
+    :param depth_of: finds the depth of a state of which tables store the value alone.
     """
-    best = after[0]
-    if best.goal == wanted:
-        return best.reached
-    if best.goal.value == wanted.value:
-        for reached, goal in after:
-            if goal == Goal(wanted.value, None) and _depth(search, reached.state, goal) == wanted.depth:
-                return reached
+    for each in after:
+        (_, _, state), goal = each
+        if goal == Goal(wanted.value, None):
+            goal = Goal(wanted.value, depth_of(state, goal))
+        if goal == wanted:
+            return each
     return None
 
 
@@ -125,16 +132,15 @@ def next_move(
     if state.position.castling is not None:  # depths with castling rights are not searched for
         return None
     search = DepthSearch(values.of)
+
+    def depth_of(state: State, goal: Goal) -> int | None:
+        return search.depth(state, goal.value, _SOME_STATES)
+
+    depth = goal.depth
     while patience():
-        if goal.depth is None:
-            goal = Goal(goal.value, search.depth(state, goal.value, _SOME_STATES))
-        if goal.depth is None:
-            continue
-        wanted = Goal(goal.value, goal.depth - 1)
-        for each in kept:
-            if each.goal == wanted or (
-                each.goal.depth is None
-                and search.depth(each.reached.state, goal.value, _SOME_STATES) == wanted.depth
-            ):
-                return ranked_moves(board, [each._replace(goal=wanted)])[0]
+        depth = depth or depth_of(state, goal)
+        wanted = Goal(goal.value, depth - 1) if depth else None
+        found = _leading_to(wanted, kept, depth_of) if wanted else None
+        if wanted and found:
+            return ranked_moves(board, [found._replace(goal=wanted)])[0]
     return None

@@ -114,8 +114,8 @@ class Values:
         if not table.info.stores_accrued:
             raise MissingLayerError(
                 f"{shape.material} was built without accrued scores: build it again (tbgen build --force), "
-                "or ask with --depths (in Python, open_tablebase(..., depths=True)), which makes what one score "
-                "needs after the other"
+                "or ask with --depths (in Python, open_tablebase(..., depths=True)), which makes what one "
+                "score needs after the other"
             )
         value, plies = table.accrued(side, slot, code_of(accrued, shape.swapped))
         return Goal(of_code(value, shape.swapped), plies)

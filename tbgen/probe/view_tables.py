@@ -23,8 +23,22 @@ if TYPE_CHECKING:
     from tbgen.probe.tablebase import Tablebase
 
 
+class ViewValue:
+    """What a view says a position is worth."""
+
+    __slots__ = ()
+    points: Points
+
+    @property
+    def winner(self) -> Literal["white", "black"] | None:
+        """The side that gets more than half a point; None in a draw."""
+        if self.points.white == self.points.black:
+            return None
+        return "white" if self.points.white > self.points.black else "black"
+
+
 @dataclass(frozen=True, slots=True)
-class ViewResult:
+class ViewResult(ViewValue):
     """What a view says about a position.
 
     :ivar view: the view that says so.
@@ -38,14 +52,9 @@ class ViewResult:
     points: Points
     depth: int | None
 
-    @property
-    def winner(self) -> str | None:
-        """The side that gets more than half a point, ``"white"`` or ``"black"``; None in a draw."""
-        return _winner(self.points)
-
 
 @dataclass(frozen=True, slots=True)
-class ViewMove:
+class ViewMove(ViewValue):
     """A legal move, valued as the position it leads to.
 
     :ivar move: the move.
@@ -67,11 +76,6 @@ class ViewMove:
     def uci(self) -> str:
         """The move in UCI notation."""
         return self.move.uci()
-
-    @property
-    def winner(self) -> str | None:
-        """The side that gets more than half a point, ``"white"`` or ``"black"``; None in a draw."""
-        return _winner(self.points)
 
 
 class ViewTables:
@@ -127,25 +131,12 @@ class ViewTables:
         return [self._seen_move(move) for move in ranked_moves(asked, found)]
 
     def _seen(self, result: ProbeResult) -> ViewResult:
-        return ViewResult(
-            self.view,
-            result.material,
-            self.view.points(result.value),
-            self._depth(result.value, result.depth),
-        )
+        points, depth = self.view.points(result.value), self.view.depth(result.value, result.depth)
+        return ViewResult(self.view, result.material, points, depth)
 
     def _seen_move(self, move: RankedMove) -> ViewMove:
-        return ViewMove(
-            move.move,
-            move.san,
-            self.view.points(move.value),
-            self._depth(move.value, move.depth),
-            move.zeroing,
-            move.position_score,
-        )
-
-    def _depth(self, value: GScore, depth: int | None) -> int | None:
-        return None
+        points, depth = self.view.points(move.value), self.view.depth(move.value, move.depth)
+        return ViewMove(move.move, move.san, points, depth, move.zeroing, move.position_score)
 
 
 class ClassicalTables(ViewTables):
@@ -221,12 +212,3 @@ class ClassicalTables(ViewTables):
         if found.value.rank:
             return None, 0
         return found.value.white == found.position_score.white, found.depth  # that of who has just moved
-
-    def _depth(self, value: GScore, depth: int | None) -> int | None:
-        return 0 if value.rank else depth
-
-
-def _winner(points: Points) -> Literal["white", "black"] | None:
-    if points.white == points.black:
-        return None
-    return "white" if points.white > points.black else "black"

@@ -39,6 +39,12 @@ class View(StrEnum):
         share = shares[value.rank] if value.rank < len(shares) else 0.5
         return Points(share, 1 - share) if value.white else Points(1 - share, share)
 
+    def depth(self, value: GScore, depth: int | None) -> int | None:
+        """Return the plies to mate of a value with its depth, 0 without; None in views that know none."""
+        if self is not View.CLASSICAL:
+            return None
+        return 0 if value.rank else depth
+
 
 _HOLDERS_SHARE: Final = {
     View.CLASSICAL: (1.0, 0.5),

@@ -31,6 +31,7 @@ def layer_path(table: StoredFile, accrued: GScore, phase: int) -> Path:
 
 
 def write_layer(
+    path: Path,
     table: StoredFile,
     accrued: GScore,
     phase: int,
@@ -38,13 +39,13 @@ def write_layer(
     depth: NDArray[np.uint16],
     threads: int = 2,
 ) -> None:
-    """Write a layer beside its table; ``value`` (codes) and ``depth`` (plies) have shape (2, phase size).
+    """Write a layer of a table; ``value`` (codes) and ``depth`` (plies) have shape (2, phase size).
 
     :raises TbgenError: if it cannot be written; nothing is left behind then.
     """
     stored = datasets(LAYER.datasets, {LAYER_VALUE: value, LAYER_DEPTH: depth})
     write_datasets(
-        layer_path(table, accrued, phase),
+        path,
         FileContent(LAYER, _facts(table, accrued, phase), stored, stored),
         lambda written: LayerFile(written, table, accrued, phase),
         threads,

@@ -3,6 +3,7 @@
 import random
 import shutil
 from pathlib import Path
+from typing import Any
 
 import chess
 import h5py
@@ -184,12 +185,19 @@ def test_a_layer_that_cannot_be_kept_still_answers(
     for path in bare.glob("*.layer.h5"):
         path.unlink()
 
-    def refuse(*_: object) -> None:
-        raise TbgenError("the disk is full")
+    def refuse(path: Path, *layer: Any) -> None:
+        if path.parent == bare:
+            raise TbgenError("the disk is full")
+        places.append(path)
+        write_layer(path, *layer)
 
+    places: list[Path] = []
     monkeypatch.setattr("tbgen.probe.layers.write_layer", refuse)
+    monkeypatch.setattr("tbgen.probe.layers._OPEN", 0)
     with open_tablebase(bare, depths=True) as tables:
-        assert tables.probe(BOARD, "G1.5") == expected
+        assert [tables.probe(BOARD, "G1.5") for _ in range(2)] == [expected] * 2
+    (place,) = places
+    assert not place.exists()
     assert "not kept: the disk is full" in caplog.text
     assert not list(bare.glob("*.layer.h5"))
 
@@ -201,8 +209,8 @@ def test_deep_layers_are_kept_exactly(bare: Path) -> None:
         shape = (2, table.info.phase_size)
         value = rng.integers(0, 256, shape).astype(np.uint8)
         depth = rng.integers(0, 1000, shape).astype(np.uint16)
-        write_layer(table, GScore(7, white=False), 0, value, depth)
         path = layer_path(table, GScore(7, white=False), 0)
+        write_layer(path, table, GScore(7, white=False), 0, value, depth)
         assert path.name == "KNvK.r.-G3.5.layer.h5"
         with LayerFile(path, table, GScore(7, white=False), 0) as layer:
             for side, slot in ((0, 0), (1, 77), (1, shape[1] - 1)):

@@ -103,8 +103,9 @@ def test_layers_hold_what_the_schema_says(path: Path) -> None:
     accrued = GScore.parse("G3.5")
     with TableFile(path) as table:
         shape = 2, table.info.phase_size
-        write_layer(table, accrued, 0, np.zeros(shape, np.uint8), np.full(shape, 300, np.uint16))
-        holds(layer_path(table, accrued, 0), LAYER)
+        layer = layer_path(table, accrued, 0)
+        write_layer(layer, table, accrued, 0, np.zeros(shape, np.uint8), np.full(shape, 300, np.uint16))
+        holds(layer, LAYER)
 
 
 def test_what_is_known_of_a_table_are_its_attributes() -> None:
