@@ -237,37 +237,29 @@ class _Selection:
     """
 
     def __init__(self, value: ValueChoice, depth: DepthChoice) -> None:
-        self._codes = np.zeros(256, np.bool_)
-        if value is None:
-            self._codes[:] = True
-        else:
-            for score in [value] if isinstance(value, GScore | str) else _several(value):
-                self._codes[(GScore.parse(score) if isinstance(score, str) else score).code] = True
+        self._codes = np.full(256, value is None)
+        for score in _scores(value):
+            self._codes[score.code] = True
         self._codes[NONE] = False
-        if depth is not None and not isinstance(depth, int | np.integer | range):
+        plies = range(int(depth), int(depth) + 1) if isinstance(depth, int | np.integer) else depth
+        if not isinstance(plies, range | None):
             raise TypeError(f"the depth cannot be {type(depth).__name__}: expected plies, or a range of them")
-        self._depths = (
-            depth if depth is None or isinstance(depth, range) else range(int(depth), int(depth) + 1)
-        )
+        self._depths = None if plies is None else np.array(plies, np.int64)
 
     def mask(self, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> NDArray[np.bool_]:
         """Tell which positions of a block are wanted."""
         wanted = self._codes[value]
-        if self._depths is not None:
-            wanted &= np.isin(depth, np.array(self._depths, np.int64))
-        return wanted
+        return wanted if self._depths is None else wanted & np.isin(depth, self._depths)
 
 
-def _several(values: Iterable[GScore | str]) -> list[GScore | str]:
-    """Return values that are given together.
+def _scores(value: ValueChoice) -> Iterator[GScore]:
+    """Yield the values that are chosen one by one.
 
-    :raises TypeError: if they are something else.
+    :raises UsageError: if a text is no G-score.
+    :raises TypeError: if something else is given.
     """
-    try:
-        several = list(values)
-    except TypeError:
-        several = [values]  # type: ignore[list-item]
-    for value in several:
-        if not isinstance(value, GScore | str):
-            raise TypeError(f"a value cannot be {type(value).__name__}: expected a G-score or its text")
-    return several
+    several = isinstance(value, Iterable) and not isinstance(value, str)
+    for score in value if several else () if value is None else (value,):  # type: ignore[union-attr]
+        if not isinstance(score, GScore | str):
+            raise TypeError(f"a value cannot be {type(score).__name__}: expected a G-score or its text")
+        yield GScore(score) if isinstance(score, str) else score

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE, Code
+from tbgen.board.signed import code_of, of_code
 from tbgen.cells.blocks import gathered
 from tbgen.cells.bounds import LOWER, NO_RANK, Block, BoundsGame, SomeKnowledge, side_after
 from tbgen.cells.cell import Cell, mobile_squares, side_of
@@ -30,6 +31,7 @@ from tbgen.probe.castling.homes import Home, cells_before, effort, home_after, h
 from tbgen.probe.castling.packed_states import PackedStates, values_of_ended
 from tbgen.probe.castling.table_states import TableStates
 from tbgen.probe.castling.without_rights import WithoutRights, board_after
+from tbgen.probe.moves import reached_by
 from tbgen.retro.kernels.layers import FIRST_LAYER
 from tbgen.text import counted, duration
 
@@ -181,21 +183,12 @@ class CastlingSolver:
 
     def _by_a_ply(self, board: chess.Board, accrued: Code) -> Code:
         """Return the code of V(P, A) from what the legal moves lead to."""
-        found, asked = [], []
-        for move in board.legal_moves:
-            after = board.copy(stack=False)
-            after.push(move)
-            position = CellPosition(after, chess.BB_EMPTY)
-            held = accrued
-            if (board.is_zeroing(move) and self._resets) or position.rank < _rank(accrued):
-                held = position.own
-            if position.over:
-                found.append(position.own)
-            elif after.clean_castling_rights():
-                found.append(self._goal(after, held)[0])
-            else:
-                asked.append((after, held))
-        found += self._without.values_of(asked)
+        states = [each.state for each in reached_by(board, of_code(accrued), self._values.variant)]
+        known = [state for state in states if state.position.terminal or state.position.castling is None]
+        found = self._without.values_of(known)
+        for position, held in states:
+            if position.castling is not None and not position.terminal:
+                found.append(self._goal(position.castling, code_of(held))[0])
         return min(found) if board.turn else max(found)  # the smaller a code, the better for White
 
     def _solved(self, home: Home) -> HomeLayers:

@@ -1,7 +1,7 @@
 """What tables say of the positions without castling rights that routes lead to."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import chess
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
-from tbgen.board.signed import code_of, of_code
+from tbgen.board.signed import code_of
 from tbgen.cells.bounds import LOWER, NO_RANK, Block, BoundsGame, SomeKnowledge, side_after
 from tbgen.cells.cell import Cell, man_of
 from tbgen.cells.frames import frame_of_cell
@@ -22,7 +22,7 @@ from tbgen.index.symmetry import swap_colours
 from tbgen.index.table import NO_SCORE
 from tbgen.probe.castling.packed_states import PackedStates
 from tbgen.probe.castling.table_states import IndexedTable, TableStates
-from tbgen.probe.states import Goal, State
+from tbgen.probe.states import State
 from tbgen.probe.zeroing import Place
 
 if TYPE_CHECKING:
@@ -34,10 +34,6 @@ _READ_MEN: Final = 4
 _ASKED: Final = 1 << 12
 """Most positions that are looked up one by one."""
 
-Inherited: TypeAlias = tuple[chess.Board, Code | None]
-"""A position without castling rights, and the code of an accrued score with its own folded in; None for its
-own."""
-
 
 class WithoutRights:
     """Finds states of positions without castling rights; its methods raise as :meth:`Values.stored` does."""
@@ -46,19 +42,14 @@ class WithoutRights:
         self._values, self._resets = values, values.variant.resets
         self._kept: dict[Material, IndexedTable] = {}
 
-    def values_of(self, asked: Sequence[Inherited]) -> list[Code]:
+    def values_of(self, states: Sequence[State]) -> list[Code]:
         """Return the code of V(P, A) of each state."""
-        positions = [(locate(board), accrued) for board, accrued in asked]
-        goals = self._values.stored_of_many(
-            [
-                State(position, position.score if accrued is None else of_code(accrued))
-                for position, accrued in positions
-            ]
-        )
-        for goal in goals:
+        found = []
+        for goal in self._values.stored_of_many(states):
             if isinstance(goal, TbgenError):
                 raise goal
-        return [code_of(goal.value) for goal in goals if isinstance(goal, Goal)]
+            found.append(code_of(goal.value))
+        return found
 
     def inheriting(self, route: Route) -> PackedStates | TableStates:
         """Return the states that a quiet route leads to, for every accrued score."""
@@ -114,7 +105,8 @@ class WithoutRights:
             value[there] = [255 - code for code in found] if swapped else found
         else:
             boards = [board_after(route, slot) for slot in there.tolist()]
-            value[there] = self.values_of([(board, None) for board in boards if board is not None])
+            positions = [locate(board) for board in boards if board is not None]
+            value[there] = self.values_of([State(position, position.score) for position in positions])
         return value
 
 
