@@ -42,7 +42,7 @@ class MissingTableError(TbgenError, KeyError):
     """A table that is needed has not been built.
 
     :param material: canonical name of the missing table, such as ``KBvK``.
-    :param directory: where it was looked for first; None stands for the default directory.
+    :param directory: where it was looked for first, and is to be built; None stands for the default directory.
     :param rules: the rules the table was to be built for.
     :param others: where else it was looked for.
 
@@ -77,7 +77,7 @@ class MissingTableError(TbgenError, KeyError):
         return shlex.join(words)
 
     def __str__(self) -> str:
-        places = [] if self.directory is None else [self.directory, *self.others]
+        places = [place for place in (self.directory, *self.others) if place is not None]
         place = f" from {' and '.join(map(str, places))}" if places else ""
         return f"table {self.material} is missing{place}; build it with: {self.command}"
 

@@ -96,7 +96,7 @@ def test_files(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = capsys.readouterr()
     assert output.out == ""
     first, last = output.err.splitlines()
-    assert first.startswith("tbgen: table KBvK is missing; build it with: ")
+    assert first.startswith("tbgen: table KBvK is missing from ")
     assert last == "tbgen: 2 games tagged (1 mate, 1 with a table missing)"
     assert target.read_bytes() == expected()
     assert b'[RMobilityResult "-G0.0"]\r\n' in expected()
