@@ -13,9 +13,8 @@ from tbgen.board.score import GScore
 from tbgen.engine.game import SearchGame
 from tbgen.engine.scale import MATE, worth
 
-_PAWN, _KNIGHT, _BISHOP, _ROOK, _QUEEN = 100, 320, 330, 500, 900
-_VALUES: Final = (0, _PAWN, _KNIGHT, _BISHOP, _ROOK, _QUEEN, 0)
-"""By the numbers that python-chess has for men."""
+_VALUES: Final = (0, 100, 320, 330, 500, 900, 0)
+"""In hundredths of a pawn, by the numbers that python-chess has for men."""
 _MOVE: Final = 4
 """Hundredths of a pawn for a legal move more than the other side has."""
 _ADVANCE: Final = (0, 0, 2, 6, 14, 30, 60, 0)
@@ -54,14 +53,9 @@ def estimate(game: SearchGame) -> int:
 
 def _men(board: chess.Board) -> int:
     white, black = board.occupied_co[chess.WHITE], board.occupied_co[chess.BLACK]
+    masks = board.pawns, board.knights, board.bishops, board.rooks, board.queens
     lead = 0
-    for mask, value in (
-        (board.pawns, _PAWN),
-        (board.knights, _KNIGHT),
-        (board.bishops, _BISHOP),
-        (board.rooks, _ROOK),
-        (board.queens, _QUEEN),
-    ):
+    for mask, value in zip(masks, _VALUES[1:-1], strict=True):
         if mask:
             lead += value * ((mask & white).bit_count() - (mask & black).bit_count())
     pawns = board.pawns

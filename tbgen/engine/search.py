@@ -38,21 +38,23 @@ KnownValue: TypeAlias = tuple[GScore, int | None] | None
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search has found so far."""
+    """What a search has found so far.
+
+    :ivar line: best play as far as it is known, at least a move.
+    :ivar value: of the game, on the scale of :mod:`tbgen.engine.scale`, seen by White.
+    :ivar depth: plies of the last iteration; 0 before the first one.
+    :ivar deepest: most plies looked ahead.
+    :ivar hits: states whose value was known.
+    :ivar place: of the line's first move among all of them, the best one's 1.
+    """
 
     line: tuple[chess.Move, ...]
-    """Best play as far as it is known, at least a move."""
     value: int
-    """Of the game, on the scale of :mod:`tbgen.engine.scale`, seen by White."""
     depth: int
-    """Plies of the last iteration; 0 before the first one."""
     deepest: int
-    """Most plies looked ahead."""
     nodes: int
     hits: int
-    """States whose value was known."""
     place: int = 1
-    """Of the line's first move among all of them, the best one's 1."""
 
 
 class _TimeUpError(Exception):
@@ -149,23 +151,54 @@ class TreeSearch:
             return known
         game = self._game
         rank = game.position_score.rank
-        if (not rank & 1 or rank >> 1 <= _FEW_MOVES) and ply < 2 * self._iteration:
+        few = not rank & 1 or rank >> 1 <= _FEW_MOVES
+        if depth >= 0 and few and ply < 2 * self._iteration:
             depth += 1
         if depth <= 0:
-            return self._quiet(alpha, beta, ply, _QUIET_PLIES)
+            return self._leaf(depth, alpha, beta, ply)
         state = game.state
         entry = self._memory.get(state)
         if entry and entry.search == self._number and entry.depth >= depth and entry.decides(alpha, beta):
             return entry.value
-        board, best, first, chosen = game.live, -_INFINITE, alpha, None
-        moves = self._ordered(list(board.legal_moves), entry.move if entry else None, ply)
+        moves = self._ordered(list(game.live.legal_moves), entry.move if entry else None, ply)
+        best, chosen = self._best(moves, depth, -_INFINITE, alpha, beta, ply)
+        bound = Bound.LOWER if best >= beta else Bound.EXACT if best > alpha else Bound.UPPER
+        self._memory.put(state, MemoryEntry(self._number, depth, bound, best, chosen))
+        return best
+
+    def _leaf(self, depth: int, alpha: int, beta: int, ply: int) -> int:
+        """Return the value of a leaf, which has been entered: the side to move may capture or leave it.
+
+        :param depth: 0, less 1 for each capture before.
+        """
+        board = self._game.live
+        estimated = estimate(self._game)
+        best = estimated if board.turn else -estimated
+        if best >= beta or depth <= -_QUIET_PLIES:
+            return best
+        captures = self._ordered([*board.generate_legal_captures()], None)
+        return self._best(captures, depth, best, alpha, beta, ply)[0]
+
+    def _best(
+        self, moves: Sequence[chess.Move], depth: int, best: int, alpha: int, beta: int, ply: int
+    ) -> tuple[int, chess.Move | None]:
+        """Search moves one by one until one is too good for the other side to come here.
+
+        :param best: what the side to move has without them.
+
+        :returns: what it has with them, and the move that gives more than it had.
+        """
+        game, board, chosen, alpha = self._game, self._game.live, None, max(alpha, best)
+        check = not game.position_score.rank & 1
         for number, move in enumerate(moves):
             quiet = not move.promotion and not board.is_capture(move)
-            late = number >= _LATE and quiet and depth >= _LEAST_REDUCED and bool(rank & 1)
+            late = number >= _LATE and quiet and depth >= _LEAST_REDUCED and not check
+            whole = number == 0 or depth <= 0
             game.play(move)
-            if number:
+            if not whole:
                 value = -self._node(depth - (2 if late else 1), -alpha - 1, -alpha, ply + 1)
-            if not number or (value > alpha and (late or value < beta)):
+                whole = value > alpha and (late or value < beta)
+            if whole:
                 value = -self._node(depth - 1, -beta, -alpha, ply + 1)
             game.pop()
             if value > best:
@@ -177,33 +210,7 @@ class TreeSearch:
                 if quiet:
                     self._remember(move, depth, ply)
                 break
-        bound = Bound.LOWER if best >= beta else Bound.EXACT if best > first else Bound.UPPER
-        self._memory.put(state, MemoryEntry(self._number, depth, bound, best, chosen))
-        return best
-
-    def _quiet(self, alpha: int, beta: int, ply: int, left: int) -> int:
-        """Return the value of a leaf, which has been entered: the side to move may capture or leave it."""
-        game = self._game
-        best = estimate(game)
-        best = best if game.live.turn else -best
-        if best >= beta or not left:
-            return best
-        alpha = max(alpha, best)
-        board = game.live
-        captures = [*board.generate_legal_captures()]
-        for move in self._ordered(captures, None):
-            game.play(move)
-            known = self._enter(ply + 1)
-            value = -self._quiet(-beta, -alpha, ply + 1, left - 1) if known is None else -known
-            game.pop()
-            if value > best:
-                best = value
-                if value > alpha:
-                    alpha = value
-                    self._lines[ply] = [move, *self._lines[ply + 1]]
-                if value >= beta:
-                    break
-        return best
+        return best, chosen
 
     def _enter(self, ply: int) -> int | None:
         """Count a node, and return its value, seen by the side to move, if nobody has to search for it.
