@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import chess
 import numpy as np
-from numpy.typing import NDArray
 
 from tbgen.board.score import NONE, Code
 from tbgen.board.signed import code_of, of_code
@@ -50,18 +49,18 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class HomeLayers:
-    """Values and depths of a cell with castling rights, of shape (2 sides to move, slots)."""
+    """Values and depths of a cell with castling rights, of shape (2 sides to move, slots).
+
+    :ivar fresh: codes, ``NONE`` where there is no position, and plies.
+    :ivar timed: whether depths are known; else they mean nothing.
+    :ivar accrued: the same by the holder of an accrued score and its rank; ``NONE`` where the position's own
+        score has a smaller rank. Empty in whole-game mobility.
+    """
 
     home: Home
-    value: NDArray[np.uint8]
-    """Fresh values: codes, ``NONE`` where there is no position."""
-    depth: NDArray[np.uint16]
-    """Plies."""
+    fresh: Block
     timed: bool
-    """Whether depths are known; else they mean nothing."""
-    accrued: dict[tuple[Side, int], tuple[NDArray[np.uint8], NDArray[np.uint16]]]
-    """The same by the holder of an accrued score and its rank; ``NONE`` where the position's own score has a
-    smaller rank. Empty in whole-game mobility."""
+    accrued: dict[tuple[Side, int], Block]
 
     @property
     def nbytes(self) -> int:
@@ -73,21 +72,18 @@ class HomeLayers:
         """Return code and depth in plies, if it is known, of a state whose accrued score has the position's
         own folded in."""
         at = side_of(position.board), position.slot
-        value, depth = self.accrued.get(_holder_and_rank(accrued), (self.value, self.depth))
-        if value[at] == NONE:
-            value, depth = self.value, self.depth
+        layer = self.accrued.get((SIDES[accrued > NONE], _rank(accrued)), self.fresh)
+        value, depth = self.fresh if layer.value[at] == NONE else layer
         code = Code(int(value[at]))
         return code, int(depth[at]) if self.timed else 0 if code == accrued else None
 
     def with_accrued(self, holder: Side, rank: int) -> Block:
         """Return values and depths with the accrued score of a rank that a side has, the positions' own
         folded in; shape (2, slots) each."""
-        layer = self.accrued.get((holder, rank))
-        if layer is None:
-            return Block(self.value, self.depth)
-        value, depth = layer
-        fresh = value == NONE  # where a position's own score is that score, both are the same
-        return Block(np.where(fresh, self.value, value), np.where(fresh, self.depth, depth))
+        layer = self.accrued.get((holder, rank), self.fresh)
+        fresh = layer.value == NONE  # where a position's own score is that score, both are the same
+        value = np.where(fresh, self.fresh.value, layer.value)
+        return Block(value, np.where(fresh, self.fresh.depth, layer.depth))
 
 
 class CellStates:
@@ -103,7 +99,7 @@ class CellStates:
 
     def fresh(self) -> Block:
         """Return fresh values and depths."""
-        block = self._of_destination(Block(self._layers.value, self._layers.depth))
+        block = self._of_destination(self._layers.fresh)
         block.value[list(self._passed)] = list(self._passed.values())
         return block
 
@@ -203,11 +199,11 @@ class CastlingSolver:
         routes = [*exits.inheriting, *exits.fresh]
         game = BoundsGame(frame, routes, SomeKnowledge(exits.block), LOWER, resets=self._resets)
         if not self._resets:
-            return HomeLayers(home, *game.solve(), exits.timed, {})
+            return HomeLayers(home, Block(*game.solve()), exits.timed, {})
         ranks = game.ranks()
         value = np.stack([values_of_ended(side, ranks[side]) for side in SIDES])
         depth = np.zeros(value.shape, np.uint16)
-        layers = {}
+        layers: dict[tuple[Side, int], Block] = {}
         for rank in range(FIRST_LAYER, 1 + int(ranks.max(initial=0, where=ranks != NO_RANK))):
             game.recall(value, depth)
             for holder in SIDES:
@@ -216,13 +212,13 @@ class CastlingSolver:
                 for route, block in zip(exits.inheriting, blocks, strict=True):
                     game.set_block(route, block)
                 of_layer, plies = game.open_layer(holder, rank)
-                layers[holder, rank] = of_layer, plies if exits.timed else depth
+                layers[holder, rank] = Block(of_layer, plies if exits.timed else depth)
             for side in SIDES:
                 settled = ranks[side] == rank
                 of_layer, plies = layers[SIDES[1 - side], rank]
                 value[side][settled] = of_layer[side][settled]
                 depth[side][settled] = plies[side][settled]
-        return HomeLayers(home, value, depth, exits.timed, layers)
+        return HomeLayers(home, Block(value, depth), exits.timed, layers)
 
     def _exits(self, home: Home, routes: list[Route]) -> _HomeExits:
         """Return what is known of the positions that routes lead to."""
@@ -283,10 +279,6 @@ class _HomeProgress:
             seconds = (now - self._began) * left / (self._all - left)
             cells = counted(len(self._left), "cell")
             _logger.warning("castling rights: %s left, about %s", cells, duration(seconds))
-
-
-def _holder_and_rank(code: Code) -> tuple[Side, int]:
-    return SIDES[code > NONE], _rank(code)
 
 
 def _rank(code: Code) -> int:
