@@ -18,6 +18,7 @@ from tbgen.packed import asking
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tests.support.depths import forget_depths, known
 from tests.support.engines import game, thinker, timer
+from tests.support.exhaustive import sample
 from tests.support.random_boards import starts
 
 MATERIALS = all_materials(4)
@@ -53,9 +54,9 @@ def source_of_move(said: list[str], playing: EngineTables, arbiter: SearchGame, 
 
 @pytest.mark.slow
 def test_it_comes_to_the_value_after_the_depth_and_not_before(tables: Path, truth: Tablebase) -> None:
-    """200 positions, half of them with an accrued score: both sides played by the engine."""
+    """Positions of which half have an accrued score: both sides are played by the engine."""
     playing, longest = EngineTables([tables], print), 0
-    for board, score in starts("engine", 200, MATERIALS):
+    for board, score in starts("engine", sample(80, 200), MATERIALS):
         promised = truth.probe(board, score)
         arbiter = started(board, score)
         accrued = played(arbiter, playing, known(promised.depth))

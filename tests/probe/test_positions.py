@@ -14,9 +14,10 @@ from tbgen.errors import MissingTableError, UsageError
 from tbgen.probe import positions
 from tbgen.probe.positions import Positions
 from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tests.support.exhaustive import exhaustive
 from tests.support.random_boards import en_passant_board, random_board
 
-NAMES = ["KvK", "KBvK", "KPvK", "KQvKR", "KNNvK"]
+NAMES = ["KvK", "KBvK", "KPvK", *exhaustive(["KQvKR"]), "KNNvK"]
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +60,7 @@ def test_all_positions(name: str, tablebase: Tablebase) -> None:
     assert same(found[found.depth > 3], table.positions(depth=range(4, 1000)))
 
 
-@pytest.mark.parametrize(("name", "block"), [("KvK", 64), ("KBvK", 4096), ("KQvKR", 1 << 20)])
+@pytest.mark.parametrize(("name", "block"), [("KvK", 64), ("KBvK", 4096), ("KPvK", 50_000)])
 def test_choices(name: str, block: int, tablebase: Tablebase, monkeypatch: pytest.MonkeyPatch) -> None:
     """By value, depth and side, whatever the size of blocks."""
     table = tablebase.table(name)

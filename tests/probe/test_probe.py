@@ -31,6 +31,7 @@ from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.store.format import table_path
 from tests.support.depths import known
+from tests.support.exhaustive import sample
 from tests.support.reference import ReferenceTable, solve
 from tests.support.reference_game import rank_of
 
@@ -67,7 +68,7 @@ def test_every_kind_of_state(name: str, tables: Tablebase) -> None:
     solution = solve(name)
     rng = random.Random(name)
     count = int(solution.moves.legal.sum())
-    chosen = range(0, count, 7) if name == "KvK" else rng.sample(range(count), 400)
+    chosen = range(0, count, 7) if name == "KvK" else rng.sample(range(count), sample(150, 400))
     for number, board in boards(solution, chosen):
         own = int(solution.score[number])
         accrued = [code for rank in range(2, rank_of(own) + 3) for code in (rank, 255 - rank)]
@@ -112,7 +113,7 @@ def test_the_accrued_score_stays_after_a_quiet_move(tables: Tablebase) -> None:
 def test_moves_and_lines_follow_from_the_values(name: str, tables: Tablebase) -> None:
     solution = solve(name)
     rng = random.Random(name)
-    for _, board in boards(solution, rng.sample(range(int(solution.moves.legal.sum())), 60)):
+    for _, board in boards(solution, rng.sample(range(int(solution.moves.legal.sum())), sample(25, 60))):
         for accrued in (None, GScore(rng.randrange(2, 17), rng.random() < 0.5)):
             result = tables.probe(board, accrued)
             moves = tables.moves(board, accrued)

@@ -25,12 +25,13 @@ from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, UsageError
 from tbgen.index.position import validate
-from tbgen.probe.batch import moves_many, probe_many, questions
+from tbgen.probe.batch import MOVES_BATCH, moves_many, probe_many, questions
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.store.chunks import ChunkedArray
 from tbgen.store.format import table_path
+from tests.support.exhaustive import exhaustive, sample
 from tests.support.processes import start
 
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
@@ -120,9 +121,9 @@ def moves_of(
 
 
 def test_many_are_as_one_by_one(tablebase: Tablebase) -> None:
-    boards, scores = random_questions(1, 6000, all_materials(4))
+    boards, scores = random_questions(1, sample(1500, 6000), all_materials(4))
     rng = random.Random(1)
-    boards[::200] = [en_passant_board(rng) for _ in boards[::200]]
+    boards[::50] = [en_passant_board(rng) for _ in boards[::50]]
     assert sum(board.has_legal_en_passant() for board in boards) > 20
     one = [probed(tablebase, *question) for question in zip(boards, scores, strict=True)]
     many = list(tablebase.probe_many(boards, scores))
@@ -133,12 +134,12 @@ def test_many_are_as_one_by_one(tablebase: Tablebase) -> None:
 
 def test_fresh_ones_of_one_table(tablebase: Tablebase) -> None:
     for name in ("KQvKR", "KPvKP", "KRPvK"):
-        boards, _ = random_questions(2, 1000, [Material.parse(name)], bad=0)
+        boards, _ = random_questions(2, sample(300, 1000), [Material.parse(name)], bad=0)
         assert list(tablebase.probe_many(boards)) == [tablebase.probe(board) for board in boards]
 
 
 def test_moves_of_many(tablebase: Tablebase) -> None:
-    boards, scores = random_questions(3, 400, all_materials(4))
+    boards, scores = random_questions(3, sample(150, 400), all_materials(4))
     one = [moves_of(tablebase, *question) for question in zip(boards, scores, strict=True)]
     many = list(tablebase.moves_many(boards, scores))
     assert len(many) == len(one)
@@ -239,7 +240,7 @@ def test_mobility_and_notation_are_those_of_python_chess(tablebase: Tablebase) -
     rng = random.Random(7)
     materials = all_materials(5)
     checks: Counter[int] = Counter()
-    for _ in range(20_000):
+    for _ in range(sample(6000, 20_000)):
         board = random_board(rng, rng.choice(materials))
         assert mobility(board) == (board.legal_moves.count(), board.is_check()), board.fen()
         checks[board.checkers().mask.bit_count()] += 1
@@ -249,7 +250,7 @@ def test_mobility_and_notation_are_those_of_python_chess(tablebase: Tablebase) -
         assert mobility(board) == (board.legal_moves.count(), board.is_check()), board.fen()
     wide = [Material.parse(name) for name in ("KQQvK", "KNNvK", "KRRvK", "KBBvK", "KPPvK", "KPvKP", "KQPvK")]
     promoted = 0
-    for _ in range(1000):
+    for _ in range(sample(250, 1000)):
         board = random_board(rng, rng.choice(wide))
         moves = tablebase.moves(board)
         assert [move.san for move in moves] == [board.san(move.move) for move in moves], board.fen()
@@ -283,7 +284,7 @@ fields = st.tuples(
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=sample(200, 500))
 @given(fields.flatmap(lambda six: st.integers(2, 6).map(lambda count: " ".join(six[:count]))))
 def test_fens_are_read_as_python_chess_does(text: str) -> None:
     try:
@@ -301,7 +302,7 @@ def answers(*words: str, text: str | bytes, tables: Path) -> list[str]:
     return subprocess.run(command, input=given, capture_output=True).stdout.decode().splitlines()
 
 
-@pytest.mark.parametrize("option", [[], ["--no-moves"], ["--line"], ["--no-moves", "--line"]])
+@pytest.mark.parametrize("option", [[], ["--no-moves"], ["--line"], *exhaustive([["--no-moves", "--line"]])])
 def test_lines_are_answered_as_one_by_one(
     option: list[str], tables: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -329,11 +330,12 @@ def test_lines_are_answered_as_one_by_one(
 
 
 def test_more_lines_than_a_batch(tables: Path) -> None:
-    boards, _ = random_questions(10, 5000, all_materials(3), bad=0)
+    boards, _ = random_questions(10, 500, all_materials(3), bad=0)
     texts = [board.fen() for board in boards]
-    lines = answers("--no-moves", text="\n".join(texts * 15), tables=tables)
-    assert [json.loads(line)["fen"] for line in lines] == texts * 15
-    assert lines == lines[:5000] * 15
+    assert 5 * len(texts) > MOVES_BATCH
+    lines = answers(text="\n".join(texts * 5), tables=tables)
+    assert [json.loads(line)["fen"] for line in lines] == texts * 5
+    assert lines == lines[:500] * 5
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
