@@ -42,7 +42,7 @@ class MissingTableError(TbgenError, KeyError):
     """A table that is needed has not been built.
 
     :param material: canonical name of the missing table, such as ``KBvK``.
-    :param directory: where it was looked for first, and is to be built; None stands for the default directory.
+    :param directory: where it was looked for first, and is to be built; None for the default directory.
     :param rules: the rules the table was to be built for.
     :param others: where else it was looked for.
 
@@ -58,7 +58,7 @@ class MissingTableError(TbgenError, KeyError):
         material: str,
         directory: str | PathLike[str] | None = None,
         rules: str = "r",
-        others: Sequence[str | PathLike[str]] = (),
+        others: Sequence[str | PathLike[str] | None] = (),
     ) -> None:
         super().__init__(material, directory, rules, others)
         self.material = material

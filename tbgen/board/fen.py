@@ -28,15 +28,17 @@ _ROW: Final = re.compile("([1-8](?![1-8])|[pnbrqkPNBRQK]){1,8}")
 
 @dataclass(frozen=True, slots=True)
 class Fen:
-    """A parsed FEN."""
+    """A parsed FEN.
+
+    :ivar board: as written; nothing is validated beyond the syntax. ``chess960`` is set, and castling is
+        written as the king's move onto its rook (``e1h1``, not ``e1g1``), if a right is left that no game of
+        standard chess has: of a king off the e-file, or of a rook off the a- and h-files. Standard rights in
+        a position of a Chess960 game are those of chess.
+    :ivar seventh: the seventh field; None without it.
+    """
 
     board: chess.Board
-    """As written; nothing is validated beyond the syntax. ``chess960`` is set, and castling is written as the
-    king's move onto its rook (``e1h1``, not ``e1g1``), if a right is left that no game of standard chess has:
-    of a king off the e-file, or of a rook off the a- and h-files. Standard rights in a position of a Chess960
-    game are those of chess."""
     seventh: GScore | None
-    """The seventh field; None without it."""
 
     @property
     def accrued(self) -> GScore | None:
@@ -133,23 +135,19 @@ def _plain_board(fields: list[str]) -> chess.Board | None:
         return None
     if fields[3] not in _EP_SQUARES:
         return None
-    men, white, black = [0] * 7, 0, 0
+    men, sides = [0] * 7, [0, 0]
     for rank, row in enumerate(reversed(rows)):
         if row != "8":
             found = _men_of_row(row) if len(row) <= 8 else None
             if found is None:
                 return None
             for kind, is_white, file in found:
-                man = file << 8 * rank
-                men[kind] |= man
-                if is_white:
-                    white |= man
-                else:
-                    black |= man
+                men[kind] |= file << 8 * rank
+                sides[is_white] |= file << 8 * rank
     board = chess.Board(None)
     _, board.pawns, board.knights, board.bishops, board.rooks, board.queens, board.kings = men
-    board.occupied_co[chess.WHITE], board.occupied_co[chess.BLACK] = white, black
-    board.occupied = white | black
+    board.occupied_co = sides
+    board.occupied = sides[chess.WHITE] | sides[chess.BLACK]
     board.turn = _TURNS[fields[1]]
     board.ep_square = _EP_SQUARES[fields[3]]
     board.halfmove_clock, board.fullmove_number = int(fields[4]), int(fields[5]) or 1

@@ -15,15 +15,16 @@ __all__ = ["ANYTHING", "ProvedValue", "ScoreInterval"]
 class ScoreInterval(NamedTuple):
     """The scores that a value is proved to lie between, ends included, seen by White.
 
+    :ivar lower: White gets this at least.
+    :ivar upper: White gets this at most.
+
     >>> bounds = ScoreInterval.parse("-G4.5 G2.0")
     >>> print(bounds, bounds.nearest(GScore("G1.5")), bounds.nearest(GScore("-G9.0")))
     -G4.5 G2.0 G2.0 -G9.0
     """
 
     lower: GScore
-    """White gets this at least."""
     upper: GScore
-    """White gets this at most."""
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -76,12 +77,14 @@ ANYTHING: Final = ScoreInterval(GScore(0, False), GScore(0, True))
 
 @dataclass(frozen=True, slots=True)
 class ProvedValue:
-    """What is proved of the value of a state."""
+    """What is proved of the value of a state.
+
+    :ivar bounds: the value lies between these.
+    :ivar depth: plies until the accrued score is the value, where both are known.
+    """
 
     bounds: ScoreInterval
-    """The value lies between these."""
     depth: int | None = None
-    """Plies until the accrued score is the value, where both are known."""
 
     def and_also(self, other: ProvedValue) -> ProvedValue:
         """Return what follows from both.

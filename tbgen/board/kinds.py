@@ -17,14 +17,16 @@ _LONGEST: Final = 7
 
 
 class Kind(NamedTuple):
-    """How men of one kind move and capture."""
+    """How men of one kind move and capture.
+
+    :ivar letter: as in names of materials, and of White's men in FENs.
+    :ivar leaps: one of these steps is a move, whatever stands in between.
+    :ivar rides: one of these steps, again and again, is a move, up to the first man on the way.
+    """
 
     letter: str
-    """As in names of materials, and of White's men in FENs."""
     leaps: tuple[Step, ...] = ()
-    """One of these steps is a move, whatever stands in between."""
     rides: tuple[Step, ...] = ()
-    """One of these steps, again and again, is a move, up to the first man on the way."""
 
     @property
     def steps(self) -> tuple[Step, ...]:

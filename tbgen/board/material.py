@@ -36,6 +36,9 @@ class Material:
     Materials sort in build order: by men, then by pawns, so that a material comes after everything that a
     capture or a promotion can turn it into.
 
+    :ivar white: White's men, king first, such as ``KBN``.
+    :ivar black: Black's men.
+
     >>> sorted(Material.parse(name) for name in ["KRvKQ", "KPvK", "kvkb"])
     [Material(white='KB', black='K'), Material(white='KP', black='K'), Material(white='KQ', black='KR')]
 
@@ -44,10 +47,8 @@ class Material:
     """
 
     white: str
-    """White's men, king first, such as ``KBN``."""
 
     black: str
-    """Black's men."""
 
     def __post_init__(self) -> None:
         if not set(self.white + self.black) <= set(_MEN):
@@ -195,17 +196,13 @@ def all_materials(men: int) -> list[Material]:
     """
     if not 2 <= men <= MAX_MEN:
         raise UsageError(f"materials have 2 to {MAX_MEN} men, kings included, not {men}")
-    pieces = range(men - 1)
-    return sorted(
-        {
-            Material.of_sides("K" + "".join(white), "K" + "".join(black))[0]
-            for strong in pieces
-            for weak in pieces
-            if strong + weak <= men - 2
-            for white in combinations_with_replacement("QRBNP", strong)
-            for black in combinations_with_replacement("QRBNP", weak)
-        }
-    )
+    sides = [
+        "K" + "".join(others)
+        for count in range(men - 1)
+        for others in combinations_with_replacement(_MEN[1:], count)
+    ]
+    pairs = ((white, black) for white in sides for black in sides if len(white + black) <= men)
+    return sorted({Material.of_sides(white, black)[0] for white, black in pairs})
 
 
 _of_sides = cache(Material.of_sides)

@@ -57,6 +57,9 @@ class GScore:
 
     It is made from its text, or from its rank and whether White is the holder:
 
+    :ivar rank: twice the legal moves, plus one without check; the unsigned G-score doubled.
+    :ivar white: whether White is the holder.
+
     >>> max(GScore("G3.5"), GScore("-G8.5"), GScore(3, True))
     GScore('G1.5')
     >>> f"{GScore('mG3.5'):>8}"
@@ -67,10 +70,8 @@ class GScore:
     """
 
     rank: int
-    """Twice the legal moves, plus one without check; the unsigned G-score doubled."""
 
     white: bool
-    """Whether White is the holder."""
 
     @overload
     def __init__(self, rank: str) -> None: ...

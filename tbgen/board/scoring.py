@@ -91,14 +91,15 @@ class Points(NamedTuple):
 class Komi:
     """The score, in quarters, that a side has to beat; it belongs to a colour.
 
+    :ivar quarters: four times the unsigned score: 23 for ``G5.75``.
+    :ivar white: whether White has to beat it.
+
     >>> print(Komi.parse("mG5.75"))
     -G5.75
     """
 
     quarters: int
-    """Four times the unsigned score: 23 for ``G5.75``."""
     white: bool
-    """Whether White has to beat it."""
 
     @classmethod
     def parse(cls, text: str) -> Komi:
@@ -237,21 +238,17 @@ class Scoring:
 @lru_cache(maxsize=4096)
 def _holders_lead(scoring: Scoring, rank: int, white: bool) -> Fraction:
     """Return by how much the points of a score's holder exceed those of the other side."""
+    limits = {Scheme.CLASSICAL: 1, Scheme.OTB: OTB_CUTOFF.rank, Scheme.FULL: MAX_RANK + 1}
+    limit = limits.get(scoring.scheme, scoring.cutoff.rank)
     match scoring.scheme:
         case Scheme.EXPONENTIAL:
             return Fraction(1, 2**rank)
         case Scheme.HARMONIC:
             return Fraction(1, 1 + rank)
-        case Scheme.CLASSICAL:
-            return Fraction(rank == 0)
-        case Scheme.WINNER:
-            return Fraction(rank < scoring.cutoff.rank)
-        case Scheme.OTB:
-            return Fraction(rank < OTB_CUTOFF.rank)
-        case Scheme.KOMI:
-            return Fraction(_against_komi(scoring.komi, rank, white, scoring.cutoff.rank))
-        case Scheme.FULL:
-            return Fraction(_against_komi(scoring.komi, rank, white, MAX_RANK + 1))
+        case Scheme.KOMI | Scheme.FULL:
+            return Fraction(_against_komi(scoring.komi, rank, white, limit))
+        case Scheme.CLASSICAL | Scheme.WINNER | Scheme.OTB:
+            return Fraction(rank < limit)
 
 
 def _against_komi(komi: Komi, rank: int, white: bool, cutoff: int) -> int:

@@ -10,19 +10,21 @@ from tbgen.board.score import GScore
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Moves worth playing, and what the state is worth with them."""
+    """Moves worth playing, and what the state is worth with them.
+
+    :ivar moves: those among which nothing more is known, at least one, and first one that is sure to give the
+        mover as much as he can be sure of.
+    :ivar lower: White gets this at least.
+    :ivar upper: White gets this at most.
+    :ivar depth: plies until the accrued score is the value; None if it is not known.
+    :ivar line: best play as far as it is known.
+    """
 
     moves: tuple[chess.Move, ...]
-    """Those among which nothing more is known, at least one, and first one that is sure to give the mover as
-    much as he can be sure of."""
     lower: GScore
-    """White gets this at least."""
     upper: GScore
-    """White gets this at most."""
     depth: int | None = None
-    """Plies until the accrued score is the value; None if it is not known."""
     line: tuple[chess.Move, ...] = ()
-    """Best play as far as it is known."""
 
     @classmethod
     def of(cls, move: chess.Move, value: GScore, depth: int | None) -> Self:

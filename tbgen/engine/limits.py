@@ -9,10 +9,7 @@ from itertools import zip_longest
 from typing import Final
 
 _WHOLE: Final = re.compile(r"-?\d{1,15}", re.ASCII)
-_NUMBERS: Final = (
-    *("wtime", "btime", "winc", "binc", "movestogo"),
-    *("movetime", "depth", "nodes", "mate"),
-)
+_NUMBERS: Final = (*("wtime", "btime", "winc", "binc", "movestogo"), *("movetime", "depth", "nodes", "mate"))
 _WORDS: Final = ("searchmoves", "ponder", "infinite", *_NUMBERS)
 _PLIES: Final = (("depth", 1), ("mate", 2))
 """Limits of depth, and the plies of each unit."""
@@ -30,16 +27,18 @@ _LEAST: Final = 0.005
 
 @dataclass(frozen=True)
 class Go:
-    """What a command ``go`` asks for; times are in milliseconds, None where it says nothing."""
+    """What a command ``go`` asks for; times are in milliseconds, None where it says nothing.
+
+    :ivar moves: the moves to choose among, in UCI; none for all.
+    :ivar numbers: by the words of the protocol.
+    :ivar wrong: words that a whole number should follow, and none does.
+    """
 
     moves: tuple[str, ...] = ()
-    """The moves to choose among, in UCI; none for all."""
     ponder: bool = False
     infinite: bool = False
     numbers: dict[str, int] = field(default_factory=dict)
-    """By the words of the protocol."""
     wrong: tuple[str, ...] = ()
-    """Words that a whole number should follow, and none does."""
 
     @classmethod
     def parse(cls, words: Sequence[str]) -> "Go":

@@ -19,15 +19,17 @@ class Bound(Enum):
 
 
 class MemoryEntry(NamedTuple):
-    """What has been found out about a state."""
+    """What has been found out about a state.
+
+    :ivar search: number of the search: to others an entry is a hint which move to try first, for their plies
+        count from elsewhere and other positions came before.
+    :ivar value: seen by the side to move.
+    """
 
     search: int
-    """Number of the search: to others an entry is a hint which move to try first, for their plies count from
-    elsewhere and other positions came before."""
     depth: int
     bound: Bound
     value: int
-    """Seen by the side to move."""
     move: chess.Move | None
 
     def decides(self, alpha: int, beta: int) -> bool:

@@ -17,13 +17,15 @@ _FULL_STRENGTH: Final = 100
 
 
 class OptionKind(NamedTuple):
-    """Which values an option takes, in the words of the protocol."""
+    """Which values an option takes, in the words of the protocol.
+
+    :ivar range: what follows the default where the option is described.
+    :ivar expected: for readers.
+    """
 
     type: str
     range: str
-    """What follows the default where the option is described."""
     expected: str
-    """For readers."""
     takes: Callable[[str], bool]
 
 
@@ -81,26 +83,27 @@ class Options:
     """What is set.
 
     :param directories: those of tables until others are set; none for the default one.
+
+    :ivar hash: mebibytes for the transposition table.
+    :ivar directories: where tables lie; none for the default directory.
+    :ivar accrued: the score accrued before a FEN that does not say it.
+    :ivar rule: the 50-move rule.
+    :ivar solve: when to solve: ``off``, ``auto`` or ``on``.
+    :ivar blunders: the chance that a move is made at random.
+    :ivar best: how many of the best moves are told of.
+    :ivar overhead: seconds that get lost on the way to the clock.
+    :ivar chess960: whether castling is written as in Chess960.
     """
 
     hash: int
-    """Mebibytes for the transposition table."""
     directories: list[Path]
-    """Where tables lie; none for the default directory."""
     accrued: GScore | None
-    """The score accrued before a FEN that does not say it."""
     rule: FiftyMoveRule
-    """The 50-move rule."""
     solve: str
-    """When to solve: ``off``, ``auto`` or ``on``."""
     blunders: float
-    """The chance that a move is made at random."""
     best: int
-    """How many of the best moves are told of."""
     overhead: float
-    """Seconds that get lost on the way to the clock."""
     chess960: bool
-    """Whether castling is written as in Chess960."""
 
     def __init__(self, directories: Sequence[Path] = ()) -> None:
         self._defaults = {name: option.default for name, option in OPTIONS.items()}

@@ -51,9 +51,7 @@ def _paired(positions: Iterable[AnyPosition], accrued: Iterable[AnyScore]) -> It
     ended: Any = object()
     for number, (position, score) in enumerate(zip_longest(positions, accrued, fillvalue=ended)):
         if position is ended or score is ended:
-            few, many = "accrued scores", "positions"
-            if position is ended:
-                few, many = many, few
+            few, many = ("positions", "accrued scores")[:: 1 if position is ended else -1]
             raise UsageError(f"there are more {many} than {few}, which are {number}: give as many")
         yield position, score
 

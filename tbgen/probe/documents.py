@@ -43,12 +43,8 @@ class Category(StrEnum):
         >>> Category.of(GScore("-G0.5"), white=True).value
         'stalemated'
         """
-        mate, stalemate, other = (
-            (cls.MATE, cls.STALEMATE, cls.AHEAD)
-            if value.white == white
-            else (cls.MATED, cls.STALEMATED, cls.BEHIND)
-        )
-        return (mate, stalemate)[value.rank] if value.rank < 2 else other
+        of_holder, of_other = (cls.MATE, cls.STALEMATE, cls.AHEAD), (cls.MATED, cls.STALEMATED, cls.BEHIND)
+        return (of_holder if value.white == white else of_other)[min(value.rank, 2)]
 
 
 class ViewCategory(StrEnum):

@@ -81,7 +81,7 @@ def _leading_to(
     """
     for each in after:
         (_, _, state), goal = each
-        if goal == Goal(wanted.value, None):
+        if goal.depth is None and goal.value == wanted.value:
             goal = Goal(wanted.value, depth_of(state, goal))
         if goal == wanted:
             return each

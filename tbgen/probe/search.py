@@ -125,17 +125,16 @@ class _Node:
     """A state of which the table does not store the depth, as the table sees it.
 
     :param key: its layout, side, slot and accrued score.
+    :ivar hurries: whether the value is better for the side to move than the accrued score.
+    :ivar least: the depth is not smaller.
+    :ivar most: the depth is not greater.
+    :ivar unknown: what the moves lead to that keep the value, where depths are not known; None before a look.
     """
 
     def __init__(self, key: _Key, value: Signed) -> None:
-        self.key = key
-        self.value = value
+        self.key, self.value = key, value
         white = key[1] == 0
         self.hurries = merit(value, white) > merit(key[3], white)
-        """Whether the value is better for the side to move than the accrued score."""
         self.least = 1
-        """The depth is not smaller."""
         self.most: float = inf
-        """The depth is not greater."""
         self.unknown: list[_Node] | None = None
-        """What the moves lead to that keep the value, where depths are not known; None before a look."""

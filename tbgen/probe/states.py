@@ -23,19 +23,24 @@ AnyScore: TypeAlias = GScore | str | Fresh | None
 
 
 class State(NamedTuple):
-    """What is looked up."""
+    """What is looked up.
+
+    :ivar accrued: the accrued score, with the position's own folded in.
+    """
 
     position: Position
     accrued: Signed
-    """The accrued score, with the position's own folded in."""
 
 
 class Goal(NamedTuple):
-    """What best play from a state reaches, and when: V(P, A) and D(P, A) of docs/theory.md."""
+    """What best play from a state reaches, and when: V(P, A) and D(P, A) of docs/theory.md.
+
+    :ivar depth: plies until the accrued score is the value; 0 if it already is; None if the tables do not
+        tell.
+    """
 
     value: Signed
     depth: int | None
-    """Plies until the accrued score is the value; 0 if it already is; None if the tables do not tell."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, overload
 
 import chess
@@ -112,9 +111,7 @@ class Tablebase:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -197,11 +194,7 @@ class Tablebase:
         return moves[0].move if moves else None
 
     def next_move(
-        self,
-        position: AnyPosition,
-        accrued: AnyScore = None,
-        *,
-        patience: Callable[[], bool],
+        self, position: AnyPosition, accrued: AnyScore = None, *, patience: Callable[[], bool]
     ) -> RankedMove | None:
         """Return the move that best play begins with, for who plays it move by move.
 

@@ -231,8 +231,8 @@ class Values:
                 file = open_table(path, material, cache=self._cache, exits=self.exits(material))
             except MissingTableError as error:
                 error.__context__ = None
-                first, *others = self._given or (None, *self.directories)
-                raise MissingTableError(material.name, first, self.variant, others) from None
+                places: Sequence[str | PathLike[str] | None] = self._given or (None, *self.directories)
+                raise MissingTableError(material.name, places[0], self.variant, places[1:]) from None
             self._files[material] = file
             # A dropped file closes with its last reference: another thread may be reading it.
             while len(self._files) > self._max_open:

@@ -1,9 +1,9 @@
 """The tables as a view shows them: classical chess and its kin."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from operator import methodcaller
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import chess
@@ -150,9 +150,7 @@ class ClassicalTables(ViewTables):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -190,17 +188,15 @@ class ClassicalTables(ViewTables):
 
     def get_dtm(self, board: AnyPosition, default: int | None = None) -> int | None:
         """Return what :meth:`probe_dtm` does, or the default where that raises a KeyError."""
-        try:
+        with suppress(KeyError):
             return self.probe_dtm(board)
-        except KeyError:
-            return default
+        return default
 
     def get_wdl(self, board: AnyPosition, default: int | None = None) -> int | None:
         """Return what :meth:`probe_wdl` does, or the default where that raises a KeyError."""
-        try:
+        with suppress(KeyError):
             return self.probe_wdl(board)
-        except KeyError:
-            return default
+        return default
 
     def _mated(self, board: AnyPosition) -> tuple[bool | None, int | None]:
         """Tell whether the side to move is mated by best play, None in a draw; and in how many plies,

@@ -23,21 +23,25 @@ to."""
 
 
 class Place(NamedTuple):
-    """Where a table keeps a position."""
+    """Where a table keeps a position.
+
+    :ivar ep_square: target of a legal en passant capture as the table numbers it, -1 without such a right.
+    """
 
     layout: Layout
     side: Side
     slot: Slot
     ep_square: int
-    """Target of a legal en passant capture as the table numbers it, -1 without such a right."""
 
 
 class ReachedPlace(NamedTuple):
-    """Where a move leads."""
+    """Where a move leads.
+
+    :ivar swapped: whether that table has the colours the other way round.
+    """
 
     place: Place
     swapped: bool
-    """Whether that table has the colours the other way round."""
 
 
 _Move: TypeAlias = tuple[int, int, int, list[int], Placement, bool]
