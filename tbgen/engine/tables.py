@@ -110,13 +110,9 @@ class EngineTables:
 
     def ranked(self, game: SearchGame, allowed: Sequence[chess.Move]) -> Sequence[Advice]:
         """Return each of some moves with what it comes to, best first; nothing if tables do not say."""
-        try:
-            moves = self._base.moves(game.live, game.accrued)
-        except TbgenError:
-            return ()
         return [
             Advice.of(move.move, move.value, _depth(game, move.value, move.depth))
-            for move in moves
+            for move in self._moves(game)
             if move.move in allowed
         ]
 
@@ -127,10 +123,7 @@ class EngineTables:
         line = [best.moves[0]]
         game.play(line[0])
         while game.accrued != best.value and len(line) < _LONGEST_LINE and not timer.enough():
-            try:
-                ranked = self._base.moves(game.live, game.accrued)
-            except TbgenError:
-                break
+            ranked = self._moves(game)
             if not ranked or ranked[0].depth is None:
                 break
             line.append(ranked[0].move)
@@ -138,6 +131,12 @@ class EngineTables:
         while game.length > before:
             game.pop()
         return tuple(line)
+
+    def _moves(self, game: SearchGame) -> Sequence[RankedMove]:
+        """Return the moves of the current state, best first; none if tables do not know them all."""
+        with suppress(TbgenError):
+            return self._base.moves(game.live, game.accrued)
+        return ()
 
     def _advice(self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer) -> Advice | None:
         board, accrued = game.live, game.accrued
