@@ -80,11 +80,9 @@ class UciEngine:
         return not self._deaf
 
     def _uci(self, _words: list[str]) -> None:
-        self._say(f"id name tbgen {tbgen.__version__}")
-        self._say("id author the tbgen developers")
-        for line in self._options.lines():
+        about = f"id name tbgen {tbgen.__version__}", "id author the tbgen developers"
+        for line in (*about, *self._options.lines(), "uciok"):
             self._say(line)
-        self._say("uciok")
 
     def _set_option(self, words: list[str]) -> None:
         """``setoption name NAME [value VALUE]``; both may have spaces."""

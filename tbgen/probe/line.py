@@ -96,15 +96,13 @@ def _depth(search: DepthSearch, state: State, goal: Goal) -> int:
     if goal.depth is not None:
         return goal.depth
     depth = search.depth(state, goal.value)
-    if depth is None and state.position.castling is not None:
-        raise MissingLayerError(
-            "the line needs depths, which are not known with castling rights where tables are packed: ask "
-            "for the moves of one position after the other"
-        )
     if depth is None:
         raise MissingLayerError(
             f"the line needs depths of accrued scores that {state.position.shape.material} does not store: "
             "ask with --depths (in Python, open_tablebase(..., depths=True)), which makes them"
+            if state.position.castling is None
+            else "the line needs depths, which are not known with castling rights where tables are packed: "
+            "ask for the moves of one position after the other"
         )
     return depth
 
