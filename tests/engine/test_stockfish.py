@@ -14,6 +14,7 @@ from tbgen.board.material import Material
 from tbgen.engine.tables import EngineTables
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tests.support.engines import game, thinker, timer
+from tests.support.exhaustive import sample
 from tests.support.random_boards import random_board
 
 PROGRAM = shutil.which("stockfish") or shutil.which("stockfish", path=f"/usr/games{os.pathsep}/usr/local/bin")
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 MATERIALS = ("KRvK", "KBNvK", "KQvKR", "KRvKB", "KPvK", "KBvK", "KRPvK")
-GAMES = 28
+GAMES = sample(7, 28)
 PLIES = 120
 NODES = 2000
 

@@ -19,6 +19,7 @@ from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.probe.views import View
 from tbgen.store.format import table_path
+from tests.support.exhaustive import sample
 from tests.support.random_boards import en_passant_board, random_board
 
 KINGS = "8/8/8/2K3k1/8/8/8/8 w - -"
@@ -84,7 +85,7 @@ def test_histories_count(rules: str, whole_game_tables: Path) -> None:
     rng = random.Random(rules)
     resets = kept = 0
     with open_tablebase(whole_game_tables, rules=rules) as tables:
-        for number in range(150):
+        for number in range(sample(50, 150)):
             board = en_passant_board(rng) if number % 10 == 0 else random_board(rng, Material.parse("KRPvK"))
             board.clear_stack()
             if tables.get(board) is None or board.is_game_over():
