@@ -98,19 +98,17 @@ class Layers:
         from tbgen.packed.sources import Sources
         from tbgen.retro.layer import LayerSolver
 
-        material = Material.parse(table.info.material)
-        layout = layout_of(material)
-        path = key[0]
+        path, layout = key[0], table.layout
         self._announce(path, table, accrued, layout, phase)
         threads = os.cpu_count() or 1
         self._passing.enter_context(passing_copies(table.path.parent))
         with ExitStack() as stack:
             around = {}
-            for successor in material.successors():
+            for successor in layout.material.successors():
                 sources = Sources(self._path_of(successor).parent, table.info.variant, threads)
                 around[successor] = stack.enter_context(sources).get(successor)
             plain = stack.enter_context(Sources(table.path.parent, table.info.variant, threads))
-            fresh = stack.enter_context(plain.open(material))
+            fresh = stack.enter_context(plain.open(layout.material))
             with compiling(_FAMILY, "that make layers", "about half a minute", _logger.warning):
                 value, depth = LayerSolver(fresh, layout, phase, around, threads=threads).solve(accrued)
         try:

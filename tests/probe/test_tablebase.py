@@ -120,8 +120,8 @@ def test_histories_count(rules: str, whole_game_tables: Path) -> None:
                 bare, "G1.0" if given else None
             )
             kept += accrued != GScore.of_board(board)
-    assert kept > 30
-    assert (resets > 30) == (rules == "r")
+    assert kept > sample(10, 30)
+    assert (resets > sample(10, 30)) == (rules == "r")
 
 
 def test_a_history_that_is_no_play(tablebase: Tablebase) -> None:
