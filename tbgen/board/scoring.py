@@ -36,22 +36,25 @@ OTB_CUTOFF: Final = GScore(8, True)
 
 
 class Scheme(Enum):
-    """A way to turn a result into points."""
+    """A way to turn a result into points.
+
+    :cvar EXPONENTIAL: TCEC: the holder of rank r gets 1/2 + 1/2^(1 + r).
+    :cvar HARMONIC: the holder of rank r gets 1/2 + 1/(2 (1 + r)).
+    :cvar CLASSICAL: a point for mate, all else is a draw.
+    :cvar WINNER: a point for a score below the cutoff, else a draw.
+    :cvar KOMI: a point for a score better than the komi, if it is below the cutoff; a draw at the komi
+        itself.
+    :cvar FULL: as with komi, but without a cutoff; a komi in quarters leaves no draws.
+    :cvar OTB: over the board: a point for the holder of G3.5 or less, which alone is recorded, else a draw.
+    """
 
     EXPONENTIAL = "exponential"
-    """TCEC: the holder of rank r gets 1/2 + 1/2^(1 + r)."""
     HARMONIC = "harmonic"
-    """The holder of rank r gets 1/2 + 1/(2 (1 + r))."""
     CLASSICAL = "classical"
-    """A point for mate, all else is a draw."""
     WINNER = "winner"
-    """A point for a score below the cutoff, else a draw."""
     KOMI = "komi"
-    """A point for a score better than the komi, if it is below the cutoff; a draw at the komi itself."""
     FULL = "full"
-    """As with komi, but without a cutoff; a komi in quarters leaves no draws."""
     OTB = "otb"
-    """Over the board: a point for the holder of G3.5 or less, which alone is recorded, else a draw."""
 
     @classmethod
     def parse(cls, text: str) -> Scheme:
