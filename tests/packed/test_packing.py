@@ -232,3 +232,11 @@ def test_functions_say_fresh_and_nothing_else_of_it(packed: PackedTables) -> Non
     with PackedFile(packed("KBvKN")) as file:
         assert FRESH in file.coding.entry_value
         assert int(file.coding.entry_start[-1]) == file.info.runs
+
+
+@pytest.mark.parametrize("name", ["KPvK", "KQvKR"])
+def test_the_rule_is_wrong_in_few_positions(name: str, packed: PackedTables) -> None:
+    """Exceptions would repair any other rule too, at the cost of many bytes."""
+    with PackedFile(packed(name)) as file:
+        slots, _, _ = file.exceptions()
+        assert 0 < len(slots) < file.info.positions[1 - file.side] / 100

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.kinds import KINDS
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.packed.kernels.rule import merit
@@ -30,6 +31,9 @@ from tbgen.retro.kernels.exits import NO_EXIT, Exits
 from tbgen.retro.kernels.frame import Frame, Phase, decode
 from tbgen.retro.kernels.lanes import add, equal, flip, less, move, put, weigh_all
 from tbgen.retro.kernels.moves import MovesFound, onward
+
+STEP = np.array([[8 * r + f for f, r in kind.steps] + [0] * (max(WAYS) - len(kind.steps)) for kind in KINDS])
+"""int64 (kinds, ways): by how many squares a step goes upwards; ``DISTANCE`` has it modulo 64."""
 
 TURNED = np.array([255, 0], np.uint8)
 """What turns the codes of values into merits for the mover, White or Black, bit by bit."""
@@ -176,7 +180,7 @@ def _weigh_bit_man(ply: PhasePlies, side: int, word: int, bits: Word, room: Deri
             origins = rotated(origins, DISTANCE[kind, way]) & LANDING[kind, way] & empty
             if origins == ZERO:
                 break
-            distance -= int64(DISTANCE[kind, way])
+            distance -= STEP[kind, way]
             if origins & bits:
                 _weigh_step(ply, side, word, origins & bits, distance, room)
 

@@ -5,14 +5,14 @@ from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG
 from tbgen.packed.kernels.derive import Derived, PhasePlies, derive
 from tbgen.packed.kernels.rule import conclude, merit, own_score, rank_of_code
-from tbgen.retro.geometry import BIT, IMAGES, INVERSES
+from tbgen.retro.geometry import BIT, INVERSES
 from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Word, Words, image, lowest, reach
 from tbgen.retro.kernels.canonical import canonical_slot
 from tbgen.retro.kernels.exits import NO_EXIT
 from tbgen.retro.kernels.frame import Phase, decode
 from tbgen.retro.kernels.lanes import add, move, put, same
 from tbgen.retro.kernels.mobility import SLICES
-from tbgen.retro.kernels.moves import MovesFound, onward
+from tbgen.retro.kernels.moves import MovesFound, onward, quiet_targets
 
 
 @kernel
@@ -106,33 +106,17 @@ def find_needed(
 ) -> None:
     """Find the flagged positions that ``exceptions``, positions of ``side``, cannot do without; 1 in
     ``needed``, uint8 (phase size,), at their canonical slots."""
-    found, squares, frame, legal = room.onward, room.squares, ply.frame, ply.phase.legal
+    found, frame, legal = room.onward, ply.frame, ply.phase.legal[1 - side]
     for word in range(start, stop):
         wrong = exceptions[word]
-        if wrong == ZERO:
-            continue
-        for number in range(onward(frame, word, wrong, side, found)):
-            target, symmetry = found.word[number], found.symmetry[number]
-            left = image(legal[1 - side, target] & ~ply.known[target], INVERSES[symmetry])
-            left &= found.bits[number]
-            while left:
-                bit = lowest(left)
-                left &= left - ONE
-                child = target << 6 | IMAGES[symmetry, bit]
-                if _explains(ply, side, word << 6 | bit, child):
-                    needed[canonical_slot(frame, child, like, mirrored, squares)] = 1
-        if frame.colours[frame.scalars] == side:
-            empty = ~decode(frame, word, found.squares)
-            while wrong:
-                bit = lowest(wrong)
-                wrong &= wrong - ONE
-                left = reach(frame.kinds[frame.scalars], BIT[bit], empty)
-                left &= legal[1 - side, word] & ~ply.known[word]
-                while left:
-                    child = word << 6 | lowest(left)
-                    left &= left - ONE
-                    if _explains(ply, side, word << 6 | bit, child):
-                        needed[canonical_slot(frame, child, like, mirrored, squares)] = 1
+        while wrong:
+            bit = lowest(wrong)
+            wrong &= wrong - ONE
+            for number in range(quiet_targets(frame, word, bit, side, found)):
+                child = found.word[number]
+                flagged = legal[child >> 6] & ~ply.known[child >> 6] & BIT[child & 63]
+                if flagged and _explains(ply, side, word << 6 | bit, child):
+                    needed[canonical_slot(frame, child, like, mirrored, room.squares)] = 1
 
 
 @kernel
