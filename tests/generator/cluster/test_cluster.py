@@ -48,7 +48,7 @@ class Killer(Diary):
 
     def __init__(self, cluster: "LocalCluster", directory: Path, moment: str) -> None:
         super().__init__()
-        cluster.wait_for_workers(2)  # one killed before may not be replaced yet
+        cluster.wait_for_workers(2, timeout=300)  # one killed before may not be replaced yet
         self.pids = {nanny.worker_address: nanny.pid for nanny in cluster.workers.values()}
         self.path = table_path(directory, "KBvKN", Variant.R_MOBILITY)
         self.moment = moment
@@ -136,7 +136,7 @@ def test_a_table_that_kills_its_workers(
     killer = Killer(cluster, own, "solving")
     with pytest.raises(TbgenError, match=r"at work on KBvKN died.* \(1 in all, the last one tcp://"):
         build_on_cluster([KBVKN], own, killer, cluster.scheduler_address, variant=Variant.R_MOBILITY)
-    cluster.wait_for_workers(2)
+    cluster.wait_for_workers(2, timeout=300)
 
 
 def test_a_damaged_sub_table(cluster: "LocalCluster", own: Path, capsys: pytest.CaptureFixture[str]) -> None:
