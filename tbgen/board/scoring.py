@@ -198,14 +198,6 @@ class Scoring:
         lead = _holders_lead(self, value.rank, value.white)
         return lead if value.white else -lead
 
-    def document(self, value: GScore) -> dict[str, float]:
-        """Return the points of a result for JSON: as they are, not rounded to some digits.
-
-        >>> EXPONENTIAL.document(GScore.parse("G4.0"))
-        {'white': 0.501953125, 'black': 0.498046875}
-        """
-        return self.points(value)._asdict()
-
     def tag(self, value: GScore) -> str:
         """Return the points of a result as PGN tags have them.
 

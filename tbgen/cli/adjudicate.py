@@ -183,7 +183,7 @@ def _document(report: _GameReport, fen: str) -> dict[str, Any]:
         **fields(outcome, "basis", "ending", "proven", "depth", "classical"),
         "scoring": scoring.scheme.value,
         **fields(scoring, "cutoff", "komi"),
-        "points": scoring.document(outcome.value),
+        "points": scoring.points(outcome.value)._asdict(),
     }
     if outcome.bounds is not None:
         document["bounds"] = outcome.bounds.document()

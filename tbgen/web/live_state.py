@@ -235,7 +235,7 @@ def _row(raw: RawGame, game: FinishedGame) -> dict[str, Any]:
         "holder": record.value.holder,
         "basis": outcome.basis,
         "accrued": str(outcome.accrued),
-        "points": outcome.settings.scoring.document(record.value),
+        "points": outcome.settings.scoring.points(record.value)._asdict(),
         "plies": int(plies[:6]) if plies.isascii() and plies.isdecimal() else 0,
         "reason": " ".join(comment.split()).rpartition(", ")[2],
     }

@@ -21,6 +21,7 @@ from tbgen.board.scoring import (
     points,
 )
 from tbgen.errors import UsageError
+from tbgen.probe.documents import points_document
 from tests.support.paths import DATA
 
 # Points as cuteRMob, the r-mobility fork of Cute Chess, gives them: 29 scores, 2 cutoffs, 12 komis.
@@ -168,7 +169,7 @@ def test_the_lead_is_exact_and_documents_are_not_rounded(value: GScore, scheme: 
     white, black = scoring.points(value)
     assert float(scoring.lead(value)) == pytest.approx(white - black, abs=1e-15)
     assert scoring.lead(value) == -Scoring(scheme, komi=Komi(23, False)).lead(-value)
-    document = json.loads(json.dumps(scoring.document(value)))
+    document = json.loads(json.dumps(points_document(scoring, value).plain()))
     assert document == {"white": white, "black": black}
 
 
@@ -178,7 +179,7 @@ def test_no_exponential_points_are_lost(value: GScore) -> None:
     lead = EXPONENTIAL.lead(value)
     assert lead == Fraction(1 if value.white else -1, 2**value.rank)
     assert points("G26.0") != (0.5, 0.5) == points("G26.5")
-    assert EXPONENTIAL.document(GScore.parse("-G8.5"))["white"] == 0.5 - 0.5**18
+    assert EXPONENTIAL.points(GScore.parse("-G8.5")).white == 0.5 - 0.5**18
 
 
 @given(scores, st.sampled_from([Scheme.EXPONENTIAL, Scheme.HARMONIC]))

@@ -81,7 +81,8 @@ def test_many_positions_are_what_the_library_says(rules: str, api: TestClient, t
                 (move["uci"], move["value"], move["depth"], move["accrued"]) for move in found["moves"]
             ] == [(move.uci, str(move.value), move.depth, str(move.accrued)) for move in ranked]
             assert all(
-                move["points"] == EXPONENTIAL.document(GScore(move["value"])) for move in found["moves"]
+                move["points"] == EXPONENTIAL.points(GScore(move["value"]))._asdict()
+                for move in found["moves"]
             )
 
 

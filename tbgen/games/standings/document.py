@@ -48,7 +48,7 @@ def _game(game: GameRecord, result: Standings) -> dict[str, Any]:
         name: getattr(game, name) for name in ("file", "number", "round", "white", "black", "classical")
     }
     told |= {name: str(getattr(outcome, name)) for name in ("accrued", "value", "basis")}
-    told["points"] = replace(own, scheme=result.scheme).document(outcome.value)
+    told["points"] = replace(own, scheme=result.scheme).points(outcome.value)._asdict()
     if outcome.bounds is not None:
         told["bounds"] = outcome.bounds.document()
     return told
