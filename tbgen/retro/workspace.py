@@ -13,7 +13,7 @@ from tbgen.retro.kernels.frame import Frame, Phase
 from tbgen.retro.kernels.front import Scratch
 from tbgen.retro.kernels.layers import Attacker, Workspace
 from tbgen.retro.kernels.mobility import SLICES
-from tbgen.retro.kernels.moves import MOST_MOVES, MovesFound
+from tbgen.retro.kernels.moves import MOST_MOVES, MOST_SCALARS, MovesFound
 from tbgen.retro.kernels.resets import OneExit
 from tbgen.retro.kernels.sweep import BATCH, Sets, SweepResults
 from tbgen.retro.kernels.targets import room_for_men
@@ -83,7 +83,7 @@ def make_scratch(words: int, parts: int) -> Scratch:
             np.empty((parts, BATCH + MOST_MOVES), np.int64),
             np.empty((parts, BATCH + MOST_MOVES), np.uint64),
             np.empty((parts, BATCH + MOST_MOVES), np.int64),
-            np.empty((parts, 8), np.int64),
+            np.empty((parts, MOST_SCALARS), np.int64),
         ),
         OneExit(python_of(room_for_exits)(1), python_of(room_for_men)(), np.empty(SLICES, np.uint64)),
         np.zeros(1, np.int64),

@@ -8,9 +8,11 @@ from tbgen.board.score import NONE, GScore
 from tbgen.cells.blocks import gathered
 from tbgen.cells.bounds import Block, Bounds, Games
 from tbgen.cells.cell import Cell, side_of
-from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.frames import frame_of_cell, room_for_cell
 from tbgen.cells.position import CellPosition
 from tbgen.cells.routes import routes_of
+from tbgen.compiler.jit import python_of
+from tbgen.retro.kernels.moves import room_for_moves
 from tests.support.exhaustive import exhaustive
 from tests.support.made_up_exits import MadeUp, cells, made_up
 from tests.support.reference_cell import Cell as ReferenceCell
@@ -89,3 +91,14 @@ def test_promotion_beside_a_like_man_that_stands_still() -> None:
         kings = slot >> 6, slot & 63
         at = home.slot([*kings, chess.A8])
         assert (block.value[slot], block.depth[slot]) == (at & 255, at >> 8)
+
+
+def test_there_is_room_for_the_squares_of_a_full_board() -> None:
+    """Kernels write those of all scalars, frozen ones too."""
+    board = chess.Board("rnbqkbnr/nnnnnnnn/8/8/8/8/NNNNNNNN/RNBQKBNR w - - 0 1")
+    frame = frame_of_cell(Cell.of_board(board, [chess.E1])).frame
+    assert frame.scalars == 31
+    rooms = [attacker.scratch for attacker in room_for_cell(frame).attackers]
+    squares = [python_of(room_for_moves)(1).squares, *(room.moves.squares[0] for room in rooms)]
+    squares += [room.exit.men.squares for room in rooms]
+    assert min(map(len, squares)) >= frame.scalars

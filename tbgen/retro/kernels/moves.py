@@ -29,6 +29,9 @@ MOST_MOVES = 208
 """Most entries of ``origins``, those of images too: twice 16 for White's king and 56 for each other man, at
 most."""
 
+MOST_SCALARS = 31
+"""Most scalars of a frame: those of a cell with a full board."""
+
 _EVERYWHERE = np.zeros(1, np.uint64)
 """In place of ``live`` of moves forward, which lead to any word."""
 
@@ -44,14 +47,17 @@ class MovesFound(NamedTuple):
     symmetry: Ints
     """int64 (room,): by which a move forward turns the board."""
     squares: Ints
-    """int64 (8,): squares of the scalars of the word in hand."""
+    """int64 (MOST_SCALARS,): squares of the scalars of the word in hand."""
 
 
 @jit
 def room_for_moves(room: int) -> MovesFound:
     """Return room for so many moves of one word, or of several."""
     return MovesFound(
-        np.empty(room, np.int64), np.empty(room, np.uint64), np.empty(room, np.int64), np.empty(8, np.int64)
+        np.empty(room, np.int64),
+        np.empty(room, np.uint64),
+        np.empty(room, np.int64),
+        np.empty(MOST_SCALARS, np.int64),
     )
 
 

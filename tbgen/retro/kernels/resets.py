@@ -259,8 +259,6 @@ def _rank_words(
     """``rank_and_exits``, with room for moves and men."""
     for word in range(start, stop):
         occupied = enter_word(frame, word, men)
-        for man in range(frame.scalars):
-            found.squares[man] = men.squares[man]
         for side in range(2):
             own, other = phase.legal[side, word], phase.legal[1 - side]
             first, counter = (side * frame.words + word) * 64, phase.slices[side, word]
