@@ -11,6 +11,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.table import AccruedForm, Table
 from tbgen.packed.copies import passing_copies
+from tbgen.packed.tables import AnyTable
 from tbgen.progress import Reporter, TimedProgress
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
@@ -93,18 +94,19 @@ def verify(
                 if waits_for is not None:
                     proof = TableProof(material, waits_for=waits_for)
                 else:
-                    proof = _proof(material, variant, proved, proofs, sample, seed, limit)
+                    file = tables.table(material)
+                    proof = _proof(file, variant, proved, proofs, sample, seed, limit)
             except TbgenError as error:
                 proof = TableProof(material, error=error)
             if not proof.proved:
                 failed.add(material)
             elif proof.result is not None:
-                proofs.add(_done(proof.result, variant, tables.table(material).info.digest))
+                proofs.add(_done(proof.result, variant, file.info.digest))
             yield proof
 
 
 def _proof(
-    material: Material,
+    file: AnyTable,
     variant: Variant,
     proved: ProvedTables,
     proofs: Proofs,
@@ -116,7 +118,7 @@ def _proof(
 
     :raises TbgenError: if it, or one of them, cannot be read.
     """
-    file, threads = proved.tables.table(material), proved.threads
+    material, threads = file.layout.material, proved.threads
     # The file may have changed since the plan was made.
     earlier = proofs.of(material, variant, file.info.digest, sample)
     if earlier is not None:

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,11 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
+from tbgen.store.format import table_path
+from tbgen.store.reader import TableFile
 from tbgen.verify.proofs import ProofDone, Proofs
+from tbgen.verify.tables import verify
+from tests.support.builds import Silent
 
 KNVK = Material.parse("KNvK")
 DONE = ProofDone(KNVK, Variant.R_MOBILITY, "ab" * 32, 50, 100, 1234, 0.5)
@@ -91,6 +96,30 @@ def test_another_table_is_proved_anew(
     path.write_text(path.read_text().replace(digest, "0" * 64))
     assert "earlier" not in verified(capsys, *words)[0]
     assert verified(capsys, *words)[0]["earlier"]
+
+
+def test_a_table_that_is_replaced_meanwhile_does_not_count_as_proved(directory: Path) -> None:
+    """What was read first is what was proved, whatever its file says afterwards."""
+
+    class ReplacedTables:
+        """Tables of which each says something else when it is opened again."""
+
+        def __init__(self) -> None:
+            self.opened: set[Material] = set()
+
+        def table(self, material: Material) -> TableFile:
+            file = TableFile(table_path(directory, material.name, Variant.R_MOBILITY), material=material)
+            if material in self.opened:
+                file.info = replace(file.info, digest="0" * 64)
+            self.opened.add(material)
+            return file
+
+    kings, variant, proofs = Material.parse("KvK"), Variant.R_MOBILITY, Proofs()
+    (proof,) = verify([kings], directory, ReplacedTables(), Silent(), variant=variant, proofs=proofs)
+    assert proof.proved
+    assert proofs.of(kings, variant, "0" * 64, None) is None
+    with TableFile(table_path(directory, "KvK", variant)) as file:
+        assert proofs.of(kings, variant, file.info.digest, None) is not None
 
 
 def test_sub_tables_that_were_let_go_are_read_again(
