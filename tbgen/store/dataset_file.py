@@ -62,7 +62,7 @@ class DatasetFile:
         """
         with ThreadPoolExecutor(threads) as pool:
             lines = self._guard(lambda: list(pool.map(self._line, self.schema.datasets)))
-        found, stated = manifest_of(self.schema, self._facts(), lines), self._stated()
+        found, stated = manifest_of(self.schema, self._facts(), lines), self._guard(self._stated)
         if found.text != stated.text:
             raise self.damaged(f"its {found.difference(stated)} does not match its digest")
 

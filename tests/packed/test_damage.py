@@ -140,6 +140,7 @@ def turn_a_bit(data: AnyArray) -> AnyArray:
         (set_attribute("stored_side", 5), "its stored_side 5 is none"),
         (set_attribute("stored_side", -1), "its stored_side -1 is none"),
         (lambda file: file.attrs.__delitem__("stored_side"), "damaged"),
+        (lambda file: file.attrs.__delitem__("stored"), "it is damaged"),
         (set_attribute("stored", np.bytes_("value uint8 1 0")), "its placements does not match its digest"),
         (set_attribute("positions", [1, 2]), "its positions does not match its digest"),
         (set_attribute("runs", 1), "its accrued/from has another shape"),
