@@ -114,7 +114,10 @@ class BatchDecoder:
     @contextmanager
     def _room(self, count: int) -> Iterator[Batch]:
         if count == 1:
-            batch = _single.pop() if _single else room_for(1, MAX_MOVES)
+            try:
+                batch = _single.pop()
+            except IndexError:
+                batch = room_for(1, MAX_MOVES)
             yield batch
             _single.append(batch)
         else:
