@@ -9,10 +9,10 @@ import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import BufferedRandom
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from threading import Event
 from typing import ClassVar, Final, Protocol
@@ -164,30 +164,32 @@ def fetch(
         are done stay, and what has come of others is gone on with the next time.
     """
     stop = Event()
+    refused: dict[str, NotTakenError] = {}
+    failures: list[BaseException] = []
     with write_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
     _check_room(tables, directory)
 
-    def attempt(table: PublishedTable) -> NotTakenError | None:
+    def attempt(table: PublishedTable) -> None:
         try:
             if not stop.is_set():
                 _fetch_one(table, source, directory, report, stop)
         except NotTakenError as error:
-            return error
-        except BaseException:
+            refused[table.file] = error
+        except BaseException as error:
+            failures.append(error)
             stop.set()
-            raise
-        return None
 
-    pool = ThreadPoolExecutor(jobs)
-    futures = {pool.submit(attempt, table): table.file for table in tables}
-    try:
-        ended = {futures[future]: future.result() for future in as_completed(futures)}
-    finally:
-        stop.set()
-        pool.shutdown(wait=False, cancel_futures=True)
-        wait(futures, _PATIENCE)  # and no longer: a server may be silent
-    refused = {name: error for name, error in ended.items() if error is not None}
+    with ThreadPool(jobs) as pool:  # of daemons: the process can end while a server is silent
+        attempts = pool.map_async(attempt, tables, chunksize=1, callback=lambda _: stop.set())
+        try:
+            if tables:  # else there is nothing to wait for
+                stop.wait()
+        finally:
+            stop.set()
+            attempts.wait(_PATIENCE)
+    for failure in failures:
+        raise failure
     for first in refused.values():
         if len(refused) == 1:
             raise first

@@ -3,6 +3,7 @@
 import json
 import signal
 from pathlib import Path
+from threading import Event
 from time import sleep
 
 import pytest
@@ -129,3 +130,31 @@ def test_an_interrupted_fetch_ends_at_once_and_goes_on(
         fetched(capsys, 0, *words[1:])
         assert ("KQvK.r.h5", "bytes=20000-") in server.asked
     assert (tmp_path / "new" / "KQvK.r.h5").read_bytes() == data
+
+
+def test_a_failed_fetch_ends_at_once(published: Path, tmp_path: Path) -> None:
+    """Also while the server is silent about another file."""
+    asked, silence = Event(), Event()
+    waited = []
+
+    def misbehave(handler: Handler, name: str) -> bool:
+        if name == "KRvK.r.h5":
+            asked.wait(30)
+            (tmp_path / name / "other").mkdir(parents=True)
+        if name != "KQvK.r.h5":
+            return False
+        asked.set()
+        waited.append(not silence.wait(30))
+        handler.close_connection = True
+        return True
+
+    with serving(published, misbehave=misbehave) as server:
+        words = "fetch", "KQvK", "KRvK", "--from", server.address, "--dir", str(tmp_path)
+        with started("tbgen", *words) as running:
+            code, error = end(running)
+        assert waited == []
+        silence.set()
+    assert (code, error.splitlines()[-1]) == (
+        1,
+        f"tbgen: {tmp_path}/KRvK.r.h5.part could not be written: Is a directory",
+    )
