@@ -93,9 +93,9 @@ def _share(text: str) -> float:
     return share
 
 
-def _names(*names: str) -> Setting:
+def _names(*names: str, **attributes: Any) -> Setting:
     """Return the names of an option with two minuses, and with one as Cute Chess has it."""
-    return Setting(*(f"--{name}" for name in names), *(f"-{name}" for name in names))
+    return Setting(*(f"--{name}" for name in names), *(f"-{name}" for name in names), **attributes)
 
 
 @dataclass(frozen=True)
@@ -135,10 +135,12 @@ class EventOptions(OptionGroup):
     """
 
     engine: Annotated[
-        Sequence[list[str]], WordList(), _names("engine"), Setting(multiple=True, callback=_all_engines)
+        Sequence[list[str]],
+        WordList(),
+        _names("engine", heading="Players", multiple=True, callback=_all_engines),
     ]
     each: Annotated[list[str] | None, WordList(), _names("each")]
-    format: Annotated[Format | None, _names("format", "tournament")]
+    format: Annotated[Format | None, _names("format", "tournament", heading="Event")]
     rounds: Annotated[Count | None, _names("rounds")]
     games: Annotated[int | None, click.IntRange(1, 2), _names("games"), Setting(metavar="N")]
     seeds: Annotated[Count | None, _names("seeds")]
@@ -149,16 +151,18 @@ class EventOptions(OptionGroup):
     site: Annotated[str | None, _names("site"), Setting(metavar="NAME")]
     recover: Annotated[bool | None, Setting("--recover/--no-recover", "-recover/-no-recover", default=None)]
     log: Directory | None
-    openings: Annotated[OpeningSettings | None, _structs("openings", OpeningSettings), _names("openings")]
+    openings: Annotated[
+        OpeningSettings | None, _structs("openings", OpeningSettings), _names("openings", heading="Openings")
+    ]
     start: Annotated[ChessVariant | None, _names("variant")]
     seed: Annotated[int | None, click.IntRange(0), _names("seed", "srand"), Setting(metavar="N")]
     repeat: Annotated[bool, _names("repeat")]
-    resign: Annotated[ResignRule | None, _structs("resign", ResignRule), _names("resign")]
+    resign: Annotated[ResignRule | None, _structs("resign", ResignRule), _names("resign", heading="Ends")]
     draw: Annotated[DrawRule | None, _structs("draw", DrawRule), _names("draw")]
     moves: Annotated[Count | None, _names("maxmoves")]
     verify: Annotated[float | None, Parsed("share", _share), Setting("--verify-adjudications")]
     test: Annotated[TestSettings | None, _structs("sprt", TestSettings), _names("sprt")]
-    interval: Annotated[Count | None, _names("ratinginterval")]
+    interval: Annotated[Count | None, _names("ratinginterval", heading="Output")]
 
     @property
     def settings(self) -> EventSettings:
@@ -185,13 +189,15 @@ def run(
     ],
     *,
     event: EventOptions,
-    play_on: bool,
-    live: Annotated[str | None, Setting(is_flag=False, flag_value=LIVE, metavar="[HOST:PORT]")],
-    quiet: bool,
-    json: AsJson,
     solving: SolvingOptions,
     referee: RefereeOptions,
     given: TableDirectory,
+    play_on: Annotated[bool, Setting(heading="Ends")],
+    live: Annotated[
+        str | None, Setting(heading="Output", is_flag=False, flag_value=LIVE, metavar="[HOST:PORT]")
+    ],
+    quiet: bool,
+    json: AsJson,
 ) -> None:
     """Let UCI engines play each other by r-mobility.
 

@@ -37,14 +37,27 @@ _NEGATIVE: Final = re.compile(r"-(?:[G.\d]|g[.\d])")
 """The beginning of a word that is a value, though it looks like an option."""
 _BETWEEN: Final = "\0"
 """Stands between the words of one value."""
+_OPTIONS: Final = "Options"
+"""Heading of options without another."""
 _PARAMETER_TEXT: Final = re.compile(r"^:param (\w+): (.*(?:\n +.*)*)\n?", re.MULTILINE)
 
 
 class Setting:
-    """What an option is beside its type: its names, if these do not follow, and attributes for click."""
+    """What an option is beside its type: its names, if these do not follow, and attributes for click.
+
+    A ``heading`` is that of the option in the help, and of those that follow in the same function or group.
+    """
 
     def __init__(self, *names: str, **attributes: Any) -> None:
         self.names, self.attributes = names, attributes
+
+
+class HeadedOption(click.Option):
+    """An option, and the heading under which the help has it."""
+
+    def __init__(self, *args: Any, heading: str, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.heading = heading
 
 
 class Parsed(click.ParamType[Any]):
@@ -118,6 +131,17 @@ class Command(click.Command):
         with augment_usage_errors(ctx):
             return super().parse_args(ctx, words)
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options into the help, heading by heading."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for option in self.get_params(ctx):
+            row = option.get_help_record(ctx)
+            if row is not None and isinstance(option, click.Option):
+                sections.setdefault(getattr(option, "heading", _OPTIONS), []).append(row)
+        for heading, rows in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; sentences about missing tables name the directory as the user gave it."""
         try:
@@ -159,6 +183,7 @@ def _made(owner: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
 def _parameters(owner: Callable[..., Any]) -> Iterator[click.Parameter]:
     texts = dict(_PARAMETER_TEXT.findall(inspect.getdoc(owner) or ""))
     types = _types(owner)
+    heading = _OPTIONS
     for name, parameter in inspect.signature(owner).parameters.items():
         kind, told = types[name]
         if _is_group(kind):
@@ -179,7 +204,8 @@ def _parameters(owner: Callable[..., Any]) -> Iterator[click.Parameter]:
         if parameter.kind is parameter.KEYWORD_ONLY or not inspect.isfunction(owner):
             if kind is bool:
                 attributes["is_flag"] = True
-            yield click.Option([*names, name], **attributes)
+            heading = attributes.pop("heading", heading)
+            yield HeadedOption([*names, name], heading=heading, **attributes)
         else:
             nargs = -1 if parameter.kind is parameter.VAR_POSITIONAL else 1
             yield click.Argument([name], nargs=nargs, **attributes)

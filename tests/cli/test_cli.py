@@ -78,6 +78,17 @@ def test_what_the_help_says(command: str, sentence: str, capsys: pytest.CaptureF
     assert sentence in " ".join(answer(capsys, command, "--help").split())
 
 
+def test_the_help_groups_options_under_headings(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = answer(capsys, "match", "--help").splitlines()
+    headings = [line for line in lines if line.endswith(":") and line[0] != " "]
+    assert headings[-6:] == ["Players:", "Event:", "Openings:", "Ends:", "Output:", "Options:"]
+    found = {
+        name: next(at for at, line in enumerate(lines) if name in line) for name in ("--play-on", "--json")
+    }
+    assert lines.index("Ends:") < found["--play-on"] < lines.index("Output:") < found["--json"]
+    assert found["--json"] < lines.index("Options:")
+
+
 def run(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tbgen", *words]
     return subprocess.run(command, capture_output=True, text=True, **options)  # type: ignore[call-overload]
