@@ -3,8 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
-import click
-
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.cli.journal import Journal
@@ -18,6 +16,7 @@ from tbgen.cli.options import (
     Setting,
     Size,
     TableDirectory,
+    WholeNumber,
     chosen,
     command,
     directory_of,
@@ -32,7 +31,7 @@ from tbgen.text import counted, duration, size_text
 
 
 def _job_count(text: str) -> int | None:
-    return None if text == "auto" else int(click.IntRange(1, MOST_JOBS)(text))
+    return None if text == "auto" else int(WholeNumber(1, MOST_JOBS)(text))
 
 
 @command
@@ -40,7 +39,7 @@ def run(
     *materials: Material,
     men: Men,
     force: bool,
-    jobs: Annotated[int | None, Parsed("n|auto", _job_count)],
+    jobs: Annotated[int | None, Parsed("N|auto", _job_count)],
     threads: Count | None,
     variant: Rules = Variant.R_MOBILITY,
     scheduler: Annotated[str | None, Setting(metavar="ADDRESS")],

@@ -5,7 +5,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Annotated, Any
 
-import click
 import msgspec
 
 from tbgen.board.material import Material
@@ -15,6 +14,7 @@ from tbgen.cli.options import (
     Setting,
     TableDirectory,
     VariantList,
+    WholeNumber,
     chosen,
     command,
     directory_of,
@@ -34,7 +34,7 @@ def run(
     men: Men,
     variants: VariantList,
     source: Annotated[str, Setting("--from", required=True, metavar="URL|DIR")],
-    jobs: Annotated[int, click.IntRange(1, 64), Setting(metavar="N")] = 4,
+    jobs: Annotated[int, WholeNumber(1, 64), Setting(metavar="N")] = 4,
     check: bool,
     json: AsJson,
     given: TableDirectory,

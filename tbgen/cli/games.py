@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated
 
-import click
-
 from tbgen.board.variant import Variant
 from tbgen.cli.options import (
     MOST_JOBS,
@@ -16,6 +14,7 @@ from tbgen.cli.options import (
     ScoringOptions,
     Setting,
     TableDirectory,
+    WholeNumber,
     processors,
 )
 from tbgen.cli.progress import ProgressLine
@@ -86,7 +85,7 @@ class AdjudicationOptions(OptionGroup):
     strict: bool
     requirements: Requirements
     solving: SolvingOptions
-    jobs: Annotated[int, click.IntRange(1, MOST_JOBS), Setting(default=processors, metavar="N")]
+    jobs: Annotated[int, WholeNumber(1, MOST_JOBS), Setting(default=processors, metavar="N")]
     referee: RefereeOptions
     given: TableDirectory
 

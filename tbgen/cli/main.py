@@ -88,7 +88,8 @@ def main(arguments: Sequence[str]) -> int:
         return end.exit_code
     except click.UsageError as error:
         help_of = "tbgen" if error.ctx is None else error.ctx.command_path
-        return _fail(f"{printable(error.format_message()).rstrip('.?')}; see: {help_of} --help", 2)
+        sentence = printable(" ".join(error.format_message().split())).rstrip(".?")
+        return _fail(f"{sentence}; see: {help_of} --help", 2)
     except TbgenError as error:
         return _fail(str(error), error.exit_code)
     except SigtermError:

@@ -20,6 +20,7 @@ from tbgen.cli.options import (
     Parsed,
     Setting,
     TableDirectory,
+    WholeNumber,
     WordList,
     command,
     usable_processors,
@@ -71,6 +72,8 @@ def _read_settings(ctx: click.Context, _param: click.Parameter, path: Path | Non
         option = known[name]
         if isinstance(value, bool) and not option.is_flag:
             value = option.flag_value if value and isinstance(option.flag_value, str) else str(value)
+        if option.multiple and not all(isinstance(each, list) for each in value):
+            value = [value if isinstance(value, list) else [value]]  # one where there may be several
         defaults[str(option.name)] = value
     ctx.default_map = defaults
     return path
@@ -142,10 +145,10 @@ class EventOptions(OptionGroup):
     each: Annotated[list[str] | None, WordList(), _names("each")]
     format: Annotated[Format | None, _names("format", "tournament", heading="Event")]
     rounds: Annotated[Count | None, _names("rounds")]
-    games: Annotated[int | None, click.IntRange(1, 2), _names("games"), Setting(metavar="N")]
+    games: Annotated[int | None, WholeNumber(1, 2), _names("games"), Setting(metavar="N")]
     seeds: Annotated[Count | None, _names("seeds")]
-    concurrency: Annotated[Count | None, click.IntRange(1, 512), _names("concurrency")]
-    processors: Annotated[tuple[int, ...] | None, Parsed("list", _processors), _names("affinity")]
+    concurrency: Annotated[Count | None, WholeNumber(1, 512), _names("concurrency")]
+    processors: Annotated[tuple[int, ...] | None, Parsed("LIST", _processors), _names("affinity")]
     pgn: Annotated[Path | None, _names("pgn", "pgnout"), Setting(metavar="FILE")]
     event: Annotated[str | None, _names("event"), Setting(metavar="NAME")]
     site: Annotated[str | None, _names("site"), Setting(metavar="NAME")]
@@ -155,12 +158,12 @@ class EventOptions(OptionGroup):
         OpeningSettings | None, _structs("openings", OpeningSettings), _names("openings", heading="Openings")
     ]
     start: Annotated[ChessVariant | None, _names("variant")]
-    seed: Annotated[int | None, click.IntRange(0), _names("seed", "srand"), Setting(metavar="N")]
+    seed: Annotated[int | None, WholeNumber(0), _names("seed", "srand"), Setting(metavar="N")]
     repeat: Annotated[bool, _names("repeat")]
     resign: Annotated[ResignRule | None, _structs("resign", ResignRule), _names("resign", heading="Ends")]
     draw: Annotated[DrawRule | None, _structs("draw", DrawRule), _names("draw")]
     moves: Annotated[Count | None, _names("maxmoves")]
-    verify: Annotated[float | None, Parsed("share", _share), Setting("--verify-adjudications")]
+    verify: Annotated[float | None, Parsed("SHARE", _share), Setting("--verify-adjudications")]
     test: Annotated[TestSettings | None, _structs("sprt", TestSettings), _names("sprt")]
     interval: Annotated[Count | None, _names("ratinginterval", heading="Output")]
 

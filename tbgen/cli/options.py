@@ -63,7 +63,7 @@ class HeadedOption(click.Option):
 class Parsed(click.ParamType[Any]):
     """What a function of the package reads, with its sentence about bad input.
 
-    :param name: for the help.
+    :param name: stands for the value in the help.
     :param parse: raises a :class:`UsageError`.
     :param names: what a shell may complete.
     """
@@ -72,6 +72,10 @@ class Parsed(click.ParamType[Any]):
         self, name: str, parse: Callable[[str], Any], names: Callable[[], Iterable[str]] = tuple
     ) -> None:
         self.name, self._parse, self._names = name, parse, names
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """Return the name as it is; click would write it in capitals, which are no values."""
+        return self.name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return what a text says; defaults stay as they are.
@@ -92,6 +96,12 @@ class Parsed(click.ParamType[Any]):
     ) -> list[CompletionItem]:
         """Return the names that begin like a word."""
         return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
+
+
+class WholeNumber(click.IntRange):
+    """A whole number in a range."""
+
+    name = "whole number"
 
 
 class WordList(click.ParamType[Any]):
@@ -116,20 +126,28 @@ class Command(click.Command):
     """A command with values such as -G2.5, and options that take several words."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read a command line: values get a space before their minus, and words of one option become one."""
-        lists = [option for option in self.params if isinstance(option.type, WordList)]
-        kinds = {name: option.type for option in lists for name in option.opts}
+        """Read a command line: arguments get a space before their minus, and words of one option become one.
+
+        :raises click.UsageError: also if an option follows where another one needs a value.
+        """
+        params = self.get_params(ctx)
+        options = {name for each in params for name in (*each.opts, *each.secondary_opts) if name[0] == "-"}
+        kinds = {name: option.type for option in params if _takes_value(option) for name in option.opts}
         words: list[str] = []
         taking: click.ParamType[Any] | None = None
-        for word in args:
+        end = args.index("--") if "--" in args else len(args)
+        for word in args[:end]:
             is_value = not word.startswith("-") or word == "-" or bool(_NEGATIVE.match(word))
+            before = words[-1] if words else ""
             if is_value and isinstance(taking, WordList) and taking.takes(word):
                 words[-1] += _BETWEEN + word
-            else:
-                taking = kinds.get(words[-1]) if is_value and words else None
-                words.append(f" {word}" if _NEGATIVE.match(word) else word)
+                continue
+            taking = kinds.get(before) if is_value else None
+            if before in kinds and word in options and not ctx.resilient_parsing:
+                raise click.BadOptionUsage(before, f"Option {before!r} requires an argument.", ctx)
+            words.append(f" {word}" if _NEGATIVE.match(word) and before not in kinds else word)
         with augment_usage_errors(ctx):
-            return super().parse_args(ctx, words)
+            return super().parse_args(ctx, words + args[end:])
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options into the help, heading by heading."""
@@ -148,6 +166,11 @@ class Command(click.Command):
             return super().invoke(ctx)
         except TbgenError as error:
             raise as_given(error, ctx.params["given"]) if "given" in ctx.params else error from None
+
+
+def _takes_value(option: click.Parameter) -> bool:
+    """Tell whether a parameter is an option that needs a value."""
+    return isinstance(option, click.Option) and not (option.is_flag or isinstance(option.flag_value, str))
 
 
 class OptionGroup:
@@ -213,7 +236,7 @@ def _parameters(owner: Callable[..., Any]) -> Iterator[click.Parameter]:
 
 def _reader(kind: Any) -> Any:
     if isinstance(kind, type) and issubclass(kind, NamedChoice):
-        return Parsed("name", kind, lambda: kind)
+        return Parsed("NAME", kind, lambda: kind)
     return _READERS.get(kind, kind)
 
 
@@ -289,20 +312,20 @@ PATH: Final = click.Path(path_type=Path)
 _READERS: Final[dict[Any, click.ParamType[Any]]] = {
     Path: PATH,
     Material: Parsed(
-        "material", Material.parse, lambda: (material.name for material in all_materials(MAX_MEN))
+        "MATERIAL", Material.parse, lambda: (material.name for material in all_materials(MAX_MEN))
     ),
     Variant: Parsed("|".join(Variant), Variant.parse, lambda: Variant),
-    GScore: Parsed("g", GScore.parse),
-    Scheme: Parsed("name", Scheme.parse, lambda: (scheme.value for scheme in Scheme)),
-    Komi: Parsed("g", Komi.parse),
+    GScore: Parsed("G", GScore.parse),
+    Scheme: Parsed("NAME", Scheme.parse, lambda: (scheme.value for scheme in Scheme)),
+    Komi: Parsed("G", Komi.parse),
 }
 """What reads the parameters of a type."""
 
-Size: TypeAlias = Annotated[int, Parsed("size", parse_size)]
+Size: TypeAlias = Annotated[int, Parsed("SIZE", parse_size)]
 """Bytes."""
-Time: TypeAlias = Annotated[float, Parsed("time", parse_duration)]
+Time: TypeAlias = Annotated[float, Parsed("TIME", parse_duration)]
 """Seconds."""
-Count: TypeAlias = Annotated[int, click.IntRange(1), Setting(metavar="N")]
+Count: TypeAlias = Annotated[int, WholeNumber(1), Setting(metavar="N")]
 Directory: TypeAlias = Annotated[Path, Setting(metavar="DIR")]
 AsJson: TypeAlias = Annotated[bool, Setting("--json")]
 Rules: TypeAlias = Annotated[
@@ -323,7 +346,7 @@ TableDirectory: TypeAlias = Annotated[
 ]
 """The directory of tables as it was given."""
 Men: TypeAlias = Annotated[
-    int | None, click.IntRange(2, MAX_MEN), Setting(metavar="N", help="all materials of 2 to N men")
+    int | None, WholeNumber(2, MAX_MEN), Setting(metavar="N", help="all materials of 2 to N men")
 ]
 CellDirectory: TypeAlias = Annotated[
     Path | None,
@@ -365,7 +388,7 @@ class ScoringOptions(OptionGroup):
     """
 
     scheme: Annotated[Scheme | None, Setting("--scoring")]
-    cutoff: Annotated[GScore | None, Parsed("g", parse_cutoff)]
+    cutoff: Annotated[GScore | None, Parsed("G", parse_cutoff)]
     komi: Komi | None
 
     @property

@@ -35,7 +35,7 @@ def run(
     line: bool,
     no_moves: bool,
     depths: bool,
-    view: Annotated[View | None, Parsed("name", View.parse, lambda: View)],
+    view: Annotated[View | None, Parsed("NAME", View.parse, lambda: View)],
     variant: Rules = Variant.R_MOBILITY,
     points: ScoringOptions,
     json: AsJson,

@@ -56,12 +56,10 @@ _NUMBERS: Final = WordList(_test_numbers, _NUMBER.fullmatch)
 def run(
     *files: Annotated[str, Setting(metavar="FILE.pgn...")],
     order: Annotated[str, click.Choice([order.value for order in Order])] = Order.PERCENT.value,
-    sprt: Annotated[
-        list[float] | None, WordList(_test_numbers, _NUMBER.fullmatch), Setting(metavar="NUMBER...")
-    ],
+    sprt: Annotated[list[float] | None, _NUMBERS, Setting(metavar="NUMBER...")],
     sprt_model: EloModel = EloModel.LOGISTIC,
     pairs: bool,
-    tables: Annotated[set[str] | None, Parsed("names", _table_keys, lambda: KEYS)],
+    tables: Annotated[set[str] | None, Parsed("NAMES", _table_keys, lambda: KEYS)],
     form: Annotated[
         str, click.Choice(["text", "markdown", "csv", "json", "html"]), Setting("--format")
     ] = "text",

@@ -5,10 +5,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Annotated
 
-import click
-
 from tbgen.board.variant import Variant
-from tbgen.cli.options import Directory, Setting, Size, TableDirectories, Time, command
+from tbgen.cli.options import Directory, Setting, Size, TableDirectories, Time, WholeNumber, command
 from tbgen.cli.streams import say
 from tbgen.errors import NoTablesError, UsageError
 from tbgen.probe.tablebase import open_tablebase
@@ -21,9 +19,9 @@ def run(
     *,
     directories: TableDirectories,
     host: Annotated[str, Setting(metavar="HOST")] = "127.0.0.1",
-    port: Annotated[int, click.IntRange(0, 65535), Setting(metavar="N")] = 8042,
-    workers: Annotated[int, click.IntRange(1, 64), Setting(metavar="N")] = 1,
-    limit: Annotated[int, click.IntRange(0, 10_000), Setting(metavar="PERCENT")] = 50,
+    port: Annotated[int, WholeNumber(0, 65535), Setting(metavar="N")] = 8042,
+    workers: Annotated[int, WholeNumber(1, 64), Setting(metavar="N")] = 1,
+    limit: Annotated[int, WholeNumber(0, 10_000), Setting(metavar="PERCENT")] = 50,
     report: Directory | None,
     solve_time: Time | None,
     solve_memory: Size = 4 << 30,

@@ -60,7 +60,7 @@ def _mobile(text: str) -> Mobile:
 def run(
     *words: Annotated[str, Setting(required=True, metavar="FIELD...")],
     accrued: Accrued,
-    mobile: Annotated[Any, Parsed("squares|auto", _mobile)],
+    mobile: Annotated[Any, Parsed("SQUARES|auto", _mobile)],
     time: Time = 60.0,
     memory: Size = 8 << 30,
     cells: CellDirectory,

@@ -5,11 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import click
-
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.cli.options import AsJson, Count, Rules, Setting, TableDirectory, command, directory_of, processors
+from tbgen.cli.options import (
+    AsJson,
+    Count,
+    Rules,
+    Setting,
+    TableDirectory,
+    WholeNumber,
+    command,
+    directory_of,
+    processors,
+)
 from tbgen.cli.progress import TableProgress
 from tbgen.cli.streams import fields, print_json
 from tbgen.errors import MissingTableError, NoTablesError, TbgenError
@@ -25,8 +33,8 @@ if TYPE_CHECKING:
 def run(
     *materials: Material,
     sample: Count | None,
-    seed: Annotated[int, click.IntRange(0), Setting(metavar="N")] = 0,
-    findings: Annotated[int, click.IntRange(0), Setting(metavar="N")] = 10,
+    seed: Annotated[int, WholeNumber(0), Setting(metavar="N")] = 0,
+    findings: Annotated[int, WholeNumber(0), Setting(metavar="N")] = 10,
     threads: Annotated[Count, Setting(default=processors)],
     proofs: Annotated[Path | None, Setting(metavar="FILE")],
     variant: Rules = Variant.R_MOBILITY,

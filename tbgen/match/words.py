@@ -105,17 +105,16 @@ def struct_of(option: str, words: Sequence[str] | None, kind: type[AnyStruct]) -
 def _values(option: str, words: Sequence[str], kind: type[Struct]) -> dict[str, Any]:
     """Return the values of words by their keys; those of ``arg`` in a list, and of ``option.`` by name."""
     found: dict[str, Any] = {}
+    known = ["option.NAME" if field == "option" else field for field in kind.__struct_encode_fields__]
     for word in words:
         key, sign, value = word.partition("=")
-        name = key.removeprefix("option.")
-        key = key if key == name else "option"
+        group, _, name = key.partition(".")
         if not sign:
             raise UsageError(f"--{option}: {quote(word)} is not of the form key=value")
-        if key not in kind.__struct_encode_fields__:
-            known = ", ".join(kind.__struct_encode_fields__)
-            raise UsageError(f"--{option}: there is no {quote(key)}: expected some of {known}")
-        if key == "option":
-            found.setdefault(key, {})[name] = value
+        if (f"{group}.NAME" if name else key) not in known:
+            raise UsageError(f"--{option}: there is no {quote(key)}: expected some of {', '.join(known)}")
+        if name:
+            found.setdefault(group, {})[name] = value
         elif key == "arg":
             found.setdefault(key, []).append(value)
         else:
@@ -155,11 +154,11 @@ def processors_of(text: str, available: Sequence[int]) -> tuple[int, ...]:
         return tuple(available)
     parts = [_RANGE.fullmatch(part.strip()) for part in text.split(",")]
     if None in parts:
-        raise UsageError(f"--affinity: {quote(text)} is no list of processors: expected one such as 0-3,6")
+        raise UsageError(f"{quote(text)} is no list of processors: expected one such as 0-3,6")
     found = [number for part in parts if part for number in range(int(part[1]), int(part[2] or part[1]) + 1)]
     if not found or len(set(found)) < len(found) or not set(found) <= set(available):
         there = ",".join(map(str, available))
-        raise UsageError(f"--affinity: {quote(text)} are not some of the processors {there}, each once")
+        raise UsageError(f"{quote(text)} are not some of the processors {there}, each once")
     return tuple(found)
 
 

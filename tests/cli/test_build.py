@@ -147,7 +147,7 @@ def test_an_estimate_builds_nothing(own: Path, capsys: pytest.CaptureFixture[str
         (["--men", "x"], "--men"),
         (["KBvK", "--threads", "0"], "0 is not in the range x>=1"),
         (["KBvK", "--threads", "-1"], "'--threads': -1 is not in the range x>=1"),
-        (["KBvK", "--threads", "two"], "'--threads': 'two' is not a valid integer"),
+        (["KBvK", "--threads", "two"], "'--threads': 'two' is not a valid whole number"),
         (["KBvK", "--memory", "-1"], "'-1' is too small a size: give one such as 12G"),
         *((["KBvK", f"--memory={size}"], "is not a size") for size in ("G", "1e3M", "12Gi B")),
         *((["KBvK", f"--memory={size}"], "is too small a size") for size in ("0G", "-1G", "0")),

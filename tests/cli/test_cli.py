@@ -32,6 +32,11 @@ KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
         (["probe", KBK, "--accrued", "-x"], 2, "not a G-score"),
         (["probe", KBK, "--accrued", "G0.5"], 2, "ends the game"),
         (["probe", KBK, "--accrued"], 2, "tbgen probe --help"),
+        (["probe", KBK, "--accrued", "--json"], 2, "'--accrued' requires an argument; see: tbgen probe"),
+        (["report", "--out", "--json"], 2, "'--out' requires an argument; see: tbgen report --help"),
+        (["completion"], 2, "Choose from: bash, zsh, fish; see: tbgen completion --help"),
+        (["build", "--men", "x"], 2, "'x' is not a valid whole number"),
+        (["tag", "--", "-5.pgn", "out.pgn"], 2, "there is no file '-5.pgn'"),
         (["probe"], 2, "tbgen probe --help"),
         (["probe", KBK, "--nonsense"], 2, "--nonsense"),
         (["nonsense"], 2, "nonsense"),
@@ -70,6 +75,8 @@ def test_help(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
+        ("probe", "--rules r|wg r-mobility"),
+        ("build", "--jobs N|auto tables"),
         ("probe", "blank lines, which are skipped without an answer"),
         ("info", "the longest of the table, those of accrued scores included where it stores them"),
     ],

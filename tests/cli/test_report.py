@@ -158,7 +158,7 @@ def test_an_interrupted_report_lacks_pages_only(
         (["--out", "x", "--men", "9"], 2, "'--men': 9 is not in the range 2<=x<=5"),
         (["--from", ".", "--json", "--depths"], 2, "--depths takes tables: leave it out"),
         (["--from", ".", "--json", "--layers"], 2, "--layers takes tables: leave it out"),
-        (["--out", "x", "--men", "two"], 2, "'--men': 'two' is not a valid integer"),
+        (["--out", "x", "--men", "two"], 2, "'--men': 'two' is not a valid whole number"),
         (["--out", "x", "--rules", "s"], 2, "--rules: there are no rules 's'"),
         (["--out", "x", "--threads", "0"], 2, "'--threads': 0 is not in the range x>=1"),
         (["KXvK", "--out", "x"], 2, "'KXvK' is not a material name"),

@@ -345,7 +345,7 @@ def test_broken_games(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "sentence"),
     [
         (["--jobs", "0"], "'--jobs': 0 is not in the range 1<=x<=512"),
-        (["--jobs", "two"], "'--jobs': 'two' is not a valid integer"),
+        (["--jobs", "two"], "'--jobs': 'two' is not a valid whole number"),
         (["--scoring", "elo"], "'elo' is not a scoring"),
         (["--cutoff", "-G6"], "'-G6' is not a cutoff"),
         (["--komi", "G5.3"], "'G5.3' is not a komi"),

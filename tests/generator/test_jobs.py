@@ -321,7 +321,7 @@ def test_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
     for jobs, what in (
         ("0", "0 is not in the range 1<=x<=512"),
         ("513", "513 is not in the range 1<=x<=512"),
-        ("many", "'many' is not a valid integer"),
+        ("many", "'many' is not a valid whole number"),
     ):
         assert what in failure(capsys, 2, "build", "KvK", "--jobs", jobs)
     words = ["build", "KvK", "--scheduler", "tcp://nobody:1", "--jobs", "2"]

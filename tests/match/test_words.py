@@ -188,12 +188,20 @@ def test_an_event_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         ("roundz = 5\n" + text, "'roundz' means nothing here"),
         ("rounds = [5\n", "is no TOML"),
         ("rounds = 1979-05-27\n", "rounds is date"),
-        ("rounds = true\n", "'True' is not a valid integer"),
-        ("rounds = 1.5\n", "'1.5' is not a valid integer"),
+        ("rounds = true\n", "'True' is not a valid whole number"),
+        ("rounds = 1.5\n", "'1.5' is not a valid whole number"),
     ):
         file.write_text(more)
         assert expected in failure(capsys, 2, "match", str(file))
     assert "cannot be read" in failure(capsys, 2, "match", str(tmp_path / "none.toml"))
+
+
+@pytest.mark.parametrize("engine", [f'engine = "{CMD}"\n', f'[engine]\ncmd = "{sys.executable}"\n'])
+def test_an_engine_alone_in_a_file(engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "event.toml"
+    file.write_text(f'pgn = "{tmp_path}/games.pgn"\n{engine}')
+    sentence = failure(capsys, 2, "match", str(file), "--engine", CMD, "name=other")
+    assert sentence.startswith(f"tbgen: nothing ends a search of {Path(sys.executable).name}: ")
 
 
 @pytest.mark.parametrize(
@@ -212,6 +220,8 @@ def test_an_event_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         (["--each", "timemargin=5"], "nothing ends a search of A"),
         (["--verify-adjudications", "2"], "is no share"),
         (["--sprt", "elo0=5", "elo1=1"], "elo0 below elo1"),
+        (["--affinity", "x"], "tbgen: --affinity: 'x' is no list of processors"),
+        (["--each", "option=x"], "there is no 'option': expected some of cmd, name, dir, arg, option.NAME"),
         (["--affinity", "all", "--concurrency", "500"], "500 games at once need as many processors"),
         (["--solve-time", "5s"], "add --solve"),
     ],
