@@ -4,7 +4,7 @@ Nothing here takes compiled code.
 """
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import ClassVar, Final
@@ -69,6 +69,20 @@ class PlainCopies:
             )
         finally:
             table.functions = functions
+
+
+def to_unpack(materials: Iterable[Material], at_hand: Callable[[Material], bool]) -> list[Material]:
+    """Return which tables have to be unpacked before some can be read, each after those that it rests on.
+
+    :param at_hand: tells whether a table is read in little time: it is plain, or has a copy.
+    """
+    found, waiting = set[Material](), set(materials)
+    while waiting:
+        material = waiting.pop()
+        if not at_hand(material):
+            found.add(material)
+            waiting |= material.successors() - found
+    return sorted(found)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from tbgen.board.score import GScore
 from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.index.layout import Layout, Side, Slot, layout_of
 from tbgen.machine import free_memory
-from tbgen.packed.copies import PlainCopies, passing_copies
+from tbgen.packed.copies import PlainCopies, passing_copies, to_unpack
 from tbgen.store.cache import ChunkCache
 from tbgen.store.layer import LayerFile, layer_path, write_layer
 from tbgen.store.stored_file import Entry, StoredFile
@@ -127,10 +127,12 @@ class Layers:
         """
         from tbgen.costs import layer_memory, memory_of, seconds_of
 
-        unpacked = [layout_of(material).size for material in self._to_unpack(layout.material)]
+        material = layout.material
+        packed = to_unpack({material, *material.successors()}, self._is_at_hand)
+        unpacked = [layout_of(each).size for each in packed]
         needed = max([layer_memory(layout, phase), *(memory_of("unpacking", size) for size in unpacked)])
         seconds = seconds_of("layer", layout.phase_size) + seconds_of("unpacking", sum(unpacked))
-        what = f"the depths of {layout.material} with {accrued} accrued are not stored, and making them"
+        what = f"the depths of {material} with {accrued} accrued are not stored, and making them"
         free = free_memory()
         if needed > free:
             raise TbgenError(
@@ -145,15 +147,8 @@ class Layers:
             path,
         )
 
-    def _to_unpack(self, material: Material) -> set[Material]:
-        """Return the packed tables of which plain copies are to be made for a layer of one of them."""
-        found, waiting = set[Material](), {material, *material.successors()}
-        while waiting:
-            one = waiting.pop()
-            with StoredFile(self._path_of(one), material=one) as stored:
-                packed = stored.info.packed
-                copies = PlainCopies(stored.path.parent, stored.info.variant)
-            if packed and not copies.path(one).exists():
-                found.add(one)
-                waiting |= one.successors() - found
-        return found
+    def _is_at_hand(self, material: Material) -> bool:
+        """Whether a table is plain, or has a plain copy."""
+        with StoredFile(self._path_of(material), material=material) as stored:
+            copies = PlainCopies(stored.path.parent, stored.info.variant)
+            return not stored.info.packed or copies.path(material).exists()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -14,7 +14,7 @@ from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.source import BYTES_PER_SLOT, fresh_bytes
 from tbgen.machine import free_memory
-from tbgen.packed.copies import PlainCopies
+from tbgen.packed.copies import PlainCopies, to_unpack
 from tbgen.store.format import table_path
 from tbgen.store.info import TableInfo
 from tbgen.store.stored_file import StoredFile
@@ -116,7 +116,8 @@ def plan_proofs(
         if earlier[material] is not None or info is None:
             tasks.append(ProofTask(material, earlier[material]))
             continue
-        unpacked = [*_to_unpack(material, at_hand), *([material] if info.packed else [])]
+        unpacked = to_unpack(material.successors(), at_hand.__contains__)
+        unpacked += [material] if info.packed else []
         steps = {unpacking(each): seconds_of("unpacking", layout_of(each).size, threads) for each in unpacked}
         steps[STATES] = seconds_of(f"proof {variant}", info.size, threads)
         kept = {each for each in unpacked if each not in at_hand and _rests_on(left, each)}
@@ -151,14 +152,6 @@ def _is_at_hand(directory: Path, info: TableInfo) -> bool:
     if copy is not None:
         copy.close()
     return copy is not None
-
-
-def _to_unpack(material: Material, at_hand: Collection[Material]) -> list[Material]:
-    """Return which tables have to be unpacked before one can be read, each after those that it rests on."""
-    found: dict[Material, None] = {}
-    for sub in sorted(material.successors() - set(at_hand)):
-        found |= dict.fromkeys([*_to_unpack(sub, at_hand), sub])
-    return list(found)
 
 
 def _rests_on(materials: Iterable[Material], material: Material) -> bool:
