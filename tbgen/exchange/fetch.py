@@ -212,10 +212,12 @@ def _fetch_one(
     with write_errors(part), _locked(part) as file:
         resumed = file.seek(0, os.SEEK_END) > 0
         persistent(lambda: _append(table, source, file, report, stop))
-        if sha256_of(file) != table.sha256 and resumed:  # its beginning may have been wrong
+        right = sha256_of(file) == table.sha256
+        if resumed and not right:  # its beginning may have been wrong
             _start_over(file, report)
             persistent(lambda: _append(table, source, file, report, stop))
-        if sha256_of(file) != table.sha256:
+            right = sha256_of(file) == table.sha256
+        if not right:
             _start_over(file, report)
             raise NotTakenError(
                 f"{place} is not the file that its set names (its SHA-256 differs): it was not taken"

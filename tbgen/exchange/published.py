@@ -53,9 +53,12 @@ class PublishedTable(Struct, frozen=True):
         return table_path(directory, self.men.name, self.rules)
 
 
-class _SetList(Struct):
+class _SetHead(Struct):
     format: Literal["tbgen set"]
     version: int
+
+
+class _SetList(_SetHead):
     tables: list[PublishedTable]
 
 
@@ -78,9 +81,10 @@ class PublishedSet:
         :raises TbgenError: if it is none, or none that this version knows.
         """
         try:
+            version = msgspec.json.decode(text, type=_SetHead).version
+            if version != _VERSION:  # whose tables may be described otherwise
+                raise ValueError(f"it has version {version}: take a newer tbgen")
             found = msgspec.json.decode(text, type=_SetList)
-            if found.version != _VERSION:
-                raise ValueError(f"it has version {found.version}: take a newer tbgen")
             if len({table.file for table in found.tables}) < len(found.tables):
                 raise ValueError("it has a table twice")
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:

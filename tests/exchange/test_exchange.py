@@ -361,6 +361,7 @@ def test_a_list_that_lies(
     [
         (lambda d: d | {"format": "junk"}, "Invalid enum value 'junk'"),
         (lambda d: d | {"version": 2}, "newer tbgen"),
+        (lambda d: d | {"version": 2, "tables": [{"name": "otherwise"}]}, "newer tbgen"),
         (lambda d: [d], "Expected `object`, got `array`"),
         (lambda d: {"format": "tbgen set"}, "missing required field `version`"),
         (lambda d: changed(d, file="../KvK.r.h5"), "is not the file of KvK"),
