@@ -16,13 +16,13 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.index.layout import layout_of
 from tbgen.index.table import LAST_RUN
+from tbgen.packed.tables import open_table
 from tbgen.progress import Progress, silent
 from tbgen.store import schema
 from tbgen.store.format import BLOCK, table_path
 from tbgen.store.info import TableInfo
 from tbgen.store.reader import TableFile
 from tbgen.store.schema import DatasetSchema
-from tbgen.store.stored_file import StoredFile
 
 if TYPE_CHECKING:
     from tbgen.index.table import Table
@@ -92,13 +92,11 @@ def open_source(
     :raises MissingTableError: if there is no such table, or one is missing that a packed one rests on.
     :raises DamagedTableError: if it cannot be used.
     """
-    path = table_path(directory, material.name, variant)
-    with StoredFile(path, material=material) as stored:
-        info = stored.info
-    if not info.packed:
-        with TableFile(path, material=material) as file:
+    with open_table(table_path(directory, material.name, variant), material) as file:
+        if isinstance(file, TableFile):
             yield PlainSource(file)
-        return
+            return
+        info = file.info
     from tbgen.packed.sources import Sources
 
     # Tables that it rests on are read as they are, or from plain copies.
