@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import Final
 
 import click
-from click.shell_completion import shell_complete
 
 from tbgen.cli.streams import SigtermError, check_output, discard, say
 from tbgen.errors import TbgenError, printable
@@ -109,6 +108,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     if instruction := os.environ.get(COMPLETION_VARIABLE):
+        from click.shell_completion import shell_complete
+
         return shell_complete(tbgen, {}, "tbgen", COMPLETION_VARIABLE, instruction)
     with tbgen.make_context("tbgen", list(arguments)) as context:
         code: int | None = tbgen.invoke(context)

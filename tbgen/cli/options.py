@@ -16,11 +16,20 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Final, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import click
 from click.core import augment_usage_errors
-from click.shell_completion import CompletionItem
 
 from tbgen.board.material import MAX_MEN, Material, all_materials
 from tbgen.board.score import GScore
@@ -29,6 +38,9 @@ from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, NamedChoice, NoTablesError, TbgenError, UsageError
 from tbgen.store.format import default_directory
 from tbgen.text import parse_duration, parse_size
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 MOST_JOBS: Final = 512
 """More are a mistake on any machine."""
@@ -95,6 +107,8 @@ class Parsed(click.ParamType[Any]):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """Return the names that begin like a word."""
+        from click.shell_completion import CompletionItem
+
         return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
 
 

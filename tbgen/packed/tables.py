@@ -13,7 +13,6 @@ from tbgen.board.variant import Variant
 from tbgen.index.exits import ExitsOfMany
 from tbgen.index.source import Source
 from tbgen.index.table import Table
-from tbgen.packed.asking import ensure_compiled
 from tbgen.progress import Progress
 from tbgen.store.cache import ChunkCache
 from tbgen.store.format import table_path
@@ -45,6 +44,7 @@ def open_table(
         packed = stored.info.packed
     if not packed:
         return TableFile(path, material=material, cache=cache)
+    from tbgen.packed.asking import ensure_compiled
     from tbgen.packed.file import PackedFile
 
     if exits is not None:

@@ -17,7 +17,6 @@ from tbgen.board.variant import Variant
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.table import NO_SCORE
-from tbgen.packed.copies import passing_copies
 from tbgen.packed.tables import AnyTable, open_plain, open_table
 from tbgen.probe.exits import TableExits
 from tbgen.probe.states import Goal, State
@@ -204,6 +203,8 @@ class Values:
         table = self.table(material)
         if isinstance(table, TableFile):
             return table
+        from tbgen.packed.copies import passing_copies
+
         self._copies.enter_context(passing_copies(table.path.parent))
         return open_plain(table.path.parent, material, self.variant)
 
