@@ -26,13 +26,15 @@ GAME = (ROOT / "docs" / "drawn_game.pgn").read_text()
 
 
 @pytest.fixture(scope="module")
-def address(browser: Browser, tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def address(
+    browser: Browser, whole_game_tables: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
     site = tmp_path_factory.mktemp("site")
     (site / "tables").mkdir()
     for name in ("index.html", "tables/KBvK.r.html"):
         (site / name).write_text(f"<!DOCTYPE html><title>{name}</title>")
     words = ("--limit", "0", "--solve-time", "20s", "--report", str(site))
-    with serving(tables, *words) as (_, host, port):
+    with serving(whole_game_tables, *words) as (_, host, port):
         yield f"http://{host}:{port}"
 
 
@@ -373,6 +375,7 @@ def test_from_a_position_to_its_report_and_back(visit: Visit) -> None:
 
 
 def test_the_reply_to_a_move_is_shown(visit: Visit) -> None:
+    visit.page.wait_for_load_state("networkidle")  # what comes later is drawn under the pointer
     visit.page.locator("[data-uci=g5h5]").hover()
     expect(visit.page.locator("#reply")).to_have_text("Kh5, and the reply is Kf4")
     assert visit.page.locator("#board .arrow").count() == 2
