@@ -147,13 +147,11 @@ class EngineTables:
         kept = [move for move in ranked if move.value == value]
         if value != accrued and any(move.depth is None for move in kept):
             until = timer.elapsed + _PATIENCE
-            chosen = (
-                self._base.next_move(
+            chosen = None
+            if len(ranked) == len(moves):
+                chosen = self._base.next_move(
                     board, accrued, patience=lambda: not timer.half() and timer.elapsed < until
                 )
-                if len(ranked) == len(moves)
-                else None
-            )
             if chosen is None and game.rule is FiftyMoveRule.NONE:
                 return Advice(_least_met(game, [move.move for move in kept]), value, value)
         if chosen is None:
