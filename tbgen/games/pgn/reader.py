@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import chess
-import chess.pgn
 
 from tbgen.board.fen import Fen, parse_fen
 from tbgen.board.san import parse_san
@@ -176,8 +175,10 @@ def _start(given: dict[str, str]) -> Fen:
     """
     given = {name: value for name, value in given.items() if value not in _UNKNOWN}
     if "Variant" in given:
+        from chess.pgn import Headers  # imports the protocols of engines, too
+
         try:
-            known = chess.pgn.Headers({"Variant": given["Variant"]}).variant() is chess.Board
+            known = Headers({"Variant": given["Variant"]}).variant() is chess.Board
         except ValueError:
             known = False
         if not known:

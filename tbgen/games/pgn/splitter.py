@@ -14,8 +14,7 @@ _NEXT: Final = re.compile(rb"\"\s*\]\s*\[")
 """What a value holds if another tag follows in the line."""
 _NEEDED: Final = re.compile(rb"\s*\[\s*(?:FEN|Variant)\b")
 """The begin of tags without which a game would be another one."""
-_COMMENT: Final = re.compile(rb"\{[^}]*\}|(\{)[^}]*\Z|;[^\r\n]*")
-"""A comment, with its brace if it does not end: that one is looked for once, however many braces follow."""
+_COMMENT: Final = re.compile(rb"\{[^}]*\}|;[^\r\n]*")
 _RESULTS: Final = (b"1-0", b"0-1", b"1/2-1/2", b"*")
 _COME_AND_GO: Final = frozenset({tags.KOMI}).union(*tags.REPLACED.values())
 """The tags that tagging adds and replaces, so that they do not tell games apart."""
@@ -164,9 +163,9 @@ class _GrowingGame:
             _, brace, text = text.partition(b"}")
             if not brace:
                 return
-        text, brace, _ = _COMMENT.sub(rb" \1", text).partition(b"{")
-        self._in_comment = bool(brace)
-        text = text.rstrip()
+        found = _COMMENT.sub(b" ", text + b"\n}")  # the last brace ends a comment that is open, or remains
+        self._in_comment = not found.endswith(b"}")
+        text = found[:-1].rstrip()
         if text:
             self._moves = True
             self._over = text.endswith(_RESULTS)
