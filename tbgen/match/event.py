@@ -8,8 +8,8 @@ import logging
 import random
 import signal
 import time
-from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from fractions import Fraction
 from typing import Final
@@ -117,16 +117,11 @@ class Event:
         self._digest = _digest(settings, self.schedule, openings)
         self._players = {engine.name: engine for engine in settings.engines}
         self._games = Encounters(names, settings.games, settings.test)
-        self._due: deque[Fixture] = deque()
-        self._in_play = 0
-        self._round = 0
-        self._over = False
-        self._changed = asyncio.Condition()
         self._writing = asyncio.Lock()
         self._faults = defaultdict[str, Counter[str]](Counter)
         self._verified = 0
         self._thinking = 0.0
-        self._told: set[str] = set()
+        self._remarks: set[str] = set()
 
     async def run(self) -> Summary:
         """Play all games that are not in the file yet.
@@ -150,71 +145,57 @@ class Event:
         return self._summary()
 
     async def _play_all(self, file: GamesFile, guard: Guard, logs: EngineLogs) -> None:
-        """Play game after game in all slots, until there is none left or one of them stops the event."""
+        """Play all games that are missing, one at a time in each slot, unless a game stops the event."""
         count, processors = self.settings.concurrency, self.settings.processors
         share = len(processors) // count
-        slots = [
-            _Slot(number, processors[number * share : (number + 1) * share], guard, logs.of)
-            for number in range(count)
-        ]
-        tasks = [asyncio.create_task(self._work(slot, file)) for slot in slots]
+        due = asyncio.Queue[Fixture](1)
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
-        finally:
-            for task in tasks:
-                task.cancel()
-            found = await asyncio.gather(*tasks, return_exceptions=True)
-        for error in found:
-            if isinstance(error, BaseException) and not isinstance(error, _Stopped | asyncio.CancelledError):
-                raise error
+            async with asyncio.TaskGroup() as group:
+                slots = [
+                    _Slot(number, processors[number * share : (number + 1) * share], guard, logs.of)
+                    for number in range(count)
+                ]
+                workers = [group.create_task(self._work(slot, due, file)) for slot in slots]
+                number = 1
+                while (fixtures := self.schedule.round(number, self._results(number))) is not None:
+                    for fixture in list(self._missing(fixtures)):
+                        await due.put(fixture)
+                    if self.schedule.waits:
+                        await due.join()
+                    number += 1
+                await due.join()
+                for worker in workers:
+                    worker.cancel()
+        except BaseExceptionGroup as group_error:
+            errors = [error for error in group_error.exceptions if not isinstance(error, _Stopped)]
+            if errors:
+                raise errors[0] from None
 
-    async def _work(self, slot: _Slot, file: GamesFile) -> None:
-        """Play games in a slot as long as there are some."""
+    async def _work(self, slot: _Slot, due: asyncio.Queue[Fixture], file: GamesFile) -> None:
+        """Play games in a slot."""
         try:
-            while (fixture := await self._next()) is not None:
-                try:
-                    self._tell(self._opening_of(fixture))
-                    await self._finish(await self._play(slot, fixture), file)
-                finally:
-                    async with self._changed:
-                        self._in_play -= 1
-                        self._changed.notify_all()
+            while True:
+                fixture = await due.get()
+                start = fixture.opening.arbiter(self.options)
+                outset = Outset(start.board.fen(), str(start.accrued))
+                self._tell(GameStart(time.time(), *fixture.names, outset))
+                await self._finish(await self._play(slot, fixture), file)
                 if self._is_decided():
                     raise _Stopped
+                due.task_done()
         finally:
             await slot.close_others()
 
-    async def _next(self) -> Fixture | None:
-        """Return the next game to be played; None when there is none left."""
-        async with self._changed:
-            while True:
-                while self._due:
-                    fixture = self._due.popleft()
-                    if fixture.key not in self._games:
-                        self._in_play += 1
-                        return fixture
-                if self._over:
-                    return None
-                if self.schedule.waits and self._in_play:
-                    await self._changed.wait()
-                    continue
-                self._round += 1
-                fixtures = self.schedule.round(self._round, self._results())
-                if fixtures is None:
-                    self._over = True
-                    self._changed.notify_all()
-                    return None
-                self._check_kept(fixtures)
-                self._due.extend(fixtures)
+    def _missing(self, fixtures: Sequence[Fixture]) -> Iterator[Fixture]:
+        """Yield the games that are not in the file yet.
 
-    def _check_kept(self, fixtures: Sequence[Fixture]) -> None:
-        """Check that games of the file are those of the schedule.
-
-        :raises UsageError: if not.
+        :raises UsageError: if a game of the file is none of the schedule.
         """
         for fixture in fixtures:
             kept = self._games.games.get(fixture.key)
-            if kept is not None and (kept.record.white, kept.record.black) != (fixture.white, fixture.black):
+            if kept is None:
+                yield fixture
+            elif (kept.record.white, kept.record.black) != (fixture.white, fixture.black):
                 raise UsageError(
                     f"{self.settings.pgn}: game {fixture.key} is {kept.record.white} - {kept.record.black}, "
                     f"and should be {fixture.white} - {fixture.black}: take the games from there on out"
@@ -275,8 +256,8 @@ class Event:
     def _remark(self, game: PlayedGame) -> None:
         """Say once for each reason why a result could not be proved."""
         for remark in (str(game.outcome.missing or ""), game.outcome.unsolvable):
-            if remark and remark not in self._told:
-                self._told.add(remark)
+            if remark and remark not in self._remarks:
+                self._remarks.add(remark)
                 self._tell(Note(f"game {game.fixture.key}: {remark}"))
 
     def _is_chosen(self, game: PlayedGame) -> bool:
@@ -285,12 +266,11 @@ class Event:
             return False
         return random.Random(f"{self.settings.seed} {game.fixture.key}").random() < self.settings.verify
 
-    def _results(self) -> dict[Key, Fraction]:
-        """Return White's points of the games of former rounds, if the schedule asks for them."""
+    def _results(self, number: int) -> dict[Key, Fraction]:
+        """Return White's points of the games before a round, if the schedule asks for them."""
         if not self.schedule.waits:
             return {}
-        games = self._games.games
-        return {key: kept.points for key, kept in games.items() if key.round < self._round}
+        return {key: game.points for key, game in self._games.games.items() if key.round < number}
 
     def _is_decided(self) -> bool:
         """Tell whether the test has decided."""
@@ -336,10 +316,6 @@ class Event:
             size,
         )
 
-    def _opening_of(self, fixture: Fixture) -> GameStart:
-        arbiter = fixture.opening.arbiter(self.options)
-        return GameStart(time.time(), *fixture.names, Outset(arbiter.board.fen(), str(arbiter.accrued)))
-
     def _summary(self) -> Summary:
         games = self._games
         table = games.standings(self._scheme)
@@ -365,36 +341,29 @@ def run_event(
 
     :raises TbgenError: as :class:`Event` has it.
     """
+    received: list[int] = []
 
-    async def play() -> tuple[Summary | None, int]:
-        event = Event(settings, options, judge, listeners)
-        task = asyncio.ensure_future(event.run())
-        loop = asyncio.get_running_loop()
-        received: list[int] = []
+    async def play() -> Summary:
+        event = asyncio.create_task(Event(settings, options, judge, listeners).run())
 
         def stop(number: int) -> None:
             received.append(number)
-            task.cancel()
+            event.cancel()
 
         for number in _SIGNALS:
-            loop.add_signal_handler(number, stop, number)
-        try:
-            return await task, 0
-        except asyncio.CancelledError:
-            return None, received[0]
+            asyncio.get_running_loop().add_signal_handler(number, stop, number)
+        return await event
 
-    before: list[tuple[int, Callable[..., object] | int | None]] = [
-        (number, signal.getsignal(number)) for number in _SIGNALS
-    ]
+    handlers = {number: signal.getsignal(number) for number in _SIGNALS}
     try:
-        summary, number = asyncio.run(play())
+        return asyncio.run(play())
+    except asyncio.CancelledError:
+        pass
     finally:
-        for each, handler in before:
+        for each, handler in handlers.items():
             signal.signal(each, handler)
-    if summary is None:
-        signal.raise_signal(number)
-        raise KeyboardInterrupt  # the signal is ignored, but the games are over
-    return summary
+    signal.raise_signal(received[0])
+    raise KeyboardInterrupt  # the signal is ignored, but the games are over
 
 
 def _digest(settings: EventSettings, schedule: Schedule, openings: Openings) -> str:

@@ -7,17 +7,15 @@ import gzip
 import os
 import re
 import sys
-import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from io import BufferedReader
 from pathlib import Path
 from types import ModuleType
-from typing import BinaryIO, Final, Protocol, cast
+from typing import Any, BinaryIO, Final, Literal, Protocol, cast
 
 from tbgen.errors import TbgenError, UsageError, needs_extra, quote
 from tbgen.files import write_errors, written_aside
-from tbgen.games.pgn.splitter import LineStream
 
 _BLOCK: Final = 1 << 14
 """Bytes that are decompressed at once; the text may be hundreds of times as long."""
@@ -26,9 +24,12 @@ _MAGIC: Final = {
     b"BZh": ".bz2",
     b"\x28\xb5\x2f\xfd": ".zst",
     b"\xfd7zX": ".xz",
+    b"PK\x03\x04": ".zip",
+    b"7z\xbc\xaf": ".7z",
+    b"Rar!": ".rar",
 }
 """First bytes of compressed files, and what their names end in."""
-_ARCHIVES: Final = {b"PK\x03\x04": "zip", b"7z\xbc\xaf": "7z", b"Rar!": "rar"}
+_ARCHIVES: Final = (".zip", ".7z", ".rar")
 _REMEDY: Final = "choose another place"
 _UTF16: Final = re.compile(rb"\xff\xfe|\xfe\xff|[\t-~]\x00[\t-~]\x00|\x00[\t-~]\x00[\t-~]")
 """The begin of a text in UTF-16, with and without a mark that tells it."""
@@ -53,11 +54,11 @@ class PgnSource:
             begin = file.peek(4)[:4]
         except OSError as error:
             raise self._unreadable(error) from None
-        archive = next((name for magic, name in _ARCHIVES.items() if begin.startswith(magic)), "")
-        if archive:
-            raise UsageError(f"{name} is a {archive} archive: unpack it, and give the PGN file that is in it")
         suffix = next((suffix for magic, suffix in _MAGIC.items() if begin.startswith(magic)), "")
-        self._plain, self._errors = _reader(suffix, file)
+        if suffix in _ARCHIVES:
+            kind = suffix.removeprefix(".")
+            raise UsageError(f"{name} is a {kind} archive: unpack it, and give the PGN file that is in it")
+        self._plain = _stream(suffix, file, "rb") or file
         self._begun = False
 
     @property
@@ -72,11 +73,11 @@ class PgnSource:
         :raises TbgenError: if the file cannot be read, or not be decompressed.
         """
         try:
-            text = self._plain.read(size)
-        except self._errors:
+            text: bytes = self._plain.read(size)
+        except Exception as error:  # each library has its own; without a number they are no system's
+            if isinstance(error, OSError) and error.errno:
+                raise self._unreadable(error) from None
             raise TbgenError(f"{self.name} is damaged: it cannot be decompressed") from None
-        except OSError as error:
-            raise self._unreadable(error) from None
         if not self._begun and _UTF16.match(text):
             raise UsageError(f"{self.name} is in UTF-16: convert it, as with: iconv -f UTF-16 -t UTF-8")
         self._begun = True
@@ -163,7 +164,7 @@ def writing(name: str) -> Iterator[Sink]:
         with (
             written_aside(path, remedy=_REMEDY) as aside,
             open(aside, "wb") as file,
-            closing(_Aside(path, file, _writer(Path(name).suffix.lower(), file))) as sink,
+            closing(_Aside(path, file, _stream(Path(name).suffix.lower(), file, "wb") or file)) as sink,
         ):
             yield sink
 
@@ -201,38 +202,25 @@ class _Aside:
             self._sink.close()
 
 
-def _reader(suffix: str, file: BinaryIO) -> tuple[LineStream, tuple[type[Exception], ...]]:
-    """Return a stream of what a file holds, and the errors by which it says that it is damaged."""
+def _stream(suffix: str, file: BinaryIO, mode: Literal["rb", "wb"]) -> Any:
+    """Return a stream that decompresses a file, or compresses into it; None for a plain one.
+
+    Closing it leaves the file open.
+    """
     match suffix:
         case ".gz":
-            return gzip.GzipFile(fileobj=file), (EOFError, gzip.BadGzipFile, zlib.error)
+            return gzip.GzipFile("", mode, 6, file, 0)  # no name, no time: the same games give the same bytes
         case ".bz2":
-            return bz2.BZ2File(file), (EOFError, OSError, ValueError)
+            return bz2.BZ2File(file, mode)
         case ".xz":
             import lzma
 
-            return lzma.LZMAFile(file), (EOFError, lzma.LZMAError)
+            return lzma.LZMAFile(file, mode)
+        case ".zst" if mode == "rb":
+            return _Zstandard(file)
         case ".zst":
-            zstandard = _zstandard()
-            return _Zstandard(file), (EOFError, zstandard.ZstdError)
-    return file, ()
-
-
-def _writer(suffix: str, file: BinaryIO) -> BinaryIO:
-    """Return a file that compresses into another one, which closing it leaves open."""
-    match suffix:
-        case ".gz":
-            # No name and no time: the same games give the same bytes.
-            return cast(BinaryIO, gzip.GzipFile("", "wb", 6, file, 0))
-        case ".bz2":
-            return cast(BinaryIO, bz2.BZ2File(file, "wb"))
-        case ".xz":
-            import lzma
-
-            return cast(BinaryIO, lzma.LZMAFile(file, "wb"))
-        case ".zst":
-            return cast(BinaryIO, _zstandard().ZstdCompressor().stream_writer(file, closefd=False))
-    return cast(BinaryIO, _Open(file))
+            return _zstandard().ZstdCompressor().stream_writer(file, closefd=False)
+    return None
 
 
 def _zstandard() -> ModuleType:
@@ -243,13 +231,3 @@ def _zstandard() -> ModuleType:
     with needs_extra("a file compressed by zstd", "zstd"):
         import zstandard
     return zstandard
-
-
-class _Open:
-    """Passes bytes on to a file, and leaves it open."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self.write = file.write
-
-    def close(self) -> None:
-        """Do nothing."""
