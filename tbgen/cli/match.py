@@ -59,19 +59,20 @@ def _processors(text: str) -> tuple[int, ...]:
 
 def _read_settings(ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path | None:
     """Let a file say what options are where the command line does not."""
+    options = [option for option in ctx.command.params if isinstance(option, click.Option)]
     known = {
-        name.lstrip("-"): option
-        for option in ctx.command.params
-        if isinstance(option, click.Option)
-        for name in option.opts
+        name.lstrip("-"): option for option in options for name in (*option.opts, *option.secondary_opts)
     }
     defaults: dict[str, Any] = {}
     for name, value in {} if path is None else words.settings_of_toml(path).items():
         if name not in known:
             raise UsageError(f"{path}: {quote(name)} means nothing here")
         option = known[name]
-        if isinstance(value, bool) and not option.is_flag:
-            value = option.flag_value if value and isinstance(option.flag_value, str) else str(value)
+        if isinstance(value, bool) and isinstance(option.flag_value, str):
+            value = option.flag_value if value else None  # what an option says that stands alone
+        elif isinstance(value, bool):
+            negative = f"--{name}" in option.secondary_opts
+            value = value is not negative if option.is_flag else str(value)
         if option.multiple and not all(isinstance(each, list) for each in value):
             value = [value if isinstance(value, list) else [value]]  # one where there may be several
         defaults[str(option.name)] = value

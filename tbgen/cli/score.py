@@ -31,7 +31,7 @@ from tbgen.text import counted
 
 WIDTH: Final = 132
 """Letters in a line where nobody says how wide the terminal is."""
-_NUMBER: Final = re.compile(r"\s?-?(\d+\.?\d*|\.\d+)(e-?\d+)?", re.ASCII | re.IGNORECASE)
+_NUMBER: Final = re.compile(r"\s?[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
 def _table_keys(names: str) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
@@ -17,6 +18,9 @@ from tbgen.match.clock import TimeControl, parse_seconds
 from tbgen.match.engine import STALL_SECONDS, START_SECONDS, EngineSettings, find_command
 
 _LIMITS: Final = ("tc", "st", "depth", "nodes")
+_KINDS: Final = {"int": "a whole number", "float": "a number", "bool": "true or false"}
+_EXPECTED: Final = re.compile(r"Expected `(\w+)[^`]*`(?: >= (\d+))?")
+"""How msgspec says which type, and which least number, a value should have had."""
 _RANGE: Final = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII)
 
 AnyStruct = TypeVar("AnyStruct", bound=Struct)
@@ -57,19 +61,19 @@ class _EngineWords(Struct):
     timemargin: Annotated[int, Meta(ge=0)] = 0
 
     def settings(self) -> EngineSettings:
-        """Return what they come to.
+        """Return the settings that they mean.
 
         :raises UsageError: if they do not go together, or a program is not there.
         """
         if self.dir is not None and not self.dir.is_dir():
-            raise UsageError(f"--engine: there is no directory {quote(str(self.dir))}")
+            raise UsageError(f"there is no directory {quote(str(self.dir))}")
         command = find_command(self.cmd, tuple(self.arg), self.dir)
         name = self.name.strip() or Path(command[0]).name
         if not name.isprintable() or name in ("?", "-") or set('"\\') & set(name):
-            raise UsageError(f"--engine: no player in PGN can be called {quote(name)}: give another name=")
+            raise UsageError(f"no player in PGN can be called {quote(name)}: give another name=")
         control = TimeControl.parse(self.tc, self.timemargin / 1000)
         if self.st is not None and control.time is not None:
-            raise UsageError("--engine: tc= is a clock, and st= a time for each move: give one of them")
+            raise UsageError("tc= is a clock, and st= a time for each move: give one of them")
         control = replace(control, per_move=self.st, depth=self.depth, nodes=self.nodes)
         restart = self.restart is _Restart.ON
         return EngineSettings(name, command, self.dir, self.option, control, restart, self.start, self.stall)
@@ -91,7 +95,9 @@ def _engine(own: Mapping[str, Any], each: Mapping[str, Any]) -> EngineSettings:
         "arg": [*each.get("arg", ()), *own.get("arg", ())],
         "option": {**each.get("option", {}), **own.get("option", {})},
     }
-    return _converted("engine", {**each, **own, **several}, _EngineWords).settings()
+    words = _converted("engine", {**each, **own, **several}, _EngineWords)
+    with _naming("engine"):
+        return words.settings()
 
 
 def struct_of(option: str, words: Sequence[str] | None, kind: type[AnyStruct]) -> AnyStruct | None:
@@ -127,12 +133,26 @@ def _converted(option: str, values: Mapping[str, Any], kind: type[AnyStruct]) ->
         if each.required and each.encode_name not in values:
             raise UsageError(f"--{option} needs {each.encode_name}=")
         if isinstance(each.type, type) and issubclass(each.type, NamedChoice) and each.encode_name in values:
-            each.type(values[each.encode_name])  # msgspec would not say what there is to choose from
+            with _naming(option):
+                each.type(values[each.encode_name])  # msgspec would not say what there is to choose from
     try:
         return msgspec.convert(values, kind, strict=False, dec_hook=_read)
     except msgspec.ValidationError as error:
-        reason, _, key = str(error).replace("`", "").partition(" - at $.")
-        raise UsageError(f"--{option}: {key}={values.get(key)}: {reason[:1].lower()}{reason[1:]}") from None
+        reason, _, key = str(error).partition(" - at `$.")
+        key = key.removesuffix("`")
+        if expected := _EXPECTED.match(reason):
+            least = f" of at least {expected[2]}" if expected[2] else ""
+            reason = f"expected {_KINDS[expected[1]]}{least}"
+        raise UsageError(f"--{option} {key}={values.get(key)}: {reason}") from None
+
+
+@contextmanager
+def _naming(option: str) -> Iterator[None]:
+    """Name an option in the sentence of an error of the block."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"--{option}: {error}") from None
 
 
 def _read(kind: type, text: str) -> Path | _Seconds:
@@ -141,7 +161,7 @@ def _read(kind: type, text: str) -> Path | _Seconds:
         return Path(text).expanduser()
     seconds = _Seconds(parse_seconds(text))
     if not seconds:
-        raise UsageError("this gives no time")
+        raise UsageError("it gives no time")
     return seconds
 
 

@@ -55,7 +55,7 @@ def test_points_are_those_that_cutermob_wrote(path: str, capsys: pytest.CaptureF
 
 
 def test_text(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = answer(capsys, MATCH, "--sprt", "0", "50").splitlines()
+    lines = answer(capsys, MATCH, "--sprt", "+0", "5e+1").splitlines()
     rows = [line.split() for line in lines]
     assert [
         "1",

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import Struct
@@ -63,13 +64,16 @@ def test_programs_are_found_as_a_shell_does(tmp_path: Path) -> None:
         ([CMD, "hash=5"], "there is no 'hash': expected some of cmd, name"),
         ([CMD, "arg.x=5"], "there is no 'arg.x': expected some of cmd, name"),
         ([CMD, "tc"], "'tc' is not of the form key=value"),
-        ([CMD, "proto=xboard"], "'xboard' is not a protocol that is spoken here: expected one of uci"),
+        (
+            [CMD, "proto=xboard"],
+            "--engine: 'xboard' is not a protocol that is spoken here: expected one of uci",
+        ),
         ([CMD, "restart=maybe"], "expected one of auto, on, off"),
         ([CMD, "dir=/no/such"], "there is no directory"),
         ([CMD, "tc=5", "st=1"], "give one of them"),
-        ([CMD, "nodes=0"], "--engine: nodes=0: expected int >= 1"),
-        ([CMD, "depth=many"], "--engine: depth=many: expected int"),
-        ([CMD, "st=0"], "--engine: st=0: this gives no time"),
+        ([CMD, "nodes=0"], "--engine nodes=0: expected a whole number of at least 1"),
+        ([CMD, "depth=many"], "--engine depth=many: expected a whole number$"),
+        ([CMD, "st=0"], "--engine st=0: it gives no time"),
         ([CMD, "name=-"], "no player in PGN can be called '-'"),
         ([CMD, 'name=a"b'], "no player in PGN"),
     ],
@@ -100,15 +104,35 @@ def test_the_other_options() -> None:
     ("option", "kind", "words", "expected"),
     [
         ("openings", OpeningSettings, "order=random", "--openings needs file="),
-        ("openings", OpeningSettings, "file=a order=odd", "expected one of sequential, random"),
+        (
+            "openings",
+            OpeningSettings,
+            "file=a order=odd",
+            "--openings: 'odd' .*: expected one of sequential, random",
+        ),
         ("openings", OpeningSettings, "file=a policy=odd", "expected one of encounter, round"),
-        ("openings", OpeningSettings, "file=a start=0", "--openings: start=0: expected int >= 1"),
-        ("openings", OpeningSettings, "file=a plies=-1", "--openings: plies=-1: expected int >= 0"),
+        (
+            "openings",
+            OpeningSettings,
+            "file=a start=0",
+            "--openings start=0: expected a whole number of at least 1",
+        ),
+        (
+            "openings",
+            OpeningSettings,
+            "file=a plies=-1",
+            "--openings plies=-1: expected a whole number of at least 0",
+        ),
         ("resign", ResignRule, "score=5", "--resign needs movecount="),
-        ("resign", ResignRule, "movecount=1 score=5 twosided=perhaps", "twosided=perhaps: expected bool"),
+        (
+            "resign",
+            ResignRule,
+            "movecount=1 score=5 twosided=perhaps",
+            "--resign twosided=perhaps: expected true or false",
+        ),
         ("draw", DrawRule, "score=5", "--draw needs movecount="),
         ("sprt", TestSettings, "elo0=0", "--sprt needs elo1="),
-        ("sprt", TestSettings, "elo0=0 elo1=x", "--sprt: elo1=x: expected float"),
+        ("sprt", TestSettings, "elo0=0 elo1=x", "--sprt elo1=x: expected a number$"),
         (
             "sprt",
             TestSettings,
@@ -194,6 +218,31 @@ def test_an_event_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         file.write_text(more)
         assert expected in failure(capsys, 2, "match", str(file))
     assert "cannot be read" in failure(capsys, 2, "match", str(tmp_path / "none.toml"))
+
+
+def test_switches_of_a_file(tmp_path: Path) -> None:
+    """As on the command line: ``no-recover`` turns ``recover`` off, and without ``live`` there is no page."""
+    import click
+
+    from tbgen.cli.match import LIVE, run
+
+    file = tmp_path / "event.toml"
+
+    def given(text: str) -> dict[str, Any]:
+        file.write_text(text)
+        context = run.make_context("match", [str(file)])
+        assert isinstance(context, click.Context)
+        return context.params
+
+    assert (given("live = false\n")["live"], given("live = true\n")["live"]) == (None, LIVE)
+    assert given('live = "9000"\n')["live"] == "9000"
+    for text, recover in (
+        ("recover = false", False),
+        ("no-recover = true", False),
+        ("no_recover = false", True),
+    ):
+        assert given(text)["recover"] is recover
+    assert given("quiet = true\n")["quiet"] is True
 
 
 @pytest.mark.parametrize("engine", [f'engine = "{CMD}"\n', f'[engine]\ncmd = "{sys.executable}"\n'])
