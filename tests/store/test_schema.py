@@ -1,8 +1,9 @@
 """What the schema says is what files hold, what readers give back, and what docs/format.md tells."""
 
 import itertools
-from collections.abc import Iterable
-from dataclasses import fields, replace
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
 
 import h5py
@@ -11,26 +12,30 @@ import pytest
 
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.store.format import table_path
+from tbgen.store.format import BLOCK, table_path
 from tbgen.store.info import TableInfo
 from tbgen.store.layer import layer_path, write_layer
 from tbgen.store.reader import TableFile
-from tbgen.store.schema import CONTENT, LAYER, PACKED, TABLE, DatasetSchema, Schema
+from tbgen.store.schema import CONTENT, LAYER, PACKED, TABLE, AttributeType, DatasetSchema, Schema
 from tests.support.paths import ROOT
 
-DOCUMENT = ROOT / "docs" / "format.md"
+_DOCUMENT = (ROOT / "docs" / "format.md").read_text()
+
+Rows = list[list[str]]
 
 
-def table_of_attributes(schema: Schema) -> str:
-    rows = ((f"`{one.name}`", one.kind.value, one.meaning) for one in schema.attributes)
-    return markdown(("attribute", "type", "meaning"), rows).format(
-        format=schema.format, version=schema.version
-    )
+def document_tables() -> list[Rows]:
+    """The tables of the document, their cells row by row, without titles."""
+    found = re.findall(r"(?:^\|.*\n)+", _DOCUMENT, re.MULTILINE)
+    return [[line.strip("| ").split(" | ") for line in table.splitlines()[2:]] for table in found]
 
 
-def table_of_datasets(datasets: Iterable[DatasetSchema]) -> str:
-    rows = ((f"`{one.name}`", type_of(one), shape_of(one), one.meaning) for one in datasets)
-    return markdown(("dataset", "type", "shape", "meaning"), rows)
+def of_attributes(attributes: Mapping[str, AttributeType]) -> Rows:
+    return [[f"`{name}`", kind.value] for name, kind in attributes.items()]
+
+
+def of_datasets(datasets: Iterable[DatasetSchema]) -> Rows:
+    return [[f"`{one.name}`", type_of(one), shape_of(one)] for one in datasets]
 
 
 def type_of(dataset: DatasetSchema) -> str:
@@ -41,40 +46,52 @@ def shape_of(dataset: DatasetSchema) -> str:
     return f"({', '.join(map(str, dataset.shape))}{',' if len(dataset.shape) == 1 else ''})"
 
 
-def markdown(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    titles = list(titles)
-    lines = [titles, ["---"] * len(titles), *rows]
-    return (
-        "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
-        .replace("| --- ", "|---")
-        .replace("--- |", "---|")
-    )
-
-
-def packed_attributes() -> Schema:
-    """What the attributes of a packed table have that those of a plain one have not, and what it is."""
-    more = [one for one in PACKED.attributes if one not in TABLE.attributes]
-    return replace(PACKED, attributes=(PACKED.attributes[0], *more))
+def packed_attributes() -> dict[str, AttributeType]:
+    """The attributes of a packed table that a plain one has not, after the one that tells them apart."""
+    names = ["format", *(name for name in PACKED.attributes if name not in TABLE.attributes)]
+    return {name: PACKED.attributes[name] for name in names}
 
 
 @pytest.mark.parametrize(
-    "table",
+    "expected",
     [
-        *(table_of_attributes(schema) for schema in (TABLE, packed_attributes(), LAYER)),
-        *(table_of_datasets(datasets) for datasets in (TABLE.datasets, PACKED.datasets, CONTENT)),
-        table_of_datasets(LAYER.datasets),
+        *map(of_attributes, (TABLE.attributes, packed_attributes(), LAYER.attributes)),
+        *map(of_datasets, (TABLE.datasets, PACKED.datasets, CONTENT, LAYER.datasets)),
     ],
     ids=itertools.count(),
 )
-def test_the_document_has_the_tables_of_the_schema(table: str) -> None:
-    """Where it has not, what it should have is what this prints."""
-    assert table in DOCUMENT.read_text(), table
+def test_the_document_has_the_entries_of_the_schema(expected: Rows) -> None:
+    """One of its tables has them all, in their order, each with its meaning."""
+    alike = [table for table in document_tables() if [row[:-1] for row in table] == expected]
+    assert alike, expected
+    assert all(len(row[-1]) > 5 for table in alike for row in table)
+
+
+@pytest.mark.parametrize("schema", [TABLE, PACKED, LAYER], ids=lambda schema: schema.format)
+def test_the_document_names_formats_and_versions(schema: Schema) -> None:
+    """The attribute that a packed table has too is not repeated for it."""
+    kind = f"| `format` | string | which kind of file it is: `{schema.format}` |\n"
+    version = f"| `format_version` | integer | {schema.version}; a reader must refuse any other |\n"
+    assert (kind if schema is PACKED else kind + version) in _DOCUMENT
+    assert schema is LAYER or schema.version == TABLE.version
+
+
+def test_the_document_names_the_slots_of_a_block() -> None:
+    assert f"by holder, side and block of {BLOCK} slots: number of runs before the block |" in _DOCUMENT
+
+
+@pytest.mark.parametrize("dataset", set(TABLE.datasets) & set(CONTENT), ids=lambda dataset: dataset.name)
+def test_the_document_says_the_same_of_a_dataset_of_both_forms(dataset: DatasetSchema) -> None:
+    (entry,) = of_datasets([dataset])
+    rows = [tuple(row) for table in document_tables() for row in table if row[:-1] == entry]
+    assert len(rows) > 1
+    assert len(set(rows)) == 1
 
 
 def holds(path: Path, schema: Schema) -> None:
     """A file has the attributes and datasets of the schema, of its types, and no others."""
     with h5py.File(path, locking=False) as file:
-        assert sorted(file.attrs) == sorted(one.name for one in schema.attributes)
+        assert sorted(file.attrs) == sorted(schema.attributes)
         assert (bytes(file.attrs["format"]).decode(), file.attrs["format_version"]) == (
             schema.format,
             schema.version,
@@ -111,4 +128,4 @@ def test_layers_hold_what_the_schema_says(path: Path) -> None:
 def test_what_is_known_of_a_table_are_its_attributes() -> None:
     named = {"variant": "rules", "stores_accrued": "accrued"}
     known = {named.get(field.name, field.name) for field in fields(TableInfo)} - {"path", "bytes", "packed"}
-    assert known == {one.name for one in TABLE.attributes} - {"format", "complete"}
+    assert known == TABLE.attributes.keys() - {"format", "complete"}
