@@ -1,9 +1,8 @@
 """The datasets of a table file: what each holds, in which order, and how it is cut into chunks."""
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from tbgen.index.layout import Layout
 from tbgen.index.table import LAST_RUN, Table
 from tbgen.store import schema
 from tbgen.store.format import BLOCK, CHUNK_BYTES
-from tbgen.store.manifest import manifest_line
+from tbgen.store.manifest import manifest_line, pieces_of
 from tbgen.store.schema import DatasetSchema
 
 AnyArray = NDArray[Any]
@@ -59,13 +58,8 @@ class Dataset:
 
     def manifest_line(self) -> str:
         """Return the line of the manifest that stands for the dataset (docs/format.md)."""
-        state, data = hashlib.sha256(), self.data.reshape(-1)
-        for start in range(0, data.size, _HASHED_AT_ONCE):
-            state.update(np.ascontiguousarray(data[start : start + _HASHED_AT_ONCE], self.dtype).data)
-        return manifest_line(self.name, self.dtype, self.shape, state.hexdigest())
-
-
-_HASHED_AT_ONCE: Final = 1 << 18
+        pieces = pieces_of(self.data.reshape(-1), self.dtype)
+        return manifest_line(self.name, self.dtype, self.shape, pieces)
 
 
 def datasets(wanted: Sequence[DatasetSchema], arrays: Mapping[DatasetSchema, AnyArray]) -> list[Dataset]:

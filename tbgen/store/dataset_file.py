@@ -1,26 +1,23 @@
 """An open file of datasets, of whichever schema: opened, found to be of the schema, and checked."""
 
-import hashlib
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
 import h5py
-import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.errors import DamagedTableError
 from tbgen.store.cache import ChunkCache
-from tbgen.store.chunks import ChunkedArray, DamagedChunkError
-from tbgen.store.manifest import Manifest, manifest_line, manifest_of
+from tbgen.store.chunks import ChunkedArray
+from tbgen.store.manifest import Manifest, manifest_line, manifest_of, pieces_of
 from tbgen.store.schema import DatasetSchema, Schema
 
 _T = TypeVar("_T")
 
 CACHE_BYTES: Final = 32 << 20
 """Decoded chunks kept by a file that is not given a cache."""
-_HASHED_AT_ONCE: Final = 1 << 20
 
 
 class DatasetFile:
@@ -119,16 +116,14 @@ class DatasetFile:
             if tuple(shape) != found.shape or len(shape) != len(wanted.shape):
                 raise self.damaged(f"its {wanted.name} has another shape")
             if not wanted.raw:
-                self._arrays[wanted] = ChunkedArray(found, self._cache, wanted.sparse)
+                self._arrays[wanted] = ChunkedArray(found, self._cache, self.damaged, wanted.sparse)
 
     def _line(self, wanted: DatasetSchema) -> str:
         """Return the line of a dataset in a manifest, as its bytes give it."""
         if not wanted.raw:
             return self._arrays[wanted].manifest_line()
-        data, state = self._file[wanted.name], hashlib.sha256()
-        for at in range(0, len(data), _HASHED_AT_ONCE):
-            state.update(np.ascontiguousarray(data[at : at + _HASHED_AT_ONCE]).data)
-        return manifest_line(wanted.name, data.dtype, data.shape, state.hexdigest())
+        data = self._file[wanted.name]
+        return manifest_line(wanted.name, data.dtype, data.shape, pieces_of(data, data.dtype))
 
     def _guard(self, read: Callable[[], _T]) -> _T:
         """Turn whatever a damaged file provokes into one error."""
@@ -136,18 +131,16 @@ class DatasetFile:
             return read()
         except DamagedTableError:
             raise
-        except DamagedChunkError as error:
-            raise self.damaged(str(error)) from error
         except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError) as error:
             raise self.damaged("it is damaged") from error
 
 
 def open_file(path: Path) -> h5py.File:
-    """Open an HDF5 file for reading, whoever else reads it."""
+    """Open an HDF5 file for reading beside other readers."""
     try:
         return h5py.File(path, "r", locking=False)
     except OSError as error:
-        # HDF5 wants one flag per file and process, and somebody else has it open with the default one.
+        # HDF5 wants one flag per file and process, and the file is open elsewhere with the default one.
         if "locking flag" not in str(error):
             raise
         return h5py.File(path, "r")

@@ -10,7 +10,6 @@ from tbgen.board.score import GScore
 from tbgen.errors import DamagedTableError
 from tbgen.index.layout import Side
 from tbgen.store.cache import ChunkCache
-from tbgen.store.chunks import DamagedChunkError
 from tbgen.store.dataset import datasets
 from tbgen.store.dataset_file import DatasetFile
 from tbgen.store.format import SUFFIX
@@ -44,12 +43,8 @@ def write_layer(
     :raises TbgenError: if it cannot be written; nothing is left behind then.
     """
     stored = datasets(LAYER.datasets, {LAYER_VALUE: value, LAYER_DEPTH: depth})
-    write_datasets(
-        path,
-        FileContent(LAYER, _facts(table, accrued, phase), stored, stored),
-        lambda written: LayerFile(written, table, accrued, phase),
-        threads,
-    )
+    content = FileContent(LAYER, _facts(table, accrued, phase), stored, stored)
+    write_datasets(path, content, lambda written: LayerFile(written, table, accrued, phase), threads)
 
 
 def _facts(table: StoredFile, accrued: GScore, phase: int) -> dict[str, str | int]:
@@ -76,10 +71,7 @@ class LayerFile(DatasetFile):
 
         :raises DamagedTableError: if its chunk does not decode.
         """
-        try:
-            return self._value.item(side, within), self._depth.item(side, within)
-        except DamagedChunkError as error:
-            raise self.damaged(str(error)) from error
+        return self._arrays[LAYER_VALUE].item(side, within), self._arrays[LAYER_DEPTH].item(side, within)
 
     def damaged(self, problem: str) -> DamagedTableError:
         """Return the error that says what to do."""
@@ -101,7 +93,6 @@ class LayerFile(DatasetFile):
         if attributes["complete"] != 1 or self.manifest.lines[: len(head)] != head:
             raise self.damaged("its writing was interrupted, or it is another layer")
         self._load_arrays({"phase_size": self._phase_size})
-        self._value, self._depth = self._arrays[LAYER_VALUE], self._arrays[LAYER_DEPTH]
 
     def _facts(self) -> dict[str, str | int]:
         return self._wanted

@@ -1,7 +1,7 @@
 """The manifest of a file: the text that its digest is taken of (docs/format.md)."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,6 +11,8 @@ from tbgen.store.schema import Schema
 
 _NOT_FRESH: Final = ("accrued", "runs ", "max_depth ")
 """Beginnings of a table's lines that depend on stored values of accrued scores."""
+_HASHED_AT_ONCE: Final = 1 << 18
+"""Elements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,20 @@ def manifest_of(schema: Schema, facts: Mapping[str, Any], lines: Iterable[str]) 
     return Manifest("".join(f"{line}\n" for line in [*head, *lines]))
 
 
-def manifest_line(name: str, dtype: np.dtype[Any], shape: Sequence[int], digest: str) -> str:
-    """Return a dataset's line: name, type, shape and SHA-256 of its little-endian data in C order."""
-    return f"{name} {dtype.name} {'x'.join(map(str, shape))} {digest}"
+def manifest_line(
+    name: str, dtype: np.dtype[Any], shape: Sequence[int], pieces: Iterable[bytes | memoryview]
+) -> str:
+    """Return a dataset's line: name, type, shape and SHA-256 of its data.
+
+    :param pieces: the data in C order, little-endian.
+    """
+    state = hashlib.sha256()
+    for piece in pieces:
+        state.update(piece)
+    return f"{name} {dtype.name} {'x'.join(map(str, shape))} {state.hexdigest()}"
+
+
+def pieces_of(data: Any, dtype: np.dtype[Any]) -> Iterator[memoryview]:
+    """Yield an array of one axis, or a dataset of a file, piece by piece as elements of some type."""
+    for start in range(0, len(data), _HASHED_AT_ONCE):
+        yield np.ascontiguousarray(data[start : start + _HASHED_AT_ONCE], dtype).data

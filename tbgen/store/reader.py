@@ -1,6 +1,5 @@
 """Reading a table file: single positions through a cache of decoded chunks, or all of it at once."""
 
-import hashlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,7 +10,6 @@ from tbgen.board.score import NONE, Code
 from tbgen.index.layout import Side, Slot
 from tbgen.index.table import FRESH, LAST_RUN, Table
 from tbgen.store import schema
-from tbgen.store.chunks import DamagedChunkError
 from tbgen.store.format import BLOCK
 from tbgen.store.manifest import manifest_line
 from tbgen.store.schema import TABLE, DatasetSchema
@@ -26,10 +24,7 @@ class TableFile(StoredFile):
 
     def fresh(self, side: Side, slot: Slot) -> Entry:
         """Return code of W and D in plies; ``(NONE, 0)`` where there is no position."""
-        try:
-            return self._value.item(side, slot), self._depth.item(side, slot)
-        except DamagedChunkError as error:
-            raise self.damaged(str(error)) from error
+        return self._value.item(side, slot), self._depth.item(side, slot)
 
     def accrued(self, side: Side, slot: Slot, code: Code) -> tuple[Code, int | None]:
         """Return code of V(P, A) and D(P, A) for the code of an accrued score A.
@@ -38,26 +33,21 @@ class TableFile(StoredFile):
         """
         holder, rank = (0, code) if code < NONE else (1, 255 - code)
         row = 2 * holder + side
-        try:
-            bits, at = self._mask.chunk_of(row, slot >> 3)
-            if not bits[at] >> (slot & 7) & 1:
-                return code, 0
-            block = bits[at - (slot % BLOCK >> 3) : at]
-            skipped = (
-                int.from_bytes(block, "little").bit_count() + (bits[at] & (1 << (slot & 7)) - 1).bit_count()
-            )
-            run = self._first_run(self._start.item(row, slot // BLOCK), skipped)
-            found = -1
-            while (start := self._run_rank.item(0, run)) % LAST_RUN <= rank:
-                found = run
-                if start >= LAST_RUN:
-                    break
-                run += 1
-            if found < 0 or (value := self._run_value.item(0, found)) == NONE:
-                return code, 0
-            return self.fresh(side, slot) if value == FRESH else (value, self._run_depth.item(0, found))
-        except DamagedChunkError as error:
-            raise self.damaged(str(error)) from error
+        bits, at = self._mask.chunk_of(row, slot >> 3)
+        if not bits[at] >> (slot & 7) & 1:
+            return code, 0
+        block = bits[at - (slot % BLOCK >> 3) : at]
+        skipped = int.from_bytes(block, "little").bit_count() + (bits[at] & (1 << (slot & 7)) - 1).bit_count()
+        run = self._first_run(self._start.item(row, slot // BLOCK), skipped)
+        found = -1
+        while (start := self._run_rank.item(0, run)) % LAST_RUN <= rank:
+            found = run
+            if start >= LAST_RUN:
+                break
+            run += 1
+        if found < 0 or (value := self._run_value.item(0, found)) == NONE:
+            return code, 0
+        return self.fresh(side, slot) if value == FRESH else (value, self._run_depth.item(0, found))
 
     def learn(self, asked: Iterable[tuple[Side, Slot, int]]) -> None:
         """Do nothing: single look-ups are fast; see :meth:`tbgen.packed.file.PackedFile.learn`."""
@@ -115,10 +105,9 @@ class TableFile(StoredFile):
         self.read_part(schema.DEPTH, side, start, depth)
 
     def _checked(self, wanted: DatasetSchema) -> NDArray[Any]:
-        data, name = self.data(wanted), wanted.name
-        state = hashlib.sha256(data.data)
-        if manifest_line(name, data.dtype, data.shape, state.hexdigest()) not in self.manifest.lines:
-            raise self.damaged(f"its {name} does not match its digest")
+        data = self.data(wanted)
+        if manifest_line(wanted.name, data.dtype, data.shape, [data.data]) not in self.manifest.lines:
+            raise self.damaged(f"its {wanted.name} does not match its digest")
         return data
 
     def _load(self) -> None:

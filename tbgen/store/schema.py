@@ -1,7 +1,7 @@
 """What a file holds: name, type and shape of every attribute and dataset, in the manifest's order.
 
-Whatever writes, reads or describes a file asks here; what each of them means is in docs/format.md, whose
-tables are compared with these entries. :mod:`tbgen.store.dataset` writes them.
+Writers and readers of files follow these entries; docs/format.md, whose tables are compared with them,
+explains each. :mod:`tbgen.store.dataset` finds the data to write.
 """
 
 import json
@@ -79,7 +79,8 @@ class Schema:
         """All attributes of the root group; ``complete`` is written last."""
         text, integer = AttributeType.TEXT, AttributeType.INTEGER
         head = {"format": text, "format_version": integer}
-        return head | self.facts | self.notes | {"manifest": text, "digest": text, "complete": integer}
+        tail = {"manifest": text, "digest": text, "complete": integer}
+        return {**head, **self.facts, **self.notes, **tail}
 
     def decode(self, stored: Mapping[str, Any]) -> dict[str, Any]:
         """Return all attributes of a file.

@@ -19,7 +19,6 @@ from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, quote
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.table import count_values, free_men, pawns
 from tbgen.store.cache import ChunkCache
-from tbgen.store.chunks import DamagedChunkError
 from tbgen.store.dataset import placements_of
 from tbgen.store.dataset_file import DatasetFile, open_file
 from tbgen.store.format import rules_of_name
@@ -93,10 +92,7 @@ class StoredFile(DatasetFile):
         row = self._ep_rows.get((phase, square))
         if row is None:
             return NONE, 0
-        try:
-            return self._arrays[EP_VALUE].item(row, slot), self._arrays[EP_DEPTH].item(row, slot)
-        except DamagedChunkError as error:
-            raise self.damaged(str(error)) from error
+        return self._arrays[EP_VALUE].item(row, slot), self._arrays[EP_DEPTH].item(row, slot)
 
     def en_passant_arrays(self) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.uint16]]:
         """Return configurations, values and depths of the en passant positions."""
@@ -139,15 +135,8 @@ class StoredFile(DatasetFile):
     def _open(self) -> h5py.File:
         try:
             mode = os.stat(self.path).st_mode
-            if not stat.S_ISREG(mode):  # opening a pipe would wait for somebody to write
-                kind = "a directory" if stat.S_ISDIR(mode) else "no ordinary file"
-                raise DamagedTableError(
-                    f"{self.path} is {kind} and takes the place of a table: remove it, then build the table "
-                    f"with: {self._command()}"
-                )
-            return open_file(self.path)
-        except DamagedTableError:
-            raise
+            if stat.S_ISREG(mode):  # opening a pipe would wait for a writer
+                return open_file(self.path)
         except FileNotFoundError:
             raise MissingTableError(self._name, self.path.parent, self._variant) from None
         except NotADirectoryError:
@@ -157,6 +146,11 @@ class StoredFile(DatasetFile):
         except (OSError, RuntimeError, ValueError) as error:
             found = (problem for sign, problem in _PROBLEMS.items() if sign in str(error))
             raise self.damaged(next(found, "it is damaged")) from error
+        kind = "a directory" if stat.S_ISDIR(mode) else "no ordinary file"
+        raise DamagedTableError(
+            f"{self.path} is {kind} and takes the place of a table: remove it, then build the table "
+            f"with: {self._command()}"
+        )
 
     def _load(self) -> None:
         attributes = self._file.attrs

@@ -74,14 +74,10 @@ def write_table(
         "build_seconds": float(build_seconds),
         "parameters": json.dumps(dict(parameters or {}), sort_keys=True),
     }
-    write_datasets(
-        path,
-        content._replace(attributes=attributes),
-        lambda written: StoredFile(written, material=table.material),
-        threads,
-    )
+    content = content._replace(attributes=attributes)
+    write_datasets(path, content, lambda written: StoredFile(written, material=table.material), threads)
     for layer in layers_beside(path):
-        with contextlib.suppress(OSError):  # nobody reads what belongs to another table
+        with contextlib.suppress(OSError):  # layers of another table are never read
             layer.unlink()
     with StoredFile(path) as file:
         return file.info
@@ -131,17 +127,10 @@ def _set_attributes(file: h5py.File, attributes: Mapping[str, Any]) -> None:
 
 
 def _create(file: h5py.File, dataset: Dataset) -> h5py.Dataset:
-    if dataset.schema.raw or 0 in dataset.shape:
-        return file.create_dataset(dataset.name, dataset.shape, dataset.dtype)
-    return file.create_dataset(
-        dataset.name,
-        dataset.shape,
-        dataset.dtype,
-        chunks=dataset.chunks,
-        compression=GZIP_LEVEL,
-        fletcher32=True,
-        fillvalue=0,
-    )
+    filters: dict[str, Any] = {}
+    if not dataset.schema.raw and 0 not in dataset.shape:
+        filters = {"chunks": dataset.chunks, "compression": GZIP_LEVEL, "fletcher32": True, "fillvalue": 0}
+    return file.create_dataset(dataset.name, dataset.shape, dataset.dtype, **filters)
 
 
 def _compressed(pool: ThreadPoolExecutor, threads: int, dataset: Dataset) -> Iterator[tuple[Corner, bytes]]:

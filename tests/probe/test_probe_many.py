@@ -173,9 +173,9 @@ def test_every_chunk_is_decoded_once(tables: Path, monkeypatch: pytest.MonkeyPat
     decoded: Counter[object] = Counter()
     decode = ChunkedArray._decode
 
-    def count(array: ChunkedArray, corner: tuple[int, ...]) -> bytes:
-        decoded[array.name, id(array), corner] += 1
-        return decode(array, corner)
+    def count(array: ChunkedArray, row: int, start: int) -> bytes:
+        decoded[array.name, id(array), row, start] += 1
+        return decode(array, row, start)
 
     with Tablebase(tables, cache_bytes=70_000) as few:
         first = [

@@ -80,7 +80,9 @@ def test_the_document_names_the_slots_of_a_block() -> None:
     assert f"by holder, side and block of {BLOCK} slots: number of runs before the block |" in _DOCUMENT
 
 
-@pytest.mark.parametrize("dataset", set(TABLE.datasets) & set(CONTENT), ids=lambda dataset: dataset.name)
+@pytest.mark.parametrize(
+    "dataset", [one for one in TABLE.datasets if one in CONTENT], ids=lambda dataset: dataset.name
+)
 def test_the_document_says_the_same_of_a_dataset_of_both_forms(dataset: DatasetSchema) -> None:
     (entry,) = of_datasets([dataset])
     rows = [tuple(row) for table in document_tables() for row in table if row[:-1] == entry]
