@@ -3,13 +3,14 @@
 import mmap
 import operator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.index.layout import SIDES, Side
 from tbgen.index.table import Functions
-from tbgen.packed.encode import Encoded, coding_of, stream_of
+from tbgen.packed.encode import coding_of
 from tbgen.packed.exceptions import slots_of
 from tbgen.packed.kernels.blocks import (
     BLOCK_SLOTS,
@@ -18,7 +19,6 @@ from tbgen.packed.kernels.blocks import (
     FUNCTION_ESCAPE,
     VALUE_CONTEXTS,
     Coding,
-    Stream,
 )
 from tbgen.packed.order import rows_of
 from tbgen.store import schema
@@ -27,7 +27,7 @@ from tbgen.store.stored_file import Entry, StoredFile
 
 
 class CodedFile(StoredFile):
-    """An open table in packed form, as it is stored; what follows from that, :class:`PackedFile` knows.
+    """An open table in packed form, as it is stored; :class:`PackedFile` derives the rest.
 
     Takes and raises what :class:`StoredFile` does.
     """
@@ -81,23 +81,20 @@ class CodedFile(StoredFile):
         start = self.data(schema.FUNCTION_START)
         if (len(start) > 1) != self.info.stores_accrued:
             raise self.damaged("it has functions of accrued scores against what it says")
-        encoded = Encoded(
-            self.data(schema.CODE),
-            [*map(self.data, (schema.VALUE_SHARES, schema.DEPTH_SHARES, schema.FUNCTION_SHARES))],
-            self._stream(schema.VALUE_DATA, schema.VALUE_LENGTH, schema.VALUE_CHECK),
-            self._stream(schema.FUNCTION_DATA, schema.FUNCTION_LENGTH, schema.FUNCTION_CHECK),
-        )
-        entries = self.data(schema.FUNCTION_ACCRUED), self.data(schema.FUNCTION_VALUE)
-        return coding_of(rows_of(self.layout, self.side), encoded, start.astype(np.int64), *entries)
+        coding = coding_of(rows_of(self.layout, self.side), self.data)
+        values, functions = coding.value_stream, coding.function_stream
+        for stream, wanted in ((values, schema.VALUE_DATA), (functions, schema.FUNCTION_DATA)):
+            if int(stream.length.sum(dtype=np.int64)) != len(stream.data):
+                raise self.damaged(f"its {wanted.name} has another length")
+        return coding
 
-    def _stream(self, wanted: DatasetSchema, lengths: DatasetSchema, checks: DatasetSchema) -> Stream:
-        data, length = self._data(wanted), self.data(lengths)
-        if int(length.sum(dtype=np.int64)) != len(data):
-            raise self.damaged(f"its {wanted.name} has another length")
-        return stream_of(data, length, self.data(checks))
+    def data(self, wanted: DatasetSchema) -> NDArray[Any]:
+        """Return all data of a dataset; raw ones are mapped: they come from the disk as they are read.
 
-    def _data(self, wanted: DatasetSchema) -> NDArray[np.uint8]:
-        """The bytes of a raw dataset, mapped: they come from the disk as they are read."""
+        :raises DamagedTableError: if a chunk does not decode.
+        """
+        if not wanted.raw:
+            return super().data(wanted)
         dataset = self._file[wanted.name]
         size, offset = dataset.shape[0], dataset.id.get_offset()
         if not size:
@@ -110,7 +107,7 @@ class CodedFile(StoredFile):
         return mapped.view(np.ndarray)  # numba takes no subclass
 
     def forget_blocks(self) -> None:
-        """Give back the memory of mapped blocks; who needs one again gets it from the system's cache."""
+        """Give back the memory of mapped blocks; they stay in the cache of the system."""
         for mapped in self._maps:
             mapped.madvise(mmap.MADV_DONTNEED)
 
@@ -119,9 +116,5 @@ class CodedFile(StoredFile):
         return slots_of(self.data(schema.EXCEPTION_STEP))
 
     def _exception(self, place: int) -> Entry:
-        return self._guard(
-            lambda: (
-                self._arrays[schema.EXCEPTION_VALUE].item(0, place),
-                self._arrays[schema.EXCEPTION_DEPTH].item(0, place),
-            )
-        )
+        value, depth = self._arrays[schema.EXCEPTION_VALUE], self._arrays[schema.EXCEPTION_DEPTH]
+        return value.item(0, place), depth.item(0, place)

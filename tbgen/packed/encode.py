@@ -1,10 +1,10 @@
 """Encoding the stored side of a table: frequencies first, then the blocks, on several threads."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,38 +24,31 @@ from tbgen.packed.kernels.blocks import (
     Content,
     Stream,
 )
-from tbgen.packed.kernels.encode import (
-    BYTES,
-    Encoding,
-    count_blocks,
-    count_codes,
-    decode_blocks,
-    encode_blocks,
-)
+from tbgen.packed.kernels.encode import BYTES, Encoding, count_blocks, decode_blocks, encode_blocks
 from tbgen.packed.kernels.rows import Rows
 from tbgen.packed.model import model_of, shares, starts_of
 from tbgen.packed.order import rows_of
 from tbgen.packed.pack import Needed
 from tbgen.packed.parts import Part, parts_of
 from tbgen.packed.rooms import THREAD
+from tbgen.store import schema
+from tbgen.store.dataset import AnyArray, shared_arrays
+from tbgen.store.schema import DatasetSchema
 
 _MOST_BYTES: Final = 8 * BLOCK_SLOTS
 """Bytes that a block may take: no step takes more than twelve bits."""
+_AT_ONCE: Final = 1 << 22
+"""Slots that are counted or flagged together."""
 
 
 Shapes: TypeAlias = tuple[tuple[int, int], ...]
 """Of values, depths, functions and bytes: numbers of contexts, and of symbols of each."""
 
 
-class Encoded(NamedTuple):
-    """What a packed table's file stores of values, depths and functions."""
-
-    code: NDArray[np.uint8]
-    """Shape (symbols,): the code of each value symbol."""
-    shares: Sequence[NDArray[np.uint16]]
-    """Those of values, depths and functions: shape (contexts, symbols), (0, 0) where there are none."""
-    values: Stream
-    functions: Stream
+_SHARES: Final = (schema.VALUE_SHARES, schema.DEPTH_SHARES, schema.FUNCTION_SHARES)
+"""Of values, depths and functions: shape (contexts, symbols), (0, 0) where there are none."""
+_VALUES: Final = (schema.VALUE_DATA, schema.VALUE_LENGTH, schema.VALUE_CHECK)
+_FUNCTIONS: Final = (schema.FUNCTION_DATA, schema.FUNCTION_LENGTH, schema.FUNCTION_CHECK)
 
 
 def escape_bytes(functions: int) -> int:
@@ -95,28 +88,38 @@ def step_shapes(symbols: int, halves: int, functions: int) -> Shapes:
     return (VALUE_CONTEXTS, symbols), (DEPTH_CONTEXTS, halves), rare, (1, 256)
 
 
-def coding_of(
-    rows: Rows,
-    encoded: Encoded,
-    entry_start: NDArray[np.int64],
-    entry_accrued: NDArray[np.uint8],
-    entry_value: NDArray[np.uint8],
-) -> Coding:
-    """Return what it takes to decode a table, given also the entries of its functions."""
-    values, depths, functions = map(model_of, encoded.shares)
+def coding_of(rows: Rows, data: Callable[[DatasetSchema], AnyArray]) -> Coding:
+    """Return what it takes to decode a table.
+
+    :param data: returns the data of a dataset of its file.
+    """
+    start = data(schema.FUNCTION_START).astype(np.int64)
+    values, depths, functions = (model_of(data(shares)) for shares in _SHARES)
     return Coding(
         rows,
-        encoded.code,
-        escape_bytes(len(entry_start) - 1),
+        data(schema.CODE),
+        escape_bytes(len(start) - 1),
         values,
         depths,
         functions,
-        encoded.values,
-        encoded.functions,
-        entry_start,
-        entry_accrued,
-        entry_value,
+        stream_of(*map(data, _VALUES)),
+        stream_of(*map(data, _FUNCTIONS)),
+        start,
+        data(schema.FUNCTION_ACCRUED),
+        data(schema.FUNCTION_VALUE),
     )
+
+
+def direct_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
+    """Return the data that the file of a packed table stores as they are in memory, by the datasets of its
+    manifest; in place of values and depths it stores blocks."""
+    functions, none = table.functions, np.zeros(0, np.uint8)
+    return {
+        **shared_arrays(table),
+        schema.FUNCTION_START: none if functions is None else functions.start,
+        schema.FUNCTION_ACCRUED: none if functions is None else functions.accrued,
+        schema.FUNCTION_VALUE: none if functions is None else functions.value,
+    }
 
 
 class Encoder:
@@ -137,8 +140,9 @@ class Encoder:
         self._rows = rows_of(table.layout, needed.side)
         self._blocks = table.layout.size // BLOCK_SLOTS
 
-    def encode(self) -> Encoded:
-        """Return the stored side, encoded, decoded again and compared.
+    def encode(self) -> dict[DatasetSchema, AnyArray]:
+        """Return the datasets of the table but counts and exceptions: the stored side encoded, decoded again
+        and compared.
 
         :raises ValueError: if the table has positions elsewhere than its index says, or does not decode to
             what it was: then the program is wrong.
@@ -146,7 +150,7 @@ class Encoder:
         if (deepest := int(self._content.depth.max(initial=0))) >= CAPTURE_FLAG:
             raise OverflowError(f"{self._table.material}: there is no room for depths of {deepest} plies")
         with self._flagged(), ThreadPoolExecutor(self._threads) as pool:
-            code, halves = self._codes(pool)
+            code, halves = self._codes(), 1 + min(deepest >> 1, HALF_ESCAPE)
             shapes = step_shapes(len(code), halves, self._functions)
             encoding = encoding_of(self._rows, code, shapes, self._functions)
             counts = np.split(self._count(pool, encoding), encoding.first[1:])
@@ -156,45 +160,42 @@ class Encoder:
                 start=np.concatenate([starts_of(size).reshape(-1) for size in sizes]),
                 size=np.concatenate([size.reshape(-1) for size in sizes]),
             )
-            encoded = Encoded(code, sizes[:-1], *self._written(pool, encoding))
+            encoded = {**direct_arrays(self._table), schema.CODE: code}
+            encoded |= zip(_SHARES, sizes[:-1], strict=True)
+            encoded |= self._written(pool, encoding)
             self._compare(pool, encoded)
         return encoded
 
     @contextmanager
     def _flagged(self) -> Iterator[None]:
         """Flag the depths of what need not be stored, for a while."""
-        step, depth = 1 << 16, self._content.depth
-        words = self._needed.captures
+        depth, words = self._content.depth, self._needed.captures
         try:
-            for first in range(0, len(words), step):
-                bits = np.unpackbits(words[first : first + step].view(np.uint8), bitorder="little")
+            for first in range(0, len(words), _AT_ONCE // 64):
+                bits = np.unpackbits(words[first : first + _AT_ONCE // 64].view(np.uint8), bitorder="little")
                 depth[64 * first : 64 * first + len(bits)] |= bits.astype(np.uint16) * CAPTURE_FLAG
             yield
         finally:
             depth &= CAPTURE_FLAG - 1
 
-    def _codes(self, pool: ThreadPoolExecutor) -> tuple[NDArray[np.uint8], int]:
-        """The codes of all value symbols, the frequent ones first after those that are no values, and how
-        many half depths there are symbols for."""
-        counts = np.zeros((self._threads, 256), np.int64)
-        edges = np.linspace(0, len(self._content.value), self._threads + 1).astype(int).tolist()
-        content = [self._content] * self._threads
-        deepest = max(pool.map(count_codes, content, edges[:-1], edges[1:], counts))
-        count = counts.sum(axis=0)
+    def _codes(self) -> NDArray[np.uint8]:
+        """The codes of all value symbols, the frequent ones first after those that are no values."""
+        count = np.zeros(256, np.int64)
+        for first in range(0, len(self._content.value), _AT_ONCE):
+            depth = self._content.depth[first : first + _AT_ONCE]
+            stored = (depth > 0) & (depth < CAPTURE_FLAG)
+            count += np.bincount(self._content.value[first : first + _AT_ONCE][stored], minlength=256)
         count[NONE] = 0
         order = np.argsort(-count, kind="stable")[: np.count_nonzero(count)]
-        code = np.concatenate([np.zeros(FIRST_VALUE, np.uint8), order.astype(np.uint8)])
-        return code, 1 + min(deepest >> 1, HALF_ESCAPE)
+        return np.concatenate([np.zeros(FIRST_VALUE, np.uint8), order.astype(np.uint8)])
 
     def _count(self, pool: ThreadPoolExecutor, encoding: Encoding) -> NDArray[np.int64]:
         """How often each step occurs, and 1 for each byte."""
 
         def count(worker: int) -> tuple[NDArray[np.int64], list[int]]:
             counts = np.zeros(encoding.first[BYTES] + encoding.width[BYTES], np.int64)
-            parts = parts_of(0, self._blocks)[worker :: self._threads]
-            return counts, [
-                count_blocks(encoding, self._content, counts, THREAD.room, *part) for part in parts
-            ]
+            content, parts = self._content, parts_of(0, self._blocks)[worker :: self._threads]
+            return counts, [count_blocks(encoding, content, counts, THREAD.room, *part) for part in parts]
 
         found = list(pool.map(count, range(self._threads)))
         positions = [number for _, numbers in found for number in numbers]
@@ -204,7 +205,7 @@ class Encoder:
         counts[encoding.first[BYTES] :] = 1
         return counts
 
-    def _written(self, pool: ThreadPoolExecutor, encoding: Encoding) -> tuple[Stream, Stream]:
+    def _written(self, pool: ThreadPoolExecutor, encoding: Encoding) -> dict[DatasetSchema, AnyArray]:
         """The blocks of values and depths, and those of functions."""
         values, functions = empty_stream(self._blocks), empty_stream(self._blocks if self._functions else 0)
 
@@ -215,17 +216,13 @@ class Encoder:
             return [one.data[:end].copy(), other.data[:other_end].copy()]
 
         data = map(np.concatenate, zip(*pool.map(encode, parts_of(0, self._blocks)), strict=True))
-        return (
-            stream_of(next(data), values.length, values.check),
-            stream_of(next(data), functions.length, functions.check),
-        )
+        return {
+            **dict(zip(_VALUES, (next(data), values.length, values.check), strict=True)),
+            **dict(zip(_FUNCTIONS, (next(data), functions.length, functions.check), strict=True)),
+        }
 
-    def _compare(self, pool: ThreadPoolExecutor, encoded: Encoded) -> None:
-        none = np.zeros(0, np.uint8)
-        coding = coding_of(self._rows, encoded, np.zeros(self._functions + 1, np.int64), none, none)
-        same = pool.map(
-            lambda part: decode_blocks(coding, self._content, True, THREAD.room, *part),
-            parts_of(0, self._blocks),
-        )
-        if not all(same):
+    def _compare(self, pool: ThreadPoolExecutor, encoded: Mapping[DatasetSchema, AnyArray]) -> None:
+        coding, content = coding_of(self._rows, encoded.__getitem__), self._content
+        parts = parts_of(0, self._blocks)
+        if not all(pool.map(lambda part: decode_blocks(coding, content, True, THREAD.room, *part), parts)):
             raise ValueError(f"{self._table.material} does not decode to what was encoded")

@@ -19,13 +19,10 @@ def stored_side(layout: Layout) -> Side:
     Where White wins, its positions are fewer and their values alike; in balanced endings those of the side
     with fewer moves are (docs/format.md has measurements).
     """
-    white, black = layout.white_pawns, layout.black_pawns
+    advantage = layout.white_pawns - layout.black_pawns
     for kind, colour in zip(layout.kinds, layout.colours, strict=True):
-        if colour:
-            black += _WORTH[kind]
-        else:
-            white += _WORTH[kind]
-    return WHITE_TO_MOVE if white - black >= _CLEAR else BLACK_TO_MOVE
+        advantage += -_WORTH[kind] if colour else _WORTH[kind]
+    return WHITE_TO_MOVE if advantage >= _CLEAR else BLACK_TO_MOVE
 
 
 def digit_order(layout: Layout, side: Side) -> list[int]:
@@ -54,7 +51,7 @@ def rows_of(layout: Layout, side: Side) -> Rows:
         np.array(layout.kinds, np.int64),
         np.array(layout.colours, np.int64),
         np.array(order, np.int64),
-        np.array(radix, np.int64),
+        np.arange(layout.free),
         like_men(layout),
         not layout.pawns,
         int(np.prod(radix)),

@@ -14,9 +14,9 @@ from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.source import ArraySource
 from tbgen.index.table import AccruedForm
 from tbgen.packed.batch import room_for
-from tbgen.packed.encode import Encoded, coding_of, empty_stream, encoding_of, step_shapes
+from tbgen.packed.encode import coding_of, empty_stream, encoding_of, step_shapes
 from tbgen.packed.kernels.blocks import Coding, Content
-from tbgen.packed.kernels.encode import count_blocks, count_codes, decode_blocks, encode_blocks
+from tbgen.packed.kernels.encode import count_blocks, decode_blocks, encode_blocks
 from tbgen.packed.kernels.probe import follow
 from tbgen.packed.kernels.questions import answer, ask
 from tbgen.packed.order import rows_of
@@ -34,8 +34,7 @@ _CODE: Final = np.zeros(2, np.uint8)
 
 def _coding() -> Coding:
     """A coding of the types that all have."""
-    shares, stream = [np.zeros((0, 0), np.uint16)] * 3, empty_stream(0)
-    return coding_of(_ROWS, Encoded(_CODE, shares, stream, stream), np.zeros(1, np.int64), _CODE, _CODE)
+    return coding_of(_ROWS, lambda wanted: np.zeros([0 for _ in wanted.shape], wanted.types[-1]))
 
 
 def ensure_compiled(note: Callable[[str], object]) -> None:
@@ -83,7 +82,6 @@ def compile_encoding() -> None:
     content = Content(np.zeros(1, np.uint8), np.zeros(1, np.uint16), np.zeros(1, np.uint32))
     encoding, stream, room = encoding_of(_ROWS, _CODE, step_shapes(2, 1, 0), 0), empty_stream(0), make_room()
     count = np.zeros(1, np.int64)
-    compile_for(count_codes, content, 0, 1, count)
     compile_for(count_blocks, encoding, content, count, room, 0, 1)
     compile_for(encode_blocks, encoding, content, stream, stream, room, 0, 1)
     compile_for(decode_blocks, _coding(), content, True, room, 0, 1)

@@ -8,6 +8,7 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.packed.encode import Encoder
 from tbgen.packed.file import PackedFile
+from tbgen.store.schema import FUNCTION_LENGTH
 from tests.packed.test_format import Packed
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.packed_tables import to_pack, write
@@ -54,4 +55,4 @@ def test_functions_that_all_take_bytes(three_men: Path) -> None:
     functions.number[there] = many - 1 - np.arange(np.count_nonzero(there), dtype=np.uint32)
     functions.start = np.zeros(many + 1, np.int64)
     encoded = Encoder(table, needed, 2).encode()
-    assert encoded.functions.length.max() > 2 * 1024
+    assert encoded[FUNCTION_LENGTH].max() > 2 * 1024

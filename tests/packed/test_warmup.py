@@ -14,7 +14,7 @@ from tests.support.packed_tables import pack
 
 KERNELS = (
     *(questions.ask, questions.answer, probe.follow),
-    *(encode.count_codes, encode.count_blocks, encode.encode_blocks, encode.decode_blocks),
+    *(encode.count_blocks, encode.encode_blocks, encode.decode_blocks),
 )
 
 

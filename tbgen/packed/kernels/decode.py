@@ -17,7 +17,7 @@ from tbgen.packed.kernels.blocks import (
     function_context,
     value_context,
 )
-from tbgen.packed.kernels.rans import LOW, STATE_BYTES, Model, checksum, find, refill, without
+from tbgen.packed.kernels.rans import LOW, Model, checksum, find, refill, without
 from tbgen.retro.kernels.bits import ALL, ONE, Codes, Word, lowest
 
 
@@ -50,16 +50,6 @@ def _bytes(size: int, state: int, data: Codes, at: int, end: int) -> tuple[int, 
 
 
 @inlined
-def _first_state(data: Codes, begin: int, end: int) -> tuple[int, int]:
-    """The state that a block begins with, and where the next byte lies."""
-    state, at = 0, begin
-    while at < end and at < begin + STATE_BYTES:
-        state = state << 8 | int(data[at])
-        at += 1
-    return state, at
-
-
-@inlined
 def _symbol(model: Model, context: int, state: int, data: Codes, at: int, end: int) -> tuple[int, int, int]:
     """The symbol of a context that a state begins with, the state after it, and where the next byte lies."""
     place = find(model, context, state)
@@ -67,58 +57,57 @@ def _symbol(model: Model, context: int, state: int, data: Codes, at: int, end: i
     return int(model.symbol[context, place]), state, at
 
 
-@kernel
-def decode_values(coding: Coding, number: int, last: int, room: Room) -> bool:
-    """Decode a block's symbols and halves, its masks being known, as far as the place ``last``; return
-    whether its bytes are those that were written."""
-    stream, values, depths = coding.value_stream, coding.values, coding.depths
+@inlined
+def _decode(coding: Coding, functions: bool, number: int, last: int, room: Room) -> bool:
+    """Decode a block's functions, or else its symbols and halves, as far as the place ``last``."""
+    values, depths, escape_bytes = coding.values, coding.depths, coding.escape_bytes
+    stream, nowhere = (coding.function_stream, -1) if functions else (coding.value_stream, NOWHERE)
     data, block, above = stream.data, room.block, room.above
     begin, end, good = _begin(stream, number)
     if not good:
         return False
-    above[0, :] = NOWHERE
-    state, at_byte = _first_state(data, begin, end)
+    above[2 if functions else 0, :] = nowhere
+    state, byte = refill(0, data, begin, end)  # two bytes of a state that has three
+    state, byte = refill(state, data, byte, end)
     for at in range(last // 64 + 1):
-        left, left_half, mask = NOWHERE, 0, block.masks[at] & _as_far(at, last)
+        left, left_half, mask = nowhere, 0, block.masks[at] & _as_far(at, last)
         checks, captures = block.checks[at], block.captures[at]
-        block.symbol[at * 64 : at * 64 + 64] = NOWHERE
+        if not functions:
+            block.symbol[at * 64 : at * 64 + 64] = NOWHERE
         while mask:
             square = lowest(mask)
             mask &= mask - ONE
-            place, up, half = at * 64 + square, above[0, square], 0
+            place = at * 64 + square
+            if functions:
+                context = function_context(int(block.symbol[place]), left, above[2, square])
+                left, state, byte = _symbol(coding.functions, context, state, data, byte, end)
+                if left == FUNCTION_ESCAPE:
+                    left, state, byte = _bytes(escape_bytes, state, data, byte, end)
+                block.function[place] = above[2, square] = left
+                continue
+            up, half = above[0, square], 0
             context = value_context(checks, captures, square, left, up)
-            symbol, state, at_byte = _symbol(values, context, state, data, at_byte, end)
+            symbol, state, byte = _symbol(values, context, state, data, byte, end)
             if symbol >= FIRST_VALUE:
                 context = depth_context(symbol, left, left_half, up, above[1, square])
-                half, state, at_byte = _symbol(depths, context, state, data, at_byte, end)
+                half, state, byte = _symbol(depths, context, state, data, byte, end)
                 if half == HALF_ESCAPE:
-                    half, state, at_byte = _bytes(HALF_BYTES, state, data, at_byte, end)
+                    half, state, byte = _bytes(HALF_BYTES, state, data, byte, end)
             block.symbol[place], block.half[place] = symbol, half
             left, left_half = symbol, half
             above[0, square], above[1, square] = symbol, half
-    return last < BLOCK_SLOTS - 1 or (at_byte == end and (state == LOW or begin == end))
+    return last < BLOCK_SLOTS - 1 or (byte == end and (state == LOW or begin == end))
+
+
+@kernel
+def decode_values(coding: Coding, number: int, last: int, room: Room) -> bool:
+    """Decode a block's symbols and halves, its masks being known, as far as the place ``last``; return
+    whether its bytes are those that were written."""
+    return _decode(coding, False, number, last, room)
 
 
 @kernel
 def decode_functions(coding: Coding, number: int, last: int, room: Room) -> bool:
     """Decode a block's functions as far as the place ``last``, its masks and symbols being known; return
     whether its bytes are those that were written."""
-    stream, model, escape_bytes = coding.function_stream, coding.functions, coding.escape_bytes
-    data, block, above = stream.data, room.block, room.above
-    begin, end, good = _begin(stream, number)
-    if not good:
-        return False
-    above[2, :] = -1
-    state, at_byte = _first_state(data, begin, end)
-    for at in range(last // 64 + 1):
-        left, mask = -1, block.masks[at] & _as_far(at, last)
-        while mask:
-            square = lowest(mask)
-            mask &= mask - ONE
-            place = at * 64 + square
-            context = function_context(int(block.symbol[place]), left, above[2, square])
-            function, state, at_byte = _symbol(model, context, state, data, at_byte, end)
-            if function == FUNCTION_ESCAPE:
-                function, state, at_byte = _bytes(escape_bytes, state, data, at_byte, end)
-            block.function[place] = left = above[2, square] = function
-    return last < BLOCK_SLOTS - 1 or (at_byte == end and (state == LOW or begin == end))
+    return _decode(coding, True, number, last, room)

@@ -12,21 +12,9 @@ from numpy.typing import NDArray
 from tbgen.board.kinds import KINDS
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
-from tbgen.packed.kernels.rule import merit
+from tbgen.packed.kernels.rule import merit, weigh
 from tbgen.retro.geometry import BIT, DISTANCE, IMAGES, INVERSES, LANDING, LENGTH, WAYS
-from tbgen.retro.kernels.bits import (
-    ALL,
-    ONE,
-    ZERO,
-    Codes,
-    Ints,
-    Plies,
-    Word,
-    Words,
-    image,
-    lowest,
-    rotated,
-)
+from tbgen.retro.kernels.bits import ALL, ONE, ZERO, Codes, Ints, Plies, Word, Words, image, lowest, rotated
 from tbgen.retro.kernels.exits import NO_EXIT, Exits
 from tbgen.retro.kernels.frame import Frame, Phase, decode
 from tbgen.retro.kernels.lanes import add, equal, flip, less, move, put, weigh_all
@@ -102,11 +90,9 @@ def _weigh_one(ply: PhasePlies, side: int, slot: int, child: int, room: Derived)
         room.uncounted[0] |= BIT[bit]
         return
     at = ply.start[other] + child
-    value, depth = merit(side, int64(ply.value[at])), ply.depth[at]
-    if value > room.best[bit]:
-        room.best[bit], room.nearest[bit], room.farthest[bit] = value, depth, depth
-    elif value == room.best[bit]:
-        room.nearest[bit], room.farthest[bit] = min(room.nearest[bit], depth), max(room.farthest[bit], depth)
+    before = int64(room.best[bit]), int64(room.nearest[bit]), int64(room.farthest[bit])
+    best = weigh(before, merit(side, int64(ply.value[at])), int64(ply.depth[at]))
+    room.best[bit], room.nearest[bit], room.farthest[bit] = best
 
 
 @inlined
@@ -159,30 +145,23 @@ def _weigh_scalars(ply: PhasePlies, side: int, word: int, bits: Word, room: Deri
 
 
 @inlined
-def _weigh_step(ply: PhasePlies, side: int, word: int, bits: Word, distance: int, room: Derived) -> None:
-    """Weigh the move of the bit man over a distance in squares from the positions ``bits``."""
-    child = 64 + distance
-    _weigh_lanes(ply.rank[side], word, bits, room.around, child, child, TURNED[side], room)
-
-
-@inlined
 def _weigh_bit_man(ply: PhasePlies, side: int, word: int, bits: Word, room: Derived) -> None:
     """Weigh the quiet moves of the bit man from the positions ``bits``."""
     frame, around, known = ply.frame, room.around, ply.known[word]
-    kind, first = frame.kinds[frame.scalars], word << 6
+    kind, first, own = frame.kinds[frame.scalars], word << 6, ply.rank[side]
     move(around.value, 64, ply.value, ply.start[1 - side] + first, ALL)
     move(around.depth, 64, ply.depth, ply.start[1 - side] + first, ALL)
     move(around.rank, 64, ply.rank[1 - side], first, ALL)
     empty = ~decode(frame, word, room.onward.squares)
     for way in range(WAYS[kind]):
-        origins, distance = known, int64(0)
+        origins, child = known, int64(64)
         for _ in range(LENGTH[kind, way]):
             origins = rotated(origins, DISTANCE[kind, way]) & LANDING[kind, way] & empty
             if origins == ZERO:
                 break
-            distance -= STEP[kind, way]
+            child -= STEP[kind, way]
             if origins & bits:
-                _weigh_step(ply, side, word, origins & bits, distance, room)
+                _weigh_lanes(own, word, origins & bits, around, child, child, TURNED[side], room)
 
 
 @kernel

@@ -83,19 +83,6 @@ def _ask_for(rows: Rows, content: Content, number: int, squares: Ints) -> None:
                 prefetch(content.function, line)
 
 
-@kernel
-def count_codes(content: Content, start: int, stop: int, count: Ints) -> int:
-    """Add the codes of the slots ``start`` to ``stop`` - 1 that need to be stored to ``count``, int64 (256,);
-    return the greatest of all depths in plies."""
-    deepest = int64(0)
-    for slot in range(start, stop):
-        depth = int64(content.depth[slot])
-        deepest = max(deepest, depth & (CAPTURE_FLAG - 1))
-        if 0 < depth < CAPTURE_FLAG:
-            count[content.value[slot]] += 1
-    return deepest
-
-
 @inlined
 def _read_slots(encoding: Encoding, content: Content, number: int, room: Room) -> int:
     """Fill a block from the arrays of the stored side; return how many positions it has, -1 if the arrays
@@ -140,18 +127,28 @@ def _add_bytes(encoding: Encoding, steps: Ints, count: int, number: int, size: i
 
 
 @kernel
-def _value_steps(encoding: Encoding, room: Room) -> int:
-    """List the steps of a block's values and depths; return how many."""
+def _list_steps(encoding: Encoding, functions: bool, room: Room) -> int:
+    """List the steps of a block's functions, or else of its values and depths; return how many."""
     block, steps, above, count = room.block, room.steps, room.above, 0
-    above[0, :] = NOWHERE
+    nowhere = -1 if functions else NOWHERE
+    above[2 if functions else 0, :] = nowhere
     for at in range(len(block.masks)):
-        left, left_half, mask = NOWHERE, 0, block.masks[at]
+        left, left_half, mask = nowhere, 0, block.masks[at]
         checks, captures = block.checks[at], block.captures[at]
         while mask:
             square = lowest(mask)
             mask &= mask - ONE
             place = at * 64 + square
             symbol, half, up = int(block.symbol[place]), int(block.half[place]), above[0, square]
+            if functions:
+                function = int(block.function[place])
+                context = function_context(symbol, left, above[2, square])
+                steps[count] = _step(encoding, FUNCTIONS, context, min(function, FUNCTION_ESCAPE))
+                count += 1
+                if function >= FUNCTION_ESCAPE:
+                    count = _add_bytes(encoding, steps, count, function, encoding.escape_bytes)
+                left = above[2, square] = function
+                continue
             context = value_context(checks, captures, square, left, up)
             steps[count] = _step(encoding, VALUES, context, symbol)
             count += 1
@@ -167,27 +164,6 @@ def _value_steps(encoding: Encoding, room: Room) -> int:
 
 
 @kernel
-def _function_steps(encoding: Encoding, room: Room) -> int:
-    """List the steps of a block's functions; return how many."""
-    block, steps, above, count = room.block, room.steps, room.above, 0
-    above[2, :] = -1
-    for at in range(len(block.masks)):
-        left, mask = -1, block.masks[at]
-        while mask:
-            square = lowest(mask)
-            mask &= mask - ONE
-            place = at * 64 + square
-            function = int(block.function[place])
-            context = function_context(int(block.symbol[place]), left, above[2, square])
-            steps[count] = _step(encoding, FUNCTIONS, context, min(function, FUNCTION_ESCAPE))
-            count += 1
-            if function >= FUNCTION_ESCAPE:
-                count = _add_bytes(encoding, steps, count, function, encoding.escape_bytes)
-            left = above[2, square] = function
-    return count
-
-
-@kernel
 def count_blocks(encoding: Encoding, content: Content, counts: Ints, room: Room, first: int, end: int) -> int:
     """Add the steps of the blocks ``first`` to ``end`` - 1 to ``counts``, int64 (steps,); return how many
     positions these have, -1 if the arrays lack one of them."""
@@ -198,10 +174,8 @@ def count_blocks(encoding: Encoding, content: Content, counts: Ints, room: Room,
         if found < 0:
             return -1
         total += found
-        for at in range(_value_steps(encoding, room)):
-            counts[room.steps[at]] += 1
-        if len(content.function):
-            for at in range(_function_steps(encoding, room)):
+        for kind in range(2 if len(content.function) else 1):
+            for at in range(_list_steps(encoding, kind == 1, room)):
                 counts[room.steps[at]] += 1
     return total
 
@@ -237,13 +211,7 @@ def _write_steps(encoding: Encoding, stream: Stream, number: int, steps: Ints, c
 
 @kernel
 def encode_blocks(
-    encoding: Encoding,
-    content: Content,
-    values: Stream,
-    functions: Stream,
-    room: Room,
-    first: int,
-    end: int,
+    encoding: Encoding, content: Content, values: Stream, functions: Stream, room: Room, first: int, end: int
 ) -> tuple[int, int]:
     """Encode the values and depths of the blocks ``first`` to ``end`` - 1, and their functions, to the
     beginning of the streams' data; return how many bytes."""
@@ -251,9 +219,9 @@ def encode_blocks(
     for number in range(first, end):
         _ask_for(encoding.rows, content, min(number + 1, end - 1), room.squares)
         _read_slots(encoding, content, number, room)
-        at = _write_steps(encoding, values, number, steps, _value_steps(encoding, room), at)
+        at = _write_steps(encoding, values, number, steps, _list_steps(encoding, False, room), at)
         if len(content.function):
-            count = _function_steps(encoding, room)
+            count = _list_steps(encoding, True, room)
             at_functions = _write_steps(encoding, functions, number, steps, count, at_functions)
     return at, at_functions
 
@@ -276,8 +244,7 @@ def _take(coding: Coding, content: Content, compared: bool, room: Room, slot: in
         if len(content.function):
             same &= content.function[slot] == block.function[place]
         return same
-    if len(content.value):
-        content.value[slot], content.depth[slot] = code, depth
+    content.value[slot], content.depth[slot] = code, depth
     if len(content.function):
         content.function[slot] = block.function[place]
     return True
@@ -285,10 +252,10 @@ def _take(coding: Coding, content: Content, compared: bool, room: Room, slot: in
 
 @kernel
 def decode_blocks(coding: Coding, content: Content, compared: bool, room: Room, first: int, end: int) -> bool:
-    """Decode the blocks ``first`` to ``end`` - 1 to those arrays that are not empty, by slot, or compare them
-    with these: codes and depths of explicit values, CAPTURE_FLAG in the depth of captures, depth 0 for
-    positions worth their own score. Returns whether all blocks are what was written, and what is compared is
-    the same."""
+    """Decode the blocks ``first`` to ``end`` - 1 to the arrays, by slot, functions only where there is room
+    for them, or compare them with these: codes and depths of explicit values, CAPTURE_FLAG in the depth of
+    captures, depth 0 for positions worth their own score. Returns whether all blocks are what was written,
+    and what is compared is the same."""
     rows, block, good = coding.rows, room.block, True
     # A plain constant would have the compiler unroll all loops over rows, for twenty seconds.
     size, last = len(block.masks), len(block.symbol) - 1

@@ -31,13 +31,10 @@ def find_ranks(phase: Phase, rank: Codes, start: int, stop: int) -> None:
 def by_exit(ply: PhasePlies, side: int, slot: int) -> tuple[int, int]:
     """Value and depth if the best zeroing move decides; value NONE without one."""
     node = side * ply.frame.words * 64 + slot
-    if ply.exits.nearest[node] == NO_EXIT:
+    nearest = int64(ply.exits.nearest[node])
+    if nearest == NO_EXIT:
         return NONE, 0
-    best = (
-        merit(side, int64(ply.exits.value[node])),
-        int64(ply.exits.nearest[node]),
-        int64(ply.exits.farthest[node]),
-    )
+    best = merit(side, int64(ply.exits.value[node])), nearest, int64(ply.exits.farthest[node])
     return conclude(side, own_score(side, int64(ply.rank[side, slot])), best, False)
 
 
@@ -60,14 +57,6 @@ def ready_children(ply: PhasePlies, side: int, start: int, stop: int) -> None:
         ply.known[word] = known
 
 
-@inlined
-def _wrong(ply: PhasePlies, side: int, word: int, bits: Word, room: Derived) -> Word:
-    """Those of the positions just derived that are worth something else."""
-    at = ply.start[side] + word * 64
-    wrong: Word = bits & ~(same(room.value, 0, ply.value, at) & same(room.depth, 0, ply.depth, at))
-    return wrong
-
-
 @kernel
 def mark_captures(ply: PhasePlies, side: int, start: int, stop: int) -> None:
     """Flag the positions of one side that their best zeroing move explains and that are not worth their own
@@ -77,11 +66,11 @@ def mark_captures(ply: PhasePlies, side: int, start: int, stop: int) -> None:
         while bits:
             slot = word * 64 + lowest(bits)
             bits &= bits - ONE
-            depth = int(ply.depth[ply.start[side] + slot])
-            if depth:
+            at = ply.start[side] + slot
+            if ply.depth[at]:
                 value, plies = by_exit(ply, side, slot)
-                if value == ply.value[ply.start[side] + slot] and plies == depth:
-                    ply.depth[ply.start[side] + slot] |= CAPTURE_FLAG
+                if value == ply.value[at] and plies == ply.depth[at]:
+                    ply.depth[at] |= CAPTURE_FLAG
 
 
 @inlined
@@ -157,7 +146,8 @@ def find_exceptions(
             bits &= exceptions[word] | _before_news(ply, side, word, room.onward)
         if bits:
             derive(ply, side, word, bits, room)
-            bits = _wrong(ply, side, word, bits, room)
+            at = ply.start[side] + word * 64
+            bits &= ~(same(room.value, 0, ply.value, at) & same(room.depth, 0, ply.depth, at))
         exceptions[word] = bits
 
 
@@ -183,14 +173,11 @@ def explain(ply: PhasePlies, side: int, start: int, stop: int) -> bool:
         while bits:
             slot = word * 64 + lowest(bits)
             bits &= bits - ONE
-            depth = int(ply.depth[ply.start[side] + slot])
-            if depth & CAPTURE_FLAG:
+            at = ply.start[side] + slot
+            if ply.depth[at] & CAPTURE_FLAG:
                 value, plies = by_exit(ply, side, slot)
                 good &= value != NONE
-                ply.value[ply.start[side] + slot], ply.depth[ply.start[side] + slot] = (
-                    value,
-                    plies | CAPTURE_FLAG,
-                )
-            elif depth == 0:
-                ply.value[ply.start[side] + slot] = own_score(side, int(ply.rank[side, slot]))
+                ply.value[at], ply.depth[at] = value, plies | CAPTURE_FLAG
+            elif ply.depth[at] == 0:
+                ply.value[at] = own_score(side, int(ply.rank[side, slot]))
     return good

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.packed.kernels.rows import Rows, has_smaller_image, symmetry_of
-from tbgen.retro.geometry import BETWEEN, BIT, IMAGES, PAWN_ATTACKS, SYMMETRY_OF, TRIANGLE_SQUARE, WAY, WAYS
+from tbgen.retro.geometry import BETWEEN, BIT, IMAGES, PAWN_ATTACKS, SYMMETRY_OF, WAY, WAYS
 from tbgen.retro.kernels.bits import ONE, ZERO, Ints, Word, lowest
 from tbgen.retro.kernels.canonical import sort_like
 from tbgen.retro.kernels.frame import attacks_along
@@ -19,19 +19,6 @@ class Placed(NamedTuple):
     squares: Ints
     """int64 (free,): squares of the free men, in the order of the index."""
     phase: int
-
-
-@inlined
-def set_squares(rows: Rows, slot: int, squares: Ints) -> int:
-    """Write the squares of the free men of a slot to ``squares``; return its phase."""
-    for man in range(len(rows.kinds) - 1, 0, -1):
-        squares[man] = slot & 63
-        slot >>= 6
-    if rows.pawnless:
-        squares[0] = TRIANGLE_SQUARE[slot % 10]
-        return slot // 10
-    squares[0] = slot & 63
-    return slot >> 6
 
 
 @inlined
@@ -75,20 +62,13 @@ def is_legal(rows: Rows, men: Placed, side: int, start: int, stop: int, occupied
 def _pawn_moves(rows: Rows, men: Placed, side: int, pawn: int, occupied: Word, enemies: Word) -> int:
     """How many legal moves a pawn has; a promotion counts four times."""
     forward, home = (8, 1) if side == 0 else (-8, 6)
-    count, stop = 0, pawn + forward
+    count, stop, targets = 0, pawn + forward, PAWN_ATTACKS[side, pawn] & enemies
     if occupied & BIT[stop] == ZERO:
-        if is_legal(rows, men, side, pawn, stop, occupied):
-            count += 1
-        if (
-            pawn >> 3 == home
-            and occupied & BIT[stop + forward] == ZERO
-            and is_legal(rows, men, side, pawn, stop + forward, occupied)
-        ):
-            count += 1
-    targets = PAWN_ATTACKS[side, pawn] & enemies
+        targets |= BIT[stop]
+        if pawn >> 3 == home:
+            targets |= BIT[stop + forward] & ~occupied
     while targets:
-        if is_legal(rows, men, side, pawn, lowest(targets), occupied):
-            count += 1
+        count += is_legal(rows, men, side, pawn, lowest(targets), occupied)
         targets &= targets - ONE
     return 4 * count if pawn >> 3 == (6 if side == 0 else 1) else count
 

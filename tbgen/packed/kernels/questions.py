@@ -15,8 +15,8 @@ from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.packed.kernels.blocks import BLOCK_ROWS, BLOCK_SLOTS, Coding, Room, find_mask
 from tbgen.packed.kernels.decode import decode_functions, decode_values
-from tbgen.packed.kernels.position import Placed, list_moves, make_canonical, occupied_by, set_squares
-from tbgen.packed.kernels.rows import Rows, first_slot, place_row, row_of
+from tbgen.packed.kernels.position import Placed, list_moves, make_canonical, occupied_by
+from tbgen.packed.kernels.rows import Rows, first_slot, place_row, place_slot, row_of
 from tbgen.packed.kernels.rule import own_score, rank_of_code
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.bits import ZERO, Codes, Ints, Plies
@@ -125,7 +125,7 @@ def ask(rows: Rows, batch: Batch, room: Room, first: int, end: int) -> None:
     """Ask the questions of the positions ``first`` to ``end`` - 1 of a batch, functions included where a
     score has accrued; fills ``end``, ``rank`` and ``zeroing``."""
     for number in range(first, end):
-        phase = set_squares(rows, batch.slot[number], room.squares)
+        phase = place_slot(rows, batch.slot[number], room.squares)
         derived, at = batch.derived[number], batch.begin[number]
         side = 1 - rows.side if derived else rows.side
         moves, batch.rank[number] = list_moves(rows, Placed(room.squares, phase), side, room.moves)

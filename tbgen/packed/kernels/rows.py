@@ -33,8 +33,8 @@ class Rows(Struct):
     """int64 (free,): 0 White, 1 Black."""
     order: Ints
     """int64 (free,): free men from the major digit to the row man."""
-    radix: Ints
-    """int64 (free - 1,): how many values each digit of a row's number has."""
+    men: Ints
+    """int64 (free,): free men in the order of the index."""
     like: Ints
     """int64 (n, 2): ranges of like free men."""
     pawnless: bool
@@ -49,43 +49,56 @@ class Rows(Struct):
 
 
 @inlined
-def place_row(rows: Rows, row: int, squares: Ints) -> None:
-    """Write the squares of a row's men but the row man's to ``squares``, int64 (free,), by the index."""
-    rest = row % rows.per_phase
-    for digit in range(len(rows.radix) - 1, -1, -1):
-        man = rows.order[digit]
-        squares[man] = rest % rows.radix[digit]
-        rest //= rows.radix[digit]
+def _set_squares(rows: Rows, number: int, men: Ints, count: int, squares: Ints) -> int:
+    """Write the squares of the first ``count`` of some men to ``squares``, int64 (free,), by the index: they
+    are the last digits of a number, the least significant last; return what is before them."""
+    for digit in range(count - 1, -1, -1):
+        man = men[digit]
         if man == 0 and rows.pawnless:
-            squares[man] = TRIANGLE_SQUARE[squares[man]]
+            squares[man] = TRIANGLE_SQUARE[number % 10]
+            number //= 10
+        else:
+            squares[man] = number & 63
+            number >>= 6
+    return number
+
+
+@inlined
+def _number_of(rows: Rows, number: int, men: Ints, count: int, squares: Ints) -> int:
+    """A number with the squares of the first ``count`` of some men after it, as ``_set_squares`` reads it."""
+    for digit in range(count):
+        man = men[digit]
+        square = int64(squares[man])
+        if man == 0 and rows.pawnless:
+            number = number * 10 + int64(TRIANGLE_OF[square])
+        else:
+            number = number * 64 + square
+    return number
+
+
+@inlined
+def place_row(rows: Rows, row: int, squares: Ints) -> int:
+    """Write the squares of a row's men but the row man's to ``squares``; return its phase."""
+    return _set_squares(rows, row, rows.order, len(rows.order) - 1, squares)
 
 
 @inlined
 def row_of(rows: Rows, phase: int, squares: Ints) -> int:
     """The row of a position with canonical ``squares``."""
-    number = phase
-    for digit in range(len(rows.radix)):
-        man = rows.order[digit]
-        square = squares[man]
-        if man == 0 and rows.pawnless:
-            square = TRIANGLE_OF[square]
-        number = number * rows.radix[digit] + square
-    return number
+    return _number_of(rows, phase, rows.order, len(rows.order) - 1, squares)
+
+
+@inlined
+def place_slot(rows: Rows, slot: int, squares: Ints) -> int:
+    """Write the squares of the free men of a slot to ``squares``; return its phase."""
+    return _set_squares(rows, slot, rows.men, len(rows.men), squares)
 
 
 @inlined
 def first_slot(rows: Rows, row: int, squares: Ints) -> int:
-    """The slot of a row's position with the row man on a1 (square 0 of the index' digit)."""
-    slot = row // rows.per_phase
-    free = len(rows.kinds)
-    row_man = rows.order[free - 1]
-    for man in range(free):
-        square = 0 if man == row_man else int64(squares[man])
-        if man == 0 and rows.pawnless:
-            slot = slot * 10 + int64(TRIANGLE_OF[square])
-        else:
-            slot = slot * 64 + square
-    return slot
+    """The slot of a row's position with the row man on a1, where it is put."""
+    squares[rows.order[len(rows.order) - 1]] = 0
+    return _number_of(rows, row // rows.per_phase, rows.men, len(rows.men), squares)
 
 
 @inlined
@@ -195,10 +208,8 @@ def row_mask(rows: Rows, row: int, squares: Ints, image: Ints) -> Word:
 
     ``squares``, int64 (free,), receives the squares of the other men; ``image`` is scratch of that size.
     """
-    phase = row // rows.per_phase
-    free = len(rows.kinds)
-    row_man = rows.order[free - 1]
-    place_row(rows, row, squares)
+    row_man = rows.order[len(rows.kinds) - 1]
+    phase = place_row(rows, row, squares)
     occupied = _occupied(rows, phase, squares)
     if occupied == ZERO:
         return ZERO
