@@ -1,6 +1,6 @@
 """Looking positions of a packed table up together: every block that they need is decoded once."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
@@ -43,32 +43,19 @@ _PARTS_OF_THREAD: Final = 4
 
 def room_for(count: int, questions: int) -> Batch:
     """Return room for so many positions with so many questions each."""
-    numbers, flags, of_all = (count, np.int64), (count, np.bool_), max(count * questions, 1)
-    return Batch(
-        derived=np.zeros(*flags),
-        slot=np.zeros(*numbers),
-        accrued=np.zeros(*numbers),
-        begin=np.arange(count) * questions,
-        end=np.zeros(*numbers),
-        rank=np.zeros(*numbers),
-        zeroing=np.zeros(*flags),
-        exits=np.zeros((count, 3), np.int64),
-        known=np.zeros(*flags),
-        value=np.zeros(*numbers),
-        depth=np.zeros(*numbers),
-        inherited=np.zeros(*numbers),
-        question=np.empty(of_all, np.int64),
-        after=np.empty(of_all, np.uint8),
-        symbol=np.empty(of_all, np.int16),
-        half=np.empty(of_all, np.uint16),
-        function=np.empty(of_all, np.uint32),
-        target=np.full(of_all, -1, np.int64),
-        capture=np.empty((of_all, 3), np.int64),
-    )
+    begin, of_all = np.arange(count) * questions, max(count * questions, 1)
+    derived, zeroing, known = np.zeros((3, count), np.bool_)
+    slot, accrued, end, rank, value, depth, inherited = np.zeros((7, count), np.int64)
+    exits, capture = np.zeros((count, 3), np.int64), np.empty((of_all, 3), np.int64)
+    question, target = np.empty(of_all, np.int64), np.full(of_all, -1, np.int64)
+    after, symbol = np.empty(of_all, np.uint8), np.empty(of_all, np.int16)
+    half, function = np.empty(of_all, np.uint16), np.empty(of_all, np.uint32)
+    positions = derived, slot, accrued, begin, end, rank, zeroing, exits, known, value, depth, inherited
+    return Batch(*positions, question, after, symbol, half, function, target, capture)
 
 
 _single: Final[list[Batch]] = []
-"""Rooms for single positions that nobody uses: single positions are looked up often."""
+"""Unused rooms for single positions, which are looked up often."""
 
 
 class BatchDecoder:
@@ -138,32 +125,26 @@ class BatchDecoder:
 
     def _follow(self, batch: Batch) -> dict[int, TbgenError]:
         """Find what follows for a batch from what the table says; return which exits are not to be had."""
-        count, room = len(batch.slot), THREAD.room
-        if count > _ALONE and self._threads > 1:
-            failed = self._answer_on_threads(batch)
+        if len(batch.slot) > _ALONE and self._threads > 1:
+            with ThreadPoolExecutor(self._threads) as pool:
+                failed = self._answer(batch, pool.map, _PARTS_OF_THREAD * self._threads)
+            self._file.forget_blocks()
         else:
-            ask(self._coding.rows, batch, room, 0, count)
-            order = _order(batch)
-            answer(self._coding, batch, order, room, 0, len(order))
-            failed = self._find_exits(batch)
-        follow(self._coding, batch, False, room)
+            failed = self._answer(batch, map, 1)
+        follow(self._coding, batch, False, THREAD.room)
         return failed
 
-    def _answer_on_threads(self, batch: Batch) -> dict[int, TbgenError]:
-        """Ask and answer all questions, finding exits meanwhile; return which of these are not to be had."""
-        parts = pairwise([*range(0, len(batch.slot), _PART), len(batch.slot)])
-        with ThreadPoolExecutor(self._threads) as pool:
-            list(pool.map(lambda part: ask(self._coding.rows, batch, THREAD.room, *part), parts))
-            order = _order(batch)
-            cuts = _cuts(batch.question[order], _PARTS_OF_THREAD * self._threads)
-            answering = pool.map(lambda cut: self._answer(batch, order, *cut), cuts)
-            failed = self._find_exits(batch)
-            list(answering)
+    def _answer(self, batch: Batch, run: Callable[..., Iterable[None]], parts: int) -> dict[int, TbgenError]:
+        """Ask and answer all questions in so many parts, finding exits meanwhile; return which of these are
+        not to be had."""
+        coding, asked = self._coding, pairwise([*range(0, len(batch.slot), _PART), len(batch.slot)])
+        list(run(lambda part: ask(coding.rows, batch, THREAD.room, *part), asked))
+        order = _order(batch)
+        cuts = _cuts(batch.question[order], parts)
+        answers = run(lambda cut: answer(coding, batch, order, THREAD.room, *cut), cuts)
+        failed = self._find_exits(batch)
+        list(answers)
         return failed
-
-    def _answer(self, batch: Batch, order: NDArray[np.int64], first: int, end: int) -> None:
-        answer(self._coding, batch, order, THREAD.room, first, end)
-        self._file.forget_blocks()
 
     def _find_exits(self, batch: Batch) -> dict[int, TbgenError]:
         """Enter the exits of the derived side; return those that are not to be had, by position."""
@@ -196,16 +177,16 @@ class BatchDecoder:
         self, asked: Sequence[Question], batch: Batch, failed: Mapping[int, TbgenError]
     ) -> Iterator[Answer]:
         columns = (batch.value.tolist(), batch.depth.tolist(), batch.inherited.tolist())
-        for number, (question, value, depth, said) in enumerate(zip(asked, *columns, strict=True)):
+        for number, (question, value, depth, inherited) in enumerate(zip(asked, *columns, strict=True)):
             entry = Code(value), depth
             if value == DAMAGED:
                 yield question, failed.get(number) or self._damaged(), None
             elif decides(entry, question[2]):
                 yield question, entry, None
-            elif said == DAMAGED:
+            elif inherited == DAMAGED:
                 yield question, entry, failed.get(number) or self._damaged()
             else:
-                yield question, entry, Code(said)
+                yield question, entry, Code(inherited)
 
     def _damaged(self) -> TbgenError:
         return self._file.damaged("it has flipped bits in a block")
@@ -234,6 +215,8 @@ def _order(batch: Batch) -> NDArray[np.int64]:
 
 def _cuts(questions: NDArray[np.int64], parts: int) -> list[tuple[int, int]]:
     """Cut ascending questions into parts where a block begins."""
+    if parts == 1:
+        return [(0, len(questions))]
     places = np.linspace(0, len(questions), parts + 1).astype(np.int64)[1:-1]
     blocks = questions[places] // (2 * BLOCK_SLOTS) if len(questions) else places
     inner = np.searchsorted(questions, blocks * 2 * BLOCK_SLOTS).tolist()

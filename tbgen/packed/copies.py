@@ -6,6 +6,7 @@ Nothing here takes compiled code.
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -57,18 +58,14 @@ class PlainCopies:
         with write_errors(copy, remedy="copy the tables to where copies of them can be written"):
             copy.parent.mkdir(exist_ok=True)
         self.made.add(copy)
-        functions, table.functions = table.functions, None
-        try:
-            write_table(
-                table,
-                copy,
-                version=info.tbgen_version,
-                build_seconds=info.build_seconds,
-                parameters=info.parameters,
-                threads=threads,
-            )
-        finally:
-            table.functions = functions
+        write_table(
+            replace(table, functions=None),
+            copy,
+            version=info.tbgen_version,
+            build_seconds=info.build_seconds,
+            parameters=info.parameters,
+            threads=threads,
+        )
 
 
 def to_unpack(materials: Iterable[Material], at_hand: Callable[[Material], bool]) -> list[Material]:

@@ -59,8 +59,7 @@ class PackedFile(CodedFile):
 
         :raises DamagedTableError: if its block does not decode.
         """
-        known = self._fresh.get((side, slot))
-        return self._decode((side, slot, NO_SCORE))[0] if known is None else known
+        return self._fresh.get((side, slot)) or self._decode((side, slot, NO_SCORE))[0]
 
     def accrued(self, side: Side, slot: Slot, code: Code) -> ValueOnly:
         """Return code of V(P, A), and D(P, A) where it follows, for the code of an accrued score A.

@@ -51,9 +51,7 @@ def model_of(size: NDArray[np.uint16]) -> Model:
     return Model(symbol, edge, mark)
 
 
-def _falling(
-    size: NDArray[np.uint16],
-) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
+def _falling(size: NDArray[np.uint16]) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
     """Yield contexts, their symbols by falling share, and where the shares of these end."""
     for first in range(0, len(size), _AT_ONCE):
         some = slice(first, first + _AT_ONCE)

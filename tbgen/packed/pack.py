@@ -71,16 +71,9 @@ class NeedFinder:
         def do(kernel: Callable[..., object], *given: object) -> None:
             list(run(lambda part: kernel(*given, *part), edges))
 
-        ply = PhasePlies(
-            frame,
-            workspace.phase,
-            workspace.exits,
-            pool.value,
-            pool.depth,
-            pool.targets.begin[phase].copy(),
-            np.zeros((2, size), np.uint8),
-            *np.zeros((2, frame.words), np.uint64),
-        )
+        start, rank = pool.targets.begin[phase].copy(), np.zeros((2, size), np.uint8)
+        known, exits = np.zeros((2, frame.words), np.uint64), workspace.exits
+        ply = PhasePlies(frame, workspace.phase, exits, pool.value, pool.depth, start, rank, *known)
         own = slice(int(ply.start[side]), int(ply.start[side]) + size)
 
         def expand() -> None:

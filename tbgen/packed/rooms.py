@@ -1,7 +1,6 @@
 """Working memory of kernels: rooms of each thread."""
 
 import threading
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -45,15 +44,8 @@ def make_derived() -> Derived:
 class _Rooms(threading.local):
     """The rooms of one thread, made when it first asks for them."""
 
-    @cached_property
-    def room(self) -> Room:
-        """Room to encode and decode."""
-        return make_room()
-
-    @cached_property
-    def derived(self) -> Derived:
-        """Room to derive."""
-        return make_derived()
+    def __init__(self) -> None:
+        self.room, self.derived = make_room(), make_derived()
 
 
 THREAD: Final = _Rooms()

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
+
 from tbgen.board.material import Material
-from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.index.exits import ExitsOfMany
 from tbgen.index.source import Source
@@ -17,6 +18,7 @@ from tbgen.progress import Progress
 from tbgen.store.cache import ChunkCache
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
+from tbgen.store.schema import COUNT
 from tbgen.store.stored_file import StoredFile
 
 if TYPE_CHECKING:
@@ -27,11 +29,7 @@ AnyTable: TypeAlias = "TableFile | PackedFile"
 
 
 def open_table(
-    path: Path,
-    material: Material,
-    *,
-    cache: ChunkCache | None = None,
-    exits: ExitsOfMany | None = None,
+    path: Path, material: Material, *, cache: ChunkCache | None = None, exits: ExitsOfMany | None = None
 ) -> AnyTable:
     """Return an open table.
 
@@ -88,7 +86,6 @@ def read_whole(
     found = manifest_of_content(table, threads)
     if found.text != file.manifest.text:
         raise file.damaged(f"its {found.difference(file.manifest)} does not match its digest")
-    for mine, right in zip(file.counts(), table.counts.tolist(), strict=True):
-        if mine != {GScore.from_code(code): number for code, number in enumerate(right) if number}:
-            raise file.damaged("its numbers of values are not those of its positions")
+    if not np.array_equal(file.data(COUNT), table.counts):
+        raise file.damaged("its numbers of values are not those of its positions")
     return table

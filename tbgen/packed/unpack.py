@@ -1,14 +1,18 @@
 """Unpacking: the whole content of a packed table, as the solver had it in memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.score import NONE
-from tbgen.index.layout import SIDES, Side, layout_of
+from tbgen.compiler.jit import python_of
+from tbgen.index.layout import SIDES, Side
 from tbgen.index.source import Source
 from tbgen.index.table import Table
 from tbgen.index.zeroing import phase_groups, reached_by_pawn_steps, reached_by_promotion
@@ -16,14 +20,21 @@ from tbgen.packed.file import PackedFile
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG, Content
 from tbgen.packed.kernels.derive import PhasePlies
 from tbgen.packed.kernels.encode import decode_blocks
-from tbgen.packed.kernels.one_ply import derive_all, explain, ready_children
+from tbgen.packed.kernels.one_ply import derive_all, explain, find_ranks, ready_children
 from tbgen.packed.parts import parts_of
-from tbgen.packed.phases import Phases
 from tbgen.packed.rooms import THREAD
 from tbgen.progress import Progress, silent
+from tbgen.retro.kernels.canonical import canonical_words, expand_words
+from tbgen.retro.kernels.exits import room_for_exits
+from tbgen.retro.kernels.frame import legal_words
+from tbgen.retro.kernels.layers import Workspace
+from tbgen.retro.kernels.phase import count_moves
+from tbgen.retro.kernels.resets import side_exits
+from tbgen.retro.pool import PoolLoader
+from tbgen.retro.workspace import frame_of, like_men, make_attacker, make_phase, mirrors_itself, place_pawns
 
-Exceptions = tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16]]
-"""Slots of the derived side, ascending, with values and depths."""
+_PARTS: Final = 4
+"""Parts of a phase per thread."""
 
 
 def unpack(
@@ -40,46 +51,27 @@ def unpack(
     :param functions: whether to decode the functions too, which take four bytes per slot.
     :raises DamagedTableError: if a block does not decode.
     """
-    material = Material.parse(file.info.material)
-    layout, side = layout_of(material), file.side
-    derived = SIDES[1 - side]
-    exceptions = file.exceptions()
-    config, ep_value, ep_depth = file.en_passant_arrays()
-    with Phases(layout, sources, side, threads) as phases:
-        phases.set_en_passant(ep_value, ep_depth)
-        done = 0
+    layout, none = file.layout, np.zeros(0, np.uint8)
+    phases = range(len(layout.placements))
+    no_runs = np.zeros((2, 2, 0), np.uint64), none, none, np.zeros(0, np.uint16)
+    number = np.zeros(layout.size if functions and file.info.stores_accrued else 0, np.uint32)
+    with _Unpacker(file, sources, threads, number) as unpacker:
+        unpacker.read_en_passant()
         for group in phase_groups(layout):
             # What promotions reach lies where phases of later groups will be.
-            phases.prepare(list(group))
-            _decode_values(file, phases, group, threads)
+            unpacker.prepare(group)
+            unpacker.decode(group)
             for phase in group:
-                ply = _explain(file, phases, phase)
-                _derive(file, phases, ply, exceptions)
-                _unflag(phases, ply)
-                phases.expand(ply, derived)
-                done += 1
-                progress("unpacking", done, len(layout.placements))
-        for phase in range(len(layout.placements)):
-            phases.blank(phase)
-        value, depth = phases.take()
-    none = np.zeros(0, np.uint8)
-    table = Table(
-        material,
-        file.info.variant,
-        value,
-        depth,
-        np.zeros((2, 2, 0), np.uint64),
-        none,
-        none,
-        np.zeros(0, np.uint16),
-        config,
-        ep_value,
-        ep_depth,
-    )
-    if functions and file.info.stores_accrued:
-        number = np.zeros(file.info.size, np.uint32)
-        _decode(file, range(len(layout.placements)), Content(none, np.zeros(0, np.uint16), number), threads)
-        table.functions = file.functions(number)
+                unpacker.explain(phase)
+                unpacker.derive()
+                unpacker.clear_flags()
+                unpacker.expand(unpacker.derived)
+                progress("unpacking", phase + 1, len(phases))
+        for phase in phases:
+            unpacker.blank(phase)
+        value, depth = unpacker.take()
+    table = Table(layout.material, file.info.variant, value, depth, *no_runs, *file.en_passant_arrays())
+    table.functions = file.functions(number) if len(number) else None
     return table
 
 
@@ -99,85 +91,182 @@ def unpack_side(
     :param sources: the tables that captures lead to, and those of as many men that :func:`promotions` names.
     :raises DamagedTableError: if a block does not decode.
     """
-    layout = layout_of(Material.parse(file.info.material))
-    with Phases(layout, sources, file.side, threads) as phases:
+    with _Unpacker(file, sources, threads, np.zeros(0, np.uint32)) as unpacker:
         if side == file.side:
-            _complete(file, phases, phase, threads)
+            unpacker.complete(phase)
         else:
-            _, ep_value, ep_depth = file.en_passant_arrays()
-            phases.set_en_passant(ep_value, ep_depth)
-            for reached in reached_by_pawn_steps(layout, phase):
-                phases.expand(_complete(file, phases, reached, threads), file.side)
+            unpacker.read_en_passant()
+            for reached in reached_by_pawn_steps(file.layout, phase):
+                unpacker.complete(reached)
+                unpacker.expand(file.side)
             if promotions(file, phase, side):
-                phases.prepare([phase])
-            _decode_values(file, phases, [phase], threads)
-            _derive(file, phases, _explain(file, phases, phase), file.exceptions())
-        part = slice(phase * layout.phase_size, (phase + 1) * layout.phase_size)
-        value[:], depth[:] = phases.value[side, part], phases.depth[side, part]
+                unpacker.prepare([phase])
+            unpacker.decode([phase])
+            unpacker.explain(phase)
+            unpacker.derive()
+        part = slice(phase * len(value), (phase + 1) * len(value))
+        value[:], depth[:] = unpacker.value[side, part], unpacker.depth[side, part]
 
 
 def promotions(file: PackedFile, phase: int, side: Side) -> set[Material]:
     """Return the materials with as many men whose tables :func:`unpack_side` takes: those that moves of the
     derived side lead to."""
-    layout = layout_of(Material.parse(file.info.material))
-    pawns = (
-        layout.placements[phase][layout.white_pawns :]
-        if side
-        else layout.placements[phase][: layout.white_pawns]
-    )
+    layout = file.layout
+    white, placement = layout.white_pawns, layout.placements[phase]
+    pawns = placement[white:] if side else placement[:white]
     if side == file.side or not any(square < 16 if side else square >= 48 for square in pawns):
         return set()
     return {material for material, _ in reached_by_promotion(layout, [phase])}
 
 
-def _complete(file: PackedFile, phases: Phases, phase: int, threads: int) -> PhasePlies:
-    """Decode and complete the stored side of a phase, canonical slots only, which takes no promotions."""
-    _decode_values(file, phases, [phase], threads)
-    ply = _explain(file, phases, phase)
-    _unflag(phases, ply)
-    return ply
+class _Unpacker:
+    """Decodes and derives the phases of a packed table, one at a time; a context, which ends its threads.
 
+    The table's own values and depths lie at the beginning of the pool, White to move first.
 
-def _explain(file: PackedFile, phases: Phases, phase: int) -> PhasePlies:
-    """Enter a phase whose stored side is decoded, and complete that; flags stay."""
-    ply = phases.enter(phase)
-    if not all(phases.run(explain, ply, int(file.side))):
-        raise file.damaged("it has flipped bits in a block")
-    return ply
+    :param sources: the tables that the moves in question lead to.
+    :param number: receives the functions of the slots of the stored side, if it is not empty.
+    """
 
+    def __init__(
+        self, file: PackedFile, sources: Mapping[Material, Source], threads: int, number: NDArray[np.uint32]
+    ) -> None:
+        layout, self._file, self._number = file.layout, file, number
+        self._layout, self._side, self.derived = layout, file.side, SIDES[1 - file.side]
+        self._loader = PoolLoader(layout, sources)
+        self._threads = ThreadPoolExecutor(threads)
+        frame, exits = frame_of(layout), python_of(room_for_exits)(2 * layout.phase_size)
+        phase, pool = make_phase(frame.words, True), self._loader.pool
+        # Nothing is attacked here, so that attackers need no room.
+        white, black = (make_attacker(side, 0, np.zeros(0, np.uint8), False, 1) for side in SIDES)
+        self._workspace = Workspace(frame, phase, (white, black), exits, like_men(layout))
+        start, rank = np.zeros(2, np.int64), np.zeros((2, layout.phase_size), np.uint8)
+        known = np.zeros((2, frame.words), np.uint64)
+        self._ply = PhasePlies(frame, phase, exits, pool.value, pool.depth, start, rank, *known)
+        self._edges = np.linspace(0, frame.words, _PARTS * threads + 1).astype(int).tolist()
+        self._mirrored = False
 
-def _derive(file: PackedFile, phases: Phases, ply: PhasePlies, exceptions: Exceptions) -> None:
-    """Derive the other side of a phase, canonical slots only."""
-    side, derived = file.side, SIDES[1 - file.side]
-    phases.expand(ply, side)
-    phases.run(ready_children, ply, int(side))
-    phases.run(lambda *part: derive_all(ply, int(derived), THREAD.derived, *part))
-    slots, values, depths = exceptions
-    first = int(ply.start[0])
-    begin, end = np.searchsorted(slots, (first, first + phases.layout.phase_size))
-    phases.value[derived, slots[begin:end]] = values[begin:end]
-    phases.depth[derived, slots[begin:end]] = depths[begin:end]
+    def __enter__(self) -> Self:
+        return self
 
+    def __exit__(self, *_: object) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
-def _unflag(phases: Phases, ply: PhasePlies) -> None:
-    """Take the flags off the depths of the stored side."""
-    first = int(ply.start[0])
-    phases.depth[phases.side, first : first + phases.layout.phase_size] &= CAPTURE_FLAG - 1
+    @property
+    def value(self) -> NDArray[np.uint8]:
+        """The table's own values, shape (2, size)."""
+        return self._ply.value[: 2 * self._layout.size].reshape(2, -1)
 
+    @property
+    def depth(self) -> NDArray[np.uint16]:
+        """The table's own depths, shape (2, size)."""
+        return self._ply.depth[: 2 * self._layout.size].reshape(2, -1)
 
-def _decode_values(file: PackedFile, phases: Phases, group: Sequence[int], threads: int) -> None:
-    """Decode values and depths of the stored side in neighbouring phases."""
-    content = Content(phases.value[file.side], phases.depth[file.side], np.zeros(0, np.uint32))
-    slots = slice(group[0] * file.info.phase_size, (group[-1] + 1) * file.info.phase_size)
-    content.value[slots], content.depth[slots] = NONE, 0
-    _decode(file, group, content, threads)
+    @cached_property
+    def _exceptions(self) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16]]:
+        """Slots of the derived side, ascending, with values and depths."""
+        return self._file.exceptions()
 
+    def read_en_passant(self) -> None:
+        """Read the values and depths of en passant positions."""
+        _, value, depth = self._file.en_passant_arrays()
+        at = self._loader.pool.targets.ep_offset
+        self._ply.value[at : at + value.size] = value.reshape(-1)
+        self._ply.depth[at : at + depth.size] = depth.reshape(-1)
 
-def _decode(file: PackedFile, group: Sequence[int], content: Content, threads: int) -> None:
-    """Decode the stored side of neighbouring phases, depths flagged as the blocks say."""
-    blocks = file.blocks * file.info.phase_size // file.info.size
-    parts = parts_of(group[0] * blocks, (group[-1] + 1) * blocks)
-    with ThreadPoolExecutor(threads) as pool:
-        good = pool.map(lambda part: decode_blocks(file.coding, content, False, THREAD.room, *part), parts)
-        if not all(good):
-            raise file.damaged("it has flipped bits in a block")
+    def prepare(self, phases: list[int]) -> None:
+        """Read what zeroing moves from phases of equally many pawn steps reach."""
+        self._loader.prepare(phases, self._threads.map)
+
+    def decode(self, group: Sequence[int]) -> None:
+        """Decode the stored side of neighbouring phases, depths flagged as the blocks say."""
+        content = Content(self.value[self._side], self.depth[self._side], self._number)
+        size = self._layout.phase_size
+        slots = slice(group[0] * size, (group[-1] + 1) * size)
+        content.value[slots], content.depth[slots] = NONE, 0
+        coding, blocks = self._file.coding, self._file.blocks // len(self._layout.placements)
+        parts = parts_of(group[0] * blocks, (group[-1] + 1) * blocks)
+        good = self._threads.map(
+            lambda part: decode_blocks(coding, content, False, THREAD.room, *part), parts
+        )
+        self._check(all(good))
+
+    def explain(self, phase: int) -> None:
+        """Enter a phase whose stored side is decoded: count its moves, find its exits, and complete the side,
+        canonical slots only; flags stay."""
+        self._enter(phase)
+        ply, frame, pool = self._ply, self._ply.frame, self._loader.pool
+        ply.phase.slices[:] = 0
+        self._run(count_moves, self._workspace, pool, self._mirrored)
+        self._run(find_ranks, ply.phase, ply.rank)
+        if self._layout.pawns:  # only captures of the stored side
+            among = ply.phase.canonical
+            self._run(side_exits, frame, pool, ply.exits, ply.phase, int(self._side), True, among)
+        self._check(all(self._run(explain, ply, int(self._side))))
+
+    def complete(self, phase: int) -> None:
+        """Decode and complete the stored side of a phase, canonical slots only, which takes no promotions."""
+        self.decode([phase])
+        self.explain(phase)
+        self.clear_flags()
+
+    def derive(self) -> None:
+        """Derive the other side of the phase, canonical slots only."""
+        ply, derived = self._ply, self.derived
+        self.expand(self._side)
+        self._run(ready_children, ply, int(self._side))
+        self._run(lambda *part: derive_all(ply, int(derived), THREAD.derived, *part))
+        slots, values, depths = self._exceptions
+        first = int(ply.start[0])
+        begin, end = np.searchsorted(slots, (first, first + self._layout.phase_size))
+        self.value[derived, slots[begin:end]] = values[begin:end]
+        self.depth[derived, slots[begin:end]] = depths[begin:end]
+
+    def clear_flags(self) -> None:
+        """Take the flags off the depths of the stored side of the phase."""
+        self._ply.depth[self._part(self._side)] &= CAPTURE_FLAG - 1
+
+    def expand(self, side: Side) -> None:
+        """Copy the canonical slots of one side of the phase to all slots that mean the same."""
+        ply, part, like = self._ply, self._part(side), self._workspace.like
+        if len(like) or self._mirrored or not self._layout.pawns:
+            self._run(expand_words, ply.frame, like, self._mirrored, ply.value[part], ply.depth[part])
+
+    def blank(self, phase: int) -> None:
+        """Clear the slots of a phase that are no canonical ones of positions."""
+        self._enter(phase)
+        ply, like = self._ply, self._workspace.like
+        self._run(canonical_words, ply.frame, like, self._mirrored, ply.phase.canonical)
+        for side in SIDES:
+            there = (ply.phase.legal[side] & ply.phase.canonical).view(np.uint8)
+            empty = ~np.unpackbits(there, bitorder="little").view(np.bool_)
+            ply.value[self._part(side)][empty] = NONE
+            ply.depth[self._part(side)][empty] = 0
+
+    def take(self) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        """Return the table's own values and depths, shape (2, size) each, and give the rest of the memory
+        back; no phase can be entered any more."""
+        value, depth = self._ply.value, self._ply.depth
+        for array in (value, depth):
+            array.resize(2 * self._layout.size, refcheck=False)
+        return value.reshape(2, -1), depth.reshape(2, -1)
+
+    def _enter(self, phase: int) -> None:
+        """Place the pawns of a phase, and find its legal positions."""
+        layout, ply, at = self._layout, self._ply, phase * self._layout.phase_size
+        place_pawns(ply.frame, layout, phase)
+        self._mirrored = mirrors_itself(layout, phase)
+        ply.start[:] = at, layout.size + at
+        self._run(legal_words, ply.frame, ply.phase.legal)
+
+    def _part(self, side: Side) -> slice:
+        """The slots of the phase with one side to move."""
+        return slice(int(self._ply.start[side]), int(self._ply.start[side]) + self._layout.phase_size)
+
+    def _run(self, kernel: Callable[..., Any], *given: Any) -> list[Any]:
+        """Call a kernel for all parts of the words, which are its last two arguments, and wait."""
+        return list(self._threads.map(lambda part: kernel(*given, *part), pairwise(self._edges)))
+
+    def _check(self, good: bool) -> None:
+        if not good:
+            raise self._file.damaged("it has flipped bits in a block")
