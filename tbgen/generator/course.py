@@ -2,11 +2,15 @@
 
 import time
 from collections.abc import Callable
+from typing import Final
 
 from tbgen.board.material import Material
-from tbgen.generator.estimate import Estimate, pace
+from tbgen.generator.estimate import Estimate
 from tbgen.generator.one_table import BuildReporter, Built
 from tbgen.generator.schedule import BuildSchedule, Limits
+
+_SURE: Final = 60.0
+"""Seconds of tables that are done from which on they tell how fast this machine is."""
 
 
 class BuildCourse:
@@ -27,7 +31,7 @@ class BuildCourse:
         self.failure: BaseException | None = None
         """Why the build fails: no other table begins."""
         self._reporter, self._limits = reporter, limits
-        self._taken: list[tuple[Estimate, float]] = []
+        self._foreseen = self._taken = _SURE
         self._begun: dict[Material, float] = {}
         """When tables were begun, in the order in which they were first."""
         self._shown: Material | None = None
@@ -70,25 +74,20 @@ class BuildCourse:
 
     def finish(self, need: Estimate, built: Built) -> None:
         """A table is in place."""
-        self._end(need.material)
+        self.at_work.pop(need.material, None)
         self.built[need.material] = built
-        self._taken.append((need, built.seconds))
+        self._foreseen += need.seconds
+        self._taken += built.seconds
         self._reporter.done(built, self._seconds_left())
-        self._show_another()
+        self.drop(need.material)
 
     def drop(self, material: Material) -> None:
-        """A table will not be finished."""
-        self._end(material)
-        self._show_another()
-
-    def _end(self, material: Material) -> None:
+        """A table is at work no more."""
         self.at_work.pop(material, None)
         if self._shown == material:
             self._shown = None
-
-    def _show_another(self) -> None:
-        if self._shown is None and self.at_work:
-            self._show(min(self.at_work))
+            if self.at_work:
+                self._show(min(self.at_work))
 
     def _show(self, material: Material) -> None:
         self._shown = material
@@ -98,4 +97,5 @@ class BuildCourse:
     def _seconds_left(self) -> float:
         now = time.monotonic()
         at_work = {material: (need, now - self._begun[material]) for material, need in self.at_work.items()}
-        return self.schedule.outlook(self._limits(), self.built, at_work, pace(self._taken)).seconds
+        pace = self._taken / self._foreseen
+        return self.schedule.outlook(self._limits(), self.built, at_work, pace).seconds

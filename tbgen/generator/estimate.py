@@ -14,7 +14,6 @@ from tbgen.costs import BASE_MEMORY, copy_size, file_size, memory_to_build, seco
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.source import KEPT, SMALL, fresh_bytes
-from tbgen.index.table import AccruedForm
 from tbgen.store.form import form_of, is_packed
 
 _MIB: Final = 1 << 20
@@ -35,8 +34,6 @@ class Estimate:
     """Bytes of the finished table that the process keeps for those that rest on it."""
     disk: int
     """Size of the file in bytes."""
-    copy: int
-    """Size in bytes of a plain copy of a packed table."""
     threads: int
     """How many threads work on it."""
 
@@ -56,7 +53,6 @@ def estimate(material: Material, variant: Variant, threads: int = 2) -> Estimate
         shared,
         _kept(material),
         file_size(material, variant, form),
-        copy_size(material, variant) if form is AccruedForm.FUNCTIONS else 0,
         threads,
     )
 
@@ -97,19 +93,6 @@ def _kept(material: Material) -> int:
     return size if size <= SMALL else 0
 
 
-def pace(done: Iterable[tuple[Estimate, float]]) -> float:
-    """Return how many times its estimate a table takes on this machine, by those that are done and the
-    seconds they took; nearly 1 until they are worth more than a minute."""
-    foreseen = taken = _SURE
-    for needs, seconds in done:
-        foreseen += needs.seconds
-        taken += seconds
-    return taken / foreseen
-
-
-_SURE: Final = 60.0
-
-
 def check_memory(estimates: Iterable[Estimate], cap: int | None = None, held: int = 0) -> None:
     """Check that no table needs more memory than the process may take: ``cap`` bytes, else what the machine
     has.
@@ -124,11 +107,11 @@ def check_memory(estimates: Iterable[Estimate], cap: int | None = None, held: in
     first, others = too_large[0], len(too_large) - 1
     more = f", and {others} more of the tables to build exceed it" if others else ""
     besides = "" if first.beside(held) == first.memory else ", with what the process holds already,"
-    whose, remedy = "this machine has", "build on a larger one"
+    owner, remedy = "this machine has", "build on a larger one"
     if cap is not None:
-        whose, remedy = "--memory allows", "allow more, build with fewer --threads, or on a larger machine"
+        owner, remedy = "--memory allows", "allow more, build with fewer --threads, or on a larger machine"
     raise TbgenError(
-        f"{first.material} needs about {first.beside(held) / _MIB:,.0f} MiB of memory{besides} and {whose} "
+        f"{first.material} needs about {first.beside(held) / _MIB:,.0f} MiB of memory{besides} and {owner} "
         f"{limit / _MIB:,.0f} MiB{more}: {remedy}"
     )
 
@@ -143,8 +126,8 @@ def check_disk(estimates: Collection[Estimate], directory: Path, copied: Mapping
     free = shutil.disk_usage(directory).free
     if disk > free:
         names = [needs.material.name for needs in estimates]
-        who = f"{names[0]} needs" if len(names) == 1 else f"the {len(names)} tables need"
+        subject = f"{names[0]} needs" if len(names) == 1 else f"the {len(names)} tables need"
         raise TbgenError(
-            f"the disk is full: {who} about {disk / _MIB:,.1f} MiB and {directory} has "
+            f"the disk is full: {subject} about {disk / _MIB:,.1f} MiB and {directory} has "
             f"{free / _MIB:,.1f} MiB left; make room and build again, or choose another directory with --dir"
         )

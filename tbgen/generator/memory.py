@@ -9,7 +9,6 @@ import ctypes
 import os
 import resource
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 from tbgen.generator.estimate import Estimate, check_memory, together
@@ -54,8 +53,8 @@ def give_back() -> None:
 
     Without the GNU C library nothing happens.
     """
-    library = _library()
-    if library is not None:
+    library = ctypes.CDLL(None)
+    if hasattr(library, "malloc_trim"):
         library.malloc_trim(0)
 
 
@@ -71,10 +70,3 @@ def held() -> int:
 def process_peak() -> int:
     """Return the most memory in bytes that the process has held since it began."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
-
-
-@cache
-def _library() -> ctypes.CDLL | None:
-    """The GNU C library, or None where there is another."""
-    library = ctypes.CDLL(None)
-    return library if hasattr(library, "malloc_trim") else None

@@ -46,27 +46,18 @@ class BuildReporter(Reporter, Protocol):
 
 
 def build_table(
-    material: Material,
-    directory: Path,
-    reporter: Reporter,
-    variant: Variant,
-    threads: int,
+    material: Material, directory: Path, reporter: Reporter, variant: Variant, threads: int
 ) -> Built:
     """Build one table whose sub-tables lie in the directory; the caller sees to locks and to the disk.
 
     :raises TbgenError: if there is too little memory, or something cannot be read or written.
     """
-    compile_kernels(reporter, packed=is_packed(material))
-    make_room([estimate(material, variant, threads)])
-    with sources_of(directory, variant, threads) as sources:
-        return solve_and_write(material, directory, sources, reporter.progress, variant, threads)
-
-
-def sources_of(directory: Path, variant: Variant, threads: int) -> "Sources":
-    """Return the tables of a directory as the solver reads them."""
     from tbgen.packed.sources import Sources
 
-    return Sources(directory, variant, threads)
+    compile_kernels(reporter, packed=is_packed(material))
+    make_room([estimate(material, variant, threads)])
+    with Sources(directory, variant, threads) as sources:
+        return solve_and_write(material, directory, sources, reporter.progress, variant, threads)
 
 
 def compile_kernels(reporter: Reporter, *, packed: bool) -> None:
@@ -103,13 +94,13 @@ def solve_and_write(
 
     begun = clock = time.perf_counter()
     stages = Stages()
-    needed = {successor: sources.get(successor) for successor in sorted(material.successors())}
+    around = sources.around(material)
     stages.add("sub-tables", clock)
     form = form_of(material)
     finder = NeedFinder(layout_of(material)) if form is AccruedForm.FUNCTIONS else None
     table = solve(
         material,
-        needed,
+        around,
         variant,
         threads=threads,
         progress=progress,
@@ -120,15 +111,12 @@ def solve_and_write(
     )
     clock = time.perf_counter()
     progress("writing", None, 0)
-    path = table_path(directory, material.name, variant)
-    seconds = clock - begun
-    parameters = {"threads": threads, "layers": stages.layers}
     info = write_table(
         table,
-        path,
+        table_path(directory, material.name, variant),
         version=__version__,
-        build_seconds=seconds,
-        parameters=parameters,
+        build_seconds=clock - begun,
+        parameters={"threads": threads, "layers": stages.layers},
         threads=threads,
         content=None if finder is None else packed_content(table, finder.needed(), threads),
     )

@@ -15,7 +15,7 @@ from tbgen.generator.course import BuildCourse
 from tbgen.generator.estimate import Estimate, check_disk, copies, estimate
 from tbgen.generator.lock import build_lock
 from tbgen.generator.memory import available, has_room, make_room
-from tbgen.generator.one_table import BuildReporter, Built, compile_kernels, solve_and_write, sources_of
+from tbgen.generator.one_table import BuildReporter, Built, compile_kernels, solve_and_write
 from tbgen.generator.schedule import BuildSchedule, Limits
 from tbgen.progress import Reporter
 from tbgen.store.form import is_packed
@@ -73,13 +73,11 @@ def build(
         make_room(needs, memory)
         check_disk(needs, directory, schedule.copies)
         compile_kernels(reporter, packed=any(is_packed(material) for material in todo))
-        with sources_of(directory, variant, threads) as sources:
+        from tbgen.packed.sources import Sources
+
+        with Sources(directory, variant, threads) as sources:
             task = partial(
-                solve_and_write,
-                directory=directory,
-                sources=sources,
-                variant=variant,
-                copied=schedule.copies,
+                solve_and_write, directory=directory, sources=sources, variant=variant, copied=schedule.copies
             )
             limits = partial(limits_of, jobs, threads, memory)
             return _LocalBuild(schedule, directory, variant, reporter, task, limits, memory).run()
@@ -116,9 +114,7 @@ def locked(
 def schedule_of(todo: list[Material], variant: Variant) -> BuildSchedule:
     """Return the order in which to build what is missing, on one machine."""
     return BuildSchedule(
-        todo,
-        lambda material, threads: estimate(material, variant, threads),
-        copies(todo, variant),
+        todo, lambda material, threads: estimate(material, variant, threads), copies(todo, variant)
     )
 
 
@@ -137,7 +133,7 @@ def _tidy(directory: Path, reporter: Reporter) -> None:
 
 
 class _BuildStoppedError(Exception):
-    """Nobody waits any more for the table at work."""
+    """The build has ended before the table at work."""
 
 
 class _LocalBuild:

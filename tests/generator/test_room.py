@@ -11,6 +11,7 @@ import pytest
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
+from tbgen.costs import copy_size
 from tbgen.errors import TbgenError
 from tbgen.generator import Built, Estimate, build, estimate, memory, missing
 from tbgen.generator.lock import LOCK_NAME
@@ -153,7 +154,7 @@ def test_the_disk_has_room_for_plain_copies(own: Path, monkeypatch: pytest.Monke
         assert not schedule_of([Material.parse("KQvKN")], variant).copies
         schedule = schedule_of(missing(wanted, own, variant), variant)
         promoted = map(Material.parse, ("KQvKN", "KRvKN", "KBvKN", "KNvKN"))
-        copied = {material: estimate(material, variant).copy for material in promoted}
+        copied = {material: copy_size(material, variant) for material in promoted}
         assert schedule.copies == copied
         assert min(copied.values()) > 0
         disk = sum(schedule.estimate(material, 2).disk for material in schedule.todo)

@@ -70,10 +70,7 @@ def build_on_cluster(
     wanted, directory = list(materials), directory.absolute()
     if not force and is_done(wanted, directory, reporter, variant):
         return []
-    with (
-        connected(scheduler) as client,
-        locked(wanted, directory, reporter, variant, force) as todo,
-    ):
+    with connected(scheduler) as client, locked(wanted, directory, reporter, variant, force) as todo:
         if not todo:
             return []
         with shared_probe(directory) as probe:
@@ -119,7 +116,7 @@ class _ClusterBuild:
     """Tasks that have ended, and messages of workers."""
     workers: dict[str, Worker] = field(default_factory=dict)
     """The workers by address, as they were a moment ago."""
-    tasks: dict[Future, Material] = field(default_factory=dict)
+    tasks: dict[Material, Future] = field(default_factory=dict)
     """The tables handed out."""
     places: dict[Material, str] = field(default_factory=dict)
     """The addresses of the workers that have them."""
@@ -145,42 +142,36 @@ class _ClusterBuild:
         """
         self.topic = f"tbgen-{secrets.token_hex(8)}"
         self.client.subscribe_topic(self.topic, lambda event: self.reports.put(event[1]))
-        looked = -_TICK
+        look_at = time.monotonic()
         try:
-            while True:
-                if time.monotonic() - looked >= _TICK:
-                    self.workers = {
-                        each.address: each for each in connected_workers(self.client, self.scheduler)
-                    }
+            while self.tasks or not (self.course.failure or self.course.is_finished):
+                if time.monotonic() >= look_at:
+                    workers = connected_workers(self.client, self.scheduler)
+                    self.workers = {each.address: each for each in workers}
                     self._hand_out()
                     self._check_that_some_go_on()
-                    looked = time.monotonic()
-                if not self.tasks and (self.course.failure or self.course.is_finished):
-                    break
+                    look_at = time.monotonic() + _TICK
                 with contextlib.suppress(Empty):
                     self._hear(self.reports.get(timeout=_TICK))
         finally:
             if self.tasks and self.client.status == "running":
-                self.client.cancel(list(self.tasks))
+                self.client.cancel(list(self.tasks.values()))
         return self.course.outcome()
 
     def _hand_out(self) -> None:
         """Give workers what they can do now, be it what a dead worker had and Dask has put into a queue."""
-        for material in self._ready():
+        for material in self.course.schedule.ready(self.course.built):
             if self.course.failure or self.places.get(material) in self.workers:
                 continue
             address = self._room(material)
             if address is None:
                 continue
-            stale = [future for future, other in self.tasks.items() if other == material]
-            if stale:
-                self.client.cancel(stale)
-                del self.tasks[stale[0]]
-            tries = self.begun.get(material, [])
-            if len(tries) >= _TRIES:
-                self._fail(material, self._died(material, len(tries), tries[-1]))
-                return
+            if material in self.tasks:
+                self.client.cancel([self.tasks.pop(material)])
             try:
+                tries = self.begun.get(material, [])
+                if len(tries) >= _TRIES:
+                    raise self._died(material, len(tries), tries[-1])
                 check_disk([self.needs[material]], self.directory, {})
             except TbgenError as error:
                 self._fail(material, error)
@@ -195,17 +186,14 @@ class _ClusterBuild:
                 resources={MEMORY: self.needs[material].memory},
                 pure=False,
             )
-            self.tasks[future], self.places[material] = material, address
+            self.tasks[material], self.places[material] = future, address
             future.add_done_callback(self.reports.put)
-
-    def _ready(self) -> list[Material]:
-        return self.course.schedule.ready(self.course.built)
 
     def _room(self, material: Material) -> str | None:
         """Return the worker with most memory left among those that can do a table now."""
         rooms = {}
         for address, worker in self.workers.items():
-            at_work = [other for other in self.tasks.values() if self.places[other] == address]
+            at_work = [other for other in self.tasks if self.places[other] == address]
             memory = worker.memory - sum(self.needs[other].memory for other in at_work)
             if len(at_work) < worker.threads and memory >= self.needs[material].memory:
                 rooms[address] = memory
@@ -216,8 +204,8 @@ class _ClusterBuild:
 
         :raises TbgenError: if none has had a worker for a while.
         """
-        ready = self._ready()
-        if not ready or any(self.places[material] in self.workers for material in self.tasks.values()):
+        ready = self.course.schedule.ready(self.course.built)
+        if not ready or any(self.places[material] in self.workers for material in self.tasks):
             self.stuck_since = None
         elif self.stuck_since is None:
             self.stuck_since = time.monotonic()
@@ -229,15 +217,16 @@ class _ClusterBuild:
             )
 
     def _hear(self, news: "Future | dict[str, Any]") -> None:
-        if isinstance(news, Future):
-            self._end(news)
-            return
-        material = next((self.tasks[future] for future in self.tasks if future.key == news["key"]), None)
+        key = news.key if isinstance(news, Future) else news["key"]
+        material = next((other for other, future in self.tasks.items() if future.key == key), None)
         if material is None:
             return  # it was finished, or given to another worker
+        if isinstance(news, Future):
+            self._end(material, news)
+            return
         match news["kind"]:
             case "begin":
-                self._begin(material, news["worker"], f"{news['worker']} on {news['host']}")
+                self._begin(material, news["worker"], news["place"])
             case "note":
                 self.reporter.note(f"{material}: {news['text']}, on the worker {news['worker']}")
             case "progress":
@@ -251,21 +240,18 @@ class _ClusterBuild:
         self.reporter.note(f"{material}: begun by the worker {place}{again}")
         self.course.begin(self.needs[material])
 
-    def _end(self, future: Future) -> None:
+    def _end(self, material: Material, future: Future) -> None:
         """Take note of a task that is finished, failed, or lost, and hand out what can be done now."""
-        material = self.tasks.get(future)
-        if material is None:
-            return  # it was given to another worker
         if future.status == "finished":
             try:
                 built = future.result(timeout=self.patience)
             except TimeoutError:  # the worker died with it: it is done again
                 future.add_done_callback(self.reports.put)
                 return
-            del self.tasks[future]
+            del self.tasks[material]
             self.course.finish(self.needs[material], built)
         else:
-            del self.tasks[future]
+            del self.tasks[material]
             self.course.drop(material)
             if future.status == "error":
                 self._fail(material, future.exception())
@@ -279,10 +265,10 @@ class _ClusterBuild:
             error = self._died(material, error.allowed_failures + 1, error.last_worker.address)
         if not isinstance(error, TbgenError):
             error = TbgenError(f"{material} could not be built: {first_line(error)}")
-        others = {future for future, other in self.tasks.items() if other != material}
-        working = {future for future in others if self.tasks[future] in self.begun}
+        others = self.tasks.keys() - {material}
+        working = others & self.begun.keys()
         if self.course.failure is None:
-            self.client.cancel(list(others - working))
+            self.client.cancel([self.tasks[other] for other in others - working])
         self.course.fail(material, error, len(working))
 
     def _died(self, material: Material, tries: int, last: str) -> TbgenError:

@@ -29,33 +29,22 @@ directories live up to a minute."""
 
 
 class CancelledBuildError(TbgenError):
-    """Nobody waits any more for the table at work."""
+    """The build of the table at work was cancelled."""
 
 
-def look_around(probe: str, dask_worker: Worker) -> dict[str, Any]:
+def look_around(probe: str, version: str, dask_worker: Worker) -> dict[str, Any]:
     """Return what a build has to know of this worker before it begins.
 
-    ``probe`` is a file that the client has made in the shared directory; Dask passes the worker. In the
-    answer, ``version`` is that of tbgen, ``host`` a name, ``threads`` how many each of the tables that are
-    at work together may use, and ``problem`` the end of a sentence about the directory, or nothing.
+    ``probe`` is a file that the client has made in the shared directory, ``version`` that of its tbgen; Dask
+    passes the worker. In the answer, ``place`` names the worker, ``threads`` is how many each of the tables
+    that are at work together may use, and ``problem`` the end of a sentence about the worker, or nothing.
     """
-    return {
-        "version": __version__,
-        "host": socket.gethostname(),
-        "threads": _threads(dask_worker),
-        "problem": _problem(Path(probe)),
-    }
+    problem = _problem(Path(probe), version)
+    return {"place": _place(dask_worker), "threads": _threads(dask_worker), "problem": problem}
 
 
 def make_table(
-    name: str,
-    directory: str,
-    *,
-    version: str,
-    probe: str,
-    topic: str,
-    threads: int | None,
-    variant: Variant,
+    name: str, directory: str, *, version: str, probe: str, topic: str, threads: int | None, variant: Variant
 ) -> Built:
     """Build one table in the shared directory, as a task of Dask; ``threads`` None for this worker's share.
 
@@ -65,26 +54,23 @@ def make_table(
 
     :raises TbgenError: if it cannot be built; whatever else goes wrong is logged here, and becomes one too.
     """
-    relay = _Relay(name, topic)
-    directory_here = Path(directory)
-    material = Material.parse(name)
-    problem = _problem(Path(probe)) if version == __version__ else f"has tbgen {__version__}, not {version}"
-    if problem:
-        raise TbgenError(f"the worker {relay.place}, which has joined the build, {problem}")
-    relay.send("begin", host=socket.gethostname())
+    worker, material = get_worker(), Material.parse(name)
+    relay, place = _Relay(worker, name, topic), _place(worker)
+    if problem := _problem(Path(probe), version):
+        raise TbgenError(f"the worker {place}, which has joined the build, {problem}")
+    relay.send("begin", place=place)
     try:
         for sub_table in sorted(material.successors()):
-            _await(directory_here, sub_table, variant)
-        share = threads or _threads(get_worker())
-        return build_table(material, directory_here, relay, variant, share)
+            _await(Path(directory), sub_table, variant)
+        return build_table(material, Path(directory), relay, variant, threads or _threads(worker))
     except TbgenError:
         raise
     except MemoryError as error:
-        raise TbgenError(f"not enough memory for {name} on the worker {relay.place}") from error
+        raise TbgenError(f"not enough memory for {name} on the worker {place}") from error
     except Exception as error:
         logging.getLogger("distributed.worker").exception("%s could not be built", name)
         raise TbgenError(
-            f"{name} could not be built on the worker {relay.place}, whose log says more: "
+            f"{name} could not be built on the worker {place}, whose log says more: "
             f"{type(error).__name__} {first_line(error)}".rstrip()
         ) from error
 
@@ -97,14 +83,10 @@ def first_line(error: BaseException) -> str:
 class _Relay:
     """The reporter of a table on a worker: hands all on to the client."""
 
-    def __init__(self, name: str, topic: str) -> None:
-        self._worker = get_worker()
-        self._key = self._worker.get_current_task()
-        self._name = name
-        self._topic = topic
+    def __init__(self, worker: Worker, name: str, topic: str) -> None:
+        self._worker, self._name, self._topic = worker, name, topic
+        self._key = worker.get_current_task()
         self._sent = 0.0
-        self.place = f"{self._worker.address} on {socket.gethostname()}"
-        """Where it is, for a reader."""
 
     def send(self, kind: str, **facts: str | int | None) -> None:
         """Send the client a message about the table."""
@@ -119,7 +101,7 @@ class _Relay:
         """Do nothing: the client knows more about the build."""
 
     def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
-        """Say how far the table has got, and stop where nobody waits for it.
+        """Say how far the table has got, and stop if its build was cancelled.
 
         :raises CancelledBuildError: if the task has been cancelled; Dask cannot stop it from outside.
         """
@@ -131,17 +113,21 @@ class _Relay:
             self._sent = now
             self.send("progress", stage=step, done=done, total=total)
 
-    def done(self, built: Built, seconds_left: float) -> None:
-        """Do nothing: the result of the task says it."""
-
 
 def _threads(worker: Worker) -> int:
     """Return a worker's share of the processors for one table."""
     return max(1, (os.cpu_count() or 1) // int(worker.state.nthreads))
 
 
-def _problem(probe: Path) -> str:
-    """Return what is wrong with the shared directory as this machine sees it, as the end of a sentence."""
+def _place(worker: Worker) -> str:
+    """Return where a worker is, for a reader."""
+    return f"{worker.address} on {socket.gethostname()}"
+
+
+def _problem(probe: Path, version: str) -> str:
+    """Return what keeps this worker from the build, as the end of a sentence."""
+    if version != __version__:
+        return f"has tbgen {__version__}, not {version}: install that there"
     if not probe.exists():
         return f"does not see the directory {probe.parent} of the others: all must share it under this path"
     answer = temporary_path(probe)

@@ -25,7 +25,7 @@ _CONNECTING: Final = 10.0
 def connected(scheduler: str) -> Iterator[Client]:
     """Hold a connection to the scheduler; what Dask would log about it is said by exceptions.
 
-    :raises TbgenError: if nobody answers at the address, or nobody does any more.
+    :raises TbgenError: if no scheduler answers at the address, or it is gone.
     """
     loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
     levels = [logger.level for logger in loggers]
@@ -78,20 +78,15 @@ def survey(client: Client, probe: Path, patience: float) -> int:
             f"the scheduler has no worker: start some with: dask worker {client.scheduler.address} "
             '--nthreads 1 --memory-limit 0 --resources "memory=8e9" (docs/cluster.md)'
         ) from None
-    answers: Mapping[str, Any] = client.run(look_around, str(probe), on_error="return")
+    answers: Mapping[str, Any] = client.run(look_around, str(probe), __version__, on_error="return")
     for address, answer in sorted(answers.items()):
         if isinstance(answer, Exception):
             raise TbgenError(
                 f"the worker {address} cannot build tables, install tbgen {__version__} there: "
                 f"{first_line(answer)}"
             )
-        place = f"{address} on {answer['host']}"
-        if answer["version"] != __version__:
-            raise TbgenError(
-                f"the worker {place} has tbgen {answer['version']}, not {__version__}: install that there"
-            )
         if answer["problem"]:
-            raise TbgenError(f"the worker {place} {answer['problem']}")
+            raise TbgenError(f"the worker {answer['place']} {answer['problem']}")
     return max(int(answer["threads"]) for answer in answers.values())
 
 
