@@ -22,9 +22,6 @@ class Recent(Generic[Item]):
         self.size = 0
         """Bytes of all items."""
 
-    def __len__(self) -> int:
-        return len(self._items)
-
     def get(self, key: Hashable) -> Item | None:
         """Return an item, or None if it is not kept."""
         with self._lock:

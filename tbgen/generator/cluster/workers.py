@@ -27,11 +27,10 @@ def connected(scheduler: str) -> Iterator[Client]:
 
     :raises TbgenError: if no scheduler answers at the address, or it is gone.
     """
-    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL + 1)
-    try:
+    with contextlib.ExitStack() as stack:
+        for logger in map(logging.getLogger, ("distributed", "distributed.client")):
+            stack.callback(logger.setLevel, logger.level)
+            logger.setLevel(logging.CRITICAL + 1)
         try:
             get_address_host_port(scheduler)  # what has no host or port would be noticed late, and at length
             client = Client(scheduler, timeout=_CONNECTING, set_as_default=False, name="tbgen")
@@ -43,15 +42,11 @@ def connected(scheduler: str) -> Iterator[Client]:
             raise TbgenError(
                 f"no scheduler answers at {scheduler}: start one with: dask scheduler (docs/cluster.md)"
             ) from error
+        stack.callback(client.close, timeout=2)
         try:
             yield client
         except CommClosedError as error:
             raise gone(scheduler) from error
-        finally:
-            client.close(timeout=2)
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
 
 
 @contextlib.contextmanager
