@@ -30,7 +30,7 @@ from tbgen.cli.solving import SolvingOptions, Watch, solving_with
 from tbgen.cli.streams import fields, print_json, say
 from tbgen.errors import UsageError, quote
 from tbgen.games.settings import FiftyMoveRule
-from tbgen.games.standings.encounters import TestSettings
+from tbgen.games.standings.sprt import TestSettings
 from tbgen.match import words
 from tbgen.match.adjudication import DrawRule, Judge, ResignRule, StopRules
 from tbgen.match.openings import ChessVariant, OpeningSettings
@@ -345,8 +345,8 @@ def _remarks(summary: "Summary", settings: "EventSettings") -> Sequence[str]:
         lines.append(f"{name} has lost {told}")
     if settings.verify:
         lines.append(f"{counted(summary.verified, 'adjudication')} played on, as the tables say")
-    if summary.score is not None and summary.score.test is not None:
-        verdict = summary.score.test.verdict
+    if summary.standings is not None and summary.standings.sprt is not None:
+        verdict = summary.standings.sprt.verdict
         lines.append("the test is undecided" if verdict == "continue" else f"the test accepts {verdict}")
     return lines
 

@@ -20,7 +20,7 @@ from typing import BinaryIO, Final, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from tbgen.games.standings.encounters import TestSettings
+from tbgen.games.standings.sprt import TestSettings
 
 
 class Termination(StrEnum):

@@ -123,9 +123,8 @@ class Judge:
 
         Castling rights are waited for to go: what they change takes more than a look.
         """
-        if self._tables is None or self._play_on or board.castling_rights:
-            return None
-        if chess.popcount(board.occupied) > MAX_MEN:
+        many = chess.popcount(board.occupied) > MAX_MEN
+        if self._tables is None or self._play_on or board.castling_rights or many:
             return None
         # In a thread of its own: a table may have to be read, or what reads it be compiled.
         outcome = await asyncio.to_thread(self._adjudicated, arbiter)

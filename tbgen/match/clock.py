@@ -85,12 +85,8 @@ class Clock:
         self.control = control
         self.left = control.time
         """Seconds; below 0 within the margin. None without a clock."""
-        self._moves = control.moves
-
-    @property
-    def moves_left(self) -> int | None:
+        self.moves_left = control.moves or None
         """Moves until time is added; None if it never is."""
-        return self._moves or None
 
     @property
     def allowed(self) -> float | None:
@@ -105,10 +101,10 @@ class Clock:
             return False
         if self.left is not None and self.control.time is not None:
             self.left += self.control.increment - seconds
-            if self._moves:
-                self._moves -= 1
-                if not self._moves:
-                    self._moves = self.control.moves
+            if self.moves_left is not None:
+                self.moves_left -= 1
+                if not self.moves_left:
+                    self.moves_left = self.control.moves
                     self.left += self.control.time
         return True
 

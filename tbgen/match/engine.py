@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import chess
-from chess.engine import INFO_BASIC, INFO_SCORE, EngineError, InfoDict, PlayResult
+from chess.engine import INFO_BASIC, INFO_SCORE, EngineError, InfoDict
 
 from tbgen.errors import UsageError, printable, quote
 from tbgen.match.clock import Clock, TimeControl, limit_of
@@ -95,18 +95,17 @@ def find_command(words: str, arguments: tuple[str, ...], directory: Path | None)
     """
     readings = [[words]]
     with contextlib.suppress(ValueError):
-        program, *more = shlex.split(words)
-        readings.append([program, *more])
-    for program, *more in readings:
-        for place in (directory, Path()):
-            path = None if place is None else place / Path(program).expanduser()
-            if path is not None and path.is_file() and ("/" in program or place is directory):
-                if not os.access(path, os.X_OK):
-                    raise UsageError(f"{quote(str(path))} is no program: it must be executable")
-                return (os.path.abspath(path), *more, *arguments)
-        found = shutil.which(program)
-        if found is not None:
-            return (os.path.abspath(found), *more, *arguments)
+        readings.append(shlex.split(words))
+    for program, *more in filter(None, readings):
+        places = [directory] if directory is not None else []
+        places += [Path()] if "/" in program else []
+        near = (place / Path(program).expanduser() for place in places)
+        path = next((path for path in near if path.is_file()), shutil.which(program))
+        if path is None:
+            continue
+        if not os.access(path, os.X_OK):
+            raise UsageError(f"{quote(str(path))} is no program: it must be executable")
+        return (os.path.abspath(path), *more, *arguments)
     raise UsageError(f"there is no program {quote(words)}: give cmd= a path, or a name that a shell finds")
 
 
@@ -229,17 +228,20 @@ class Engine:
             await self._wait({uci.sent, play}, self.settings.start, unready)
             late = EngineFault(Fault.STALLED, f"there is no move after {duration(stall)}")
             if allowed is not None:
-                stall, late = (
-                    allowed + _GRACE,
-                    EngineFault(Fault.TIME, f"there is no move after {allowed:g} s"),
-                )
+                stall = allowed + _GRACE
+                late = EngineFault(Fault.TIME, f"there is no move after {allowed:g} s")
             await self._wait({play}, stall, late)
         seconds = uci.ended - uci.began
         if uci.answer and not clock.spend(seconds):  # whatever it has answered
             raise EngineFault(Fault.TIME, f"its move has taken {seconds:.3f} s of {allowed:g} s")
-        result = self._result(play)
-        if result.move is None or not board.is_legal(result.move):
-            raise EngineFault(Fault.ILLEGAL_MOVE, self._word())
+        try:
+            result = play.result()
+            if result.move is None or not board.is_legal(result.move):
+                raise EngineError("it has no legal move")
+        except EngineError as error:
+            illegal = bool(uci.answer)
+            fault = Fault.ILLEGAL_MOVE if illegal else Fault.ABANDONED
+            raise EngineFault(fault, self._word() if illegal else str(error)) from None
         return EngineReply(result.move, seconds, result.info)
 
     async def close(self, *, kill: bool = False) -> None:
@@ -261,15 +263,6 @@ class Engine:
             finally:
                 self._transport.close()
                 self._guard.release(self._group)
-
-    def _result(self, play: asyncio.Future[PlayResult]) -> PlayResult:
-        """Return what the engine has played."""
-        try:
-            return play.result()
-        except EngineError as error:
-            if self._uci.answer:
-                raise EngineFault(Fault.ILLEGAL_MOVE, self._word()) from None
-            raise EngineFault(Fault.ABANDONED, str(error)) from None
 
     def _word(self) -> str:
         """Return what it has sent as a move, made harmless for PGN."""

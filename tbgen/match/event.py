@@ -135,7 +135,7 @@ class Event:
             closing(GamesFile(settings.pgn, self._digest, self.options)) as file,
             closing(EngineLogs(settings.log)) as logs,
         ):
-            for game in file.recover().values():
+            for game in file.recover():
                 self._games.add(game)
             self._tell(self._beginning(file.size))
             if not self._is_decided():
@@ -195,9 +195,9 @@ class Event:
             kept = self._games.games.get(fixture.key)
             if kept is None:
                 yield fixture
-            elif (kept.record.white, kept.record.black) != (fixture.white, fixture.black):
+            elif (kept.white, kept.black) != (fixture.white, fixture.black):
                 raise UsageError(
-                    f"{self.settings.pgn}: game {fixture.key} is {kept.record.white} - {kept.record.black}, "
+                    f"{self.settings.pgn}: game {fixture.key} is {kept.white} - {kept.black}, "
                     f"and should be {fixture.white} - {fixture.black}: take the games from there on out"
                 )
 
@@ -248,10 +248,8 @@ class Event:
             await asyncio.to_thread(games.test)
         if len(self.settings.engines) == 2:
             self._tell(Standing(games.score(), None))
-        elif len(games) % self.settings.interval == 0:
-            records = [game.record for game in games.whole()]
-            if records:
-                self._tell(Standing(None, await asyncio.to_thread(standings, records, self._scheme)))
+        elif len(games) % self.settings.interval == 0 and (records := games.whole()):
+            self._tell(Standing(None, await asyncio.to_thread(standings, records, self._scheme)))
 
     def _remark(self, game: PlayedGame) -> None:
         """Say once for each reason why a result could not be proved."""
@@ -322,7 +320,6 @@ class Event:
         counted = 0 if table is None else len(table.games)
         return Summary(
             table,
-            games.score(),
             len(games),
             len(games) - counted,
             self._faults,

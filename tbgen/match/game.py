@@ -22,18 +22,13 @@ from tbgen.match.schedule import Fixture
 BOOK: Final = "book"
 """What is noted of a move of the opening."""
 
-_CAUSES: Final = {
-    Fault.TIME: Basis.TIME_FORFEIT,
-    Fault.ILLEGAL_MOVE: Basis.ILLEGAL_MOVE,
-    Fault.ABANDONED: Basis.ABANDONED,
-    Fault.STALLED: Basis.ABANDONED,
+_LOSSES: Final = {
+    Fault.TIME: (Basis.TIME_FORFEIT, " loses on time"),
+    Fault.ILLEGAL_MOVE: (Basis.ILLEGAL_MOVE, " makes an illegal move"),
+    Fault.ABANDONED: (Basis.ABANDONED, " disconnects"),
+    Fault.STALLED: (Basis.ABANDONED, "'s connection stalls"),
 }
-_DEEDS: Final = {
-    Fault.TIME: " loses on time",
-    Fault.ILLEGAL_MOVE: " makes an illegal move",
-    Fault.ABANDONED: " disconnects",
-    Fault.STALLED: "'s connection stalls",
-}
+"""The basis of a game that a fault loses, and what Cute Chess says after the side."""
 _ENDS: Final = {
     Basis.BARE_KINGS: "End by K vs K G8.5 rule",
     Basis.FIFTY_MOVES: "End by fifty moves rule",
@@ -140,12 +135,12 @@ async def play_game(
 
 async def lost_game(play: PlayedGame, judge: Judge, loser: chess.Color, fault: EngineFault) -> PlayedGame:
     """Return a game that an engine has lost by what it has done."""
-    side, how = chess.COLOR_NAMES[loser].capitalize(), fault.fault
-    text = f"{side}{_DEEDS[how]}" + (f": {fault.detail}" if how is Fault.ILLEGAL_MOVE else "")
-    ending = Ending(_CAUSES[how], not loser, text)
+    basis, deed = _LOSSES[fault.fault]
+    move = f": {fault.detail}" if basis is Basis.ILLEGAL_MOVE else ""
+    ending = Ending(basis, not loser, f"{chess.COLOR_NAMES[loser].capitalize()}{deed}{move}")
     outcome, _ = await judge.stopped(play.arbiter, ending)
     play.faulty, play.detail = play.fixture.white if loser else play.fixture.black, fault.detail
-    return play.end(outcome, ending, how.value)
+    return play.end(outcome, ending, fault.fault.value)
 
 
 def _end(basis: Basis, arbiter: Arbiter) -> str:

@@ -13,7 +13,8 @@ from tbgen.games.pgn.files import reading
 from tbgen.games.pgn.reader import RESULTS, read_game
 from tbgen.games.pgn.splitter import RawGame, split_games
 from tbgen.games.settings import GameOptions
-from tbgen.games.standings.encounters import FinishedGame, Key, finished_game
+from tbgen.games.standings.encounters import Key, finished_game
+from tbgen.games.standings.record import GameRecord
 from tbgen.match.record import SCHEDULE
 
 _REMEDY = "choose another file with --pgn"
@@ -49,38 +50,43 @@ class GamesFile:
         """Close the file, and let others have it."""
         os.close(self._descriptor)
 
-    def recover(self) -> dict[Key, FinishedGame]:
+    def recover(self) -> list[GameRecord]:
         """Return the games that are there; what a killed runner has left of one is cut off.
 
         :raises UsageError: if there are others than those of this event.
         """
-        found: dict[Key, FinishedGame] = {}
-        place, whole = 0, 0
-        last: RawGame | None = None
+        found: dict[Key | None, GameRecord] = {}
+        place = whole = 0
         with reading(str(self.path)) as source:
-            for raw in split_games(source):
-                if last is not None and not last.empty:
-                    self._keep(last, found)
-                    whole = place
+            games = split_games(source)
+            raw = next(games, None)
+            while raw is not None:
                 place += len(raw.data)
-                last = raw
-        if last is not None and _complete(last):
-            self._keep(last, found)
-            whole = place
+                follower = next(games, None)
+                if not raw.empty and (follower is not None or _complete(raw)):
+                    game = self._finished(raw)
+                    key = Key.parse(game.round)
+                    if key in found:
+                        place_of = f"{self.path}, game {raw.number}, line {raw.line}"
+                        raise UsageError(
+                            f"{place_of}: game {key} is there a second time: take one of them out"
+                        )
+                    found[key] = game
+                    whole = place
+                raw = follower
         self._cut(whole)
-        return found
+        return list(found.values())
 
-    def append(self, text: bytes) -> FinishedGame:
+    def append(self, text: bytes) -> GameRecord:
         """Write a game, see to it that it is on the disk, and return it as it will be read.
 
         :raises TbgenError: if that cannot be; then the file is as it was.
         """
-        found: dict[Key, FinishedGame] = {}
-        for raw in split_games(BytesIO(text)):
-            raw.number = self._games + 1
-            self._keep(raw, found)
+        (raw,) = split_games(BytesIO(text))
+        raw.number = self._games + 1
+        finished = self._finished(raw)
         self._write(text)
-        return next(iter(found.values()))
+        return finished
 
     def _write(self, text: bytes) -> None:
         """Write bytes to the end of the file as a whole.
@@ -110,10 +116,10 @@ class GamesFile:
             if size and end != b"\n\n":
                 self._write(b"\n" if end.endswith(b"\n") else b"\n\n")
 
-    def _keep(self, raw: RawGame, found: dict[Key, FinishedGame]) -> None:
-        """Add a game to those found.
+    def _finished(self, raw: RawGame) -> GameRecord:
+        """Return a game of the event.
 
-        :raises UsageError: if it is none of this event.
+        :raises UsageError: if it is none.
         """
         place = f"{self.path}, game {raw.number}, line {raw.line}"
         if raw.values.get(SCHEDULE) != self._digest:
@@ -121,15 +127,13 @@ class GamesFile:
                 f"{place}: it is none of this event, which has other players, options, time controls, "
                 "format, openings or seed: give the settings that it began with, or another file with --pgn"
             )
-        kept = finished_game(raw, self.path.name, self._options)
-        if kept is None:
+        game = finished_game(raw, self.path.name, self._options)
+        if game is None:
             raise UsageError(
                 f"{place}: its tags have been changed: take it out, and the game is played again"
             )
-        if kept.key in found:
-            raise UsageError(f"{place}: game {kept.key} is there a second time: take one of them out")
         self._games += 1
-        found[kept.key] = kept
+        return game
 
 
 def _complete(raw: RawGame) -> bool:

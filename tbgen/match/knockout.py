@@ -35,11 +35,6 @@ class Knockout(Schedule):
         self._extra = 0
         """Encounters of the stage beyond those that each duel has."""
 
-    @property
-    def winner(self) -> str | None:
-        """Who has won; None before the end."""
-        return self._places[0] if len(self._places) == 1 else None
-
     def encounters(self, number: int, results: Results) -> Sequence[tuple[str, str]] | None:
         """Return the duels of a stage, each as often as it has encounters, or those that go on."""
         rounds, seed = self.plan.rounds, self.plan.players.index
@@ -51,7 +46,8 @@ class Knockout(Schedule):
             out = {duel[self._lead(duel, results) >= 0] for duel in self._duels}
             left = [None if player in out else player for player in self._places]
             self._places = [one or other for one, other in _neighbours(left)]
-        if self.winner is not None:
+        if len(self._places) == 1:
+            self.winner = self._places[0]
             return None
         self._extra = 0
         self._duels = [

@@ -37,7 +37,6 @@ class Summary:
     """The outcome of an event."""
 
     standings: Standings | None
-    score: MatchScore | None
     games: int
     """Finished ones, those of former runs included."""
     left_out: int

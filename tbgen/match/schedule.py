@@ -66,30 +66,27 @@ Results = Mapping[Key, Fraction]
 
 
 class Schedule(ABC):
-    """The games of an event, round after round."""
+    """The games of an event, round after round.
+
+    :param encounters: number of encounters of a round; None if results decide that, and about the end.
+    """
 
     waits = False
     """Whether a round is known only when the one before it has been played."""
+    winner: str | None = None
+    """The player that has won, if that is not for the standings to say."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, encounters: int | None = None) -> None:
         self.plan = plan
+        self.total = None if encounters is None else plan.rounds * plan.games * encounters
+        """How many games there are; None if results decide."""
         self.fixtures: dict[Key, Fixture] = {}
         """All games so far."""
         self._encounters = 0
 
-    @property
-    def winner(self) -> str | None:
-        """Who has won, if that is not for the standings to say."""
-        return None
-
-    @property
-    def total(self) -> int | None:
-        """How many games there are; None if results decide."""
-        return None
-
     @abstractmethod
     def encounters(self, number: int, results: Results) -> Sequence[tuple[str, str]] | None:
-        """Return who meets in a round, the first White in the first game; None if the event is over.
+        """Return the pairs of players of a round, White of the first game first; None if the event is over.
 
         :param number: of the round, counted from 1.
         :param results: of the rounds before, if the schedule waits.
@@ -97,7 +94,8 @@ class Schedule(ABC):
 
     def round(self, number: int, results: Results) -> Sequence[Fixture] | None:
         """Return the games of a round, in the order of play; None if the event is over."""
-        pairs = self.encounters(number, results)
+        over = self.total is not None and number > self.plan.rounds
+        pairs = None if over else self.encounters(number, results)
         if pairs is None:
             return None
         openings, games, found = self.plan.openings, self.plan.games, list[Fixture]()
@@ -124,18 +122,11 @@ class FixedSchedule(Schedule):
     """
 
     def __init__(self, plan: Plan, pairs: Sequence[tuple[str, str]]) -> None:
-        super().__init__(plan)
+        super().__init__(plan, len(pairs))
         self._pairs = pairs
 
-    @property
-    def total(self) -> int:
-        """How many games there are."""
-        return self.plan.rounds * self.plan.games * len(self._pairs)
-
-    def encounters(self, number: int, results: Results) -> Sequence[tuple[str, str]] | None:
-        """Return who meets in a round."""
-        if number > self.plan.rounds:
-            return None
+    def encounters(self, number: int, results: Results) -> Sequence[tuple[str, str]]:
+        """Return the pairs of players of a round."""
         turned = self.plan.games == 1 and number % 2 == 0
         return [(b, a) for a, b in self._pairs] if turned else self._pairs
 

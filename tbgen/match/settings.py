@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from tbgen.errors import UsageError
-from tbgen.games.standings.encounters import TestSettings
+from tbgen.games.standings.sprt import TestSettings
 from tbgen.match.adjudication import StopRules
 from tbgen.match.engine import EngineSettings
 from tbgen.match.openings import ChessVariant, OpeningSettings

@@ -27,7 +27,7 @@ class Swiss(Schedule):
     waits = True
 
     def __init__(self, plan: Plan) -> None:
-        super().__init__(plan)
+        super().__init__(plan, len(plan.players) // 2)
         most = len(plan.players) - 1 + len(plan.players) % 2
         if plan.rounds > most:
             raise UsageError(
@@ -40,15 +40,8 @@ class Swiss(Schedule):
         self._before: list[Sequence[tuple[str, str]]] = []
         """Who met in each round."""
 
-    @property
-    def total(self) -> int:
-        """How many games there are."""
-        return self.plan.rounds * self.plan.games * (len(self.plan.players) // 2)
-
-    def encounters(self, number: int, results: Results) -> Sequence[tuple[str, str]] | None:
-        """Return who meets in a round."""
-        if number > self.plan.rounds:
-            return None
+    def encounters(self, number: int, results: Results) -> Sequence[tuple[str, str]]:
+        """Return the pairs of players of a round."""
         names = self.plan.players
         numbers = {name: place for place, name in enumerate(names, 1)}
         found = self._pair(

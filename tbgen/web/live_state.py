@@ -27,7 +27,8 @@ from tbgen.games.live_file import (
 from tbgen.games.pgn.splitter import RawGame, split_games
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings import Standings
-from tbgen.games.standings.encounters import Encounters, FinishedGame, MatchScore, finished_game
+from tbgen.games.standings.encounters import Encounters, MatchScore, finished_game
+from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.tables import tables
 
 __all__ = ["EventFiles", "ListedGame", "LiveState", "RunningStandings"]
@@ -43,7 +44,7 @@ _MOST_IN_CROSSTABLE: Final = 16
 class ListedGame(NamedTuple):
     """A finished game of the PGN file: its row in the list, and its bytes in the file."""
 
-    game: FinishedGame
+    game: GameRecord
     row: dict[str, Any]
     place: slice
 
@@ -222,15 +223,14 @@ def _options_of(start: EventStart) -> GameOptions:
     )
 
 
-def _row(raw: RawGame, game: FinishedGame) -> dict[str, Any]:
+def _row(raw: RawGame, record: GameRecord) -> dict[str, Any]:
     """Return what the list of finished games has of one."""
-    record = game.record
     start, end = raw.data.rfind(b"{"), raw.data.rfind(b"}")
     comment = raw.data[start + 1 : end].decode("utf-8", "replace") if 0 <= start < end else ""
     plies = raw.values.get("PlyCount", "")
     outcome = record.outcome
     return _fields(record, "number", "white", "black", "classical") | {
-        "key": str(game.key),
+        "key": record.round,
         "value": str(record.value),
         "holder": record.value.holder,
         "basis": outcome.basis,

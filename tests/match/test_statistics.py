@@ -13,17 +13,16 @@ from tbgen.cli.main import main
 from tbgen.games.pgn.splitter import split_games
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings import EloModel, sprt
-from tbgen.games.standings.encounters import Encounters, FinishedGame, Key, TestSettings
+from tbgen.games.standings.encounters import Encounters
 from tbgen.games.standings.record import GameRecord
+from tbgen.games.standings.sprt import TestSettings
 from tbgen.games.tagging.tagged import Adjudicator, TaggedGame
 from tests.match.engines import MATE, words
 from tests.support.matches import event, games_of, played
 
 
-def kept(key: str, white: str, black: str, result: str, scheme: Scheme = Scheme.CLASSICAL) -> FinishedGame:
+def kept(key: str, white: str, black: str, result: str, scheme: Scheme = Scheme.CLASSICAL) -> GameRecord:
     """A game that was won off the board, or stopped where White has accrued nothing that counts."""
-    place = Key.parse(key)
-    assert place is not None
     text = (
         f'[Round "{key}"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n\n1. e4 e5 {result}\n'
     )
@@ -31,7 +30,7 @@ def kept(key: str, white: str, black: str, result: str, scheme: Scheme = Scheme.
     outcome = Adjudicator(GameOptions(Variant.R_MOBILITY, scheme=scheme), "/none").outcome(raw)
     record = GameRecord.of("games.pgn", TaggedGame(raw, outcome, None))
     assert record is not None
-    return FinishedGame(place, record)
+    return record
 
 
 def course(*games: tuple[str, str], test: TestSettings | None = None, size: int = 2) -> Encounters:
@@ -52,7 +51,7 @@ def test_half_an_encounter_does_not_count() -> None:
     assert (score.points, score.games) == (Fraction(3, 2), 2)
     assert course(("1.1", "1-0")).score().elo is None  # type: ignore[union-attr]
     assert course(("1.1", "1-0")).standings(Scheme.CLASSICAL) is None
-    assert [str(one.key) for one in course(("2.2", "1-0"), ("2.1", "0-1"), ("1.1", "1-0")).whole()] == [
+    assert [one.round for one in course(("2.2", "1-0"), ("2.1", "0-1"), ("1.1", "1-0")).whole()] == [
         "2.1.1",
         "2.1.2",
     ]

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from tbgen.errors import UsageError
 from tbgen.games.standings import EloModel
-from tbgen.games.standings.encounters import TestSettings
+from tbgen.games.standings.sprt import TestSettings
 from tbgen.match.adjudication import DrawRule, ResignRule
 from tbgen.match.clock import TimeControl
 from tbgen.match.openings import OpeningOrder, OpeningPolicy, OpeningSettings

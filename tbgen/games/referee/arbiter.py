@@ -83,10 +83,8 @@ class Arbiter:
         cutoff: GScore | str = DEFAULT_CUTOFF,
         bare_kings: bool | None = None,
     ) -> None:
-        rule, limit = (
-            FiftyMoveRule(fifty_move_rule),
-            parse_cutoff(cutoff) if isinstance(cutoff, str) else cutoff,
-        )
+        rule = FiftyMoveRule(fifty_move_rule)
+        limit = parse_cutoff(cutoff) if isinstance(cutoff, str) else cutoff
         settings = GameOptions(Variant.parse(rules), rule, limit, bare_kings).settings({})
         board, before = read(start, accrued, settings.variant)
         history = board.move_stack if accrued is None else []
@@ -250,18 +248,8 @@ class Arbiter:
         board = self._board
         free_kings = score.rank == _KINGS_MOVES and board.occupied == board.kings
         en_passant = board.ep_square if board.ep_square is not None and board.has_legal_en_passant() else -1
-        key = (
-            board.pawns,
-            board.knights,
-            board.bishops,
-            board.rooks,
-            board.queens,
-            board.kings,
-            board.occupied_co[chess.WHITE],
-            board.turn,
-            board.castling_rights,
-            en_passant,
-        )
+        men = board.pawns, board.knights, board.bishops, board.rooks, board.queens, board.kings
+        key = (*men, board.occupied_co[chess.WHITE], board.turn, board.castling_rights, en_passant)
         self._keys.append(key)
         self._occurrences[key] += 1
         self._plies.append(_PlayedPosition(score, accrued, clock, free_kings, self._occurrences[key]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from operator import attrgetter
 from typing import Final
 
 from tbgen.games.outcome import Basis
@@ -16,7 +15,7 @@ from tbgen.text import counted
 def endings(result: Standings) -> StandingsTable:
     """Return the grounds on which results rest."""
     columns = [
-        Column("basis", "basis", attrgetter("value"), word=True),
+        Column("basis", "basis", "value", word=True),
         Column("games", "games", lambda basis: result.bases[basis]),
     ]
     found = [basis for basis in Basis if basis in result.bases]
@@ -40,8 +39,8 @@ def changed_games(result: Standings) -> StandingsTable:
         Column("players", "players", lambda change: f"{change.game.white} - {change.game.black}", word=True),
         Column("accrued", "accrued", lambda change: str(change.game.outcome.accrued)),
         Column("result", "result", lambda change: str(change.game.value)),
-        Column("points_before", "points before", attrgetter("before"), show),
-        Column("points_after", "points after", attrgetter("after"), show),
+        Column("points_before", "points before", "before", show),
+        Column("points_after", "points after", "after", show),
     ]
     note = "Games that are proved not to be worth the score accrued when they stopped; points are White's."
     title = "What best play changed: games"
@@ -52,16 +51,15 @@ def changed_players(result: Standings) -> StandingsTable:
     """Return the points that players have won or lost by it; no rows if nothing has changed."""
     gains = result.gains()
     columns = [
-        Column("player", "player", attrgetter("name"), word=True),
-        Column(
-            "gain",
-            "points",
-            lambda player: gains.get(player.name, Fraction()),
-            lambda gain: f"{float(gain):+.4f}",
-        ),
+        Column("player", "player", "name", word=True),
+        Column("gain", "points", lambda player: gains.get(player.name, Fraction()), _gain),
     ]
     title, note = "What best play changed: players", "Points won or lost by it."
     return StandingsTable.of("changed_players", title, columns, result.players if gains else (), note)
+
+
+def _gain(gain: Fraction) -> str:
+    return f"{float(gain):+.4f}"
 
 
 def test_table(result: Standings) -> StandingsTable | None:
@@ -119,15 +117,15 @@ def game_list(result: Standings) -> StandingsTable:
     shares = [game.share(result.scheme) for game in result.games]
     show = telling_apart([*shares, *(1 - share for share in shares)])
     columns = [
-        Column("file", "file", attrgetter("file"), word=True),
-        Column("number", "game", attrgetter("number"), word=True),
-        Column("round", "round", attrgetter("round")),
-        Column("white", "white", attrgetter("white"), word=True),
-        Column("black", "black", attrgetter("black"), word=True),
-        Column("classical", "classical", attrgetter("classical")),
+        Column("file", "file", word=True),
+        Column("number", "game", word=True),
+        Column("round", "round"),
+        Column("white", "white", word=True),
+        Column("black", "black", word=True),
+        Column("classical", "classical"),
         Column("accrued", "accrued", lambda game: str(game.outcome.accrued)),
         Column("result", "result", lambda game: str(game.value)),
-        Column("basis", "basis", attrgetter("outcome.basis.value"), word=True),
+        Column("basis", "basis", "outcome.basis.value", word=True),
         Column("points", "points", lambda game: game.share(result.scheme), show),
     ]
     return StandingsTable.of("games", "Games", columns, result.games, "Points are White's.")

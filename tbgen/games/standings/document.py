@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from tbgen.board.score import GScore
 from tbgen.games.standings.players import Pairs, Player
@@ -37,7 +38,7 @@ def document(result: Standings) -> dict[str, Any]:
 
 def _sprt(test: Sprt, result: Standings) -> dict[str, Any]:
     first, second = result.names
-    facts = asdict(test)
+    facts = structs.asdict(test)
     unit = "pairs" if facts.pop("pairs") else "games"
     return {"player": first, "opponent": second, "unit": unit, **facts, "verdict": test.verdict}
 

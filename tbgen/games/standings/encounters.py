@@ -6,12 +6,10 @@ takes the encounters from the first one up to the first that is not finished, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, NamedTuple
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from tbgen.board.scoring import Scheme
 from tbgen.games.pgn.reader import RESULTS
@@ -19,7 +17,7 @@ from tbgen.games.pgn.splitter import RawGame
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings.elo import Elo, elo
 from tbgen.games.standings.record import GameRecord
-from tbgen.games.standings.sprt import EloModel, Sprt, sprt
+from tbgen.games.standings.sprt import Sprt, TestSettings, sprt
 from tbgen.games.standings.tournament import Standings, standings
 from tbgen.games.tagging.outcome_tags import outcome_of_tags
 from tbgen.games.tagging.tagged import TaggedGame
@@ -47,42 +45,16 @@ class Key(NamedTuple):
         return cls(*map(int, parts))
 
 
-@dataclass(frozen=True, slots=True)
-class FinishedGame:
-    """A finished game of an event."""
-
-    key: Key
-    record: GameRecord
-
-    @property
-    def points(self) -> Fraction:
-        """White's points, exactly, by the event's scoring."""
-        return self.record.share(self.record.outcome.settings.scoring.scheme)
-
-
-def finished_game(raw: RawGame, file: str, options: GameOptions) -> FinishedGame | None:
+def finished_game(raw: RawGame, file: str, options: GameOptions) -> GameRecord | None:
     """Return what the tags of a game say; None unless they are those of a finished game of an event.
 
     :param file: the name of the file, for the record.
     """
     tags = raw.values
-    key, told = Key.parse(tags.get("Round", "")), TaggedGame(raw, outcome_of_tags(tags, options), None)
-    record = GameRecord.of(file, told)
-    if key is None or record is None or tags.get("Result") not in RESULTS:
+    record = GameRecord.of(file, TaggedGame(raw, outcome_of_tags(tags, options), None))
+    if record is None or Key.parse(record.round) is None or tags.get("Result") not in RESULTS:
         return None
-    return FinishedGame(key, record)
-
-
-class TestSettings(Struct, frozen=True):
-    """The sequential test that ends a match."""
-
-    __test__: ClassVar[bool] = False  # no test of pytest
-
-    elo0: float
-    elo1: float
-    alpha: float = 0.05
-    beta: float = 0.05
-    model: EloModel = EloModel.LOGISTIC
+    return record
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,46 +81,39 @@ class Encounters:
     """
 
     def __init__(self, players: Sequence[str], games: int, test: TestSettings | None = None) -> None:
-        self.games: dict[Key, FinishedGame] = {}
+        self.games: dict[Key, GameRecord] = {}
         self._players, self._size, self._test = players, games, test
-        self._encounters: dict[tuple[int, int], list[FinishedGame]] = {}
-        self._shares: dict[tuple[int, int], float] = {}
+        self._shares: dict[int, float] = {}
+        """The first player's points per game of whole encounters; in a match each is a round of its own."""
         self._points = Fraction()
         self._tested: list[float] = []
         self._found: Sprt | None = None
         """The state of the test when it was last computed."""
 
-    def __contains__(self, key: object) -> bool:
-        return key in self.games
-
     def __len__(self) -> int:
         return len(self.games)
 
-    def add(self, game: FinishedGame) -> None:
+    def add(self, game: GameRecord) -> None:
         """Add a finished game."""
-        self.games[game.key] = game
-        place = game.key[:2]
-        members = self._encounters.setdefault(place, [])
-        members.append(game)
+        key = Key.parse(game.round)
+        assert key is not None
+        self.games[key] = game
+        members = self._members(key)
         if len(members) == self._size and len(self._players) == 2:
             points = sum((self._part(one) for one in members), Fraction())
             self._points += points
-            self._shares[place] = float(points / self._size)
-            # In a match each encounter is a round of its own.
-            while (next_place := (len(self._tested) + 1, 1)) in self._shares:
-                self._tested.append(self._shares[next_place])
+            self._shares[key.round] = float(points / self._size)
+            while (following := len(self._tested) + 1) in self._shares:
+                self._tested.append(self._shares[following])
 
     @property
     def untested(self) -> bool:
         """Whether :meth:`test` would have to compute."""
         return self._test is not None and (self._found is None or self._found.count < len(self._tested))
 
-    def whole(self) -> Iterator[FinishedGame]:
-        """Yield the games of whole encounters, in the order of the schedule."""
-        for place in sorted(self._encounters):
-            members = self._encounters[place]
-            if len(members) == self._size:
-                yield from sorted(members, key=lambda one: one.key)
+    def whole(self) -> list[GameRecord]:
+        """Return the games of whole encounters, in the order of the schedule."""
+        return [game for key, game in sorted(self.games.items()) if len(self._members(key)) == self._size]
 
     def test(self) -> Sprt | None:
         """Return the state of the test; None without one."""
@@ -169,9 +134,14 @@ class Encounters:
 
     def standings(self, scheme: Scheme) -> Standings | None:
         """Return the standings by whole encounters, with the test; None before there is one."""
-        records = [one.record for one in self.whole()]
+        records = self.whole()
         return replace(standings(records, scheme), sprt=self.test()) if records else None
 
-    def _part(self, one: FinishedGame) -> Fraction:
+    def _members(self, key: Key) -> list[GameRecord]:
+        """Return the finished games of the encounter of a game."""
+        keys = (key._replace(game=number) for number in range(1, self._size + 1))
+        return [self.games[each] for each in keys if each in self.games]
+
+    def _part(self, game: GameRecord) -> Fraction:
         """Return the first player's points of a game."""
-        return one.points if one.record.white == self._players[0] else 1 - one.points
+        return game.points if game.white == self._players[0] else 1 - game.points

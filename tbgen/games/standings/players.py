@@ -86,6 +86,11 @@ class Pairs:
         return cls(shares, halves)
 
     @property
+    def count(self) -> int:
+        """How many pairs there are."""
+        return len(self.shares)
+
+    @property
     def elo(self) -> Elo | None:
         """The difference that they tell; None without a pair."""
         return elo(self.shares, pairs=True) if self.shares else None
@@ -95,6 +100,8 @@ class Pairs:
 class Meeting:
     """What a player has made against another."""
 
+    player: str
+    opponent: str
     results: Results
     pairs: Pairs
 
@@ -146,7 +153,10 @@ class Player:
             seats[seat.opponent].append(seat)
         for pair in self.paired:
             pairs[pair[0].opponent].append(pair)
-        return {name: Meeting(Results.of(met), Pairs.of(pairs[name])) for name, met in seats.items()}
+        return {
+            name: Meeting(self.name, name, Results.of(met), Pairs.of(pairs[name]))
+            for name, met in seats.items()
+        }
 
     @property
     def shares(self) -> Sequence[float]:

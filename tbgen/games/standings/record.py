@@ -81,6 +81,11 @@ class GameRecord:
         """The result."""
         return self.outcome.value
 
+    @property
+    def points(self) -> Fraction:
+        """White's points, exactly, by the game's own scoring."""
+        return self.share(self.outcome.settings.scoring.scheme)
+
     def share(self, scheme: Scheme, value: GScore | None = None) -> Fraction:
         """Return White's points, exactly, for the result or another one, by the game's own cutoff and komi.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, Literal, Self
+from typing import ClassVar, Final, Literal, Self
+
+from msgspec import Struct
 
 from tbgen.errors import NamedChoice, UsageError
 from tbgen.games.standings.elo import NORMALISED
@@ -33,15 +34,21 @@ class EloModel(NamedChoice, what="a model of a test"):
         return super()._missing_(str(value).lower().replace("z", "s"))
 
 
-@dataclass(frozen=True, slots=True)
-class Sprt:
-    """A test and where it stands."""
+class TestSettings(Struct, frozen=True):
+    """The numbers of a test."""
 
-    model: EloModel
+    __test__: ClassVar[bool] = False  # no test of pytest
+
     elo0: float
     elo1: float
-    alpha: float
-    beta: float
+    alpha: float = 0.05
+    beta: float = 0.05
+    model: EloModel = EloModel.LOGISTIC
+
+
+class Sprt(TestSettings, frozen=True, kw_only=True):
+    """A test and where it stands."""
+
     pairs: bool
     """Whether pairs of games were tested, and not single ones."""
     count: int
@@ -118,8 +125,9 @@ def sprt(
     else:
         ratio = _generalised(points, model, elo0, elo1, pairs) if points else 0.0
     lower, upper = math.log(beta / (1 - alpha)), math.log((1 - beta) / alpha)
-    count = len(points)
-    return Sprt(model, elo0, elo1, alpha, beta, pairs, count, wins, losses, draws, ratio, lower, upper)
+    results = {"wins": wins, "losses": losses, "draws": draws}
+    bounds = {"llr": ratio, "lower": lower, "upper": upper}
+    return Sprt(elo0, elo1, alpha, beta, model, pairs=pairs, count=len(points), **results, **bounds)
 
 
 def _generalised(points: Sequence[float], model: EloModel, elo0: float, elo1: float, pairs: bool) -> float:

@@ -30,12 +30,21 @@ class Column:
     """Its name in CSV files, one word."""
     title: str
     """Its heading for readers."""
-    cell: Callable[[Any], Cell] = lambda item: item
-    """Returns its cell in the row of an item."""
+    source: str | Callable[[Any], Cell] = ""
+    """Returns its cell in the row of an item; or the attribute of items that is the cell, maybe one of an
+    attribute (``results.games``); by default the one of the column's key."""
     show: Callable[[Any], str] | None = str
     """How readers see a value; None for points, with as many decimals as tell those of the column apart."""
     word: bool = False
     """Whether it holds text, and not numbers."""
+
+    def cell(self, item: Any) -> Any:
+        """Return the cell of an item: a :data:`Cell`."""
+        if callable(self.source):
+            return self.source(item)
+        for name in (self.source or self.key).split("."):
+            item = None if item is None else getattr(item, name)
+        return item
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +130,10 @@ def margin_text(value: float) -> str:
     return f"{value:.1f}" if math.isfinite(value) else "unbounded"
 
 
-def percent(value: float) -> str:
+def percent(value: Fraction) -> str:
     """Return a share in hundredths, without the sign that the heading has.
 
-    >>> percent(0.65072)
-    '65.1'
+    >>> percent(Fraction(2, 3))
+    '66.7'
     """
-    return f"{100 * value:.1f}"
+    return f"{float(100 * value):.1f}"

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from fractions import Fraction
 from functools import partial
-from operator import attrgetter, itemgetter
-from typing import Any, Final, Literal
+from operator import itemgetter
+from typing import Final, Literal, NamedTuple
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
@@ -18,10 +17,10 @@ from tbgen.games.standings.details import (
     left_out_games,
     test_table,
 )
-from tbgen.games.standings.elo import Elo
 from tbgen.games.standings.places import Order
 from tbgen.games.standings.players import Meeting, Player, Results
 from tbgen.games.standings.table import (
+    Cell,
     Column,
     Part,
     StandingsTable,
@@ -39,61 +38,65 @@ _MOST_PLAYERS: Final = 64
 """With more of them a crosstable is not for reading."""
 
 
-_PLAYER: Final = Column("player", "player", attrgetter("name"), word=True)
-_COLOUR: Final = Column("colour", "as", lambda item: "White" if item[1] else "Black", word=True)
-"""Of a player with a colour, see :func:`_by_colour`."""
+_PLAYER: Final = Column("player", "player", "name", word=True)
+_RESULTS: Final = [
+    Column("games", "games", "results.games"),
+    Column("points", "points", "results.points", None),
+    Column("share", "%", lambda item: item.results.share if item.results.games else None, percent),
+    Column("wins", "+", "results.wins"),
+    Column("draws", "=", "results.draws"),
+    Column("losses", "-", "results.losses"),
+]
+"""Of items that have results."""
+_PAIRS: Final = Column("pairs", "pairs", "pairs.count")
 
 
-def _name(key: str, at: int) -> Column:
-    """Return the column of names of players, of which items have several, or other things too."""
-    return Column(key, key, lambda item: item[at].name, word=True)
+class _Side(NamedTuple):
+    """A player with one colour."""
+
+    player: Player
+    white: bool
+
+    @property
+    def results(self) -> Results:
+        """Of the games with that colour."""
+        return self.player.colours[self.white]
 
 
-def _by_colour(result: Standings) -> list[tuple[Player, bool]]:
-    return [(player, white) for player in result.players for white in (True, False)]
+_SIDE: Final = [
+    Column("player", "player", "player.name", word=True),
+    Column("colour", "as", lambda side: "White" if side.white else "Black", word=True),
+]
 
 
-def _results(of: Callable[[Any], Results]) -> list[Column]:
-    """Return columns of what games come to: number, points, points per game, wins, draws, losses."""
-
-    def share(item: object) -> float | None:
-        return float(of(item).share) if of(item).games else None
-
-    return [
-        Column("games", "games", lambda item: of(item).games),
-        Column("points", "points", lambda item: of(item).points, None),
-        Column("share", "%", share, percent),
-        Column("wins", "+", lambda item: of(item).wins),
-        Column("draws", "=", lambda item: of(item).draws),
-        Column("losses", "-", lambda item: of(item).losses),
-    ]
+def _sides(result: Standings) -> list[_Side]:
+    return [_Side(player, white) for player in result.players for white in (True, False)]
 
 
-def _elo(of: Callable[[Any], Elo | None], prefix: str = "") -> list[Column]:
+def _elo(source: str, prefix: str = "") -> list[Column]:
     """Return columns of an Elo difference: it, its margin, the likelihood of superiority, both normalised."""
-
-    def column(key: str, title: str, name: str, show: Callable[[Any], str]) -> Column:
-        return Column(prefix + key, title, lambda item: getattr(of(item), name, None), show)
-
     return [
-        column("elo", "Elo", "difference", elo_text),
-        column("elo_margin", "95 %", "margin", margin_text),
-        column("los", "LOS", "superiority", lambda chance: f"{chance:.1%}"),
-        column("nelo", "nElo", "normalised", elo_text),
-        column("nelo_margin", "95 %", "normalised_margin", margin_text),
+        Column(f"{prefix}{key}", title, f"{source}.{part}", show)
+        for key, title, part, show in (
+            ("elo", "Elo", "difference", elo_text),
+            ("elo_margin", "95 %", "margin", margin_text),
+            ("los", "LOS", "superiority", "{:.1%}".format),
+            ("nelo", "nElo", "normalised", elo_text),
+            ("nelo_margin", "95 %", "normalised_margin", margin_text),
+        )
     ]
 
 
 def _places(result: Standings) -> StandingsTable:
     breaks = [each.column for each in result.tiebreaks if each.title]
-    games, points, *others = _results(attrgetter("results"))
+    games, points, *others = _RESULTS
     # A tiebreak is shown where it decides: before the points, which in chess may be one themselves.
     at = next((at for at, column in enumerate(breaks) if column.key == points.key), None)
     before, behind = ([], breaks) if at is None else (breaks[:at], breaks[at + 1 :])
     if result.order is Order.TCEC:
-        before = [Column("classical", "classical", attrgetter("results.classical"), decimal), *before]
-    place = Column("place", "", attrgetter("place"), word=True)
-    columns = [place, _PLAYER, games, *before, points, *others, *behind, *_elo(attrgetter("elo"))[:3]]
+        before = [Column("classical", "classical", "results.classical", decimal), *before]
+    place = Column("place", "", word=True)
+    columns = [place, _PLAYER, games, *before, points, *others, *behind, *_elo("elo")[:3]]
     return StandingsTable.of("standings", "Standings", columns, result.players, _places_note(result))
 
 
@@ -122,36 +125,32 @@ def _settings(result: Standings) -> str:
 
 
 def _scorings(result: Standings) -> StandingsTable:
-    def columns(scheme: Scheme) -> list[Column]:
-        totals = [player.points[scheme] for player in result.players]
-        known = [total for total in totals if total is not None]
-        if len(known) < len(totals):
-            known = []
-
-        def points(player: Player) -> Fraction | None:
-            return player.points[scheme] if known else None
-
-        def place(player: Player) -> int | None:
-            own = points(player)
-            return None if own is None else 1 + sum(other > own for other in known)
-
-        return [
-            Column(scheme.value, scheme.value, points, None),
-            Column(f"{scheme.value}_place", "", place, lambda place: f"({place})"),
+    columns = [_PLAYER]
+    for scheme in Scheme:
+        points = {player.name: player.points[scheme] for player in result.players}
+        known = {name: total for name, total in points.items() if total is not None}
+        if len(known) < len(points):
+            known = {}
+        places = {name: 1 + sum(other > own for other in known.values()) for name, own in known.items()}
+        columns += [
+            Column(scheme.value, scheme.value, partial(_of_player, known), None),
+            Column(f"{scheme.value}_place", "", partial(_of_player, places), "({})".format),
         ]
-
     note = "In brackets the place by these points alone; nothing if full points lack their komi in quarters."
-    both = [column for scheme in Scheme for column in columns(scheme)]
-    return StandingsTable.of("scorings", "Points by every scoring", [_PLAYER, *both], result.players, note)
+    return StandingsTable.of("scorings", "Points by every scoring", columns, result.players, note)
+
+
+def _of_player(found: Mapping[str, Cell], player: Player) -> Cell:
+    return found.get(player.name)
 
 
 def _ratings(result: Standings) -> StandingsTable:
     columns = [
         _PLAYER,
-        Column("games", "games", attrgetter("results.games")),
-        *_elo(attrgetter("elo")),
-        Column("pairs", "pairs", lambda player: len(player.pairs.shares)),
-        *_elo(attrgetter("pairs.elo"), "pairs_"),
+        _RESULTS[0],
+        *_elo("elo"),
+        _PAIRS,
+        *_elo("pairs.elo", "pairs_"),
     ]
     note = (
         "Elo against the field with 95 % margin, likelihood of superiority, and normalised Elo; first by "
@@ -161,8 +160,7 @@ def _ratings(result: Standings) -> StandingsTable:
 
 
 def _colours(result: Standings) -> StandingsTable:
-    columns = [_name("player", 0), _COLOUR, *_results(lambda item: item[0].colours[item[1]])]
-    return StandingsTable.of("colours", "Results by colour", columns, _by_colour(result))
+    return StandingsTable.of("colours", "Results by colour", [*_SIDE, *_RESULTS], _sides(result))
 
 
 def _crosstable(result: Standings) -> StandingsTable:
@@ -170,40 +168,38 @@ def _crosstable(result: Standings) -> StandingsTable:
         meeting = player.meetings.get(other.name)
         return None if meeting is None else Part(meeting.results.points, meeting.results.games)
 
+    def column(number: int, other: Player) -> Column:
+        return Column(other.name, str(number), lambda item: part(item[1], other), show)
+
     players = result.players
     points = telling_apart([part(player, other) for player in players for other in players])
 
-    def column(number: int, other: Player) -> Column:
-        return Column(
-            other.name,
-            str(number),
-            lambda item: part(item[1], other),
-            lambda found: f"{points(found.points)} of {found.games}",
-        )
+    def show(found: Part) -> str:
+        return f"{points(found.points)} of {found.games}"
 
     numbered = list(enumerate(players, 1))
-    columns = [Column("number", "", itemgetter(0), word=True), _name("player", 1)]
-    columns += [column(number, other) for number, other in numbered]
+    left = [
+        Column("number", "", itemgetter(0), word=True),
+        Column("player", "player", lambda item: item[1].name, word=True),
+    ]
+    columns = [*left, *(column(number, other) for number, other in numbered)]
     note = "Points of games against each opponent; the numbers above are those at the left."
     return StandingsTable.of("crosstable", "Crosstable", columns, numbered, note)
 
 
 def _meetings(result: Standings) -> StandingsTable:
     met = [
-        (player, other, player.meetings[other.name])
+        player.meetings[other.name]
         for place, player in enumerate(result.players)
         for other in result.players[place:]
         if other.name in player.meetings
     ]
-    columns = [
-        _name("player", 0),
-        _name("opponent", 1),
-        *_results(lambda item: item[2].results),
-        Column("pairs", "pairs", lambda item: len(item[2].pairs.shares)),
+    names = [Column(key, key, word=True) for key in ("player", "opponent")]
+    halves = [
+        Column(f"pairs_{number}_halves", title, partial(_halves, number))
+        for number, title in enumerate(("0", "1/2", "1", "1 1/2", "2"))
     ]
-    for number, title in enumerate(("0", "1/2", "1", "1 1/2", "2")):
-        columns.append(Column(f"pairs_{number}_halves", title, partial(_halves, number)))
-    columns += _elo(lambda item: item[2].pairs.elo)[:3]
+    columns = [*names, *_RESULTS, _PAIRS, *halves, *_elo("pairs.elo")[:3]]
     note = (
         "Pairs are two games from the same position with colours reversed: how many brought 0, 1/2, 1, 1 1/2 "
         "and 2 points in chess (pentanomial), and the Elo difference by the points of pairs."
@@ -211,24 +207,23 @@ def _meetings(result: Standings) -> StandingsTable:
     return StandingsTable.of("meetings", "Who met whom", columns, met, note)
 
 
-def _halves(number: int, item: tuple[Player, Player, Meeting]) -> int:
+def _halves(number: int, meeting: Meeting) -> int:
     """Return how many pairs of a meeting brought so many half points in chess."""
-    return item[2].pairs.halves[number]
+    return meeting.pairs.halves[number]
 
 
 def _histogram(kind: Literal["given", "suffered"], title: str, result: Standings) -> StandingsTable:
     """Return games by player, colour and score, of those that the player or the opponent holds."""
 
-    def count(ranks: Sequence[int], item: tuple[Player, bool]) -> int:
-        held: Mapping[int, int] = getattr(item[0], kind)[item[1]]
+    def count(ranks: Sequence[int], side: _Side) -> int:
+        held: Mapping[int, int] = getattr(side.player, kind)[side.white]
         return sum(held.get(rank, 0) for rank in ranks)
 
     ranks = sorted({game.value.rank for game in result.games})
     shown, more = ranks[:_HISTOGRAM_RANKS], ranks[_HISTOGRAM_RANKS:]
     bins = [(str(GScore(rank, True)), [rank]) for rank in shown] + ([("more", more)] if more else [])
-    columns = [_name("player", 0), _COLOUR]
-    columns += [Column(name, name, partial(count, ranks)) for name, ranks in bins]
-    return StandingsTable.of(kind, title, columns, _by_colour(result), "Games by player, colour and G-score.")
+    columns = [*_SIDE, *(Column(name, name, partial(count, ranks)) for name, ranks in bins)]
+    return StandingsTable.of(kind, title, columns, _sides(result), "Games by player, colour and G-score.")
 
 
 _TABLES: Final[Mapping[str, Callable[[Standings], StandingsTable | None]]] = {
