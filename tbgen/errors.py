@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 _QUOTED_LENGTH = 60
 _quoter = reprlib.Repr()
@@ -183,7 +183,9 @@ class DamagedTableError(TbgenError, OSError):
 
 
 class NamedChoice(StrEnum):
-    """Base of the names that a user can choose from, in letters of any case.
+    """Base of the names that a user can choose from, in letters of any case, with and without hyphens.
+
+    Keywords of a class, besides ``what``, are other names, each with the one that it stands for.
 
     >>> class Fruit(NamedChoice, what="a fruit"):
     ...     APPLE = "apple"
@@ -199,15 +201,17 @@ class NamedChoice(StrEnum):
     """
 
     _what: str
+    _aliases: dict[str, str]
 
-    def __init_subclass__(cls, what: str, **more: Any) -> None:
-        super().__init_subclass__(**more)
-        cls._what = what
+    def __init_subclass__(cls, what: str, **aliases: str) -> None:
+        super().__init_subclass__()
+        cls._what, cls._aliases = what, aliases
 
     @classmethod
     def _missing_(cls, value: object) -> Self:
+        name = str(value).lower().replace("-", "")
         for each in cls:
-            if each == str(value).lower():
+            if each.replace("-", "") == cls._aliases.get(name, name):
                 return each
         raise UsageError(f"{quote(str(value))} is not {cls._what}: expected one of {', '.join(cls)}")
 

@@ -70,18 +70,27 @@ class Outset(Struct, frozen=True):
     accrued: str
 
 
-class GameStart(Struct, frozen=True, tag_field="type", tag="started"):
-    """A game begins; moves of its opening follow as moves.
+class GameLine(Struct, frozen=True, tag_field="type"):
+    """What happens in a game.
 
-    ``time`` is in seconds of the epoch, ``key`` is the tag ``Round`` (round, encounter, game), ``number`` the
-    number in the event, from 1.
+    ``time`` is in seconds of the epoch, ``key`` is the tag ``Round`` (round, encounter, game).
     """
 
     time: float
     key: str
+
+
+class PairingLine(GameLine, frozen=True):
+    """What happens to a game as a whole; ``number`` is its number in the event, from 1."""
+
     number: int
     white: str
     black: str
+
+
+class GameStart(PairingLine, frozen=True, tag="started"):
+    """A game begins; moves of its opening follow as moves."""
+
     start: Outset
 
 
@@ -97,32 +106,25 @@ class Ply(Struct, frozen=True):
     comment: str
 
 
-class GameMove(Struct, frozen=True, tag_field="type", tag="moved"):
+class GameMove(GameLine, frozen=True, tag="moved"):
     """A move has been made.
 
     ``fen`` is the position after it; ``left`` are the seconds on the clocks of ``white`` and ``black``, null
     without a clock.
     """
 
-    time: float
-    key: str
     ply: Ply
     fen: str
     left: Mapping[str, float | None]
 
 
-class GameEnd(Struct, frozen=True, tag_field="type", tag="finished"):
+class GameEnd(PairingLine, frozen=True, tag="finished"):
     """A game is over, and in the PGN file.
 
     ``value`` is its result, ``finished`` the number of finished games and ``size`` that of the bytes of the
     PGN file, both with this game.
     """
 
-    time: float
-    key: str
-    number: int
-    white: str
-    black: str
     value: str
     reason: str
     finished: int

@@ -46,9 +46,8 @@ class FiftyMoveRule(NamedChoice, what="a 50-move rule"):
 
         :param terminal: whether it is mate or stalemate.
         """
-        if self is FiftyMoveRule.LEGACY:
-            return clock < PLIES or terminal
-        return clock < PLIES or self is not FiftyMoveRule.CUTERMOB_LEGACY
+        last = terminal if self is FiftyMoveRule.LEGACY else self is not FiftyMoveRule.CUTERMOB_LEGACY
+        return clock < PLIES or last
 
     def ends(self, clock: int) -> bool:
         """Tell whether the rule ends the game."""

@@ -86,22 +86,19 @@ class Evaluations:
         return None
 
     def _resigns(self, rule: ResignRule, mover: chess.Color) -> bool:
-        bad = self._last(mover, rule.moves)
-        if bad is None or max(bad) > -rule.centipawns:
-            return False
-        good = self._last(not mover, rule.moves) if rule.both else [rule.centipawns]
-        return good is not None and min(good) >= rule.centipawns
+        bad = [-found for found in self._last(mover, rule.moves)]
+        both = (bad, self._last(not mover, rule.moves) if rule.both else bad)
+        return all(found and min(found) >= rule.centipawns for found in both)
 
     def _drawn(self, rule: DrawRule, plies: int) -> bool:
-        if plies < 2 * rule.first:
-            return False
         both = [self._last(side, rule.moves) for side in (True, False)]
-        return all(last is not None and max(map(abs, last)) <= rule.centipawns for last in both)
+        even = all(found and max(map(abs, found)) <= rule.centipawns for found in both)
+        return even and plies >= 2 * rule.first
 
-    def _last(self, side: chess.Color, count: int) -> list[int] | None:
-        """Return the last evaluations of a side, None if there are not so many."""
+    def _last(self, side: chess.Color, count: int) -> list[int]:
+        """Return the last evaluations of a side; none if there are not so many."""
         last = [found for found in self.found[side][-count:] if found is not None]
-        return last if len(last) == count else None
+        return last if len(last) == count else []
 
 
 class Judge:
@@ -130,7 +127,7 @@ class Judge:
         outcome = await asyncio.to_thread(self._adjudicated, arbiter)
         if outcome.basis is not Basis.TABLEBASE:
             return None
-        return _told(outcome, Ending(None, None, f"{DRAWN}: tablebase"))
+        return _as_proved(outcome, Ending(None, None, f"{DRAWN}: tablebase"))
 
     async def stopped(self, arbiter: Arbiter, ending: Ending) -> tuple[Outcome, Ending]:
         """Return the outcome of a game that is over or stopped, and the ending with what proves it."""
@@ -138,7 +135,7 @@ class Judge:
             return adjudicate(arbiter, self._tables, ending), ending
         async with self._one:
             outcome = await asyncio.to_thread(self._adjudicated, arbiter, ending, self._solver)
-        return _told(outcome, ending)
+        return _as_proved(outcome, ending)
 
     def _adjudicated(
         self, arbiter: Arbiter, ending: Ending | None = None, solver: StateSolver | None = None
@@ -161,8 +158,8 @@ class Judge:
             return await asyncio.to_thread(_play_out, tables, arbiter, outcome)
 
 
-def _told(outcome: Outcome, ending: Ending) -> tuple[Outcome, Ending]:
-    """Return an outcome and its ending; a mate that is proved is a win by adjudication, also in chess."""
+def _as_proved(outcome: Outcome, ending: Ending) -> tuple[Outcome, Ending]:
+    """Return an outcome and its ending; a proved mate is a win by adjudication, also in chess."""
     if outcome.value.rank or not outcome.basis.best_play:
         return outcome, ending
     winner = outcome.value.white

@@ -9,7 +9,7 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
+from collections.abc import AsyncIterator, Collection, Coroutine, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -21,6 +21,7 @@ from chess.engine import INFO_BASIC, INFO_SCORE, EngineError, InfoDict
 from tbgen.errors import UsageError, printable, quote
 from tbgen.match.clock import Clock, TimeControl, limit_of
 from tbgen.match.guard import Guard, dying_with_parent, kill_group, on_processors
+from tbgen.match.log import LineLog
 from tbgen.match.uci import Uci
 from tbgen.text import duration
 
@@ -154,12 +155,7 @@ class Engine:
 
     @classmethod
     async def started(
-        cls,
-        settings: EngineSettings,
-        guard: Guard,
-        *,
-        processors: Collection[int] = (),
-        log: Callable[[str, str], None] | None = None,
+        cls, settings: EngineSettings, guard: Guard, processors: Collection[int], log: LineLog | None
     ) -> Engine:
         """Start an engine in a process group of its own, and set its options.
 

@@ -78,9 +78,7 @@ class _Slot:
             return engine
         await self.close([name])
         log = self._log(name, self._number)
-        self._engines[name] = await Engine.started(
-            settings, self._guard, processors=self._processors, log=log
-        )
+        self._engines[name] = await Engine.started(settings, self._guard, self._processors, log)
         return self._engines[name]
 
     async def close(self, names: Collection[str], *, kill: bool = False) -> None:
@@ -117,7 +115,6 @@ class Event:
         self._digest = _digest(settings, self.schedule, openings)
         self._players = {engine.name: engine for engine in settings.engines}
         self._games = Encounters(names, settings.games, settings.test)
-        self._writing = asyncio.Lock()
         self._faults = defaultdict[str, Counter[str]](Counter)
         self._verified = 0
         self._thinking = 0.0
@@ -204,13 +201,16 @@ class Event:
     async def _play(self, slot: _Slot, fixture: Fixture) -> PlayedGame:
         """Play a game with the engines of a slot; those that others need are closed."""
         await slot.close_others(fixture.white, fixture.black)
+        players = {chess.WHITE: self._players[fixture.white], chess.BLACK: self._players[fixture.black]}
+        controls = {side: player.control for side, player in players.items()}
+        game = PlayedGame(fixture, self.options, controls, self._tell)
         sides: dict[chess.Color, Engine] = {}
-        for side, name in ((chess.WHITE, fixture.white), (chess.BLACK, fixture.black)):
+        for side, player in players.items():
             try:
-                sides[side] = await slot.engine(self._players[name])
+                sides[side] = await slot.engine(player)
             except EngineFault as fault:
-                return await lost_game(PlayedGame(fixture, self.options), self._judge, side, fault)
-        game = await play_game(fixture, sides, self.options, self.settings.stop, self._judge, self._tell)
+                return await lost_game(game, self._judge, side, fault)
+        await play_game(game, sides, self.settings.stop, self._judge)
         await slot.close([game.faulty], kill=True)
         return game
 
@@ -219,17 +219,8 @@ class Event:
         if self._is_chosen(game):
             verified = await self._judge.verify(game.arbiter, game.outcome)
             self._verified += verified  # read after the wait, in which other games may have been added
-        async with self._writing:
-            writing = asyncio.ensure_future(
-                asyncio.to_thread(file.append, game_text(game, self.settings, self._digest))
-            )
-            try:
-                finished = await asyncio.shield(writing)
-            except asyncio.CancelledError:
-                await writing  # a game that is over is kept
-                raise
-            size = file.size
-        self._games.add(finished)
+        record, size = await file.append(game_text(game, self.settings, self._digest))
+        self._games.add(record)
         self._thinking += game.thinking
         value, names = str(game.outcome.value), game.fixture.names
         self._tell(GameEnd(game.ended, *names, value, game.reason, len(self._games), size))
@@ -366,11 +357,9 @@ def run_event(
 def _digest(settings: EventSettings, schedule: Schedule, openings: Openings) -> str:
     """Return what tells the schedule from others; how many rounds are played may change if results do not
     decide."""
+    engines = (f"{each.name} {each.control!r} {sorted(each.options.items())}" for each in settings.engines)
     parts = [
-        *(
-            f"{engine.name} {engine.control!r} {sorted(engine.options.items())}"
-            for engine in settings.engines
-        ),
+        *engines,
         settings.format.value,
         f"{settings.games} {openings.shared} {settings.seeds} {settings.seed}",
         str(settings.rounds if schedule.waits else ""),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Final
 
 import chess
@@ -15,7 +14,7 @@ from tbgen.games.pgn.ending import Ending
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.settings import GameOptions
 from tbgen.match.adjudication import Evaluations, Judge, StopRules
-from tbgen.match.clock import Clock
+from tbgen.match.clock import Clock, TimeControl
 from tbgen.match.engine import Engine, EngineFault, Fault
 from tbgen.match.schedule import Fixture
 
@@ -58,10 +57,11 @@ class PlayedGame:
         self,
         fixture: Fixture,
         options: GameOptions,
-        clocks: Mapping[chess.Color, Clock] = MappingProxyType({}),
-        listen: Callable[[GameMove], object] = lambda _: None,
+        controls: Mapping[chess.Color, TimeControl],
+        listen: Callable[[GameMove], object],
     ) -> None:
-        self.fixture, self._clocks, self._listen = fixture, clocks, listen
+        self.fixture, self._listen = fixture, listen
+        self.clocks = {side: Clock(control) for side, control in controls.items()}
         self.arbiter = fixture.opening.arbiter(options)
         self.board = fixture.opening.start.board.copy(stack=False)
         self.plies: list[Ply] = []
@@ -78,9 +78,7 @@ class PlayedGame:
         self.board.push(move)
         ply = Ply(move.uci(), san, str(self.arbiter.accrued), comment)
         self.plies.append(ply)
-        left: dict[str, float | None] = {
-            chess.COLOR_NAMES[side]: clock.left for side, clock in self._clocks.items()
-        }
+        left = {str(chess.COLOR_NAMES[side]): clock.left for side, clock in self.clocks.items()}
         self._listen(GameMove(time.time(), str(self.fixture.key), ply, self.board.fen(), left))
 
     def end(self, outcome: Outcome, ending: Ending, termination: str = "") -> PlayedGame:
@@ -91,24 +89,11 @@ class PlayedGame:
 
 
 async def play_game(
-    fixture: Fixture,
-    engines: Mapping[chess.Color, Engine],
-    options: GameOptions,
-    rules: StopRules,
-    judge: Judge,
-    listen: Callable[[GameMove], object],
+    play: PlayedGame, engines: Mapping[chess.Color, Engine], rules: StopRules, judge: Judge
 ) -> PlayedGame:
-    """Play a game.
-
-    The game always ends with a result: a fault of an engine loses it.
-
-    :param listen: called with each move, those of the opening included.
-    """
-    clocks = {side: Clock(engine.settings.control) for side, engine in engines.items()}
-    play, evaluations = PlayedGame(fixture, options, clocks, listen), Evaluations(rules)
-    board, arbiter = play.board, play.arbiter
-    accrued = fixture.opening.start.accrued
-    before = "" if accrued is None else str(accrued)
+    """Play a game to its end, and return it; a fault of an engine loses it."""
+    board, arbiter, evaluations = play.board, play.arbiter, Evaluations(rules)
+    before = str(play.fixture.opening.start.accrued or "")
     while True:
         basis = arbiter.basis
         if basis is not None:
@@ -125,7 +110,7 @@ async def play_game(
             return play.end(outcome, stop, "" if resigned else Basis.ADJUDICATION.value)
         mover = board.turn
         try:
-            answer = await engines[mover].move(board, clocks, play, before)
+            answer = await engines[mover].move(board, play.clocks, play, before)
         except EngineFault as fault:
             return await lost_game(play, judge, mover, fault)
         play.thinking += answer.seconds

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
 
@@ -34,6 +36,7 @@ class GamesFile:
         self.path = path
         self._digest, self._options = digest, options
         self._games = 0
+        self._writer = ThreadPoolExecutor(1)
         self.size = 0
         """Bytes, once :meth:`recover` has been called."""
         with write_errors(path, remedy=_REMEDY):
@@ -47,7 +50,8 @@ class GamesFile:
             ) from None
 
     def close(self) -> None:
-        """Close the file, and let others have it."""
+        """Write what is left, and let others have the file."""
+        self._writer.shutdown()
         os.close(self._descriptor)
 
     def recover(self) -> list[GameRecord]:
@@ -77,16 +81,22 @@ class GamesFile:
         self._cut(whole)
         return list(found.values())
 
-    def append(self, text: bytes) -> GameRecord:
-        """Write a game, see to it that it is on the disk, and return it as it will be read.
+    async def append(self, text: bytes) -> tuple[GameRecord, int]:
+        """Write a game, and return it as it will be read, and the size of the file with it.
+
+        The game is on the disk then. It also gets there if this is cancelled.
 
         :raises TbgenError: if that cannot be; then the file is as it was.
         """
+        writing = asyncio.get_running_loop().run_in_executor(self._writer, self._append, text)
+        return await asyncio.shield(writing)
+
+    def _append(self, text: bytes) -> tuple[GameRecord, int]:
         (raw,) = split_games(BytesIO(text))
         raw.number = self._games + 1
         finished = self._finished(raw)
         self._write(text)
-        return finished
+        return finished, self.size
 
     def _write(self, text: bytes) -> None:
         """Write bytes to the end of the file as a whole.

@@ -56,10 +56,8 @@ class Guard:
 
     def close(self) -> None:
         """End the process; groups that it still watches are killed."""
-        if self._process.stdin is not None:
-            with contextlib.suppress(OSError):
-                self._process.stdin.close()
-        self._process.wait()
+        with contextlib.suppress(OSError):
+            self._process.communicate()
 
     def _tell(self, line: str) -> None:
         if self._process.stdin is not None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import fcntl
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO, Final, Self
+from typing import BinaryIO, Final
 
 import msgspec
 
@@ -28,7 +27,7 @@ _LONG: Final = 16 << 20
 """Bytes from which on a new file with the games in play replaces the old one."""
 
 
-class LiveWriter:
+class LiveWriter(AbstractContextManager["LiveWriter"]):
     """Appends to the live file of an event; a file that cannot be written is reported once and given up.
 
     :param pgn: the event's PGN file.
@@ -39,16 +38,10 @@ class LiveWriter:
         self._path, self._note = live_path(pgn), note
         self._file: BinaryIO | None = None
         self._start: EventStart | None = None
-        self._size = 0
         self._playing: dict[str, list[bytes]] = {}
         """The lines of each game in play."""
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._start is not None:
             self._write(EventEnd(Termination.FINISHED if kind is None else Termination.STOPPED))
         self._close()
@@ -65,7 +58,7 @@ class LiveWriter:
             case GameEnd() if self._start is not None:
                 del self._playing[message.key]
                 self._write(message)
-                if self._file is not None and self._size > _LONG:
+                if self._file is not None and self._file.tell() > _LONG:
                     now = {"size": message.size, "finished": message.finished}
                     self._begin(msgspec.structs.replace(self._start, **now))
 
@@ -77,7 +70,7 @@ class LiveWriter:
         try:
             file = part.open("wb", buffering=0)
             self._close()
-            self._file, self._size = file, len(lines)
+            self._file = file
             with suppress(OSError):  # a file system without locks
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             file.write(lines)
@@ -91,7 +84,6 @@ class LiveWriter:
             try:
                 if self._file.write(text) < len(text):
                     raise OSError(0, "the disk is full")
-                self._size += len(text)
             except OSError as error:
                 self._give_up(error)
         return text

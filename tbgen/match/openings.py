@@ -6,9 +6,8 @@ import hashlib
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple, Self
+from typing import Annotated, Final, NamedTuple
 
 import chess
 from msgspec import Meta, Struct
@@ -19,6 +18,7 @@ from tbgen.errors import NamedChoice, UsageError, quote
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.files import PgnSource, reading
 from tbgen.games.pgn.reader import read_games
+from tbgen.games.pgn.splitter import lines
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.settings import GameOptions
 
@@ -26,7 +26,7 @@ _POSITIONS: Final = 960
 _PGN: Final = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.xz", ".pgn.zst")
 
 
-class ChessVariant(NamedChoice, what="a variant of matches"):
+class ChessVariant(NamedChoice, what="a variant of matches", fischerandom="chess960", chess="standard"):
     """Where games start if no file says."""
 
     STANDARD = "standard"
@@ -34,12 +34,6 @@ class ChessVariant(NamedChoice, what="a variant of matches"):
     """A start position of Chess960, the same for both sides; Cute Chess calls it ``fischerandom``."""
     DOUBLE = "dfrc"
     """Double Fischer random: each side has a start position of its own."""
-
-    @classmethod
-    def _missing_(cls, value: object) -> Self:
-        """Read a name, also one of those that Cute Chess has."""
-        others = {"fischerandom": "chess960", "chess": "standard"}
-        return super()._missing_(others.get(str(value).lower(), value))
 
 
 class OpeningOrder(NamedChoice, what="an order of openings"):
@@ -192,9 +186,8 @@ def _read(settings: OpeningSettings) -> Iterator[_BookEntry]:
 
 def _of_epd(source: PgnSource, path: Path) -> Iterator[_BookEntry]:
     """Yield the positions of a file with a FEN, of six or seven fields, or an EPD in each line."""
-    data = b"".join(iter(partial(source.read, 1 << 20), b""))
-    for number, line in enumerate(data.decode("utf-8-sig", "replace").splitlines(), 1):
-        text = line.strip()
+    for number, line in enumerate(lines(source), 1):
+        text = line.decode("utf-8-sig", "replace").strip()
         if text and not text.startswith("#"):
             yield _BookEntry(f"{path}, line {number}", text)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Final
 
 import chess
@@ -91,8 +92,8 @@ def _wrapped(words: Iterator[str]) -> Iterator[str]:
 
 
 def _moment(seconds: float) -> str:
-    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
-    return f"{whole}.{int(seconds % 1 * 1000):03} UTC"
+    moment = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
+    return f"{moment.isoformat(timespec='milliseconds')} UTC"
 
 
 def _escaped(value: str) -> str:

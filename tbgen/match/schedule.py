@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
 
 from tbgen.errors import NamedChoice
 from tbgen.games.standings.encounters import Key
@@ -39,12 +38,6 @@ class Format(NamedChoice, what="a format of events"):
     """The first player, or some of the first, meets the others."""
     KNOCKOUT = "knockout"
     SWISS = "swiss"
-
-    @classmethod
-    def _missing_(cls, value: object) -> Self:
-        """Read a name, also as Cute Chess writes it (``roundrobin``)."""
-        text = str(value).lower()
-        return super()._missing_(text.replace("roundrobin", "round-robin").replace("knock-out", "knockout"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,10 +57,9 @@ def check(settings: EventSettings) -> None:
     names = [engine.name for engine in settings.engines]
     if len(names) < 2:
         raise UsageError("an event needs two engines or more: give each with --engine cmd=PROGRAM")
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f"two engines are called {name}: tell them apart with name=")
     for engine in settings.engines:
+        if names.count(engine.name) > 1:
+            raise UsageError(f"two engines are called {engine.name}: tell them apart with name=")
         if not engine.control.limited:
             raise UsageError(
                 f"nothing ends a search of {engine.name}: give tc=, st=, depth= or nodes=, also by --each"

@@ -37,38 +37,7 @@ class Swiss(Schedule):
         with needs_extra("a Swiss tournament", "match"):
             from caissify_pairings import generate_pairings
         self._pair = generate_pairings
-        self._before: list[Sequence[tuple[str, str]]] = []
-        """Who met in each round."""
-
-    def encounters(self, number: int, results: Results) -> Sequence[tuple[str, str]]:
-        """Return the pairs of players of a round."""
-        names = self.plan.players
-        numbers = {name: place for place, name in enumerate(names, 1)}
-        found = self._pair(
-            "dutch",
-            self._players(results),
-            {(numbers[one], numbers[other]) for pairs in self._before for one, other in pairs},
-            number,
-            self.plan.rounds,
-            bye_value=1.0,
-            max_byes_per_player=1,
-            initial_color="white",
-        )
-        pairs = [
-            (names[pair["white_id"] - 1], names[pair["black_id"] - 1])
-            for pair in found
-            if pair["black_id"] is not None
-        ]
-        if len(pairs) < len(names) // 2:
-            raise UsageError(
-                f"round {number} cannot be paired with opponents who have not met: ask for fewer rounds"
-            )
-        self._before.append(pairs)
-        return pairs
-
-    def _players(self, results: Results) -> list[dict[str, Any]]:
-        """Return what has become of each player, as the package wants to know it."""
-        players: dict[str, dict[str, Any]] = {
+        self._players: dict[str, dict[str, Any]] = {
             name: {
                 "id": number,
                 "name": name,
@@ -79,27 +48,56 @@ class Swiss(Schedule):
                 "float_history": [],
                 "bye_count": 0,
             }
-            for number, name in enumerate(self.plan.players, 1)
+            for number, name in enumerate(plan.players, 1)
         }
+        """The players as the package has them."""
+        self._pairs: Sequence[tuple[str, str]] = ()
+        """Those of the last round."""
+        self._met: set[tuple[int, int]] = set()
 
-        def add(name: str, points: float, colour: str, floated: str) -> None:
-            player = players[name]
-            player["score"] += points
-            player["color_hist"].append(colour)
-            player["float_history"].append(floated)
+    def encounters(self, number: int, results: Results) -> Sequence[tuple[str, str]]:
+        """Return the pairs of players of a round."""
+        if number > 1:
+            self._score(number - 1, results)
+        names = self.plan.players
+        found = self._pair(
+            "dutch",
+            list(self._players.values()),
+            self._met,
+            number,
+            self.plan.rounds,
+            bye_value=1.0,
+            max_byes_per_player=1,
+            initial_color="white",
+        )
+        met = [(pair["white_id"], pair["black_id"]) for pair in found if pair["black_id"] is not None]
+        pairs = [(names[white - 1], names[black - 1]) for white, black in met]
+        if len(pairs) < len(names) // 2:
+            raise UsageError(
+                f"round {number} cannot be paired with opponents who have not met: ask for fewer rounds"
+            )
+        self._pairs = pairs
+        self._met.update(met)
+        return pairs
 
-        for number, pairs in enumerate(self._before, 1):
-            before = {name: player["score"] for name, player in players.items()}
-            for place, (white, black) in enumerate(pairs, 1):
-                games = {key: each for key, each in results.items() if key[:2] == (number, place)}
-                lead, ahead = self.lead(white, games), before[white] - before[black]
-                points = ((lead > 0) - (lead < 0) + 1) / 2
-                add(white, points, "white", _floated(ahead))
-                add(black, 1 - points, "black", _floated(-ahead))
-            for name in set(players) - set(itertools.chain.from_iterable(pairs)):
-                add(name, 1, "none", "down")  # C.04.3, article 1.4.3: as of a player who floats down
-                players[name]["bye_count"] += 1
-        return list(players.values())
+    def _score(self, number: int, results: Results) -> None:
+        """Add what a round has come to, the last that was paired, to the players."""
+        before = {name: player["score"] for name, player in self._players.items()}
+        for place, (white, black) in enumerate(self._pairs, 1):
+            games = {key: points for key, points in results.items() if key[:2] == (number, place)}
+            lead, ahead = self.lead(white, games), before[white] - before[black]
+            points = ((lead > 0) - (lead < 0) + 1) / 2
+            self._add(white, points, "white", _floated(ahead))
+            self._add(black, 1 - points, "black", _floated(-ahead))
+        for name in set(self._players) - set(itertools.chain.from_iterable(self._pairs)):
+            self._add(name, 1, "none", "down")  # C.04.3, article 1.4.3: as of a player who floats down
+            self._players[name]["bye_count"] += 1
+
+    def _add(self, name: str, points: float, colour: str, floated: str) -> None:
+        player = self._players[name]
+        player["score"] += points
+        player["color_hist"].append(colour)
+        player["float_history"].append(floated)
 
 
 def _floated(ahead: float) -> str:

@@ -8,9 +8,9 @@ the move is parsed, and the times of ``go`` and ``bestmove`` are taken where byt
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 import chess.engine
@@ -21,12 +21,10 @@ _RATE: Final = 1 << 20
 """Bytes that are read without a pause."""
 _PAUSE: Final = 0.1
 """Seconds of a pause, and without output after which the count starts anew."""
-_PASSED: Final = frozenset({b"readyok", b"uciok", b"option", b"id"})
+_PASSED: Final = frozenset({b"readyok", b"uciok", b"id"})
 _LAST_WORDS: Final = 0.2
 """Seconds after the end of a process in which its output is read, should another process keep that open."""
 _STDOUT: Final = 1
-_OPTION: Final = re.compile(r"name\s+(\S.*?)\s+type\s+(\w+)(.*)")
-_PART: Final = r"\b{}\s+(.*?)(?=\s+(?:default|min|max|var)\b|\s*$)"
 _BOUNDS: Final = (b" lowerbound", b" upperbound")
 
 
@@ -112,7 +110,10 @@ class Uci(chess.engine.UciProtocol):
             if self._info is not None:
                 self._pass(self._info)
             self._pass(line)
-        elif word in _PASSED and (word != b"option" or _is_option(rest.decode("utf-8", "replace"))):
+        elif word == b"option" and self.command is not None:
+            with suppress(chess.engine.EngineError):  # one that cannot be used; python-chess would give up
+                self.command.line_received(line.decode("utf-8", "replace"))
+        elif word in _PASSED:
             self._pass(line)
 
     def _pass(self, line: bytes) -> None:
@@ -135,22 +136,3 @@ class Uci(chess.engine.UciProtocol):
             self._read = 0
             pipe.pause_reading()
             self.loop.call_later(_PAUSE, pipe.resume_reading)
-
-
-def _is_option(text: str) -> bool:
-    """Tell whether a declaration of an option can be used: with another one python-chess would give up."""
-    match = _OPTION.match(text)
-    if match is None:
-        return False
-    name, kind, rest = match.groups()
-    (default, low, high), choices = (
-        (re.search(_PART.format(part), rest) for part in ("default", "min", "max")),
-        re.findall(_PART.format("var"), rest),
-    )
-    try:
-        bounds = [None if found is None else int(found[1]) for found in (low, high)]
-        option = chess.engine.Option(name, kind, None, bounds[0], bounds[1], choices)
-        option.parse("" if default is None else default[1])
-    except (ValueError, chess.engine.EngineError):
-        return False
-    return True

@@ -9,13 +9,16 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from io import BufferedReader
+from io import BufferedReader, BufferedWriter, FileIO
 from pathlib import Path
 from types import ModuleType
-from typing import Any, BinaryIO, Final, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, Protocol, cast
 
 from tbgen.errors import TbgenError, UsageError, needs_extra, quote
 from tbgen.files import write_errors, written_aside
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer as Buffer
 
 _BLOCK: Final = 1 << 14
 """Bytes that are decompressed at once; the text may be hundreds of times as long."""
@@ -163,8 +166,8 @@ def writing(name: str) -> Iterator[Sink]:
         path = Path(os.path.realpath(name))  # what a link points to is replaced, not the link
         with (
             written_aside(path, remedy=_REMEDY) as aside,
-            open(aside, "wb") as file,
-            closing(_Aside(path, file, _stream(Path(name).suffix.lower(), file, "wb") or file)) as sink,
+            BufferedWriter(_AsideFile(aside, path)) as file,
+            closing(_stream(Path(name).suffix.lower(), file, "wb") or file) as sink,
         ):
             yield sink
 
@@ -177,29 +180,20 @@ def is_stream(name: str) -> bool:
     return os.path.exists(name) and special
 
 
-class _Aside:
-    """Writes to a file that lies aside, and says of what goes wrong then which file it keeps away."""
+class _AsideFile(FileIO):
+    """A file that lies aside; what goes wrong with it is said of the file that it is to become."""
 
-    def __init__(self, path: Path, file: BinaryIO, sink: BinaryIO) -> None:
+    def __init__(self, aside: Path, path: Path) -> None:
+        super().__init__(aside, "wb")
         self._path = path
-        self._file = file
-        self._sink = sink
 
-    def write(self, data: bytes, /) -> None:
-        """Write bytes.
+    def write(self, data: Buffer, /) -> int:
+        """Write bytes, and return how many.
 
         :raises TbgenError: if that fails.
         """
         with write_errors(self._path, remedy=_REMEDY):
-            self._sink.write(data)
-
-    def close(self) -> None:
-        """Write what is left, and close the file too: its buffer may fail, and only once.
-
-        :raises TbgenError: if that fails.
-        """
-        with write_errors(self._path, remedy=_REMEDY), self._file:
-            self._sink.close()
+            return super().write(data)
 
 
 def _stream(suffix: str, file: BinaryIO, mode: Literal["rb", "wb"]) -> Any:

@@ -110,12 +110,10 @@ def read_game(raw: RawGame) -> Game:
     except _Broken as broken:
         before = raw.data[: raw.movetext] + text[: broken.token.start()].encode()
         line = raw.line + len(_BREAK.findall(before))
-        if game.tags or game.moves:
-            game.error = UsageError(f"game {game.number}, line {line}, ply {len(game.moves) + 1}: {broken}")
-        else:
-            game.error = UsageError(
-                f"game {game.number}, line {line}: no PGN, as it has neither tags nor moves"
-            )
+        reason = f", ply {len(game.moves) + 1}: {broken}"
+        if not game.tags and not game.moves:
+            reason = ": no PGN, as it has neither tags nor moves"
+        game.error = UsageError(f"game {game.number}, line {line}{reason}")
     return game
 
 

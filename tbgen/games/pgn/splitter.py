@@ -81,7 +81,7 @@ def split_games(stream: LineStream) -> Iterator[RawGame]:
     yields nothing, or one ``RawGame`` without tags and moves, if it has bytes.
     """
     games, game = 1, _GrowingGame(1, 1)
-    for number, line in enumerate(_lines(stream), 1):
+    for number, line in enumerate(lines(stream), 1):
         if game.ends_before(line):
             yield game.finished()
             games, game = games + 1, _GrowingGame(games + 1, number)
@@ -90,7 +90,7 @@ def split_games(stream: LineStream) -> Iterator[RawGame]:
         yield game.finished()
 
 
-def _lines(stream: LineStream) -> Iterator[bytes]:
+def lines(stream: LineStream) -> Iterator[bytes]:
     """Yield lines with their breaks, which may be of all three kinds."""
     rest = b""
     while block := stream.read(max(_BLOCK, len(rest))):  # so the time that a long line takes is linear

@@ -209,15 +209,12 @@ class Arbiter:
         if accrued is not None and accrued.rank < 2 and not terminal:
             raise UsageError(f"the accrued score {accrued} ends the game, and in this position it goes on")
         rule, clock = self._rule, board.halfmove_clock
-        if terminal and rule.counts(clock, terminal):
-            accrued = None  # whatever has been, the game is over
-        if not rule.counts(clock, terminal):
-            if accrued is None:
-                accrued = NOTHING if rule is FiftyMoveRule.CUTERMOB_LEGACY else score
-        elif accrued is None or score.rank < accrued.rank:
-            accrued = score
+        if rule.counts(clock, terminal) and (terminal or accrued is None or score.rank < accrued.rank):
+            accrued = score  # at the end of a game, whatever has been before
             if rule.is_progress(score, self.settings.scoring.cutoff):
                 clock = 0
+        elif accrued is None:
+            accrued = NOTHING if rule is FiftyMoveRule.CUTERMOB_LEGACY else score
         return score, accrued, clock
 
     def _parsed(self, parse: Callable[[str], chess.Move], text: str, notation: str) -> chess.Move:

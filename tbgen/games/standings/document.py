@@ -66,6 +66,7 @@ def _player(player: Player) -> dict[str, Any]:
         "points": player.points,
         "lead": 2 * results.points - results.games,
         "direct": player.tiebreaks["direct"],
+        "tiebreaks": player.tiebreaks,
         "elo": player.elo,
         "pairs": _pairs(player.pairs),
         "colours": {"white": player.colours[True], "black": player.colours[False]},

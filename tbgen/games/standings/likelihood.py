@@ -67,11 +67,49 @@ class Sample:
         if ratio < 0:  # seen by the other side
             mirrored = Sample(1 - self.values[::-1], self.counts[::-1])
             return mirrored.with_ratio(-ratio)[::-1]
-        return _with_positive_ratio(self.values, self.shares, ratio)
+        return self._with_positive_ratio(ratio)
 
     def log_ratio(self, first: Numbers, second: Numbers) -> float:
         """Return the logarithm of how much likelier the sample is under the second distribution."""
         return float(self.counts @ (np.log(second) - np.log(first)))
+
+    def _with_positive_ratio(self, ratio: float) -> Numbers:
+        """Return the likeliest distribution whose mean is 1/2 and ratio times its standard deviation.
+
+        For a given deviation s, and the mean m that goes with it, a likeliest distribution is one of those
+        tilted by values - 1/2 - ratio * s / 2 * (1 + ((values - m) / s)^2). It is one if its mean is m
+        indeed. Iterating from m to the mean of the result may go round in circles, or to a solution that is
+        not the best. So all deviations are tried, coarsely first, and each change of sign of the difference
+        is narrowed down.
+        """
+        candidates = []
+        coarse = np.geomspace(1e-7, 0.5 / ratio if ratio > 1 else 0.5, _STEPS)
+        for low, high in self._changes(ratio, coarse):
+            bracket = (low, high)
+            for _ in range(_NARROWINGS):
+                found = self._changes(ratio, np.linspace(*bracket, 12))
+                if not found:
+                    break
+                bracket = found[0]
+            candidates.append(self._distributions(ratio, np.array([sum(bracket) / 2]))[1][0])
+        return max(candidates, key=lambda distribution: float(self.shares @ np.log(distribution)))
+
+    def _changes(self, ratio: float, deviations: Numbers) -> list[tuple[float, float]]:
+        """Return neighbouring deviations between which the difference of the means changes its sign."""
+        possible, tilted = self._distributions(ratio, deviations)
+        differences = tilted @ self.values - (0.5 + ratio * deviations)
+        changed = possible[:-1] & possible[1:] & ((differences[:-1] > 0) != (differences[1:] > 0))
+        return [(float(deviations[at]), float(deviations[at + 1])) for at in np.flatnonzero(changed)]
+
+    def _distributions(self, ratio: float, deviations: Numbers) -> tuple[npt.NDArray[np.bool_], Numbers]:
+        """Return for which deviations there is a distribution, and the distributions, one in a row."""
+        spread = deviations[:, None]
+        surprise = (self.values - 0.5 - ratio * spread) / spread
+        excess = self.values - 0.5 - ratio * spread / 2 * (1 + surprise**2)
+        possible = (excess.max(-1) > 0) & (excess.min(-1) < 0)
+        tilted = np.full(excess.shape, np.nan)
+        tilted[possible] = _tilted(excess[possible], self.shares)
+        return possible, tilted
 
 
 def _tilted(excess: Numbers, shares: Numbers) -> Numbers:
@@ -89,47 +127,3 @@ def _tilted(excess: Numbers, shares: Numbers) -> Numbers:
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     tilted: Numbers = shares / (1 + (low + high) / 2 * excess)
     return tilted
-
-
-def _with_positive_ratio(values: Numbers, shares: Numbers, ratio: float) -> Numbers:
-    """Return the likeliest distribution whose mean is 1/2 and ratio times its standard deviation.
-
-    For a given deviation s, and the mean m that goes with it, a likeliest distribution is one of those tilted
-    by values - 1/2 - ratio * s / 2 * (1 + ((values - m) / s)^2). It is one if its mean is m indeed. Iterating
-    from m to the mean of what it leads to may go round in circles, or to a solution that is not the best. So
-    all deviations are tried, coarsely first, and each change of sign of the difference is narrowed down.
-    """
-    candidates = []
-    coarse = np.geomspace(1e-7, 0.5 / ratio if ratio > 1 else 0.5, _STEPS)
-    for low, high in _changes(values, shares, ratio, coarse):
-        bracket = (low, high)
-        for _ in range(_NARROWINGS):
-            found = _changes(values, shares, ratio, np.linspace(*bracket, 12))
-            if not found:
-                break
-            bracket = found[0]
-        candidates.append(_tried(values, shares, ratio, np.array([sum(bracket) / 2]))[1][0])
-    return max(candidates, key=lambda distribution: float(shares @ np.log(distribution)))
-
-
-def _changes(
-    values: Numbers, shares: Numbers, ratio: float, deviations: Numbers
-) -> list[tuple[float, float]]:
-    """Return neighbours among standard deviations between which the means' difference changes its sign."""
-    possible, tilted = _tried(values, shares, ratio, deviations)
-    differences = tilted @ values - (0.5 + ratio * deviations)
-    changed = possible[:-1] & possible[1:] & ((differences[:-1] > 0) != (differences[1:] > 0))
-    return [(float(deviations[at]), float(deviations[at + 1])) for at in np.flatnonzero(changed)]
-
-
-def _tried(
-    values: Numbers, shares: Numbers, ratio: float, deviations: Numbers
-) -> tuple[npt.NDArray[np.bool_], Numbers]:
-    """Return for which standard deviations there is a distribution, and the distributions, one in a row."""
-    spread = deviations[:, None]
-    surprise = (values - 0.5 - ratio * spread) / spread
-    excess = values - 0.5 - ratio * spread / 2 * (1 + surprise**2)
-    possible = (excess.max(-1) > 0) & (excess.min(-1) < 0)
-    tilted = np.full(excess.shape, np.nan)
-    tilted[possible] = _tilted(excess[possible], shares)
-    return possible, tilted

@@ -84,39 +84,30 @@ def tiebreaks(order: Order, scheme: Scheme, players: Sequence[Player]) -> list[T
             return None
         return order.lead(Results.of(met))
 
+    def total(player: Player, _: Sequence[Player]) -> Fraction | None:
+        return player.points[points]
+
     given = {rank for player in players for held in player.given.values() for rank in held if rank}
     tcec, share = order is Order.TCEC, " per game" if order is Order.PERCENT else ""
     points = scheme if tcec else Scheme.EXPONENTIAL
+    words = f"by points{share} of direct encounters (direct)"
     return [
-        Tiebreak(
-            "direct",
-            f"by points{share} of direct encounters (direct)",
-            direct,
-            "direct",
-            per_game=False,
-            without=_EVEN,
-        ),
-        Tiebreak(
-            "points",
-            f"by {points.value} points",
-            lambda player, _: player.points[points],
-            "points" if tcec else "",
-        ),
+        Tiebreak("direct", words, direct, "direct", per_game=False, without=_EVEN),
+        Tiebreak("points", f"by {points.value} points", total, "points" if tcec else ""),
         *map(_balance, sorted({*given, *_SHOWN_RANKS})),
     ]
 
 
 def _balance(rank: int) -> Tiebreak:
     """Return the results of a rank that players have given, minus those suffered."""
+
+    def balance(player: Player, _: Sequence[Player]) -> int:
+        return player.balance(rank)
+
     score = GScore(rank, True)
     words = {1: "then by stalemates given minus suffered", 2: "the same for G1.0, and so on"}
-    return Tiebreak(
-        f"balance_{score}",
-        words.get(rank, ""),
-        lambda player, _: player.balance(rank),
-        f"{score} +-" if rank in _SHOWN_RANKS else "",
-        signed,
-    )
+    title = f"{score} +-" if rank in _SHOWN_RANKS else ""
+    return Tiebreak(f"balance_{score}", words.get(rank, ""), balance, title, signed)
 
 
 def placed(players: Sequence[Player], order: Order, breaks: Sequence[Tiebreak]) -> list[Player]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar, Final, Literal, Self
+from typing import ClassVar, Final, Literal
 
 from msgspec import Struct
 
@@ -18,7 +18,7 @@ _PAIR: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Points of a game, and means of a pair, that count as possible though none was seen."""
 
 
-class EloModel(NamedChoice, what="a model of a test"):
+class EloModel(NamedChoice, what="a model of a test", normalized="normalised"):
     """What the two strengths of a test are, and how likely results are with them."""
 
     LOGISTIC = "logistic"
@@ -27,11 +27,6 @@ class EloModel(NamedChoice, what="a model of a test"):
     """Normalised Elo, mean by standard deviation: as long a test whatever the share of draws."""
     BAYESIAN = "bayesian"
     """Bayes-Elo as Cute Chess has it: wins, draws and losses, and no ratio before one win and one loss."""
-
-    @classmethod
-    def _missing_(cls, value: object) -> Self:
-        """Read the name of a model; an American ``normalized`` will do."""
-        return super()._missing_(str(value).lower().replace("z", "s"))
 
 
 class TestSettings(Struct, frozen=True):

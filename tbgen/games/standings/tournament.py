@@ -107,18 +107,10 @@ class Standings:
             gains[change.game.black] -= gain
         return gains
 
-    def test(
-        self,
-        elo0: float,
-        elo1: float,
-        alpha: float = 0.05,
-        beta: float = 0.05,
-        *,
-        model: EloModel | str = EloModel.LOGISTIC,
-        pairs: bool = False,
-    ) -> Sprt:
+    def test(self, *numbers: float, model: EloModel | str = EloModel.LOGISTIC, pairs: bool = False) -> Sprt:
         """Return the SPRT of the player that appears first against the other one, see :func:`sprt`.
 
+        :param numbers: elo0 and elo1, and maybe alpha and beta.
         :param pairs: whether to test pairs of games; games without a partner do not count then.
 
         :raises UsageError: if there are not two players, or the numbers make no test.
@@ -127,7 +119,7 @@ class Standings:
             raise UsageError(f"an SPRT is between two players, and here are {len(self.names)}")
         first = next(player for player in self.players if player.name == self.names[0])
         points = first.pairs.shares if pairs else first.shares
-        return sprt(points, elo0, elo1, alpha, beta, model=model, pairs=pairs)
+        return sprt(points, *numbers, model=model, pairs=pairs)
 
 
 def standings(

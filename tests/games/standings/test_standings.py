@@ -82,6 +82,9 @@ def test_a_tiebreak_is_order_and_column() -> None:
     parted = placed(players, Order.TCEC, [blacks])
     assert [(player.place, player.name) for player in parted] == [(1, "A"), (2, "B"), (3, "C")]
     assert [blacks.column.cell(player) for player in parted] == [2, 1, 1]
+    found = standings(games)
+    found = replace(found, players=placed(players, Order.TCEC, [*found.tiebreaks, blacks]))
+    assert [player["tiebreaks"]["blacks"] for player in document(found)["players"]] == [2, 1, 1]
 
 
 def test_each_tiebreak_alone_decides() -> None:
