@@ -40,14 +40,14 @@ def run(
 ) -> int:
     """Print the result of a game.
 
-    That is what ended it on the board, else who won it off the board, else the exact value of its final
-    position with the score it has accrued, if the tables hold it. A game that stopped where no table can say
-    counts as played, with its accrued score, which is not proven; so it does if the table is missing. With
-    --solve such a position is solved as tbgen solve does it: the value, or what interval it lies in, and
-    whether all scores of that give the same points.
+    The result is that of the end on the board, else a win off the board, else the exact value of the final
+    position with the accrued score, if tables hold the position. If no table can hold it, or if the table is
+    missing, the accrued score counts as the result, which is not proven. With --solve, such a position is
+    solved as by tbgen solve: the result is then its value, or an interval together with whether all its
+    scores give the same points.
 
-    Games are given as PGN files, maybe compressed by gzip, bzip2, xz or zstd (- reads standard input), or a
-    single one as the FEN of its final position with the accrued score as a seventh field.
+    Give games as PGN files, optionally compressed by gzip, bzip2, xz or zstd (- reads standard input), or a
+    single game as the FEN of its final position with the accrued score as a seventh field.
 
     \b
     For example:
@@ -56,7 +56,7 @@ def run(
       tbgen adjudicate "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72 G4.5" --solve --solve-time 5m
 
     :param words: the final position of one game, or files of games
-    :param line: add the best play that proves a value of tables
+    :param line: add best play to the value, where it comes from tables
     :param json: print one JSON document
     """
     text, watch = " ".join(words), Watch(ProgressLine())

@@ -50,10 +50,10 @@ def run(
 ) -> None:
     """Build the tables of the named materials, or of all with up to N men.
 
-    Whatever sub-tables captures and promotions lead to are built before them. Tables that are there are
-    skipped, so a build that was interrupted (by Ctrl-C or SIGTERM) goes on where it was; the tables at work
-    are lost and nothing else. A line per finished table goes to stdout, progress to stderr: if that is no
-    terminal, in lines with date and time, for a log.
+    The sub-tables that captures and promotions lead to are built first. Existing tables are skipped, so
+    running an interrupted build (Ctrl-C or SIGTERM) again resumes it; only the tables that were being built
+    are lost. A line per finished table goes to stdout, progress to stderr; if stderr is not a terminal,
+    progress has the form of a log, with date and time in each line.
 
     \b
     For example:
@@ -66,15 +66,16 @@ def run(
       tbgen build --men 5 --scheduler tcp://host:8786 --dir /shared/tables
 
     :param materials: such as KBvK
-    :param force: build the named materials anew even if their tables are there
-    :param jobs: tables that may be at work at once, as far as memory allows (default: auto, one per thread)
-    :param threads: threads, which the tables at work share (default: all cores); with --scheduler of each
-        table
+    :param force: build the tables of the named materials again even if they exist
+    :param jobs: tables to build at once, as far as memory allows (default: auto, one per thread)
+    :param threads: threads, shared by the tables being built (default: all cores); with --scheduler, threads
+        of each table
     :param scheduler: build on the workers of this Dask scheduler, such as tcp://host:8786 (docs/cluster.md)
     :param estimate: print the time, memory and disk needed, and stop
-    :param memory: build nothing if the process would need more memory than this, such as 12G, 8GiB or 4096M
-        (default: what the machine has, and what it has free for several tables at once; with --scheduler,
-        what its workers offer); within it, memory is kept from table to table, which saves some time
+    :param memory: refuse the build if it needs more memory than this, such as 12G, 8GiB or 4096M (default:
+        the memory of the machine, or, for several tables at once, its free memory; with --scheduler, the
+        memory that workers offer); within this limit, memory is kept from table to table, which saves some
+        time
     :param json: print one JSON document about the tables built (or to build)
     """
     wanted = chosen(materials, men)

@@ -12,9 +12,9 @@ from tbgen.text import size_text
 def run(*, clear: bool, json: AsJson) -> None:
     """Print where compiled kernels are kept and how large they are, or remove them.
 
-    They lie in the directory "kernels" of $NUMBA_CACHE_DIR, else in tbgen/kernels of $XDG_CACHE_HOME or of
-    ~/.cache, and are compiled again when they are needed. Nothing else is kept outside of the directories of
-    tables.
+    Kernels are kept in the directory "kernels" of $NUMBA_CACHE_DIR, else in tbgen/kernels of $XDG_CACHE_HOME
+    or of ~/.cache. Removed kernels are compiled again when they are needed. tbgen keeps no other files
+    outside of the directories of tables.
 
     \b
     For example:

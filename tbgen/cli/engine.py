@@ -8,10 +8,11 @@ from tbgen.cli.options import TableDirectories, command
 
 @command
 def run(*, directories: TableDirectories) -> None:
-    """Play r-mobility as a UCI engine, for any user interface that knows the protocol (docs/engine.md).
+    """Play r-mobility as a UCI engine, for any user interface that supports the protocol (docs/engine.md).
 
-    It plays perfectly where tables reach, with the accrued score of the moves that led to the position; else
-    by a search. It reads commands on stdin and answers on stdout until quit or the end of input.
+    The engine plays perfectly in positions that tables hold, with the accrued score of the moves that led to
+    them. In other positions it searches. It reads commands on stdin and answers on stdout until quit or the
+    end of input.
 
     \b
     For example:

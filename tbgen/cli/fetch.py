@@ -39,15 +39,14 @@ def run(
     json: AsJson,
     given: TableDirectory,
 ) -> None:
-    """Fetch tables from a set that tbgen publish has laid out, and with them the tables that they rest on.
+    """Fetch tables from a set made by tbgen publish, together with the tables that they rest on.
 
-    Those that are there already are left alone; with --check all of them is read first, and damaged ones are
-    fetched anew. A table appears under its name when it is complete, its SHA-256 is the one that the set
-    states, and its content matches its digest. What broke off goes on where it was when the command is given
-    again.
+    Existing tables are kept; with --check they are read first, and damaged ones are fetched again. A table
+    gets its final name when it is complete, its SHA-256 is the one stated in the set, and its content matches
+    its digest. Running the command again resumes broken transfers.
 
-    Whether what the set says is true, only your own build or tbgen verify can tell; the digests of the tables
-    that the makers of tbgen have built are in docs/tables of its sources.
+    The set does not prove that its tables are right: only your own build or tbgen verify does. The digests of
+    the tables that the developers of tbgen have built are in docs/tables of its sources.
 
     \b
     For example:
@@ -56,10 +55,10 @@ def run(
       tbgen fetch --rules all --from /media/usb/tables --dir data
 
     :param materials: such as KBvK, and those that it rests on (default: all of the set)
-    :param source: where the set is published
-    :param jobs: files at once (default: 4)
-    :param check: read all of the tables that are there, and fetch damaged ones anew
-    :param json: print what became of the tables as one JSON document
+    :param source: address or directory of the set
+    :param jobs: files transferred at once (default: 4)
+    :param check: read all existing tables, and fetch damaged ones again
+    :param json: print the outcome for each table as one JSON document
     """
     directory, files = directory_of(given), source_of(source)
     published = read_list(files)

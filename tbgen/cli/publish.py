@@ -14,12 +14,12 @@ from tbgen.text import counted, size_text
 def run(
     target: Path, *materials: Material, men: Men, variants: VariantList, json: AsJson, given: TableDirectory
 ) -> None:
-    """Lay out tables in a directory that any web server can hand out, for tbgen fetch.
+    """Prepare tables for tbgen fetch, in a directory that any web server can serve.
 
-    That is: the files, linked where the file system can, else copied, a list of them with sizes and digests
-    (tbgen-set.json), and the same for sha256sum -c (SHA256SUMS). The directory may be that of the tables.
-    Every table is read and compared with its digest first. What was published there before stays, and is not
-    read again where it has not changed.
+    The directory gets the files (as links where the file system allows them, else as copies), a list of them
+    with sizes and digests (tbgen-set.json), and the same list for sha256sum -c (SHA256SUMS). It may be the
+    directory of the tables. Every table is first read and compared with its digest. Tables published there
+    before stay, and are not read again if they have not changed.
 
     \b
     For example:
@@ -27,7 +27,7 @@ def run(
       tbgen publish /srv/www/tables --men 4 --rules all
       tbgen publish data --dir data
 
-    :param target: where the set goes
+    :param target: directory of the set
     :param materials: such as KBvK, and those that it rests on (default: those that are there)
     :param json: print the list as one JSON document
     """

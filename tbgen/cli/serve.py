@@ -28,12 +28,12 @@ def run(
     live: Annotated[Path | None, Setting(metavar="EVENT.pgn")],
     in_browser: Annotated[bool, Setting("--open")],
 ) -> None:
-    """Show positions on a page, and answer by HTTP what they are worth.
+    """Show positions on a page, and give their values over HTTP.
 
-    That is: values, moves, best play, statistics of tables, and what a game has accrued, as JSON in the shape
-    of the Lichess tablebase API (docs/web.md). The tables for both rules are read where they lie. The server
-    is reached from this machine only, unless --host says otherwise, and runs until Ctrl-C or SIGTERM;
-    docs/deploy.md says how to run it for others.
+    The API gives values, moves, best play, statistics of tables and the accrued score of games, as JSON
+    modelled on the Lichess tablebase API (docs/web.md). The server reads the tables for both variants in
+    their directory. Without --host it accepts connections from this machine only. It runs until Ctrl-C or
+    SIGTERM; docs/deploy.md explains how to serve other machines.
 
     \b
     For example:
@@ -46,13 +46,13 @@ def run(
     :param host: address to listen at (default: 127.0.0.1, this machine only)
     :param port: port to listen at, 0 for any that is free (default: 8042)
     :param workers: processes that answer (default: 1)
-    :param limit: share of a processor that one client may use in the long run, in each process; after a pause
-        a minute of it at once; 0 for no limit (default: 50)
-    :param report: site that tbgen report has written, to be shown at /report/ with links from its diagrams
+    :param limit: share of a processor that one client may use in the long run, in each process; after a
+        pause, up to a minute of processor time at once; 0 for no limit (default: 50)
+    :param report: serve a site of tbgen report at /report/, with links from its diagrams to the page
     :param solve_time: let the page and /r/solve solve positions that no table holds, one at a time, each for
         at most TIME, such as 60s (default: none are solved)
-    :param solve_memory: memory for that (default: 4G)
-    :param live: show the event that tbgen match keeps in this PGN file, at /live
+    :param solve_memory: memory for solving (default: 4G)
+    :param live: show the event of tbgen match in this PGN file, at /live
     :param in_browser: open the page in a browser
     """
     from tbgen.web.server import serve

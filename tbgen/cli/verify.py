@@ -43,14 +43,14 @@ def run(
 ) -> None:
     """Check the digests of tables, then prove every value and depth in them.
 
-    That is done by generating the moves of every position, for every accrued score, independently of the
-    program that built them. A table rests on its sub-tables, so these are proved first. Without materials,
-    all tables of the directory are proved. Of packed tables of five men that others rest on there are plain
-    copies beside the tables meanwhile, a few hundred MiB each, if there is room for them. What all that takes
-    is said first, if it is long.
+    The proof generates the moves of every position, for every accrued score, independently of the program
+    that built the tables. A table rests on its sub-tables, so these are proved first. Without materials, all
+    tables of the directory are proved. During the proof, packed tables of five men that others rest on have
+    plain copies beside the tables, a few hundred MiB each, if there is room for them. If the proof takes
+    long, the command first prints its time and memory.
 
-    With --proofs FILE what is proved is added to a list, and tables whose digest stands there are not proved
-    again: a run that was stopped goes on, here or on another machine.
+    With --proofs FILE, each proved table is added to a list, and tables whose digest is in the list are not
+    proved again. So an interrupted run can be resumed, also on another machine.
 
     \b
     For example:
@@ -60,12 +60,12 @@ def run(
       tbgen verify --proofs proofs.txt
 
     :param materials: such as KBvK
-    :param sample: prove only N random positions of each table; which slots hold positions is checked
-        everywhere
-    :param seed: of the random choice (default: 0)
+    :param sample: prove only N random positions of each table; all slots are still checked for whether they
+        hold a position
+    :param seed: seed of the random choice (default: 0)
     :param findings: wrong states to print per table (default: 10)
     :param threads: threads (default: all cores)
-    :param proofs: list of proofs done, to be added to
+    :param proofs: list of completed proofs; new proofs are added
     :param json: print one JSON document about the tables
     """
     from tbgen.probe.values import tables_of
