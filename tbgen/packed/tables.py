@@ -4,6 +4,7 @@ Compiled code is taken only for packed tables.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,10 +17,10 @@ from tbgen.index.source import Source
 from tbgen.index.table import Table
 from tbgen.progress import Progress
 from tbgen.store.cache import ChunkCache
+from tbgen.store.dataset_file import open_file
 from tbgen.store.format import table_path
 from tbgen.store.reader import TableFile
-from tbgen.store.schema import COUNT
-from tbgen.store.stored_file import StoredFile
+from tbgen.store.schema import COUNT, PACKED
 
 if TYPE_CHECKING:
     from tbgen.packed.file import PackedFile
@@ -38,9 +39,7 @@ def open_table(
 
     Raises as :class:`StoredFile` does.
     """
-    with StoredFile(path, material=material) as stored:
-        packed = stored.info.packed
-    if not packed:
+    if not _holds_packed(path):
         return TableFile(path, material=material, cache=cache)
     from tbgen.packed.asking import ensure_compiled
     from tbgen.packed.file import PackedFile
@@ -48,6 +47,15 @@ def open_table(
     if exits is not None:
         ensure_compiled()
     return PackedFile(path, material=material, cache=cache, exits=exits)
+
+
+def _holds_packed(path: Path) -> bool:
+    """Return whether a file says that it is a packed table; one that cannot be read does not."""
+    with suppress(OSError, RuntimeError, KeyError, ValueError, TypeError):
+        if path.is_file():  # opening a pipe would wait for a writer
+            with open_file(path) as file:
+                return bytes(file.attrs["format"]) == PACKED.format.encode()
+    return False
 
 
 def open_plain(directory: Path, material: Material, variant: Variant, threads: int = 2) -> TableFile:

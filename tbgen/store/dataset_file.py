@@ -1,5 +1,6 @@
 """An open file of datasets, of whichever schema: opened, found to be of the schema, and checked."""
 
+import weakref
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -105,6 +106,7 @@ class DatasetFile:
             of this name.
         """
         self._arrays: dict[DatasetSchema, ChunkedArray] = {}
+        file = weakref.proxy(self)  # HDF5 slows down while datasets of closed files wait for the collector
         for wanted in self.schema.datasets:
             found = self._file[wanted.name]
             if found.dtype not in wanted.types:
@@ -116,7 +118,9 @@ class DatasetFile:
             if tuple(shape) != found.shape or len(shape) != len(wanted.shape):
                 raise self.damaged(f"its {wanted.name} has another shape")
             if not wanted.raw:
-                self._arrays[wanted] = ChunkedArray(found, self._cache, self.damaged, wanted.sparse)
+                self._arrays[wanted] = ChunkedArray(
+                    found, self._cache, lambda problem: file.damaged(problem), wanted.sparse
+                )
 
     def _line(self, wanted: DatasetSchema) -> str:
         """Return the line of a dataset in a manifest, as its bytes give it."""
