@@ -98,11 +98,11 @@ class GameOptions:
         rule = game.get(own.fifty_moves, game.get(shared.fifty_moves))
         cutoff = game.get(own.cutoff, game.get(shared.cutoff))
         scoring = game.get(own.scoring, game.get(shared.scoring))
-        return _resolved(self, rule, cutoff, game.get(tags.LEGACY), scoring, game.get(tags.KOMI))
+        return _resolve(self, rule, cutoff, game.get(tags.LEGACY), scoring, game.get(tags.KOMI))
 
 
 @functools.lru_cache(256)
-def _resolved(
+def _resolve(
     options: GameOptions,
     fifty_moves: str | None,
     cutoff: str | None,

@@ -79,7 +79,7 @@ class Evaluations:
         if rules.resign is not None and self._resigns(rules.resign, mover):
             text = f"{chess.COLOR_NAMES[mover].capitalize()} resigns"
             return Ending(Basis.RESIGNATION, not mover, text)
-        if rules.draw is not None and self._drawn(rules.draw, plies):
+        if rules.draw is not None and self._is_drawn(rules.draw, plies):
             return Ending(None, None, f"{DRAWN}: evaluations near zero")
         if rules.most_moves is not None and plies >= 2 * rules.most_moves:
             return Ending(None, None, f"{DRAWN}: maximum length")
@@ -90,7 +90,7 @@ class Evaluations:
         both = (bad, self._last(not mover, rule.moves) if rule.both else bad)
         return all(found and min(found) >= rule.centipawns for found in both)
 
-    def _drawn(self, rule: DrawRule, plies: int) -> bool:
+    def _is_drawn(self, rule: DrawRule, plies: int) -> bool:
         both = [self._last(side, rule.moves) for side in (True, False)]
         even = all(found and max(map(abs, found)) <= rule.centipawns for found in both)
         return even and plies >= 2 * rule.first
@@ -124,7 +124,7 @@ class Judge:
         if self._tables is None or self._play_on or board.castling_rights or many:
             return None
         # In a thread of its own: a table may have to be read, or what reads it be compiled.
-        outcome = await asyncio.to_thread(self._adjudicated, arbiter)
+        outcome = await asyncio.to_thread(self._adjudicate, arbiter)
         if outcome.basis is not Basis.TABLEBASE:
             return None
         return _as_proved(outcome, Ending(None, None, f"{DRAWN}: tablebase"))
@@ -134,10 +134,10 @@ class Judge:
         if arbiter.basis is not None or ending.cause is not None or self._tables is None:
             return adjudicate(arbiter, self._tables, ending), ending
         async with self._one:
-            outcome = await asyncio.to_thread(self._adjudicated, arbiter, ending, self._solver)
+            outcome = await asyncio.to_thread(self._adjudicate, arbiter, ending, self._solver)
         return _as_proved(outcome, ending)
 
-    def _adjudicated(
+    def _adjudicate(
         self, arbiter: Arbiter, ending: Ending | None = None, solver: StateSolver | None = None
     ) -> Outcome:
         """Return the outcome by tables, but without them where they do not know accrued scores."""

@@ -154,7 +154,7 @@ class Engine:
         guard.watch(self._group)
 
     @classmethod
-    async def started(
+    async def launch(
         cls, settings: EngineSettings, guard: Guard, processors: Collection[int], log: LineLog | None
     ) -> Engine:
         """Start an engine in a process group of its own, and set its options.
@@ -219,7 +219,7 @@ class Engine:
         limit = limit_of(clocks[chess.WHITE], clocks[chess.BLACK], clock)
         searching = uci.play(board, limit, game=game, info=INFO_BASIC | INFO_SCORE)
         allowed, stall = clock.allowed, self.settings.stall
-        async with _running(searching) as play:
+        async with _task(searching) as play:
             unready = EngineFault(Fault.STALLED, "it does not get ready for the game")
             await self._wait({uci.sent, play}, self.settings.start, unready)
             late = EngineFault(Fault.STALLED, f"there is no move after {duration(stall)}")
@@ -299,7 +299,7 @@ class Engine:
         """
         seconds = self.settings.start
         late = EngineFault(Fault.STALLED, f"it does not answer within {duration(seconds)}")
-        async with _running(command) as answer:
+        async with _task(command) as answer:
             await self._wait({answer}, seconds, late)
         try:
             answer.result()
@@ -318,7 +318,7 @@ class Engine:
 
 
 @contextlib.asynccontextmanager
-async def _running(command: Coroutine[Any, Any, Result]) -> AsyncIterator[asyncio.Future[Result]]:
+async def _task(command: Coroutine[Any, Any, Result]) -> AsyncIterator[asyncio.Future[Result]]:
     """Give the future of a command, which ends with the block."""
     running = asyncio.ensure_future(command)
     try:

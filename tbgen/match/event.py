@@ -47,7 +47,7 @@ _SCHEDULES: Final[Mapping[Format, Callable[[Plan], Schedule]]] = {
 }
 
 
-class _Stopped(Exception):  # noqa: N818
+class _StopEvent(Exception):  # noqa: N818
     """The event ends, though games are in play."""
 
 
@@ -78,7 +78,7 @@ class _Slot:
             return engine
         await self.close([name])
         log = self._log(name, self._number)
-        self._engines[name] = await Engine.started(settings, self._guard, self._processors, log)
+        self._engines[name] = await Engine.launch(settings, self._guard, self._processors, log)
         return self._engines[name]
 
     async def close(self, names: Collection[str], *, kill: bool = False) -> None:
@@ -164,7 +164,7 @@ class Event:
                 for worker in workers:
                     worker.cancel()
         except BaseExceptionGroup as group_error:
-            errors = [error for error in group_error.exceptions if not isinstance(error, _Stopped)]
+            errors = [error for error in group_error.exceptions if not isinstance(error, _StopEvent)]
             if errors:
                 raise errors[0] from None
 
@@ -178,7 +178,7 @@ class Event:
                 self._tell(GameStart(time.time(), *fixture.names, outset))
                 await self._finish(await self._play(slot, fixture), file)
                 if self._is_decided():
-                    raise _Stopped
+                    raise _StopEvent
                 due.task_done()
         finally:
             await slot.close_others()
@@ -216,7 +216,7 @@ class Event:
 
     async def _finish(self, game: PlayedGame, file: GamesFile) -> None:
         """Keep a game, and tell what has become of it."""
-        if self._is_chosen(game):
+        if self._is_sampled(game):
             verified = await self._judge.verify(game.arbiter, game.outcome)
             self._verified += verified  # read after the wait, in which other games may have been added
         record, size = await file.append(game_text(game, self.settings, self._digest))
@@ -249,7 +249,7 @@ class Event:
                 self._remarks.add(remark)
                 self._tell(Note(f"game {game.fixture.key}: {remark}"))
 
-    def _is_chosen(self, game: PlayedGame) -> bool:
+    def _is_sampled(self, game: PlayedGame) -> bool:
         """Tell whether an adjudication is to be verified: by lot, but for each game always the same."""
         if game.outcome.basis not in (Basis.TABLEBASE, Basis.ADJUDICATION):
             return False

@@ -133,7 +133,7 @@ class Openings:
             return opening
         lot = random.Random(f"{self._seed} {number}")
         white = lot.randrange(_POSITIONS)
-        return shuffled(white, lot.randrange(_POSITIONS) if self._variant is ChessVariant.DOUBLE else white)
+        return shuffle(white, lot.randrange(_POSITIONS) if self._variant is ChessVariant.DOUBLE else white)
 
     def check(self, count: int) -> bool:
         """Check the first openings that are going to be played, and tell whether some are of Chess960.
@@ -160,10 +160,10 @@ class _BookEntry(NamedTuple):
     opening: Opening | str
 
 
-def shuffled(white: int, black: int) -> Opening:
+def shuffle(white: int, black: int) -> Opening:
     """Return the start position of Chess960 of two numbers, from 0 to 959, one for each side.
 
-    >>> shuffled(518, 0).start.board.fen()
+    >>> shuffle(518, 0).start.board.fen()
     'bbqnnrkr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1'
     """
     board = chess.Board.from_chess960_pos(white)

@@ -26,8 +26,8 @@ def game_text(game: PlayedGame, settings: EventSettings, digest: str) -> bytes:
     :param digest: of the event's schedule.
     """
     told = dict(_tags(game, settings, digest))
-    lines = [f'[{name} "{_escaped(value)}"]' for name, value in told.items()]
-    return "\n".join([*lines, "", *_wrapped(_words(game)), "", ""]).encode()
+    lines = [f'[{name} "{_escape(value)}"]' for name, value in told.items()]
+    return "\n".join([*lines, "", *_wrap(_words(game)), "", ""]).encode()
 
 
 def _tags(game: PlayedGame, settings: EventSettings, digest: str) -> Iterator[tuple[str, str]]:
@@ -79,7 +79,7 @@ def _words(game: PlayedGame) -> Iterator[str]:
     yield game.outcome.classical
 
 
-def _wrapped(words: Iterator[str]) -> Iterator[str]:
+def _wrap(words: Iterator[str]) -> Iterator[str]:
     """Yield lines of as many words as they have room for."""
     line = next(words)
     for word in words:
@@ -96,6 +96,6 @@ def _moment(seconds: float) -> str:
     return f"{moment.isoformat(timespec='milliseconds')} UTC"
 
 
-def _escaped(value: str) -> str:
+def _escape(value: str) -> str:
     """Return a value without what readers of PGN stumble over; names of players have none of it."""
     return printable(value).replace("\\", "/").replace('"', "'")

@@ -87,8 +87,8 @@ class Swiss(Schedule):
             games = {key: points for key, points in results.items() if key[:2] == (number, place)}
             lead, ahead = self.lead(white, games), before[white] - before[black]
             points = ((lead > 0) - (lead < 0) + 1) / 2
-            self._add(white, points, "white", _floated(ahead))
-            self._add(black, 1 - points, "black", _floated(-ahead))
+            self._add(white, points, "white", _float(ahead))
+            self._add(black, 1 - points, "black", _float(-ahead))
         for name in set(self._players) - set(itertools.chain.from_iterable(self._pairs)):
             self._add(name, 1, "none", "down")  # C.04.3, article 1.4.3: as of a player who floats down
             self._players[name]["bye_count"] += 1
@@ -100,6 +100,6 @@ class Swiss(Schedule):
         player["float_history"].append(floated)
 
 
-def _floated(ahead: float) -> str:
+def _float(ahead: float) -> str:
     """Return where a player went who met another with so many points less."""
     return "down" if ahead > 0 else "up" if ahead < 0 else "none"

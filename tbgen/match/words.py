@@ -95,7 +95,7 @@ def _engine(own: Mapping[str, Any], each: Mapping[str, Any]) -> EngineSettings:
         "arg": [*each.get("arg", ()), *own.get("arg", ())],
         "option": {**each.get("option", {}), **own.get("option", {})},
     }
-    words = _converted("engine", {**each, **own, **several}, _EngineWords)
+    words = _convert("engine", {**each, **own, **several}, _EngineWords)
     with _naming("engine"):
         return words.settings()
 
@@ -105,7 +105,7 @@ def struct_of(option: str, words: Sequence[str] | None, kind: type[AnyStruct]) -
 
     :raises UsageError: if a word means nothing, or one is missing.
     """
-    return None if words is None else _converted(option, _values(option, words, kind), kind)
+    return None if words is None else _convert(option, _values(option, words, kind), kind)
 
 
 def _values(option: str, words: Sequence[str], kind: type[Struct]) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def _values(option: str, words: Sequence[str], kind: type[Struct]) -> dict[str, 
     return found
 
 
-def _converted(option: str, values: Mapping[str, Any], kind: type[AnyStruct]) -> AnyStruct:
+def _convert(option: str, values: Mapping[str, Any], kind: type[AnyStruct]) -> AnyStruct:
     for each in msgspec.structs.fields(kind):
         if each.required and each.encode_name not in values:
             raise UsageError(f"--{option} needs {each.encode_name}=")

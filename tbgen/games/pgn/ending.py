@@ -129,14 +129,14 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
             winner = winners.pop() if given or not adjudicated else None
             adjudicated = given
 
-    told = _said(remark, winner)
+    told = _remark_of(remark, winner)
     cause = None
     if winner is not None and adjudicated:
         cause = Basis.ADJUDICATION
     elif winner is not None:
         contradicted = any(_winner(said) is not winner for said in sentences)
         cause = Basis.FORFEIT if contradicted else _cause((told, tagged))
-    return Ending(cause, winner, _shown(told or details or termination))
+    return Ending(cause, winner, _show(told or details or termination))
 
 
 def _cause(texts: Sequence[str]) -> Basis:
@@ -154,7 +154,7 @@ def _winner(said: re.Match[str]) -> chess.Color:
     return white if "wins" in said["deed"].lower() else not white
 
 
-def _said(remark: str, winner: chess.Color | None) -> str:
+def _remark_of(remark: str, winner: chess.Color | None) -> str:
     """Return what the end of a comment says of the game's end; nothing if it names another winner."""
     if sentence := _SENTENCE.fullmatch(remark):
         return sentence["text"] if _winner(sentence) is winner else ""
@@ -166,7 +166,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _shown(text: str) -> str:
+def _show(text: str) -> str:
     """Return a text that is safe to print, and short."""
     text = printable(text)
     return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"

@@ -147,9 +147,9 @@ class _GrowingGame:
         tag = _TAG.match(text)
         several = tag is not None and (_NEXT.search(tag[2] or b"") or text[tag.end() :].strip())
         if several or (tag is None and _NEEDED.match(text)):
-            self._raw.unreadable = self._raw.unreadable or _decoded(text.strip())
+            self._raw.unreadable = self._raw.unreadable or _decode(text.strip())
         if tag is not None:
-            name, value = (_decoded(part or b"") for part in tag.groups())
+            name, value = (_decode(part or b"") for part in tag.groups())
             value = value.replace('\\"', '"').replace("\\\\", "\\")
             self._raw.tags.append(Tag(name, value, start, self._size))
             if name in _COME_AND_GO:
@@ -177,7 +177,7 @@ class _GrowingGame:
         return self._raw
 
 
-def _decoded(text: bytes) -> str:
+def _decode(text: bytes) -> str:
     """Return a text in UTF-8 as the export format has it, or in Latin-1 as the standard once had."""
     try:
         return text.decode()

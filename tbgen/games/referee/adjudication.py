@@ -109,20 +109,20 @@ def adjudicate(
         return replace(outcome, value=GScore(0, winner), basis=cause)
     if tables is None:
         return outcome
-    outcome, lack = _probed(outcome, arbiter.board, tables)
+    outcome, lack = _probe(outcome, arbiter.board, tables)
     if lack is not None and solver is not None:
-        outcome = _solved(outcome, arbiter.board, tables, solver)
+        outcome = _solve(outcome, arbiter.board, tables, solver)
     if outcome.proven or lack is None:
         return outcome
     if isinstance(lack, MissingTableError):
         if require_tables or require_proof:
             raise lack
     elif require_proof:
-        raise UnprovenError(f"no table can prove the result: {lack}{_tried(outcome, solver)}")
+        raise UnprovenError(f"no table can prove the result: {lack}{_solving_note(outcome, solver)}")
     return outcome
 
 
-def _probed(
+def _probe(
     outcome: Outcome, board: chess.Board, tables: Tablebase
 ) -> tuple[Outcome, MissingTableError | UsageError | None]:
     """Return what tables make of the outcome of a stopped game, and why they say nothing if they do not."""
@@ -137,7 +137,7 @@ def _probed(
     return replace(outcome, value=found.value, basis=Basis.TABLEBASE, depth=found.depth), None
 
 
-def _solved(outcome: Outcome, board: chess.Board, tables: Tablebase, solver: StateSolver) -> Outcome:
+def _solve(outcome: Outcome, board: chess.Board, tables: Tablebase, solver: StateSolver) -> Outcome:
     """Return what solving makes of the outcome of a game that stopped where tables say nothing."""
     scoring = outcome.settings.scoring
     try:
@@ -152,7 +152,7 @@ def _solved(outcome: Outcome, board: chess.Board, tables: Tablebase, solver: Sta
     return replace(outcome, bounds=proved.bounds).scored_by(scoring)
 
 
-def _tried(outcome: Outcome, solver: StateSolver | None) -> str:
+def _solving_note(outcome: Outcome, solver: StateSolver | None) -> str:
     """Return what is to be added about solving where it has not proved the result."""
     if solver is None:
         return ""

@@ -172,14 +172,14 @@ class Arbiter:
 
         :raises UsageError: if the move is illegal.
         """
-        self._push(self._parsed(self._board.parse_uci, uci, "UCI, such as e2e4 or e7e8q"))
+        self._push(self._parse(self._board.parse_uci, uci, "UCI, such as e2e4 or e7e8q"))
 
     def push_san(self, san: str) -> None:
         """Make a move in SAN.
 
         :raises UsageError: if the move is illegal or ambiguous.
         """
-        self._push(self._parsed(self._board.parse_san, san, "SAN, such as e4, Nbd2 or e8=Q"))
+        self._push(self._parse(self._board.parse_san, san, "SAN, such as e4, Nbd2 or e8=Q"))
 
     def push(self, move: chess.Move) -> None:
         """Make a move.
@@ -217,7 +217,7 @@ class Arbiter:
             accrued = NOTHING if rule is FiftyMoveRule.CUTERMOB_LEGACY else score
         return score, accrued, clock
 
-    def _parsed(self, parse: Callable[[str], chess.Move], text: str, notation: str) -> chess.Move:
+    def _parse(self, parse: Callable[[str], chess.Move], text: str, notation: str) -> chess.Move:
         """Return the legal move that a text names."""
         with suppress(ValueError):
             if move := parse(text):

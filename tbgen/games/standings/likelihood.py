@@ -55,7 +55,7 @@ class Sample:
 
     def with_mean(self, mean: float) -> Numbers:
         """Return the likeliest distribution with a mean, between 0 and 1: float64, shape (n,)."""
-        return _tilted(self.values - mean, self.shares)
+        return _tilt(self.values - mean, self.shares)
 
     def with_ratio(self, ratio: float) -> Numbers:
         """Return the likeliest distribution whose mean exceeds 1/2 by so many standard deviations.
@@ -82,16 +82,12 @@ class Sample:
         not the best. So all deviations are tried, coarsely first, and each change of sign of the difference
         is narrowed down.
         """
-        candidates = []
         coarse = np.geomspace(1e-7, 0.5 / ratio if ratio > 1 else 0.5, _STEPS)
-        for low, high in self._changes(ratio, coarse):
-            bracket = (low, high)
-            for _ in range(_NARROWINGS):
-                found = self._changes(ratio, np.linspace(*bracket, 12))
-                if not found:
-                    break
-                bracket = found[0]
-            candidates.append(self._distributions(ratio, np.array([sum(bracket) / 2]))[1][0])
+        brackets = self._changes(ratio, coarse)
+        for _ in range(_NARROWINGS):
+            finer = [(self._changes(ratio, np.linspace(*bracket, 12)), bracket) for bracket in brackets]
+            brackets = [found[0] if found else bracket for found, bracket in finer]
+        candidates = self._distributions(ratio, np.array([sum(bracket) / 2 for bracket in brackets]))[1]
         return max(candidates, key=lambda distribution: float(self.shares @ np.log(distribution)))
 
     def _changes(self, ratio: float, deviations: Numbers) -> list[tuple[float, float]]:
@@ -108,11 +104,11 @@ class Sample:
         excess = self.values - 0.5 - ratio * spread / 2 * (1 + surprise**2)
         possible = (excess.max(-1) > 0) & (excess.min(-1) < 0)
         tilted = np.full(excess.shape, np.nan)
-        tilted[possible] = _tilted(excess[possible], self.shares)
+        tilted[possible] = _tilt(excess[possible], self.shares)
         return possible, tilted
 
 
-def _tilted(excess: Numbers, shares: Numbers) -> Numbers:
+def _tilt(excess: Numbers, shares: Numbers) -> Numbers:
     """Return the likeliest distribution under which something has mean 0.
 
     It is shares / (1 + t * excess) with the one t for which that is so, found by halving.

@@ -21,14 +21,14 @@ def paired(games: Iterable[GameRecord]) -> list[Pair]:
     left = [game for game in games if game.white != game.black]
     found: list[Pair] = []
     for round_of in (lambda game: game.round.rpartition(".")[0] or game.round or None, lambda game: ""):
-        pairs = _matched(left, round_of)
+        pairs = _match(left, round_of)
         matched = {id(game) for pair in pairs for game in pair}
         left = [game for game in left if id(game) not in matched]
         found += pairs
     return found
 
 
-def _matched(games: Sequence[GameRecord], round_of: Callable[[GameRecord], Hashable]) -> list[Pair]:
+def _match(games: Sequence[GameRecord], round_of: Callable[[GameRecord], Hashable]) -> list[Pair]:
     """Return pairs of games of the same round; games of none (None) are left alone."""
     waiting: dict[Hashable, deque[GameRecord]] = defaultdict(deque)
     pairs = []

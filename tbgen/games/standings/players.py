@@ -138,12 +138,12 @@ class Player:
     @cached_property
     def given(self) -> Mapping[bool, Mapping[int, int]]:
         """How many results of which rank the player holds, as White (True) and as Black."""
-        return self._held(given=True)
+        return self._count_held(given=True)
 
     @cached_property
     def suffered(self) -> Mapping[bool, Mapping[int, int]]:
         """The same for those that the opponent holds."""
-        return self._held(given=False)
+        return self._count_held(given=False)
 
     @cached_property
     def meetings(self) -> Mapping[str, Meeting]:
@@ -184,7 +184,7 @@ class Player:
             return None
         return sum((share if white else 1 - share for white, share in shares), Fraction())
 
-    def _held(self, *, given: bool) -> dict[bool, Counter[int]]:
+    def _count_held(self, *, given: bool) -> dict[bool, Counter[int]]:
         found: dict[bool, Counter[int]] = {white: Counter() for white in _COLOURS}
         for seat in self.seats:
             if (seat.game.value.white == seat.white) is given:

@@ -71,7 +71,7 @@ def elo_plot(result: Standings) -> Iterator[Markup]:
 
 def histogram_plot(player: Player) -> Markup:
     """Return how often which score was the result, the player's own upwards and the opponents' downwards."""
-    given, suffered = _together(player.given), _together(player.suffered)
+    given, suffered = _bars(player.given), _bars(player.suffered)
     with figure(9, 2.6) as drawing:
         panel = drawing.subplots()
         drawing.subplots_adjust(left=0.08, right=0.99, top=0.88, bottom=0.12)
@@ -93,7 +93,7 @@ def histogram_plot(player: Player) -> Markup:
         return _image(drawing, f"Results of {player.name}, by G-score: held above, suffered below")
 
 
-def _together(held: Mapping[bool, Mapping[int, int]]) -> Counter[int]:
+def _bars(held: Mapping[bool, Mapping[int, int]]) -> Counter[int]:
     """Return how many results of which rank, those beyond the last bar together in it."""
     counts: Counter[int] = Counter()
     for ranks in held.values():

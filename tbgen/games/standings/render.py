@@ -51,10 +51,10 @@ def markdown(tables: Iterable[StandingsTable]) -> Iterator[str]:
         yield f"## {table.title}"
         yield ""
         if table.note:
-            yield from (_escaped(table.note), "")
+            yield from (_escape(table.note), "")
         rule = ["---" if column.word else "--:" for column in table.columns]
         for row in (table.titles, rule, *table.shown()):
-            yield f"| {' | '.join(map(_escaped, row))} |"
+            yield f"| {' | '.join(map(_escape, row))} |"
         yield ""
 
 
@@ -72,7 +72,7 @@ def _value(cell: Cell) -> str | float | None:
     return cell
 
 
-def _escaped(cell: str) -> str:
+def _escape(cell: str) -> str:
     """Return a cell that Markdown does not take for anything else."""
     for mark in "\\`*_<>[]|&~":
         cell = cell.replace(mark, f"\\{mark}")

@@ -30,7 +30,7 @@ from tbgen.probe.tablebase import Tablebase
 _BATCH: Final = 32
 """Games that travel to another process together."""
 
-_Found = Outcome | TbgenError | None
+_Finding = Outcome | TbgenError | None
 """What is found out about a game: nothing about an empty one."""
 
 _AHEAD: Final = 4
@@ -146,17 +146,17 @@ def tag_games(
     games = chain(first, games)
     if jobs == 1 or len(first) < _BATCH:  # for a few games no other process is worth its start
         for raw in games:
-            yield _tagged(raw, _found(adjudicator, raw))
+            yield _tagged_game(raw, _finding(adjudicator, raw))
         return
     with ProcessPoolExecutor(jobs, get_context(), _start, (adjudicator.unsolving(),)) as pool:
-        under_way: deque[tuple[list[RawGame], Future[list[_Found]]]] = deque()
+        under_way: deque[tuple[list[RawGame], Future[list[_Finding]]]] = deque()
         try:
             while batch := list(islice(games, _BATCH)):
-                under_way.append((batch, _submitted(pool, batch, jobs)))
+                under_way.append((batch, _submit(pool, batch, jobs)))
                 if len(under_way) > _AHEAD * jobs:
-                    yield from _finished(adjudicator, *under_way.popleft())
+                    yield from _results(adjudicator, *under_way.popleft())
             while under_way:
-                yield from _finished(adjudicator, *under_way.popleft())
+                yield from _results(adjudicator, *under_way.popleft())
         except BrokenProcessPool:
             raise TbgenError(
                 "a process that adjudicated games was killed, maybe because memory ran out: "
@@ -166,7 +166,7 @@ def tag_games(
             pool.shutdown(cancel_futures=True)
 
 
-def _submitted(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Future[list[_Found]]:
+def _submit(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Future[list[_Finding]]:
     """Send a batch to the pool, whose processes start with the first one."""
     try:
         return pool.submit(_batch, batch)
@@ -178,15 +178,15 @@ def _submitted(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Fu
         ) from None
 
 
-def _finished(
-    adjudicator: Adjudicator, batch: list[RawGame], future: Future[list[_Found]]
+def _results(
+    adjudicator: Adjudicator, batch: list[RawGame], future: Future[list[_Finding]]
 ) -> Iterator[TaggedGame]:
     for raw, found in zip(batch, future.result(), strict=True):
         unproven = isinstance(found, Outcome) and not found.proven
-        yield _tagged(raw, _found(adjudicator, raw) if unproven and adjudicator.solver else found)
+        yield _tagged_game(raw, _finding(adjudicator, raw) if unproven and adjudicator.solver else found)
 
 
-def _tagged(raw: RawGame, found: _Found) -> TaggedGame:
+def _tagged_game(raw: RawGame, found: _Finding) -> TaggedGame:
     if found is None or isinstance(found, Outcome):
         return TaggedGame(raw, found, None)
     if isinstance(found, UsageError):
@@ -194,7 +194,7 @@ def _tagged(raw: RawGame, found: _Found) -> TaggedGame:
     raise GameError(f"game {raw.number}, line {raw.line}", found) from found
 
 
-def _found(adjudicator: Adjudicator, raw: RawGame) -> _Found:
+def _finding(adjudicator: Adjudicator, raw: RawGame) -> _Finding:
     try:
         return None if raw.empty else adjudicator.outcome(raw)
     except TbgenError as error:
@@ -221,5 +221,5 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _batch(batch: list[RawGame]) -> list[_Found]:
-    return [_found(_adjudicator, raw) for raw in batch]
+def _batch(batch: list[RawGame]) -> list[_Finding]:
+    return [_finding(_adjudicator, raw) for raw in batch]
