@@ -8,7 +8,6 @@ import logging
 import random
 import signal
 import time
-from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from fractions import Fraction
@@ -115,9 +114,7 @@ class Event:
         self._digest = _digest(settings, self.schedule, openings)
         self._players = {engine.name: engine for engine in settings.engines}
         self._games = Encounters(names, settings.games, settings.test)
-        self._faults = defaultdict[str, Counter[str]](Counter)
-        self._verified = 0
-        self._thinking = 0.0
+        self._summary = Summary()
         self._remarks: set[str] = set()
 
     async def run(self) -> Summary:
@@ -139,7 +136,10 @@ class Event:
                 with closing(Guard()) as guard:
                     await self._try_engines(_Slot(0, settings.processors, guard, logs.of))
                     await self._play_all(file, guard, logs)
-        return self._summary()
+        summary = self._summary
+        summary.standings, summary.winner = self._games.standings(self._scheme), self.schedule.winner
+        summary.games = len(self._games)
+        return summary
 
     async def _play_all(self, file: GamesFile, guard: Guard, logs: EngineLogs) -> None:
         """Play all games that are missing, one at a time in each slot, unless a game stops the event."""
@@ -218,15 +218,15 @@ class Event:
         """Keep a game, and tell what has become of it."""
         if self._is_sampled(game):
             verified = await self._judge.verify(game.arbiter, game.outcome)
-            self._verified += verified  # read after the wait, in which other games may have been added
+            self._summary.verified += verified  # read now: others may have been added meanwhile
         record, size = await file.append(game_text(game, self.settings, self._digest))
         self._games.add(record)
-        self._thinking += game.thinking
+        self._summary.thinking += game.thinking
         value, names = str(game.outcome.value), game.fixture.names
         self._tell(GameEnd(game.ended, *names, value, game.reason, len(self._games), size))
         self._remark(game)
         if game.faulty:
-            self._faults[game.faulty][game.termination] += 1
+            self._summary.faults[game.faulty][game.termination] += 1
             self._tell(Note(f"{game.faulty}: {game.termination}: {game.detail}"))
             if not self.settings.recover and game.outcome.basis is Basis.ABANDONED:
                 raise TbgenError(f"{game.faulty} has failed in game {game.fixture.key}: {game.detail}")
@@ -303,20 +303,6 @@ class Event:
             None if options.komi is None else str(options.komi),
             settings.test,
             size,
-        )
-
-    def _summary(self) -> Summary:
-        games = self._games
-        table = games.standings(self._scheme)
-        counted = 0 if table is None else len(table.games)
-        return Summary(
-            table,
-            len(games),
-            len(games) - counted,
-            self._faults,
-            self._verified,
-            self._thinking,
-            self.schedule.winner,
         )
 
 

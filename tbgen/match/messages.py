@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tbgen.games.live_file import EventStart, GameEnd, GameMove, GameStart
@@ -36,16 +37,20 @@ Listener: TypeAlias = Callable[[Message], object]
 class Summary:
     """The outcome of an event."""
 
-    standings: Standings | None
-    games: int
+    standings: Standings | None = None
+    """By the encounters that are whole."""
+    games: int = 0
     """Finished ones, those of former runs included."""
-    left_out: int
-    """Of these, the games of encounters that are not whole."""
-    faults: Mapping[str, Mapping[str, int]]
-    """By player and fault, the number of games lost."""
-    verified: int
-    """Adjudications that were played on, in this run."""
-    thinking: float
-    """Seconds that engines have thought in this run."""
-    winner: str | None
+    winner: str | None = None
     """The winner of a knockout."""
+    faults: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """By player and fault, the number of games lost."""
+    verified: int = 0
+    """Adjudications that were played on, in this run."""
+    thinking: float = 0.0
+    """Seconds that engines have thought in this run."""
+
+    @property
+    def left_out(self) -> int:
+        """Finished games of encounters that are not whole."""
+        return self.games - (0 if self.standings is None else len(self.standings.games))

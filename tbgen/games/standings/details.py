@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Final
 
 from tbgen.games.outcome import Basis
@@ -52,14 +51,10 @@ def changed_players(result: Standings) -> StandingsTable:
     gains = result.gains()
     columns = [
         Column("player", "player", "name", word=True),
-        Column("gain", "points", lambda player: gains.get(player.name, Fraction()), _gain),
+        Column("gain", "points", lambda player: float(gains.get(player.name, 0)), "{:+.4f}".format),
     ]
     title, note = "What best play changed: players", "Points won or lost by it."
     return StandingsTable.of("changed_players", title, columns, result.players if gains else (), note)
-
-
-def _gain(gain: Fraction) -> str:
-    return f"{float(gain):+.4f}"
 
 
 def test_table(result: Standings) -> StandingsTable | None:

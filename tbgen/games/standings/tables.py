@@ -145,13 +145,7 @@ def _of_player(found: Mapping[str, Cell], player: Player) -> Cell:
 
 
 def _ratings(result: Standings) -> StandingsTable:
-    columns = [
-        _PLAYER,
-        _RESULTS[0],
-        *_elo("elo"),
-        _PAIRS,
-        *_elo("pairs.elo", "pairs_"),
-    ]
+    columns = [_PLAYER, _RESULTS[0], *_elo("elo"), _PAIRS, *_elo("pairs.elo", "pairs_")]
     note = (
         "Elo against the field with 95 % margin, likelihood of superiority, and normalised Elo; first by "
         "games, then by pairs of games: from the same position with colours reversed, whose luck evens out."
