@@ -17,8 +17,8 @@ from tbgen.cli.progress import ProgressLine
 from tbgen.cli.streams import print_json, say
 from tbgen.errors import UsageError, quote
 from tbgen.files import write_file
+from tbgen.games.outcome import RESULTS
 from tbgen.games.pgn.files import reading
-from tbgen.games.pgn.reader import RESULTS
 from tbgen.games.standings import EloModel, GameRecord, LeftOut, Order, Standings, standings
 from tbgen.games.standings import sprt as check_test
 from tbgen.games.standings.document import document

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Final
 
 from tbgen.board.interval import ScoreInterval
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scoring
 from tbgen.errors import MissingTableError
 from tbgen.games.settings import GameSettings
+
+RESULTS: Final = {"1-0": 2, "1/2-1/2": 1, "0-1": 0}
+"""The classical results of finished games, and what they are worth to White in half points."""
 
 
 class Basis(StrEnum):
@@ -32,7 +36,7 @@ class Basis(StrEnum):
     ABANDONED = "abandoned"
     """The loser crashed, lost his connection or left."""
     RESIGNATION = "resignation"
-    """Said so, or a win of which the PGN says nothing."""
+    """The loser said so, or the PGN says nothing of the win."""
     ADJUDICATION = "adjudication"
     """An arbiter, a tablebase or the engines' evaluations gave it to one side; cursed wins are among them."""
     FORFEIT = "forfeit"

@@ -71,7 +71,7 @@ class Evaluations:
     def ending(self, mover: chess.Color, plies: int) -> Ending | None:
         """Return how the game ends after a move; None if it goes on.
 
-        :param mover: who has made it.
+        :param mover: the side that has made it.
         :param plies: since the start position, those of the book too; a move number of that does not count,
             nor does it in Cute Chess.
         """

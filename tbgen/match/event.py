@@ -1,4 +1,4 @@
-"""An event from its first game to its last: who plays next, on which processors, and what is kept."""
+"""An event from its first game to its last: the next game, its processors, and its record."""
 
 from __future__ import annotations
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from tbgen.errors import TbgenError, UsageError
 from tbgen.files import write_errors
+from tbgen.games.outcome import RESULTS
 from tbgen.games.pgn.files import reading
-from tbgen.games.pgn.reader import RESULTS, read_game
+from tbgen.games.pgn.reader import read_game
 from tbgen.games.pgn.splitter import RawGame, split_games
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings.encounters import Key, finished_game

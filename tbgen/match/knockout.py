@@ -1,4 +1,4 @@
-"""A knockout: who loses a duel is out.
+"""A knockout: the loser of a duel is out.
 
 The first player of the list is seeded first. In each stage the best seed that is left meets the worst one,
 the second best the second worst, in a bracket that keeps the two best apart until the final; if the players
@@ -72,7 +72,7 @@ class Knockout(Schedule):
 
 
 def bracket(players: Sequence[str]) -> list[str | None]:
-    """Return players by place, the best seed first; those who meet stand side by side.
+    """Return players by place, the best seed first; opponents stand side by side.
 
     >>> bracket("123456")
     ['1', None, '4', '5', '2', None, '3', '6']

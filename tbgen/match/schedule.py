@@ -1,4 +1,4 @@
-"""Who plays whom, with which colours and from which opening: the formats whose games are known beforehand."""
+"""Pairings, colours and openings, and the formats whose games are known beforehand."""
 
 from __future__ import annotations
 

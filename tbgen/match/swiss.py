@@ -1,9 +1,9 @@
 """A Swiss tournament: everybody plays every round, against somebody with about as many points.
 
 Pairs are those of the FIDE (Dutch) System, Handbook C.04.3, as the package caissify-pairings finds them. For
-pairing a whole encounter counts as one game: a point for who has more points in it, half a point each if they
-are level. Whoever is left over has a bye, which is worth a point for pairing and nothing else. The first
-player of the list is the first in the order of C.04.2, and who has White in the first game of an encounter
+pairing a whole encounter counts as one game: a point for more points in it, half a point each if they
+are level. The player that is left over has a bye, which is worth a point for pairing and nothing else. The
+first player of the list is the first in the order of C.04.2, and White of the first game of an encounter
 counts as White.
 """
 
@@ -74,7 +74,7 @@ class Swiss(Schedule):
         pairs = [(names[white - 1], names[black - 1]) for white, black in met]
         if len(pairs) < len(names) // 2:
             raise UsageError(
-                f"round {number} cannot be paired with opponents who have not met: ask for fewer rounds"
+                f"round {number} cannot be paired with opponents that have not met: ask for fewer rounds"
             )
         self._pairs = pairs
         self._met.update(met)
@@ -90,7 +90,7 @@ class Swiss(Schedule):
             self._add(white, points, "white", _float(ahead))
             self._add(black, 1 - points, "black", _float(-ahead))
         for name in set(self._players) - set(itertools.chain.from_iterable(self._pairs)):
-            self._add(name, 1, "none", "down")  # C.04.3, article 1.4.3: as of a player who floats down
+            self._add(name, 1, "none", "down")  # C.04.3, article 1.4.3: as of a player that floats down
             self._players[name]["bye_count"] += 1
 
     def _add(self, name: str, points: float, colour: str, floated: str) -> None:
@@ -101,5 +101,5 @@ class Swiss(Schedule):
 
 
 def _float(ahead: float) -> str:
-    """Return where a player went who met another with so many points less."""
+    """Return the float of a player that is so many points ahead of the opponent."""
     return "down" if ahead > 0 else "up" if ahead < 0 else "none"

@@ -49,7 +49,7 @@ _SENTENCE: Final = re.compile(
     r"(?:: .*| \(.*\))?)\.?",
     re.IGNORECASE,
 )
-"""Who lost or won, and how, in the words of Cute Chess."""
+"""The loser or winner, and how, in the words of Cute Chess."""
 
 _REMARK: Final = re.compile(
     r"(?:white|black|draw|drawn|end|no|game|adjudication)\b[\w :'’().-]{0,60}", re.IGNORECASE
@@ -86,7 +86,7 @@ class Ending:
     """In what way it was won off the board; None if it was just stopped: a draw agreed, claimed or
     adjudicated, time-out against bare material, or unfinished."""
     winner: chess.Color | None
-    """Who won; None exactly if there is no such cause."""
+    """The winner; None exactly if there is no such cause."""
     text: str
     """What the PGN says of it, one printable line of at most 80 characters; empty if it says nothing."""
 
@@ -149,7 +149,7 @@ def _cause(texts: Sequence[str]) -> Basis:
 
 
 def _winner(said: re.Match[str]) -> chess.Color:
-    """Return who won according to a sentence."""
+    """Return the winner according to a sentence."""
     white = said["side"].lower() == "white"
     return white if "wins" in said["deed"].lower() else not white
 

@@ -12,7 +12,7 @@ from tbgen.board.san import parse_san
 from tbgen.board.score import GScore
 from tbgen.board.validity import validate
 from tbgen.errors import UsageError, quote
-from tbgen.games.outcome import Basis
+from tbgen.games.outcome import RESULTS, Basis
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.ending import Ending, read_ending
 from tbgen.games.pgn.splitter import LineStream, RawGame, split_games
@@ -33,12 +33,8 @@ _TOKEN: Final = re.compile(
 """Everything that stands in movetext; only the parts with a name matter. An open brace never closes."""
 _BREAK: Final = re.compile(rb"\r\n|\n|\r")
 _MARKS: Final = "+#!?"
-_DECISIVE: Final = ("1-0", "0-1")
-_DRAWN: Final = "1/2-1/2"
-RESULTS: Final = (*_DECISIVE, _DRAWN)
-"""The classical results of finished games."""
 _OFF_BOARD: Final = frozenset(basis.value for basis in Basis if basis.off_board)
-"""The grounds of a result by which it says who won off the board."""
+"""The grounds of a result that was won off the board."""
 _UNKNOWN: Final = ("", "?")
 """Values of a tag that say as much as no tag."""
 
@@ -153,7 +149,7 @@ def _play(game: Game, text: str) -> None:
             if not variations:
                 over = True
                 if game.result not in RESULTS:
-                    game.result = token[0] if token[0] in (*_DECISIVE, "*") else _DRAWN
+                    game.result = token[0] if token[0] in (*RESULTS, "*") else "1/2-1/2"
         elif kind == "close":
             if not variations:
                 raise _Broken(token, "closes no variation")

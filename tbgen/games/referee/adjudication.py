@@ -69,10 +69,10 @@ def adjudicate(
 ) -> Outcome:
     """Return what a game comes to that is over, or is stopped in the arbiter's current position.
 
-    Mate and stalemate come first; then the ways in which the loser has lost off the board, for who loses on
-    time has not claimed a repetition; then the other ends on the board; then an adjudicated win. All else,
-    draws of any kind and games unfinished, is worth what best play from here makes of the accrued score:
-    V(P, A) of docs/theory.md, as tables say it, else as a solver proves it, or at least the points for it.
+    Mate and stalemate come first; then losses off the board, for a player that loses on time has not claimed
+    a repetition; then the other ends on the board; then an adjudicated win. All else, draws of any kind and
+    games unfinished, is worth what best play from here makes of the accrued score: V(P, A) of docs/theory.md,
+    as tables say it, else as a solver proves it, or at least the points for it.
     Where neither can, the accrued score stands as played.
 
     :param game: its arbiter; or a board with the moves made so far or a FEN, which is refereed as

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from tbgen.board.scoring import Scheme
-from tbgen.games.pgn.reader import RESULTS
+from tbgen.games.outcome import RESULTS
 from tbgen.games.pgn.splitter import RawGame
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings.elo import Elo, elo
@@ -29,7 +29,7 @@ class Key(NamedTuple):
     round: int
     """Counted from 1."""
     encounter: int
-    """Of a round, counted from 1: two players, who play one opening."""
+    """Of a round, counted from 1: two players with one opening."""
     game: int
     """Of an encounter, counted from 1."""
 

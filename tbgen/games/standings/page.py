@@ -14,7 +14,7 @@ from tbgen.html.environment import environment
 from tbgen.text import counted
 
 _MOST_HISTOGRAMS = 32
-"""Players, the best first, who have a histogram of their results."""
+"""The most players that have a histogram of their results, the best first."""
 
 
 def page(result: Standings, tables: Sequence[StandingsTable], title: str) -> str:

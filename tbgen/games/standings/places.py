@@ -42,7 +42,7 @@ class Order(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tiebreak:
-    """A number that parts players who are level, the greater one first, and its column in the standings."""
+    """A number that parts level players, the greater one first, and its column in the standings."""
 
     key: str
     """Its name in CSV files, one word."""
@@ -57,7 +57,7 @@ class Tiebreak:
     per_game: bool = True
     """Whether the order ``percent`` divides it by the number of games."""
     without: Fraction = Fraction()
-    """What counts for a player who has no such number."""
+    """The number of a player that has none."""
 
     @property
     def column(self) -> Column:
@@ -113,9 +113,9 @@ def _balance(rank: int) -> Tiebreak:
 def placed(players: Sequence[Player], order: Order, breaks: Sequence[Tiebreak]) -> list[Player]:
     """Return the players with their places, the best first.
 
-    What breaks ties looks at all who are level before any tie is broken, not again at those still level. In
-    the order ``percent`` who has met none of them counts as even with them. All this is exact; players whom
-    nothing parts share a place.
+    Tiebreaks look at all players that are level before any tie is broken, not again at those still level. In
+    the order ``percent`` a player that has met none of them counts as even with them. All this is exact;
+    players that stay level share a place.
     """
 
     def lead(player: Player) -> Fraction:

@@ -11,12 +11,11 @@ from typing import Final
 
 from tbgen.board.scoring import Scheme
 from tbgen.errors import UsageError
+from tbgen.games.outcome import RESULTS
 from tbgen.games.standings.elo import Elo, elo
 from tbgen.games.standings.pairs import Pair
 from tbgen.games.standings.record import GameRecord
 
-_HALVES: Final = {"1-0": 2, "0-1": 0}
-"""Half points of White by the result in chess; one each if it is neither."""
 _COLOURS: Final = (True, False)
 
 
@@ -33,7 +32,7 @@ class Seat:
 
     @property
     def opponent(self) -> str:
-        """Who has the other colour."""
+        """The name of the player with the other colour."""
         return self.game.black if self.white else self.game.white
 
 
@@ -116,7 +115,7 @@ class Player:
     paired: list[tuple[Seat, Seat]] = field(default_factory=list)
     """Its pairs of games."""
     place: int = 0
-    """Counted from 1; players whom nothing parts share one."""
+    """Counted from 1; level players share one."""
     tiebreaks: Mapping[str, Fraction | int | None] = field(default_factory=dict)
     """What breaks ties, by the keys of tiebreaks."""
 
@@ -137,7 +136,7 @@ class Player:
 
     @cached_property
     def given(self) -> Mapping[bool, Mapping[int, int]]:
-        """How many results of which rank the player holds, as White (True) and as Black."""
+        """The number of results that the player holds, by rank, as White (True) and as Black."""
         return self._count_held(given=True)
 
     @cached_property
@@ -200,7 +199,7 @@ def players_of(games: Iterable[GameRecord], pairs: Iterable[Pair], scheme: Schem
     players: dict[str, Player] = {}
     seats: dict[int, tuple[Seat, Seat]] = {}
     for game in games:
-        share, halves = game.share(scheme), _HALVES.get(game.classical, 1)
+        share, halves = game.share(scheme), RESULTS.get(game.classical, 1)
         seats[id(game)] = Seat(game, True, share, halves), Seat(game, False, 1 - share, 2 - halves)
         for name, seat in zip((game.white, game.black), seats[id(game)], strict=True):
             players.setdefault(name, Player(name)).seats.append(seat)

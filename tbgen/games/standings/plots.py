@@ -94,7 +94,7 @@ def histogram_plot(player: Player) -> Markup:
 
 
 def _bars(held: Mapping[bool, Mapping[int, int]]) -> Counter[int]:
-    """Return how many results of which rank, those beyond the last bar together in it."""
+    """Return the number of results by rank; the last bar has all ranks beyond it."""
     counts: Counter[int] = Counter()
     for ranks in held.values():
         for rank, count in ranks.items():

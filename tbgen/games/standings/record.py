@@ -21,7 +21,7 @@ _UNKNOWN = ("", "?", "-")
 
 @dataclass(frozen=True, slots=True)
 class GameRecord:
-    """Who played, and what it came to."""
+    """The players of a game, and its outcome."""
 
     file: str
     number: int

@@ -242,7 +242,7 @@ KEYS: Final = tuple(_TABLES)
 
 
 def overview(result: Standings) -> set[str]:
-    """Return the keys of the tables that make a page to read: neither the games nor all who have met."""
+    """Return the keys of the tables that make a page to read: without games and meetings."""
     hidden = {"games", "meetings"}
     if len(result.players) > _MOST_PLAYERS:
         hidden.add("crosstable")

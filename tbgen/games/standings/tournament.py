@@ -53,7 +53,7 @@ class Standings:
     order: Order
     """What players are ordered by."""
     tiebreaks: Sequence[Tiebreak]
-    """What decides between players who are level by that."""
+    """The tiebreaks between players that are level by that."""
     players: Sequence[Player]
     """The best first."""
     games: Sequence[GameRecord]
@@ -99,7 +99,7 @@ class Standings:
         return min(numbers), max(numbers)
 
     def gains(self) -> dict[str, Fraction]:
-        """Return how many points the changes have given each player whom they concern, or taken."""
+        """Return the points that the changes have given to each player, or taken."""
         gains: dict[str, Fraction] = defaultdict(Fraction)
         for change in self.changes:
             gain = change.after - change.before

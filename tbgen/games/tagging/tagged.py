@@ -19,8 +19,8 @@ from typing import Final
 
 from tbgen.board.variant import Variant
 from tbgen.errors import GameError, TbgenError, UsageError
-from tbgen.games.outcome import Outcome
-from tbgen.games.pgn.reader import RESULTS, read_game
+from tbgen.games.outcome import RESULTS, Outcome
+from tbgen.games.pgn.reader import read_game
 from tbgen.games.pgn.splitter import LineStream, RawGame, split_games
 from tbgen.games.referee.adjudication import StateSolver, adjudicate, replay
 from tbgen.games.settings import GameOptions
