@@ -98,19 +98,13 @@ class GameOptions:
         rule = game.get(own.fifty_moves, game.get(shared.fifty_moves))
         cutoff = game.get(own.cutoff, game.get(shared.cutoff))
         scoring = game.get(own.scoring, game.get(shared.scoring))
-        return _resolve(self, rule, cutoff, game.get(tags.LEGACY), scoring, game.get(tags.KOMI))
+        return _resolve(self, (rule, cutoff, scoring, game.get(tags.LEGACY), game.get(tags.KOMI)))
 
 
 @functools.lru_cache(256)
-def _resolve(
-    options: GameOptions,
-    fifty_moves: str | None,
-    cutoff: str | None,
-    legacy: str | None,
-    scoring: str | None,
-    komi: str | None,
-) -> GameSettings:
+def _resolve(options: GameOptions, values: tuple[str | None, ...]) -> GameSettings:
     """Return the settings by options and the values of a game's tags, None for a tag that is not there."""
+    fifty_moves, cutoff, scoring, legacy, komi = values
     cutermob = cutoff is not None and legacy is None
     usual = FiftyMoveRule.IMPROVING if cutermob else FiftyMoveRule.LEGACY
     rule = options.fifty_move_rule or (usual if fifty_moves is None else FiftyMoveRule(fifty_moves))

@@ -24,12 +24,13 @@ from tbgen.games.settings import GameOptions
 from tbgen.games.standings import standings
 from tbgen.games.standings.encounters import Encounters, Key
 from tbgen.match.adjudication import Judge
+from tbgen.match.clock import Clock
 from tbgen.match.engine import Engine, EngineFault, EngineSettings
 from tbgen.match.game import PlayedGame, lost_game, play_game
 from tbgen.match.games_file import GamesFile
 from tbgen.match.guard import Guard
 from tbgen.match.knockout import Knockout
-from tbgen.match.log import EngineLogs, LineLog
+from tbgen.match.log import EngineLogs
 from tbgen.match.messages import Listener, Message, Note, Standing, Summary
 from tbgen.match.openings import Openings
 from tbgen.match.record import game_text
@@ -56,14 +57,8 @@ class _Slot:
     :param number: counted from 0.
     """
 
-    def __init__(
-        self,
-        number: int,
-        processors: Collection[int],
-        guard: Guard,
-        log: Callable[[str, int], LineLog | None],
-    ) -> None:
-        self._number, self._processors, self._guard, self._log = number, processors, guard, log
+    def __init__(self, number: int, processors: Collection[int], guard: Guard, logs: EngineLogs) -> None:
+        self._number, self._processors, self._guard, self._logs = number, processors, guard, logs
         self._engines: dict[str, Engine] = {}
 
     async def engine(self, settings: EngineSettings) -> Engine:
@@ -76,7 +71,7 @@ class _Slot:
         if engine is not None and not settings.restart and engine.usable:
             return engine
         await self.close([name])
-        log = self._log(name, self._number)
+        log = self._logs.of(name, self._number)
         self._engines[name] = await Engine.launch(settings, self._guard, self._processors, log)
         return self._engines[name]
 
@@ -134,7 +129,7 @@ class Event:
             self._tell(self._beginning(file.size))
             if not self._is_decided():
                 with closing(Guard()) as guard:
-                    await self._try_engines(_Slot(0, settings.processors, guard, logs.of))
+                    await self._try_engines(_Slot(0, settings.processors, guard, logs))
                     await self._play_all(file, guard, logs)
         summary = self._summary
         summary.standings, summary.winner = self._games.standings(self._scheme), self.schedule.winner
@@ -149,7 +144,7 @@ class Event:
         try:
             async with asyncio.TaskGroup() as group:
                 slots = [
-                    _Slot(number, processors[number * share : (number + 1) * share], guard, logs.of)
+                    _Slot(number, processors[number * share : (number + 1) * share], guard, logs)
                     for number in range(count)
                 ]
                 workers = [group.create_task(self._work(slot, due, file)) for slot in slots]
@@ -202,8 +197,8 @@ class Event:
         """Play a game with the engines of a slot; those that others need are closed."""
         await slot.close_others(fixture.white, fixture.black)
         players = {chess.WHITE: self._players[fixture.white], chess.BLACK: self._players[fixture.black]}
-        controls = {side: player.control for side, player in players.items()}
-        game = PlayedGame(fixture, self.options, controls, self._tell)
+        clocks = {side: Clock(player.control) for side, player in players.items()}
+        game = PlayedGame(fixture, self.options, clocks, self._tell)
         sides: dict[chess.Color, Engine] = {}
         for side, player in players.items():
             try:

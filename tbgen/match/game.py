@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import chess
@@ -14,8 +14,9 @@ from tbgen.games.pgn.ending import Ending
 from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.settings import GameOptions
 from tbgen.match.adjudication import Evaluations, Judge, StopRules
-from tbgen.match.clock import Clock, TimeControl
+from tbgen.match.clock import Clock
 from tbgen.match.engine import Engine, EngineFault, Fault
+from tbgen.match.messages import Listener
 from tbgen.match.schedule import Fixture
 
 BOOK: Final = "book"
@@ -54,14 +55,9 @@ class PlayedGame:
     """More about what an engine has done wrong."""
 
     def __init__(
-        self,
-        fixture: Fixture,
-        options: GameOptions,
-        controls: Mapping[chess.Color, TimeControl],
-        listen: Callable[[GameMove], object],
+        self, fixture: Fixture, options: GameOptions, clocks: Mapping[chess.Color, Clock], listen: Listener
     ) -> None:
-        self.fixture, self._listen = fixture, listen
-        self.clocks = {side: Clock(control) for side, control in controls.items()}
+        self.fixture, self.clocks, self._listen = fixture, clocks, listen
         self.arbiter = fixture.opening.arbiter(options)
         self.board = fixture.opening.start.board.copy(stack=False)
         self.plies: list[Ply] = []

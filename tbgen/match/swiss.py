@@ -38,16 +38,8 @@ class Swiss(Schedule):
             from caissify_pairings import generate_pairings
         self._pair = generate_pairings
         self._players: dict[str, dict[str, Any]] = {
-            name: {
-                "id": number,
-                "name": name,
-                "score": 0.0,
-                "rating": 0,
-                "starting_number": number,
-                "color_hist": [],
-                "float_history": [],
-                "bye_count": 0,
-            }
+            name: {"id": number, "starting_number": number, "name": name, "rating": 0, "score": 0.0}
+            | {"bye_count": 0, "color_hist": [], "float_history": []}
             for number, name in enumerate(plan.players, 1)
         }
         """The players as the package has them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import chess
 
@@ -20,17 +20,14 @@ from tbgen.games.referee.arbiter import Arbiter
 from tbgen.games.settings import GameOptions
 from tbgen.probe.tablebase import Tablebase
 
+Enough: TypeAlias = Callable[[ScoreInterval], bool]
+
 
 class StateSolver(Protocol):
     """Proves values of states that no table holds: :class:`tbgen.solve.budgeted.Solver`."""
 
     def solve(
-        self,
-        board: chess.Board,
-        accrued: GScore,
-        tables: Tablebase,
-        enough: Callable[[ScoreInterval], bool],
-        /,
+        self, board: chess.Board, accrued: GScore, tables: Tablebase, enough: Enough, /
     ) -> ProvedValue | None:
         """Return what is proved of a state, None if nothing is.
 
